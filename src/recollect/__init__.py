@@ -1,0 +1,81 @@
+"""Recollect: a state-and-memory engine for AI agents, on a log that can be replayed and proven."""
+
+from recollect.errors import (
+    ChainBroken,
+    CommitUnknown,
+    Conflict,
+    Corruption,
+    IdempotencyMismatch,
+    InvalidInput,
+    LogForked,
+    NotFound,
+    RecollectError,
+    StoreBusy,
+    StoreClosed,
+    StoreFull,
+    StoreReadOnly,
+    TransactionClosed,
+    TransactionConflict,
+    TransactionExpired,
+    Unavailable,
+    UnsupportedFormat,
+    VersionMismatch,
+)
+from recollect.log.verification import Verification
+from recollect.log.views import Rebuild
+from recollect.model.event import ReplayEvent
+from recollect.model.limits import Limits
+from recollect.model.operations import Operation, OperationType
+from recollect.model.refs import KeyRef
+from recollect.model.scope import ALL_NAMESPACES, Scope
+from recollect.sdk.aio import AsyncStore, AsyncTransaction
+from recollect.sdk.open import open, open_async
+from recollect.sdk.stats import Stats
+from recollect.sdk.store import Store
+from recollect.sdk.transaction import Transaction
+from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ALL_NAMESPACES",
+    "AsyncStore",
+    "AsyncTransaction",
+    "ChainBroken",
+    "CommitUnknown",
+    "Conflict",
+    "Corruption",
+    "IdempotencyMismatch",
+    "InvalidInput",
+    "KeyRef",
+    "Limits",
+    "LogForked",
+    "NotFound",
+    "Operation",
+    "OperationType",
+    "Rebuild",
+    "RecollectError",
+    "ReplayEvent",
+    "Scope",
+    "StateChange",
+    "StateEntry",
+    "StateRecord",
+    "StateVersion",
+    "Stats",
+    "Store",
+    "StoreBusy",
+    "StoreClosed",
+    "StoreFull",
+    "StoreReadOnly",
+    "Transaction",
+    "TransactionClosed",
+    "TransactionConflict",
+    "TransactionExpired",
+    "Unavailable",
+    "UnsupportedFormat",
+    "Verification",
+    "VersionMismatch",
+    "__version__",
+    "open",
+    "open_async",
+]

@@ -1,0 +1,148 @@
+"""Every error Recollect raises on purpose.
+
+    RecollectError
+    ├── InvalidInput             a value that cannot be taken; names the field
+    ├── NotFound                 what was named is not there
+    ├── Conflict                 somebody else was first; read again and retry
+    │   ├── TransactionConflict    something the transaction read has changed
+    │   ├── VersionMismatch        a compare-and-set met another version
+    │   └── IdempotencyMismatch    a txn_id was reused for something else
+    ├── TransactionClosed        the transaction was committed or aborted before
+    ├── TransactionExpired       its timeout passed before it was decided
+    ├── CommitUnknown            durable or not? the txn_id tells
+    ├── LogForked                a resume token belongs to another history
+    ├── StoreBusy                the store cannot take more just now
+    ├── StoreFull                no space left where the store lives
+    ├── StoreReadOnly            the store cannot be written to
+    ├── StoreClosed              the handle was closed
+    ├── UnsupportedFormat        the store was written by a newer Recollect
+    ├── Corruption               stored bytes are not what was written
+    │   └── ChainBroken            the hash chain breaks at a commit
+    └── Unavailable              the storage does not answer
+
+An error without a message says its own docstring, which names the remedy. Foreign errors are
+translated where they enter (`storage/<engine>`), with their cause kept.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+
+class RecollectError(Exception):
+    """Something went wrong in Recollect."""
+
+    retryable = False
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or inspect.cleandoc(type(self).__doc__ or ""))
+
+
+class InvalidInput(RecollectError):
+    """A value cannot be taken."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class NotFound(RecollectError):
+    """What was named is not there."""
+
+
+class Conflict(RecollectError):
+    """Somebody else was first. Read again and decide again."""
+
+
+class TransactionConflict(Conflict):
+    """Something this transaction read has changed since. Run it again: `store.transact` does."""
+
+    retryable = True
+
+
+class VersionMismatch(Conflict):
+    """The key has another version than expected. Read it again and decide again."""
+
+    def __init__(self, *, key: str, expected: int, actual: int) -> None:
+        super().__init__(
+            f"key {key!r} was expected at version {expected} and is at {actual}: "
+            "read it again and decide again (0 means it has no value)"
+        )
+        self.key = key
+        self.expected = expected
+        self.actual = actual
+
+
+class IdempotencyMismatch(Conflict):
+    """This txn_id was committed before with other operations. Use a new txn_id."""
+
+
+class TransactionClosed(RecollectError):
+    """This transaction has been committed or aborted. Begin a new one."""
+
+
+class TransactionExpired(RecollectError):
+    """This transaction's timeout has passed and nothing was written. Begin a new one."""
+
+
+class CommitUnknown(RecollectError):
+    """The storage failed while committing. Commit again with the same txn_id to find out."""
+
+    def __init__(self, txn_id: str) -> None:
+        super().__init__(
+            f"the storage failed while transaction {txn_id!r} was being committed: commit the "
+            "same operations again with this txn_id to learn whether it is in the log"
+        )
+        self.txn_id = txn_id
+
+
+class LogForked(RecollectError):
+    """The resume token comes from another log, or from a history this log does not share.
+
+    Start again from the beginning, or open the store the token came from.
+    """
+
+
+class StoreBusy(RecollectError):
+    """Another process holds the store's write lock. Try again shortly."""
+
+    retryable = True
+
+
+class StoreFull(RecollectError):
+    """There is no space left where the store lives. Free some; nothing was lost."""
+
+
+class StoreReadOnly(RecollectError):
+    """The store cannot be written to. Check the permissions of the file and of its folder."""
+
+
+class StoreClosed(RecollectError):
+    """This store handle is closed. Open the store again."""
+
+
+class UnsupportedFormat(RecollectError):
+    """The store was written by a newer Recollect. Upgrade Recollect to open it."""
+
+
+class Corruption(RecollectError):
+    """Stored bytes are not what was written. Restore a backup; `recollect verify` says where."""
+
+
+class ChainBroken(Corruption):
+    """The hash chain does not hold: the log was changed after it was written."""
+
+    def __init__(self, commit_ts: int, problem: str) -> None:
+        super().__init__(
+            f"the chain breaks at commit {commit_ts}: {problem}. "
+            "The log was changed after it was written; restore a backup from before"
+        )
+        self.commit_ts = commit_ts
+        self.problem = problem
+
+
+class Unavailable(RecollectError):
+    """The storage does not answer. Check that it is reachable and try again."""
+
+    retryable = True

@@ -1,0 +1,1 @@
+"""The truth: transactions become events in an append-only, hash-chained log."""

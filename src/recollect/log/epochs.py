@@ -1,0 +1,46 @@
+"""Identity and epochs: which log this is, and the places it has lived in.
+
+A log keeps its id when its file is copied or restored. The first event written in a new place
+carries an epoch, so that a reader of the log sees where a history went on from a copy.
+"""
+
+from __future__ import annotations
+
+from recollect.model.event import Head, ResumeToken
+from recollect.model.ids import IdSource
+from recollect.model.operations import ENGINE_SCOPE, Epoch
+from recollect.storage.port import Engine, Writer
+
+
+def log_id_of(engine: Engine, ids: IdSource) -> str:
+    """Return the log's id; a new log gets one."""
+    with engine.reading() as reader:
+        known = reader.row("meta_get", name="log_id")
+    if known is None:
+        with engine.writing() as writer:
+            writer.run("meta_keep", name="log_id", value=ids.unique())
+            known = writer.row("meta_get", name="log_id")
+    assert known is not None, "the id was just written"
+    return str(known[0])
+
+
+def begin_if_moved(
+    writer: Writer, home: str, log_id: str, head: Head, ids: IdSource
+) -> list[Epoch]:
+    """Return the epoch to log if these bytes were last written in another place, or never."""
+    last_home = writer.row("meta_get", name="home")
+    if last_home == (home,):
+        return []
+    writer.run("meta_set", name="home", value=home)
+    last_epoch = writer.row("meta_get", name="epoch")
+    origin = ResumeToken(log_id, head.commit_ts, head.hash) if head.commit_ts else None
+    return [
+        Epoch(
+            namespace=ENGINE_SCOPE.namespace,
+            agent_id=ENGINE_SCOPE.agent_id,
+            version=int(last_epoch[0]) + 1 if last_epoch else 1,
+            epoch_id=ids.unique(),
+            cause="copied" if origin else "created",
+            origin=str(origin) if origin else None,
+        )
+    ]

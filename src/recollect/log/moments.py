@@ -1,0 +1,50 @@
+"""Moments: turning what a caller calls a moment into a commit of this log."""
+
+from __future__ import annotations
+
+from recollect.errors import InvalidInput, LogForked
+from recollect.log import pages
+from recollect.model.event import ResumeToken
+from recollect.model.instant import Instant, to_micros
+from recollect.storage.port import Reader
+
+Moment = int | Instant
+"""A commit number, an aware datetime, or RFC 3339 text."""
+
+
+def check_commit(field: str, commit: object) -> int:
+    """Return `commit` if it can be the number of one."""
+    if not isinstance(commit, int) or isinstance(commit, bool):
+        raise InvalidInput(field, f"{commit!r} is {type(commit).__name__}, not a commit number")
+    if commit < 0:
+        raise InvalidInput(field, f"{commit} is negative: commits are numbered from 1")
+    return commit
+
+
+def commit_at(reader: Reader, field: str, moment: Moment) -> int:
+    """Return the last commit at or before a moment; 0 before the first, the head beyond it."""
+    if isinstance(moment, int):
+        return min(check_commit(field, moment), pages.head_commit(reader))
+    return commit_at_time(reader, to_micros(field, moment))
+
+
+def commit_at_time(reader: Reader, micros: int) -> int:
+    """Return the last commit at or before a time."""
+    row = reader.row("commit_at_time", time=micros)
+    return int(row[0]) if row else 0
+
+
+def commit_of_token(reader: Reader, field: str, log_id: str, token: int | str) -> int:
+    """Return the commit a resume token names, once it is sure to be one of this log's."""
+    if not isinstance(token, str):
+        return check_commit(field, token)
+    if token.isdecimal():
+        return int(token)
+    wanted = ResumeToken.parse(field, token)
+    row = reader.row("event_get", commit_ts=wanted.commit_ts)
+    if wanted.log_id != log_id or row is None or row[2] != wanted.hash:
+        raise LogForked(
+            f"the resume token {token!r} names a commit that this log ({log_id}) does not have: "
+            "start again from the beginning, or open the store the token came from"
+        )
+    return wanted.commit_ts

@@ -1,0 +1,88 @@
+-- The log and its own indexes.
+
+-- name: meta_get
+SELECT value FROM meta WHERE name = :name
+
+-- name: meta_set
+INSERT INTO meta (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+
+-- name: meta_keep
+-- Sets a name once; who comes second keeps what is there.
+INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING
+
+-- name: event_head
+SELECT commit_ts, committed_at, hash FROM event ORDER BY commit_ts DESC LIMIT 1
+
+-- name: event_append
+INSERT INTO event (commit_ts, committed_at, hash, salts, envelope, operations)
+VALUES (:commit_ts, :committed_at, :hash, :salts, :envelope, :operations)
+
+-- name: event_get
+SELECT commit_ts, committed_at, hash, salts, envelope, operations
+FROM event WHERE commit_ts = :commit_ts
+
+-- name: event_page
+-- A page of the whole log, with everything a hash covers.
+SELECT commit_ts, committed_at, hash, salts, envelope, operations
+FROM event WHERE commit_ts > :after AND commit_ts <= :through
+ORDER BY commit_ts LIMIT :most
+
+-- name: event_page_of_scope
+-- A page of one scope's replay.
+SELECT event.commit_ts, event.committed_at, event.hash, event.envelope, event.operations
+FROM event_scope JOIN event ON event.commit_ts = event_scope.commit_ts
+WHERE event_scope.scope_id = :scope_id
+  AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
+ORDER BY event_scope.commit_ts LIMIT :most
+
+-- name: commit_at_time
+-- The last commit at or before a time. Times grow with commits, so bisecting the commits finds it
+-- and no index on time is needed.
+WITH RECURSIVE bisect (low, high) AS (
+    SELECT 0, COALESCE(MAX(commit_ts), 0) FROM event
+    UNION ALL
+    SELECT
+        CASE WHEN middle.committed_at <= :time THEN middle.commit_ts ELSE low END,
+        CASE WHEN middle.committed_at <= :time THEN high ELSE middle.commit_ts - 1 END
+    FROM bisect JOIN event AS middle ON middle.commit_ts = (low + high + 1) / 2
+    WHERE low < high
+)
+SELECT low FROM bisect WHERE low = high
+
+-- name: scope_add
+INSERT INTO scope (agent_id, namespace) VALUES (:agent_id, :namespace) ON CONFLICT DO NOTHING
+
+-- name: scope_find
+SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
+
+-- name: scopes_of_agent
+SELECT id, namespace FROM scope WHERE agent_id = :agent_id ORDER BY namespace
+
+-- name: event_scope_add
+INSERT INTO event_scope (scope_id, commit_ts)
+SELECT id, :commit_ts FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
+
+-- name: event_scope_clear
+DELETE FROM event_scope
+
+-- name: event_scope_rows
+SELECT scope.agent_id, scope.namespace, event_scope.commit_ts
+FROM event_scope JOIN scope ON scope.id = event_scope.scope_id
+ORDER BY scope.agent_id, scope.namespace, event_scope.commit_ts
+
+-- name: txn_add
+INSERT INTO txn (txn_id, actor, commit_ts) VALUES (:txn_id, :actor, :commit_ts)
+
+-- name: txn_find
+SELECT commit_ts FROM txn WHERE txn_id = :txn_id AND actor = :actor
+
+-- name: txn_clear
+DELETE FROM txn
+
+-- name: txn_rows
+SELECT txn_id, actor, commit_ts FROM txn ORDER BY txn_id, actor
+
+-- name: scope_counts
+-- How many agents and namespaces users have; the engine's own scope is not theirs.
+SELECT COUNT(DISTINCT agent_id), COUNT(DISTINCT namespace) FROM scope WHERE namespace <> '_log'

@@ -1,0 +1,61 @@
+"""Verification: walking the chain from the first event to the head."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from recollect.errors import ChainBroken
+from recollect.log import chain, pages
+from recollect.model.clock import Clock
+from recollect.model.instant import to_datetime
+from recollect.storage.port import Engine, Progress
+
+_CLOCK_LEAD = 5 * 60 * 1_000_000
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """What was found sound, and what deserves a look all the same."""
+
+    log_id: str
+    commits: int
+    head_hash: str
+    last_committed_at: datetime | None
+    warnings: tuple[str, ...] = ()
+
+
+def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:
+    """Say so when commits run ahead of the clock: it was set back, or had been wrong."""
+    lead = last_committed_at - clock.now()
+    if lead <= _CLOCK_LEAD:
+        return ()
+    return (
+        f"the last commit is {lead // 1_000_000} s ahead of this machine's clock, and the next "
+        "ones will be just behind it: check the clock",
+    )
+
+
+def verify(
+    engine: Engine, log_id: str, clock: Clock, progress: Progress | None = None
+) -> Verification:
+    """Check every event up to the head, or raise `ChainBroken` for the first bad one."""
+    with engine.reading() as reader:
+        through = pages.head_commit(reader)
+    last = chain.genesis(log_id)
+    while last.commit_ts < through:
+        with engine.reading() as reader:
+            events = pages.page(reader, after=last.commit_ts, through=through)
+        if not events:
+            raise ChainBroken(last.commit_ts + 1, "it went missing while the log was read")
+        for event in events:
+            last = chain.check(last, event)
+        if progress is not None:
+            progress(last.commit_ts, through)
+    return Verification(
+        log_id=log_id,
+        commits=last.commit_ts,
+        head_hash=last.hash.hex(),
+        last_committed_at=to_datetime(last.committed_at) if last.commit_ts else None,
+        warnings=clock_warnings(last.committed_at, clock) if last.commit_ts else (),
+    )

@@ -1,0 +1,171 @@
+"""Views: what can be read, derived from the log and committed with it.
+
+A view *decides* what a staged request becomes, under the commit lock, and *applies* resolved
+operations to its tables. Applying is a pure function of the operation and the tables: that is why
+a view can be emptied and built again, and why the result must be the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from recollect.errors import Corruption
+from recollect.log import pages
+from recollect.model import codec
+from recollect.model.event import Envelope, SealedEvent
+from recollect.model.operations import AnyOperation
+from recollect.storage.port import Engine, Progress, Reader, Writer
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """An event as views apply it: decoded, its operations in their places."""
+
+    commit_ts: int
+    committed_at: int
+    envelope: Envelope
+    operations: tuple[AnyOperation, ...]
+
+    @classmethod
+    def of(cls, event: SealedEvent) -> Commit:
+        """Return what a stored event says."""
+        return cls(
+            event.commit_ts,
+            event.committed_at,
+            codec.decode_envelope(event.envelope),
+            codec.decode_operations(event.operations),
+        )
+
+
+class Rules(Protocol):
+    """What one transaction's requests become; made anew for each, so it may remember them."""
+
+    def decide(self, staged: Any, /) -> Iterable[AnyOperation]:
+        """Return the resolved operations, or raise; nothing is written yet."""
+        ...
+
+
+class View(ABC):
+    """A part of what can be read."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    """Raised when `apply` begins to write other rows: stores are then rebuilt when opened."""
+    staged: ClassVar[tuple[type, ...]] = ()
+    """The kinds of request it decides."""
+    tracked: ClassVar[tuple[type, ...]] = ()
+    """The kinds of read it can check at commit."""
+    clear: ClassVar[tuple[str, ...]]
+    """The queries that empty its tables."""
+    rows: ClassVar[tuple[str, ...]]
+    """The queries that give its rows in a fixed order, without surrogate ids."""
+
+    @abstractmethod
+    def apply(self, writer: Writer, commit: Commit, /) -> None:
+        """Bring the tables from before the commit to after it."""
+
+    def rules(self, reader: Reader, /) -> Rules:
+        """Return the rules for one transaction; a view with `staged` requests has some."""
+        raise NotImplementedError(f"{self.name} decides nothing")
+
+    def changed(self, reader: Reader, read: Any, since: int, /) -> bool:
+        """Say whether what was read has changed since a commit; needed with `tracked` reads."""
+        raise NotImplementedError(f"{self.name} tracks nothing")
+
+
+class Views:
+    """The registry: every view of a store, and who answers for what."""
+
+    def __init__(self, views: Sequence[View]) -> None:
+        self.all = tuple(views)
+        self._deciders = {kind: view for view in views for kind in view.staged}
+        self._trackers = {kind: view for view in views for kind in view.tracked}
+
+    def decide(self, reader: Reader, staged: Iterable[object]) -> list[AnyOperation]:
+        """Return what one transaction's requests become."""
+        rules: dict[str, Rules] = {}
+        operations: list[AnyOperation] = []
+        for request in staged:
+            view = self._deciders[type(request)]
+            if view.name not in rules:
+                rules[view.name] = view.rules(reader)
+            operations.extend(rules[view.name].decide(request))
+        return operations
+
+    def changed(self, reader: Reader, reads: Iterable[object], since: int) -> object | None:
+        """Return the first of these reads that would now give another answer."""
+        for read in reads:
+            if self._trackers[type(read)].changed(reader, read, since):
+                return read
+        return None
+
+    def apply(self, writer: Writer, commit: Commit) -> None:
+        """Bring every view up to date with a commit."""
+        for view in self.all:
+            view.apply(writer, commit)
+
+    def outdated(self, reader: Reader) -> bool:
+        """Say whether any view's rows were written by another version of it."""
+        return any(
+            reader.row("meta_get", name=f"view:{view.name}") != (str(view.version),)
+            for view in self.all
+        )
+
+
+class Rebuild(msgspec.Struct, frozen=True):
+    """What rebuilding found: how many events were applied, and which views had been wrong."""
+
+    events: int
+    rows: int
+    differing: tuple[str, ...]
+
+    @property
+    def identical(self) -> bool:
+        """Whether the rebuilt rows equal the rows that were there."""
+        return not self.differing
+
+
+def rebuild(engine: Engine, views: Views, progress: Progress | None = None) -> Rebuild:
+    """Empty every view, build it again from the log, and compare: one storage transaction."""
+    with engine.writing() as writer:
+        before = {view.name: _digest(writer, view) for view in views.all}
+        for view in views.all:
+            for query in view.clear:
+                writer.run(query)
+        events = _apply_all(writer, views, progress)
+        after = {view.name: _digest(writer, view) for view in views.all}
+        for view in views.all:
+            writer.run("meta_set", name=f"view:{view.name}", value=str(view.version))
+    return Rebuild(
+        events=events,
+        rows=sum(count for count, _ in after.values()),
+        differing=tuple(name for name in before if before[name] != after[name]),
+    )
+
+
+def _apply_all(writer: Writer, views: Views, progress: Progress | None) -> int:
+    head = pages.head_commit(writer)
+    done = 0
+    for event in pages.events(writer, after=0, through=head):
+        try:
+            views.apply(writer, Commit.of(event))
+        except Corruption as error:
+            raise Corruption(f"commit {event.commit_ts}: {error}") from error
+        done += 1
+        if progress is not None:
+            progress(done, head)
+    return done
+
+
+def _digest(reader: Reader, view: View) -> tuple[int, bytes]:
+    """Return a view's number of rows and a hash over them, read once and held nowhere."""
+    count, digest = 0, sha256()
+    for query in view.rows:
+        for row in reader.stream(query):
+            count += 1
+            digest.update(repr(row).encode())
+    return count, digest.digest()

@@ -1,0 +1,67 @@
+"""Where time comes from. Nothing outside this file reads a clock or sleeps."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """A source of wall time, of time that never steps back, and of waiting."""
+
+    def now(self) -> int:
+        """Return the wall time in microseconds since 1970 UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds on a scale that never steps back."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Let some time pass."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> int:
+        """Return the wall time in microseconds since 1970 UTC."""
+        return time.time_ns() // 1000
+
+    def monotonic(self) -> float:
+        """Return seconds on a scale that never steps back."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Block this thread."""
+        time.sleep(seconds)
+
+
+class FixedClock:
+    """A clock that stands still until it is moved: what tests inject."""
+
+    def __init__(self, now: int = 1_767_225_600_000_000) -> None:  # 2026-01-01T00:00:00Z
+        self._now = now
+        self._elapsed = 0.0
+
+    def now(self) -> int:
+        """Return the time it was set to."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Return the seconds it was moved forward in all."""
+        return self._elapsed
+
+    def sleep(self, seconds: float) -> None:
+        """Move forward instead of waiting."""
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        """Move forward, as time does."""
+        self._now += round(seconds * 1_000_000)
+        self._elapsed += seconds
+
+    def step(self, seconds: float) -> None:
+        """Set the wall clock forward or back, as an operator does; monotonic time stays."""
+        self._now += round(seconds * 1_000_000)

@@ -1,0 +1,50 @@
+"""The stored bytes of operations and envelopes. What was ever written can be read for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from recollect.errors import Corruption
+from recollect.model.event import Envelope
+from recollect.model.operations import AnyOperation
+
+_encoder = msgspec.msgpack.Encoder()
+_operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
+_parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_envelope = msgspec.msgpack.Decoder(Envelope)
+
+
+def encode(value: msgspec.Struct) -> bytes:
+    """Return the bytes of one operation or envelope."""
+    return _encoder.encode(value)
+
+
+def join(parts: Sequence[bytes]) -> bytes:
+    """Return the bytes of an event's operations from the bytes of each."""
+    return _encoder.encode([msgspec.Raw(part) for part in parts])
+
+
+def split(operations: bytes) -> list[bytes]:
+    """Return the bytes of each operation: what its leaf hash covers."""
+    try:
+        return [bytes(part) for part in _parts.decode(operations)]
+    except msgspec.DecodeError as error:
+        raise Corruption(f"an event's operations cannot be read: {error}") from error
+
+
+def decode_operations(operations: bytes) -> tuple[AnyOperation, ...]:
+    """Return an event's operations."""
+    try:
+        return _operations.decode(operations)
+    except msgspec.DecodeError as error:
+        raise Corruption(f"an event's operations cannot be read: {error}") from error
+
+
+def decode_envelope(envelope: bytes) -> Envelope:
+    """Return an event's envelope."""
+    try:
+        return _envelope.decode(envelope)
+    except msgspec.DecodeError as error:
+        raise Corruption(f"an event's envelope cannot be read: {error}") from error

@@ -1,0 +1,49 @@
+"""Instants: UTC microseconds inside, aware datetimes and RFC 3339 text outside."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from recollect.errors import InvalidInput
+
+Instant = datetime | str
+"""What a caller may give for a time: an aware datetime, or RFC 3339 text with an offset."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_RFC3339 = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE
+)
+
+
+def to_micros(field: str, value: Instant) -> int:
+    """Return microseconds since 1970 UTC, or say what is wrong with `value`."""
+    if isinstance(value, str):
+        value = _parse(field, value)
+    elif not isinstance(value, datetime):
+        raise InvalidInput(field, f"{value!r} is neither a datetime nor RFC 3339 text")
+    if value.utcoffset() is None:
+        raise InvalidInput(field, f"{value} has no offset: give an aware time, such as …+00:00")
+    return (value - _EPOCH) // _MICROSECOND
+
+
+def _parse(field: str, text: str) -> datetime:
+    if not _RFC3339.fullmatch(text):
+        raise InvalidInput(
+            field, f"{text!r} is not RFC 3339 with an offset, such as 2026-02-07T10:00:00Z"
+        )
+    try:
+        return datetime.fromisoformat(text.upper())
+    except ValueError as error:
+        raise InvalidInput(field, f"{text!r} is not a time: {error}") from error
+
+
+def to_datetime(micros: int) -> datetime:
+    """Return the instant as an aware UTC datetime."""
+    return _EPOCH + micros * _MICROSECOND
+
+
+def to_rfc3339(micros: int) -> str:
+    """Return the instant as RFC 3339 text in UTC, always with microseconds, so that text sorts."""
+    return f"{to_datetime(micros):%Y-%m-%dT%H:%M:%S.%fZ}"

@@ -1,0 +1,85 @@
+"""Scopes: whose data it is, and where it lives."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, Literal
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.model.limits import Limits, check_name, encode_text
+
+DEFAULT_NAMESPACE = "default"
+
+
+class _All(enum.Enum):
+    NAMESPACES = "ALL_NAMESPACES"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+ALL_NAMESPACES: Final = _All.NAMESPACES
+"""Given as a namespace: every namespace the agent has written in."""
+
+AllNamespaces = Literal[_All.NAMESPACES]
+
+
+class Scope(msgspec.Struct, frozen=True, order=True):
+    """One agent in one namespace. The parts are never joined into one text, so none can collide."""
+
+    namespace: str
+    agent_id: str
+
+    @classmethod
+    def of(cls, *, agent_id: str, org_id: str, user_id: str) -> Scope:
+        """Return memoir's scope of organisation, user and agent: the namespace `org/user`."""
+        return cls(namespace=f"{_escape(org_id)}/{_escape(user_id)}", agent_id=agent_id)
+
+    def check(self, limits: Limits, *, engine: bool = False) -> Scope:
+        """Return this scope, or raise `InvalidInput`; only the engine writes in `_` segments."""
+        _check_namespace(self.namespace, limits, engine=engine)
+        _check_agent_id(self.agent_id, limits)
+        return self
+
+
+def _escape(part: str) -> str:
+    return part.replace("%", "%25").replace("/", "%2F")
+
+
+def _check_namespace(namespace: str, limits: Limits, *, engine: bool) -> None:
+    encode_text("namespace", namespace)
+    check_name("namespace", namespace)
+    segments = namespace.split("/")
+    for segment in segments:
+        if segment in ("", ".", ".."):
+            raise InvalidInput(
+                "namespace", f"{namespace!r} has the segment {segment!r}: use a path like team/eng"
+            )
+    owned = [segment for segment in segments if not segment.startswith("_")]
+    if len(owned) < len(segments) and not engine:
+        raise InvalidInput(
+            "namespace", f"{namespace!r}: segments that begin with '_' are the engine's own"
+        )
+    if len(owned) > limits.namespace_segments:
+        raise InvalidInput(
+            "namespace", f"has {len(owned)} segments, and the limit is {limits.namespace_segments}"
+        )
+    size = len("/".join(owned).encode())
+    if size > limits.namespace_bytes:
+        raise InvalidInput(
+            "namespace", f"has {size} bytes of UTF-8, and the limit is {limits.namespace_bytes}"
+        )
+
+
+def _check_agent_id(agent_id: str, limits: Limits) -> None:
+    encode_text("agent_id", agent_id)
+    check_name("agent_id", agent_id)
+    if not agent_id:
+        raise InvalidInput("agent_id", "is empty: give at least one character")
+    if len(agent_id) > limits.agent_id_characters:
+        raise InvalidInput(
+            "agent_id",
+            f"has {len(agent_id)} characters, and the limit is {limits.agent_id_characters}",
+        )

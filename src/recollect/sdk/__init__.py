@@ -1,0 +1,1 @@
+"""What programs call: the store, its transactions, and how one is opened."""

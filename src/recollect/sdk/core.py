@@ -1,0 +1,111 @@
+"""The core: the parts of one open store, shared by every handle and transaction on it."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.log import pages
+from recollect.log.committer import Committer
+from recollect.log.moments import Moment, commit_at
+from recollect.log.transaction import Draft
+from recollect.log.views import Views
+from recollect.model.clock import Clock
+from recollect.model.ids import IdSource
+from recollect.model.limits import Limits, check_text
+from recollect.model.scope import DEFAULT_NAMESPACE, Scope
+from recollect.state import queries
+from recollect.state.records import StateRecord
+from recollect.storage.port import Engine
+
+
+class Defaults(msgspec.Struct, frozen=True):
+    """What a handle is bound to: used where a call names no agent or namespace."""
+
+    agent_id: str | None = None
+    namespace: str = DEFAULT_NAMESPACE
+
+    @property
+    def actor(self) -> str:
+        """Who acts through this handle."""
+        return self.agent_id or "local"
+
+    def agent(self, agent_id: str | None) -> str:
+        """Return the agent a call is about."""
+        chosen = self.agent_id if agent_id is None else agent_id
+        if chosen is None:
+            raise InvalidInput("agent_id", "is missing: give one, or use store.bind(agent_id=…)")
+        return chosen
+
+    def scope(
+        self, agent_id: str | None, namespace: str | None, limits: Limits, *, writing: bool = False
+    ) -> Scope:
+        """Return the scope a call is about. Anybody may look at the engine's, none write in it."""
+        chosen = self.namespace if namespace is None else namespace
+        return Scope(chosen, self.agent(agent_id)).check(limits, engine=not writing)
+
+
+class Core(msgspec.Struct, frozen=True):
+    """An open store without a face."""
+
+    engine: Engine
+    views: Views
+    committer: Committer
+    log_id: str
+    clock: Clock
+    ids: IdSource
+    limits: Limits
+
+    def head(self) -> int:
+        """Return the number of the last commit."""
+        with self.engine.reading() as reader:
+            return pages.head_commit(reader)
+
+    def commit_at(self, field: str, moment: Moment | None) -> int:
+        """Return the commit a moment means; no moment means now."""
+        with self.engine.reading() as reader:
+            if moment is None:
+                return pages.head_commit(reader)
+            return commit_at(reader, field, moment)
+
+    def draft(self, actor: str, timeout: float, txn_id: str | None) -> Draft:
+        """Begin a transaction: what it reads is as of now."""
+        if not 0 < timeout < math.inf:
+            raise InvalidInput("timeout", f"{timeout!r} is not a positive number of seconds")
+        if txn_id is not None:
+            check_text("txn_id", txn_id, most_bytes=self.limits.txn_id_bytes)
+        return Draft(
+            txn_id=txn_id or self.ids.unique(),
+            named=txn_id is not None,
+            actor=actor,
+            since=self.head(),
+            timeout=timeout,
+            clock=self.clock,
+            limits=self.limits,
+        )
+
+    def get_state(
+        self, scope: Scope, key: str, version: int | None, at: Moment | None
+    ) -> StateRecord | None:
+        """Return a key's value: now, at a version, or at a moment."""
+        with self.engine.reading() as reader:
+            if version is None and at is None:
+                return queries.get(reader, scope, key)
+            through = pages.head_commit(reader) if at is None else commit_at(reader, "at", at)
+            return queries.get_at(reader, scope, key, through, version)
+
+    def backoff(self, attempt: int) -> float:
+        """Return how long to wait before trying again: longer each time, and not in step."""
+        jitter = int.from_bytes(self.ids.entropy(2), "big") / 0xFFFF
+        return float(min(0.001 * 2**attempt, 0.25) * (0.5 + jitter))
+
+
+def check_version(field: str, version: object, *, least: int) -> int | None:
+    """Return `version` if it can be one; None stands for no version in particular."""
+    if version is None:
+        return None
+    if not isinstance(version, int) or isinstance(version, bool) or version < least:
+        raise InvalidInput(field, f"{version!r} is not a whole number from {least}")
+    return version

@@ -1,0 +1,106 @@
+"""Opening a store: the one place where an engine, a clock and the views are put together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from urllib.parse import unquote
+
+from recollect.errors import InvalidInput
+from recollect.log import views
+from recollect.log.committer import Committer
+from recollect.log.epochs import log_id_of
+from recollect.log.index import LogIndex
+from recollect.model.clock import Clock, SystemClock
+from recollect.model.ids import IdSource, SystemIds
+from recollect.model.limits import Limits
+from recollect.sdk.aio import AsyncStore
+from recollect.sdk.core import Core, Defaults
+from recollect.sdk.store import Store
+from recollect.state.view import StateView
+from recollect.storage import queries
+from recollect.storage.sqlite.engine import SqliteEngine
+
+
+def open(
+    url: str | os.PathLike[str],
+    *,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+    limits: Limits | None = None,
+    durability: str = "full",
+    create: bool = True,
+) -> Store:
+    """Open a store: a path, `sqlite:///path`, or `:memory:`.
+
+    `durability="full"` survives power loss; `"relaxed"` survives a process crash. With
+    `create=False` a store that is not there raises `NotFound`.
+    """
+    return Store(_open(url, clock, ids, limits, durability, create=create), Defaults())
+
+
+async def open_async(
+    url: str | os.PathLike[str],
+    *,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+    limits: Limits | None = None,
+    durability: str = "full",
+    create: bool = True,
+) -> AsyncStore:
+    """Open a store for asyncio; takes what `open` takes."""
+    core = await asyncio.to_thread(_open, url, clock, ids, limits, durability, create=create)
+    return AsyncStore(core, Defaults())
+
+
+def _open(
+    url: str | os.PathLike[str],
+    clock: Clock | None,
+    ids: IdSource | None,
+    limits: Limits | None,
+    durability: str,
+    *,
+    create: bool,
+) -> Core:
+    if durability not in ("full", "relaxed"):
+        raise InvalidInput("durability", f"{durability!r} is neither 'full' nor 'relaxed'")
+    clock, ids = clock or SystemClock(), ids or SystemIds()
+    engine = SqliteEngine(
+        _path(url),
+        queries=queries.load("recollect.log", "recollect.state", "recollect.storage.sqlite"),
+        durable=durability == "full",
+        create=create,
+    )
+    registry = views.Views((LogIndex(), StateView()))
+    with engine.reading() as reader:
+        outdated = registry.outdated(reader)
+    if outdated:
+        views.rebuild(engine, registry)
+    log_id = log_id_of(engine, ids)
+    return Core(
+        engine=engine,
+        views=registry,
+        committer=Committer(engine, log_id, registry, clock=clock, ids=ids),
+        log_id=log_id,
+        clock=clock,
+        ids=ids,
+        limits=limits or Limits(),
+    )
+
+
+def _path(url: str | os.PathLike[str]) -> Path | None:
+    """Return the file a URL names; None for a store in memory."""
+    text = os.fspath(url)
+    if not text:
+        raise InvalidInput("url", "is empty: give a path, or ':memory:'")
+    if text == ":memory:":
+        return None
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return Path(text)
+    if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
+        raise InvalidInput(
+            "url", f"{text!r} is not understood: give a path, sqlite:///path or ':memory:'"
+        )
+    return Path(unquote(rest[1:]))

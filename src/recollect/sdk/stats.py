@@ -1,0 +1,49 @@
+"""Figures about a store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from recollect.log import chain, pages
+from recollect.log.verification import clock_warnings
+from recollect.model.instant import to_datetime
+from recollect.sdk.core import Core
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """How much a store holds, and what deserves a look."""
+
+    log_id: str
+    epoch: int
+    commits: int
+    last_committed_at: datetime | None
+    agents: int
+    namespaces: int
+    keys: int
+    data_bytes: int
+    journal_bytes: int
+    warnings: tuple[str, ...] = ()
+
+
+def gather(core: Core) -> Stats:
+    """Return the figures."""
+    with core.engine.reading() as reader:
+        head = pages.head(reader, chain.genesis(core.log_id))
+        epoch = reader.row("meta_get", name="epoch")
+        agents, namespaces = reader.row("scope_counts") or (0, 0)
+        (keys,) = reader.row("state_count") or (0,)
+    footprint = core.engine.footprint()
+    return Stats(
+        log_id=core.log_id,
+        epoch=int(epoch[0]) if epoch else 0,
+        commits=head.commit_ts,
+        last_committed_at=to_datetime(head.committed_at) if head.commit_ts else None,
+        agents=agents,
+        namespaces=namespaces,
+        keys=keys,
+        data_bytes=footprint.data,
+        journal_bytes=footprint.journal,
+        warnings=clock_warnings(head.committed_at, core.clock) if head.commit_ts else (),
+    )

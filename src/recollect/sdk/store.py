@@ -1,0 +1,257 @@
+"""The store: everything a program does with Recollect begins here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Self, TypeVar
+
+from recollect.errors import RecollectError
+from recollect.log.moments import Moment
+from recollect.log.replay import Bounds, Kinds, Replay
+from recollect.log.verification import Verification, verify
+from recollect.log.views import Rebuild, rebuild
+from recollect.model.document import Document
+from recollect.model.event import ReplayEvent
+from recollect.model.instant import Instant
+from recollect.model.limits import check_prefix, check_text
+from recollect.model.refs import KeyRef
+from recollect.model.scope import ALL_NAMESPACES, AllNamespaces
+from recollect.sdk.calls import Calls, paged
+from recollect.sdk.core import Core, Defaults, check_version
+from recollect.sdk.stats import Stats, gather
+from recollect.sdk.transaction import Transaction
+from recollect.state.queries import Diff, History, Keys, Scan
+from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
+from recollect.storage.port import Progress
+
+Result = TypeVar("Result")
+
+
+class Store:
+    """An open store. One may be shared by any number of threads.
+
+    Every method takes `agent_id` and `namespace`; what is left out is what the handle is bound to.
+    `at` takes a commit number, an aware datetime or RFC 3339 text; beyond the head means the head.
+    """
+
+    def __init__(self, core: Core, defaults: Defaults) -> None:
+        self._core = core
+        self._calls = Calls(core.clock)
+        self._defaults = defaults
+
+    def bind(self, *, agent_id: str | None = None, namespace: str | None = None) -> Store:
+        """Return this store with an agent or a namespace as default. They share what is open."""
+        defaults = Defaults(
+            self._defaults.agent_id if agent_id is None else agent_id,
+            self._defaults.namespace if namespace is None else namespace,
+        )
+        defaults.scope(defaults.actor, None, self._core.limits)
+        return Store(self._core, defaults)
+
+    def begin_transaction(self, *, timeout: float = 30.0, txn_id: str | None = None) -> Transaction:
+        """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
+        draft = self._core.draft(self._defaults.actor, timeout, txn_id)
+        return Transaction(self._core, self._calls, self._defaults, draft)
+
+    def transact(
+        self,
+        work: Callable[[Transaction], Result],
+        *,
+        retries: int = 10,
+        timeout: float = 30.0,
+        txn_id: str | None = None,
+    ) -> Result:
+        """Run `work` in a transaction and commit it; on a conflict, run it again with a new one."""
+        attempt = 0
+        while True:
+            try:
+                with self.begin_transaction(timeout=timeout, txn_id=txn_id) as transaction:
+                    return work(transaction)
+            except RecollectError as error:
+                if not error.retryable or attempt >= retries:
+                    raise
+            self._calls.sleep(self._core.backoff(attempt))
+            attempt += 1
+
+    def write(
+        self,
+        *,
+        key: str,
+        value: Document,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        expect_version: int | None = None,
+        because: Iterable[KeyRef] = (),
+        txn_id: str | None = None,
+    ) -> int:
+        """Write one key in a transaction of its own and return its `commit_ts`."""
+        because = tuple(because)
+        return self._once(
+            lambda transaction: transaction.write(
+                key=key,
+                value=value,
+                agent_id=agent_id,
+                namespace=namespace,
+                expect_version=expect_version,
+                because=because,
+            ),
+            txn_id,
+        )
+
+    def delete(
+        self,
+        *,
+        key: str,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        expect_version: int | None = None,
+        txn_id: str | None = None,
+    ) -> int:
+        """Delete one key in a transaction of its own and return its `commit_ts`."""
+        return self._once(
+            lambda transaction: transaction.delete(
+                key=key, agent_id=agent_id, namespace=namespace, expect_version=expect_version
+            ),
+            txn_id,
+        )
+
+    def get_state(
+        self,
+        *,
+        key: str,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        version: int | None = None,
+        at: Moment | None = None,
+    ) -> StateRecord | None:
+        """Return a key's value now, at a version or at a moment; None: it had none."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        check_version("version", version, least=1)
+        return self._calls.run(self._core.get_state, scope, key, version, at)
+
+    def list_keys(
+        self,
+        *,
+        prefix: str = "",
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        at: Moment | None = None,
+    ) -> Iterator[str]:
+        """Yield the keys that have a value, in the order of their UTF-8 bytes."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        check_prefix("prefix", prefix)
+        commit = self._core.commit_at("at", at)
+        return paged(self._calls, Keys(self._core.engine, scope, prefix=prefix, at=commit))
+
+    def scan_prefix(
+        self,
+        *,
+        prefix: str,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        at: Moment | None = None,
+    ) -> Iterator[StateEntry]:
+        """Yield the keys under a prefix with their values, in the order of their UTF-8 bytes."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        check_prefix("prefix", prefix)
+        commit = self._core.commit_at("at", at)
+        return paged(self._calls, Scan(self._core.engine, scope, prefix=prefix, at=commit))
+
+    def history(
+        self, *, key: str, agent_id: str | None = None, namespace: str | None = None
+    ) -> Iterator[StateVersion]:
+        """Yield every version of a key, oldest first, deletions too."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        head = self._core.head()
+        return paged(self._calls, History(self._core.engine, scope, key, through=head))
+
+    def diff(
+        self,
+        *,
+        a: Moment,
+        b: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Iterator[StateChange]:
+        """Yield the keys whose value at `b` is not their value at `a`, in order; no `b`: now."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        old, new = self._core.commit_at("a", a), self._core.commit_at("b", b)
+        return paged(self._calls, Diff(self._core.engine, scope, old=old, new=new))
+
+    def replay(
+        self,
+        *,
+        agent_id: str | None = None,
+        namespace: str | AllNamespaces | None = None,
+        from_timestamp: Instant | None = None,
+        to_timestamp: Instant | None = None,
+        after_commit: int | str | None = None,
+        through_commit: int | None = None,
+        kinds: Kinds = None,
+    ) -> Iterator[ReplayEvent]:
+        """Yield what an agent did, in commit order, up to the log's end at the time of this call.
+
+        Times are taken as `[from, to)`. `after_commit` is exclusive and takes an event's `token`
+        or a bare number; `through_commit` is inclusive.
+        """
+        one = None if namespace is ALL_NAMESPACES else namespace
+        scope = self._defaults.scope(agent_id, one, self._core.limits)
+        pages = Replay(
+            self._core.engine,
+            self._core.log_id,
+            agent_id=scope.agent_id,
+            namespace=ALL_NAMESPACES if namespace is ALL_NAMESPACES else scope.namespace,
+            bounds=Bounds(
+                from_timestamp=from_timestamp,
+                to_timestamp=to_timestamp,
+                after_commit=after_commit,
+                through_commit=through_commit,
+            ),
+            kinds=kinds,
+        )
+        return paged(self._calls, pages)
+
+    def verify(self, *, progress: Progress | None = None) -> Verification:
+        """Walk the hash chain; raise `ChainBroken`, which names the first bad commit."""
+        core = self._core
+        return self._calls.run(verify, core.engine, core.log_id, core.clock, progress)
+
+    def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
+        """Build every view again from the log, and say whether any row had been different."""
+        return self._calls.run(rebuild, self._core.engine, self._core.views, progress)
+
+    def stats(self) -> Stats:
+        """Return how much the store holds."""
+        return self._calls.run(gather, self._core)
+
+    def close(self) -> None:
+        """Close the store, for every handle that shares it. Closing twice is fine."""
+        self._calls.run(self._core.engine.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _once(self, stage: Callable[[Transaction], None], txn_id: str | None) -> int:
+        """Commit what `stage` stages; what was only busy or in the way is tried again."""
+        attempt = 0
+        while True:
+            transaction = self.begin_transaction(txn_id=txn_id)
+            stage(transaction)
+            try:
+                return transaction.commit()
+            except RecollectError as error:
+                if not error.retryable or attempt >= 10:
+                    raise
+            self._calls.sleep(self._core.backoff(attempt))
+            attempt += 1

@@ -1,0 +1,161 @@
+"""Transactions: what is staged in one lands as one event, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Self
+
+from recollect.errors import InvalidInput
+from recollect.log.pages import Mapped
+from recollect.log.transaction import Draft
+from recollect.model import document
+from recollect.model.document import Document
+from recollect.model.limits import check_prefix, check_text
+from recollect.model.refs import KeyRef
+from recollect.model.scope import Scope
+from recollect.sdk.calls import Calls, paged
+from recollect.sdk.core import Core, Defaults, check_version
+from recollect.state.pending import PendingScan, PendingState
+from recollect.state.records import StateEntry, StateRecord
+from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
+
+
+class Transaction:
+    """Operations that are committed together, and reads they depend on.
+
+    Staging is done in memory. Reads see the state as of the transaction's beginning under its own
+    writes, and are tracked: if something it read has changed by the time it commits, it raises
+    `TransactionConflict`. As a context manager it commits on success and aborts on an exception.
+    """
+
+    def __init__(self, core: Core, calls: Calls, defaults: Defaults, draft: Draft) -> None:
+        self._core = core
+        self._calls = calls
+        self._defaults = defaults
+        self._draft = draft
+        self._pending = PendingState()
+        self.commit_ts: int | None = None
+        """The commit this transaction became, once it is committed."""
+
+    @property
+    def txn_id(self) -> str:
+        """The transaction's name in the log."""
+        return self._draft.txn_id
+
+    def write(
+        self,
+        *,
+        key: str,
+        value: Document,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        expect_version: int | None = None,
+        because: Iterable[KeyRef] = (),
+    ) -> None:
+        """Stage a write. `expect_version` makes it a compare-and-set; 0 expects no value."""
+        self._draft.check()
+        limits = self._core.limits
+        request = WriteKey(
+            scope=self._defaults.scope(agent_id, namespace, limits, writing=True),
+            key=check_text("key", key, most_bytes=limits.key_bytes),
+            encoded=document.encode("value", value, limits),
+            expect_version=check_version("expect_version", expect_version, least=0),
+            because=tuple(self._check_ref(ref) for ref in because),
+        )
+        self._draft.stage(request)
+        self._pending.add(request)
+
+    def delete(
+        self,
+        *,
+        key: str,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        expect_version: int | None = None,
+    ) -> None:
+        """Stage a deletion. It takes the key's next version, also when there is no value."""
+        self._draft.check()
+        request = DeleteKey(
+            scope=self._defaults.scope(agent_id, namespace, self._core.limits, writing=True),
+            key=check_text("key", key, most_bytes=self._core.limits.key_bytes),
+            expect_version=check_version("expect_version", expect_version, least=0),
+        )
+        self._draft.stage(request)
+        self._pending.add(request)
+
+    def get_state(
+        self, *, key: str, agent_id: str | None = None, namespace: str | None = None
+    ) -> StateRecord | None:
+        """Return the key's value as this transaction sees it."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        self._draft.track(KeyRead(scope, key))
+        return self._calls.run(self._read, scope, key)
+
+    def list_keys(
+        self, *, prefix: str = "", agent_id: str | None = None, namespace: str | None = None
+    ) -> Iterator[str]:
+        """Yield the keys under a prefix as this transaction sees them, in order."""
+        entries = self._scan(prefix, agent_id, namespace)
+        return paged(self._calls, Mapped(entries, lambda entry: entry.key))
+
+    def scan_prefix(
+        self, *, prefix: str, agent_id: str | None = None, namespace: str | None = None
+    ) -> Iterator[StateEntry]:
+        """Yield the keys under a prefix and their values as this transaction sees them."""
+        return paged(self._calls, self._scan(prefix, agent_id, namespace))
+
+    def commit(self) -> int:
+        """Make everything staged durable at once and return its `commit_ts`."""
+        request = self._draft.request()
+        try:
+            self.commit_ts = self._calls.run(self._core.committer.commit, request)
+        finally:
+            self._draft.close(committed=self.commit_ts is not None)
+        return self.commit_ts
+
+    def abort(self) -> None:
+        """Discard everything staged. Aborting twice is fine; aborting a commit is not."""
+        if self.commit_ts is not None:
+            self._draft.check()
+        self._draft.close(committed=False)
+
+    def __enter__(self) -> Self:
+        self._draft.check()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._draft.is_open:
+            return
+        if kind is None:
+            self.commit()
+        else:
+            self.abort()
+
+    def _read(self, scope: Scope, key: str) -> StateRecord | None:
+        with self._core.engine.reading() as reader:
+            return self._pending.get(reader, scope, key, self._draft.since)
+
+    def _scan(self, prefix: str, agent_id: str | None, namespace: str | None) -> PendingScan:
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        check_prefix("prefix", prefix)
+        self._draft.track(PrefixRead(scope, prefix))
+        return PendingScan(
+            self._core.engine, self._pending, scope, prefix=prefix, at=self._draft.since
+        )
+
+    def _check_ref(self, ref: KeyRef) -> KeyRef:
+        if not isinstance(ref, KeyRef):
+            raise InvalidInput("because", f"{ref!r} is not a reference: use KeyRef('some key')")
+        limits = self._core.limits
+        check_text("because.key", ref.key, most_bytes=limits.key_bytes)
+        check_version("because.version", ref.version, least=1)
+        if ref.agent_id is not None or ref.namespace is not None:
+            self._defaults.scope(ref.agent_id, ref.namespace, limits)
+        return ref

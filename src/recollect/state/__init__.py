@@ -1,0 +1,1 @@
+"""State: keys, their values, and every version they ever had."""

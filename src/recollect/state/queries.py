@@ -1,0 +1,217 @@
+"""Reading state: now, at a version, at a commit; keys, scans, histories and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from recollect.errors import Corruption
+from recollect.log import pages
+from recollect.model import codec, document
+from recollect.model.event import SealedEvent
+from recollect.model.instant import to_datetime
+from recollect.model.operations import Delete, Write
+from recollect.model.scope import Scope
+from recollect.state.prefix import BEYOND_ALL, beyond
+from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
+from recollect.storage.port import Engine, Reader
+
+Place = tuple[int, int]
+"""A commit, and the position of an operation in it."""
+
+
+def get(reader: Reader, scope: Scope, key: str) -> StateRecord | None:
+    """Return the key's current value."""
+    row = reader.row("state_get", agent_id=scope.agent_id, namespace=scope.namespace, key=key)
+    if row is None:
+        return None
+    value, version, commit_ts, committed_at = row
+    return StateRecord(document.decode(value), version, commit_ts, to_datetime(committed_at))
+
+
+def get_at(
+    reader: Reader, scope: Scope, key: str, at: int, version: int | None = None
+) -> StateRecord | None:
+    """Return the key's value as of a commit: its newest version then, or a given one."""
+    address = {"agent_id": scope.agent_id, "namespace": scope.namespace, "key": key, "at": at}
+    if version is None:
+        row = reader.row("state_place_at", **address)
+    else:
+        row = reader.row("state_place_of_version", **address, version=version)
+    if row is None:
+        return None
+    commit_ts, _, position = row
+    return _record(_versions(reader, [(commit_ts, position)])[commit_ts, position])
+
+
+def version_at(reader: Reader, scope: Scope, key: str, at: int) -> int:
+    """Return the number of the key's newest version as of a commit, deletions counted too."""
+    row = reader.row(
+        "state_place_at", agent_id=scope.agent_id, namespace=scope.namespace, key=key, at=at
+    )
+    return int(row[1]) if row else 0
+
+
+def _record(found: StateVersion) -> StateRecord | None:
+    if found.value is None:
+        return None
+    return StateRecord(found.value, found.version, found.commit_ts, found.committed_at)
+
+
+def _versions(reader: Reader, places: Iterable[Place]) -> dict[Place, StateVersion]:
+    """Return what stands at these places of the log, reading each event once."""
+    wanted: dict[int, list[int]] = {}
+    for commit_ts, position in places:
+        wanted.setdefault(commit_ts, []).append(position)
+    found: dict[Place, StateVersion] = {}
+    for commit_ts, positions in wanted.items():
+        row = reader.row("event_get", commit_ts=commit_ts)
+        if row is None:
+            raise Corruption(f"commit {commit_ts}, which holds a state value, is not in the log")
+        event = SealedEvent(*row)
+        operations = codec.decode_operations(event.operations)
+        for position in positions:
+            found[commit_ts, position] = _version(event, operations[position])
+    return found
+
+
+def _version(event: SealedEvent, operation: object) -> StateVersion:
+    if not isinstance(operation, (Write, Delete)):
+        raise Corruption(f"commit {event.commit_ts} holds no state value where one should be")
+    envelope = codec.decode_envelope(event.envelope)
+    return StateVersion(
+        version=operation.version,
+        value=operation.value,
+        because=operation.because if isinstance(operation, Write) else (),
+        commit_ts=event.commit_ts,
+        committed_at=to_datetime(event.committed_at),
+        txn_id=envelope.txn_id,
+        actor=envelope.actor,
+    )
+
+
+class _Keyset:
+    """What paging through keys has in common: a scope, a prefix, a moment, and the last key."""
+
+    def __init__(self, engine: Engine, scope: Scope, *, prefix: str, at: int) -> None:
+        self._engine = engine
+        self._range: dict[str, Any] = {
+            "agent_id": scope.agent_id,
+            "namespace": scope.namespace,
+            "first": prefix,
+            "beyond": beyond(prefix),
+            "at": at,
+            "most": pages.PAGE_ROWS,
+        }
+        self._after = ""
+
+
+class Keys(_Keyset):
+    """The keys that had a value at a commit."""
+
+    def next_page(self) -> list[str]:
+        """Return the next keys."""
+        with self._engine.reading() as reader:
+            rows = reader.rows("state_keys", **self._range, after=self._after)
+        keys = [key for (key,) in rows]
+        self._after = keys[-1] if keys else BEYOND_ALL
+        return keys
+
+
+class Scan(_Keyset):
+    """The keys that had a value at a commit, with their values."""
+
+    def next_page(self) -> list[StateEntry]:
+        """Return the next entries."""
+        with self._engine.reading() as reader:
+            rows = reader.rows(
+                "state_page", **self._range, after=self._after, budget=pages.PAGE_BYTES
+            )
+            past = _versions(reader, [(row[2], row[3]) for row in rows if row[5] is None])
+        self._after = rows[-1][0] if rows else BEYOND_ALL
+        entries = []
+        for key, version, commit_ts, position, committed_at, encoded in rows:
+            value = document.decode(encoded) if encoded else past[commit_ts, position].value
+            assert value is not None, "only keys with a value are in the page"
+            entries.append(StateEntry(value, version, commit_ts, to_datetime(committed_at), key))
+        return entries
+
+
+class History:
+    """Every version of a key, oldest first."""
+
+    def __init__(self, engine: Engine, scope: Scope, key: str, *, through: int) -> None:
+        self._engine = engine
+        self._key: dict[str, Any] = {
+            "agent_id": scope.agent_id,
+            "namespace": scope.namespace,
+            "key": key,
+            "through": through,
+        }
+        self._after = (0, 0)
+
+    def next_page(self) -> list[StateVersion]:
+        """Return the next versions."""
+        after_commit, after_version = self._after
+        with self._engine.reading() as reader:
+            rows = reader.rows(
+                "state_history",
+                **self._key,
+                after_commit=after_commit,
+                after_version=after_version,
+                most=_PLACES,
+            )
+            places = [(commit_ts, position) for commit_ts, _, position in rows]
+            found = _versions(reader, places)
+        if rows:
+            self._after = (rows[-1][0], rows[-1][1])
+        return [found[place] for place in places]
+
+
+_PLACES = 32
+"""How many values are fetched from the log at a time: each may be as large as a value may be."""
+
+
+class Diff:
+    """The keys whose value at one commit is not their value at another."""
+
+    def __init__(self, engine: Engine, scope: Scope, *, old: int, new: int) -> None:
+        self._engine = engine
+        self._range: dict[str, Any] = {
+            "agent_id": scope.agent_id,
+            "namespace": scope.namespace,
+            "unchanged_through": min(old, new),
+            "old_at": old,
+            "new_at": new,
+            "most": _PLACES,
+        }
+        self._after = ""
+
+    def next_page(self) -> list[StateChange]:
+        """Return the next changes; a page of keys that all went back to their value is skipped."""
+        changes: list[StateChange] = []
+        while not changes and (page := self._page()):
+            changes = [change for change in page if _differs(change)]
+        return changes
+
+    def _page(self) -> list[StateChange]:
+        with self._engine.reading() as reader:
+            rows = reader.rows("state_diff", **self._range, after=self._after)
+            places = [(row[1], row[3]) for row in rows] + [(row[4], row[6]) for row in rows]
+            found = _versions(reader, [place for place in places if place[0] is not None])
+        if rows:
+            self._after = rows[-1][0]
+        return [
+            StateChange(
+                key=row[0],
+                before=_record(found[row[1], row[3]]) if row[1] else None,
+                after=_record(found[row[4], row[6]]) if row[4] else None,
+            )
+            for row in rows
+        ]
+
+
+def _differs(change: StateChange) -> bool:
+    if change.before is None or change.after is None:
+        return True
+    return change.before.value != change.after.value

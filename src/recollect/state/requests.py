@@ -1,0 +1,50 @@
+"""What can be asked of state in a transaction: requests to stage and reads to track."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.model.refs import KeyRef
+from recollect.model.scope import Scope
+
+
+class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1):
+    """Give a key a value."""
+
+    scope: Scope
+    key: str
+    encoded: bytes
+    expect_version: int | None = None
+    because: tuple[KeyRef, ...] = ()
+
+
+class DeleteKey(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    """Take a key's value away."""
+
+    scope: Scope
+    key: str
+    expect_version: int | None = None
+
+
+KeyRequest = WriteKey | DeleteKey
+
+
+class KeyRead(msgspec.Struct, frozen=True):
+    """A key was read."""
+
+    scope: Scope
+    key: str
+
+    def __str__(self) -> str:
+        return f"key {self.key!r} of {self.scope.agent_id!r} in {self.scope.namespace!r}"
+
+
+class PrefixRead(msgspec.Struct, frozen=True):
+    """All keys with a prefix were read, and so was the absence of others."""
+
+    scope: Scope
+    prefix: str
+
+    def __str__(self) -> str:
+        scope = self.scope
+        return f"a key under {self.prefix!r} of {scope.agent_id!r} in {scope.namespace!r}"

@@ -1,0 +1,68 @@
+"""The rules of state: which version a write takes, and whether it may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from recollect.errors import NotFound, VersionMismatch
+from recollect.model.operations import AnyOperation, Delete, Write
+from recollect.model.refs import KeyRef
+from recollect.model.scope import Scope
+from recollect.state.requests import DeleteKey, KeyRequest
+from recollect.storage.port import Reader
+
+
+class _Current(msgspec.Struct, frozen=True):
+    """A key as the transaction would leave it so far."""
+
+    version: int
+    live: bool
+
+
+class StateRules:
+    """Decides one transaction's writes and deletes, in order, each seeing those before it."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[tuple[Scope, str], _Current] = {}
+
+    def decide(self, staged: KeyRequest, /) -> Iterator[AnyOperation]:
+        """Give the key its next version: never one it had, whether it has a value or not."""
+        scope, key = staged.scope, staged.key
+        current = self._current(scope, key)
+        live_version = current.version if current.live else 0
+        if staged.expect_version not in (None, live_version):
+            assert staged.expect_version is not None
+            raise VersionMismatch(key=key, expected=staged.expect_version, actual=live_version)
+        version = current.version + 1
+        if isinstance(staged, DeleteKey):
+            operation: AnyOperation = Delete(scope.namespace, scope.agent_id, key, version)
+        else:
+            because = tuple(self._resolve(ref, scope) for ref in staged.because)
+            operation = Write(
+                scope.namespace, scope.agent_id, key, version, staged.encoded, because
+            )
+        self._known[scope, key] = _Current(version, not isinstance(staged, DeleteKey))
+        yield operation
+
+    def _resolve(self, ref: KeyRef, writer: Scope) -> KeyRef:
+        """Return the reference with everything said that the caller left out."""
+        scope = Scope(ref.namespace or writer.namespace, ref.agent_id or writer.agent_id)
+        current = self._current(scope, ref.key)
+        version = ref.version or (current.version if current.live else 0)
+        if not 0 < version <= current.version:
+            raise NotFound(
+                f"because: key {ref.key!r} of {scope.agent_id!r} in {scope.namespace!r} has "
+                + (f"no version {ref.version}" if ref.version else "no value to rest on")
+            )
+        return KeyRef(ref.key, version, scope.agent_id, scope.namespace)
+
+    def _current(self, scope: Scope, key: str) -> _Current:
+        if (scope, key) not in self._known:
+            row = self._reader.row(
+                "state_version_now", agent_id=scope.agent_id, namespace=scope.namespace, key=key
+            )
+            self._known[scope, key] = _Current(row[0], bool(row[2])) if row else _Current(0, False)
+        return self._known[scope, key]

@@ -1,0 +1,76 @@
+"""What the log needs of a database: short reads, one writer, named queries.
+
+The SQL itself stands in `.sql` files next to the code that uses it; an engine resolves the names.
+Everything above this port is the same on every engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import msgspec
+
+Row = tuple[Any, ...]
+Progress = Callable[[int, int], None]
+"""Called now and then during long work, with what is done and what there is in all."""
+
+
+class Reader(Protocol):
+    """A connection that reads."""
+
+    def row(self, query: str, /, **values: object) -> Row | None:
+        """Return the first row, if there is one."""
+        ...
+
+    def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
+        """Return the rows; with a budget, stop behind the row whose bytes exhaust it."""
+        ...
+
+    def stream(self, query: str, /, **values: object) -> Iterator[Row]:
+        """Yield the rows one by one; only inside a transaction, which holds the snapshot anyway."""
+        ...
+
+
+class Writer(Reader, Protocol):
+    """The one connection that writes, inside a transaction."""
+
+    def run(self, query: str, /, **values: object) -> None:
+        """Run a statement."""
+        ...
+
+    def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
+        """Run a statement once for each row of values."""
+        ...
+
+
+class Footprint(msgspec.Struct, frozen=True):
+    """What a store takes up, in bytes."""
+
+    data: int
+    journal: int
+
+
+class Engine(Protocol):
+    """One database that holds one log."""
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """Lend a reader for a short while: no lock and no snapshot outlives the block."""
+        ...
+
+    def writing(self) -> AbstractContextManager[Writer]:
+        """Take the write lock; the block's end commits durably, an exception rolls back."""
+        ...
+
+    def home(self) -> str:
+        """Return a name for the place these bytes are in, which a copy of them does not share."""
+        ...
+
+    def footprint(self) -> Footprint:
+        """Return what the store takes up."""
+        ...
+
+    def close(self) -> None:
+        """Let go of every connection. Closing twice is fine."""
+        ...

@@ -1,0 +1,246 @@
+"""The SQLite engine: a writer connection, a pool of readers, and the seam for apsw's errors."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.resources import files
+from pathlib import Path
+
+import apsw
+
+from recollect import errors
+from recollect.storage.port import Footprint, Row
+from recollect.storage.sqlite.home import home_of
+
+FORMAT = 1
+"""The stored format this version writes. It reads every older one and refuses newer ones."""
+
+_APPLICATION_ID = 0x52434C54  # "RCLT": what `file` and SQLite call the application's mark
+_LOCK_WAIT_MS = 10_000
+_WAL_PAGES = 4_000
+
+_ERRORS: Mapping[type[apsw.Error], type[errors.RecollectError]] = {
+    apsw.BusyError: errors.StoreBusy,
+    apsw.LockedError: errors.StoreBusy,
+    apsw.FullError: errors.StoreFull,
+    apsw.ReadOnlyError: errors.StoreReadOnly,
+    apsw.PermissionsError: errors.StoreReadOnly,
+    apsw.CorruptError: errors.Corruption,
+    apsw.NotADBError: errors.Corruption,
+    apsw.IOError: errors.Unavailable,
+    apsw.CantOpenError: errors.Unavailable,
+}
+
+
+def _translate(error: apsw.Error) -> errors.RecollectError:
+    """Return our error for SQLite's. One without an entry is a defect of ours and stays apsw's."""
+    for foreign, ours in _ERRORS.items():
+        if isinstance(error, foreign):
+            return ours(f"{ours.__doc__} (SQLite: {error})")
+    raise error
+
+
+class Connection:
+    """A reader and, on the writer's connection, a writer: named queries on one SQLite handle."""
+
+    def __init__(self, database: apsw.Connection, queries: Mapping[str, str]) -> None:
+        self.database = database
+        self._queries = queries
+
+    def row(self, query: str, /, **values: object) -> Row | None:
+        """Return the first row, if there is one."""
+        try:
+            found: Row | None = self._execute(query, values).fetchone()
+        except apsw.Error as error:
+            raise _translate(error) from error
+        return found
+
+    def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
+        """Return the rows; with a budget, stop behind the row whose bytes exhaust it."""
+        try:
+            cursor = self._execute(query, values)
+            if budget is None:
+                return cursor.fetchall()
+            taken = []
+            for row in cursor:
+                taken.append(row)
+                budget -= sum(len(cell) for cell in row if isinstance(cell, bytes))
+                if budget <= 0:
+                    cursor.close()
+                    break
+        except apsw.Error as error:
+            raise _translate(error) from error
+        return taken
+
+    def stream(self, query: str, /, **values: object) -> Iterator[Row]:
+        """Yield the rows one by one."""
+        try:
+            yield from self._execute(query, values)
+        except apsw.Error as error:
+            raise _translate(error) from error
+
+    def run(self, query: str, /, **values: object) -> None:
+        """Run a statement."""
+        try:
+            self._execute(query, values)
+        except apsw.Error as error:
+            raise _translate(error) from error
+
+    def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
+        """Run a statement once for each row of values."""
+        try:
+            self.database.executemany(self._queries[query], rows)
+        except apsw.Error as error:
+            raise _translate(error) from error
+
+    def _execute(self, query: str, values: dict[str, object]) -> apsw.Cursor:
+        return self.database.execute(self._queries[query], values)
+
+
+class SqliteEngine:
+    """A store in one file, or in memory for as long as the engine lives."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        queries: Mapping[str, str],
+        durable: bool = True,
+        create: bool = True,
+    ) -> None:
+        self._path = path
+        self._queries = queries
+        self._durable = durable
+        self._write_lock = threading.RLock()
+        self._idle: deque[Connection] = deque()
+        self._closed = False
+        if path is not None:
+            _check_path(path, create=create)
+        try:
+            self._writer = self._connect(create=create)
+            self._prepare(create=create)
+        except apsw.Error as error:
+            raise _translate(error) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Lend a reader; in memory there is only one connection, so it is locked meanwhile."""
+        if self._path is None:
+            with self._write_lock:
+                self._check_open()
+                yield self._writer
+            return
+        self._check_open()
+        try:
+            reader = self._idle.pop()
+        except IndexError:
+            reader = self._connect_reader()
+        try:
+            yield reader
+        finally:
+            self._idle.append(reader)
+            if self._closed:
+                self._close_readers()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Take the write lock of this process, then that of the file."""
+        with self._write_lock:
+            self._check_open()
+            self._writer.run("begin")
+            try:
+                yield self._writer
+                self._writer.run("commit")
+            finally:
+                if self._writer.database.in_transaction:
+                    self._writer.run("rollback")
+
+    def home(self) -> str:
+        """Name the file by its inode: a copy has another."""
+        if self._path is None:
+            return "memory"
+        return home_of(self._path)
+
+    def footprint(self) -> Footprint:
+        """Return the sizes of the file and of its write-ahead log."""
+        if self._path is None:
+            pages = self._writer.database.pragma("page_count")
+            return Footprint(data=pages * self._writer.database.pragma("page_size"), journal=0)
+        wal = self._path.with_name(f"{self._path.name}-wal")
+        return Footprint(self._path.stat().st_size, wal.stat().st_size if wal.exists() else 0)
+
+    def close(self) -> None:
+        """Close every connection; the last one of all processes tidies the write-ahead log."""
+        with self._write_lock:
+            self._closed = True
+            self._close_readers()
+            self._writer.database.close()
+
+    def _close_readers(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().database.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise errors.StoreClosed
+
+    def _connect(self, *, create: bool = False) -> Connection:
+        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+        name = ":memory:" if self._path is None else str(self._path)
+        database = apsw.Connection(name, flags=flags)
+        database.set_busy_timeout(_LOCK_WAIT_MS)
+        database.pragma("synchronous", "FULL" if self._durable else "NORMAL")
+        database.pragma("wal_autocheckpoint", _WAL_PAGES)
+        return Connection(database, self._queries)
+
+    def _connect_reader(self) -> Connection:
+        try:
+            reader = self._connect()
+            reader.database.pragma("query_only", True)
+        except apsw.Error as error:
+            raise _translate(error) from error
+        return reader
+
+    def _prepare(self, *, create: bool) -> None:
+        """Make the tables of a new store, or make sure that what is there is one of ours."""
+        database = self._writer.database
+        try:
+            mark = database.pragma("application_id")
+        except apsw.NotADBError as error:
+            raise errors.InvalidInput(
+                "url", f"{self._path} is not a Recollect store: it is no SQLite file at all"
+            ) from error
+        if mark == 0 and create and _is_empty(database):
+            database.pragma("journal_mode", "WAL")
+            with self.writing():  # another process may be doing the same: look again, locked
+                if _is_empty(database):
+                    database.execute((files(__package__) / "schema.sql").read_text("utf-8"))
+                    database.pragma("application_id", _APPLICATION_ID)
+                    database.pragma("user_version", FORMAT)
+        if database.pragma("application_id") != _APPLICATION_ID:
+            raise errors.InvalidInput(
+                "url", f"{self._path} is not a Recollect store: give another path"
+            )
+        found = database.pragma("user_version")
+        if found > FORMAT:
+            raise errors.UnsupportedFormat(
+                f"{self._path} has format {found}, and this version reads up to {FORMAT}: "
+                "upgrade Recollect to open it"
+            )
+
+
+def _is_empty(database: apsw.Connection) -> bool:
+    return not database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+
+
+def _check_path(path: Path, *, create: bool) -> None:
+    if path.is_dir():
+        raise errors.InvalidInput("url", f"{path} is a folder: name a file in it")
+    if not path.exists() and not create:
+        raise errors.NotFound(f"there is no store at {path}: a first write creates one")
+    if not path.parent.is_dir():
+        raise errors.NotFound(f"there is no folder {path.parent}: make it first")

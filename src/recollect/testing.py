@@ -1,0 +1,82 @@
+"""What you test agents with: a store in memory, a clock and ids that repeat, and a comparison.
+
+Two stores made by `memory_store()` that are given the same calls have the same log to the last
+byte. Where only what the agent *did* should be compared, use `same_behaviour`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+
+import msgspec
+
+from recollect.model.clock import FixedClock
+from recollect.model.event import ReplayEvent
+from recollect.model.ids import FixedIds
+from recollect.model.operations import AnyOperation
+from recollect.sdk.aio import AsyncStore
+from recollect.sdk.open import open, open_async
+from recollect.sdk.store import Store
+
+__all__ = [
+    "Behaviour",
+    "FixedClock",
+    "FixedIds",
+    "memory_store",
+    "memory_store_async",
+    "same_behaviour",
+]
+
+
+def memory_store(*, clock: FixedClock | None = None, ids: FixedIds | None = None) -> Store:
+    """Return a new store in memory, with a clock that stands still and ids that repeat."""
+    return open(":memory:", clock=clock or FixedClock(), ids=ids or FixedIds())
+
+
+async def memory_store_async(
+    *, clock: FixedClock | None = None, ids: FixedIds | None = None
+) -> AsyncStore:
+    """Return a new store in memory for asyncio."""
+    return await open_async(":memory:", clock=clock or FixedClock(), ids=ids or FixedIds())
+
+
+class Behaviour(msgspec.Struct, frozen=True):
+    """What a comparison found; true if both did the same, else it says where they part."""
+
+    difference: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.difference is None
+
+
+def same_behaviour(first: Iterable[ReplayEvent], second: Iterable[ReplayEvent]) -> Behaviour:
+    """Compare what was done: the same operations on the same values, grouped in the same way.
+
+    When it was done, under which commit, transaction and version, and by which agent in which
+    namespace makes no difference, so two runs can be compared that share a log.
+    """
+    for number, (one, other) in enumerate(zip_longest(_deeds(first), _deeds(second)), start=1):
+        if one != other:
+            return Behaviour(
+                f"event {number}: {_shown(one)} in the first, {_shown(other)} in the second"
+            )
+    return Behaviour()
+
+
+Deed = tuple[str, str, object]
+
+
+def _deeds(events: Iterable[ReplayEvent]) -> Iterator[list[Deed]]:
+    for event in events:
+        yield [_deed(operation) for operation in event.operations]
+
+
+def _deed(operation: AnyOperation) -> Deed:
+    return operation.type.name, operation.key, operation.value
+
+
+def _shown(deeds: list[Deed] | None) -> str:
+    if deeds is None:
+        return "nothing more"
+    return ", ".join(f"{name} {key!r} {value}" for name, key, value in deeds)
