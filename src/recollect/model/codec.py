@@ -10,6 +10,8 @@ from recollect.errors import Corruption
 from recollect.model.event import Envelope
 from recollect.model.operations import AnyOperation
 
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
+
 _encoder = msgspec.msgpack.Encoder()
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
@@ -30,7 +32,7 @@ def split(operations: bytes) -> list[bytes]:
     """Return the bytes of each operation: what its leaf hash covers."""
     try:
         return [bytes(part) for part in _parts.decode(operations)]
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
 
 
@@ -38,7 +40,7 @@ def decode_operations(operations: bytes) -> tuple[AnyOperation, ...]:
     """Return an event's operations."""
     try:
         return _operations.decode(operations)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
 
 
@@ -46,5 +48,5 @@ def decode_envelope(envelope: bytes) -> Envelope:
     """Return an event's envelope."""
     try:
         return _envelope.decode(envelope)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise Corruption(f"an event's envelope cannot be read: {error}") from error

@@ -30,7 +30,7 @@ class Defaults(msgspec.Struct, frozen=True):
     @property
     def actor(self) -> str:
         """Who acts through this handle."""
-        return self.agent_id or "local"
+        return "local" if self.agent_id is None else self.agent_id
 
     def agent(self, agent_id: str | None) -> str:
         """Return the agent a call is about."""

@@ -122,6 +122,12 @@ class SqliteEngine:
         try:
             self._writer = self._connect(create=create)
             self._prepare(create=create)
+        except apsw.NotADBError as error:
+            raise errors.InvalidInput(
+                "url",
+                f"{path} is not a Recollect store, or its first page is damaged: "
+                "give another path, or restore a backup",
+            ) from error
         except apsw.Error as error:
             raise _translate(error) from error
 
@@ -208,13 +214,7 @@ class SqliteEngine:
     def _prepare(self, *, create: bool) -> None:
         """Make the tables of a new store, or make sure that what is there is one of ours."""
         database = self._writer.database
-        try:
-            mark = database.pragma("application_id")
-        except apsw.NotADBError as error:
-            raise errors.InvalidInput(
-                "url", f"{self._path} is not a Recollect store: it is no SQLite file at all"
-            ) from error
-        if mark == 0 and create and _is_empty(database):
+        if database.pragma("application_id") == 0 and create and _is_empty(database):
             database.pragma("journal_mode", "WAL")
             with self.writing():  # another process may be doing the same: look again, locked
                 if _is_empty(database):

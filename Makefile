@@ -1,0 +1,56 @@
+# Everything below needs only Python 3.11 or newer and make. PYTHON chooses the interpreter.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
+
+.PHONY: run test check test-slow generate format clean help
+
+help:  ## show what there is
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+run: $(VENV)/.run  ## watch a small agent work, die, resume and explain itself
+	@$(BIN)/recollect demo
+
+test: check  ## style, types, layers, generated files, then every fast test against the built wheel
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: $(VENV)/.test  ## the tests that take minutes
+	$(BIN)/python -m pytest -n auto -m slow
+
+check: $(VENV)/.test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate_async.py --check
+	$(BIN)/python scripts/generate_cli_docs.py --check
+	$(BIN)/python scripts/generate_lineage.py --check
+
+generate: $(VENV)/.test  ## write the generated files again
+	$(BIN)/python scripts/generate_async.py
+	$(BIN)/python scripts/generate_cli_docs.py
+	$(BIN)/python scripts/generate_lineage.py
+
+format: $(VENV)/.test  ## let ruff tidy up
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:  ## remove what was built
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Recollect needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+
+# The package is installed as a wheel, not linked: what is tested is what is shipped.
+$(VENV)/.run: $(BIN)/python $(SOURCES) constraints.txt
+	@echo "setting up ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[cli]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev
+	@touch $@

@@ -1,0 +1,58 @@
+"""What people type, turned into what the store takes. Whether it is right, the store decides."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.model.refs import KeyRef
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,1000}")
+_REFERENCE = re.compile(r"(?P<key>.*)@(?P<version>[0-9]{1,1000})", re.DOTALL)
+
+
+@overload
+def moment(text: str) -> int | str: ...
+@overload
+def moment(text: None) -> None: ...
+def moment(text: str | None) -> int | str | None:
+    """Return the commit number a text spells; any other text is taken for a time."""
+    if text is not None and _WHOLE_NUMBER.fullmatch(text):
+        return int(text)
+    return text
+
+
+def reference(text: str) -> KeyRef:
+    """Return the key a text names, at the version behind its last `@` if there is one."""
+    from recollect.model.refs import KeyRef
+
+    found = _REFERENCE.fullmatch(text)
+    return KeyRef(found["key"], int(found["version"])) if found else KeyRef(text)
+
+
+def document(text: str) -> Any:
+    """Return the JSON that was typed, or that is in what was named: `-` or `@file`."""
+    try:
+        return json.loads(_source(text))
+    except ValueError as error:
+        raise InvalidInput("VALUE", f"is not JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput("VALUE", "is nested too deeply") from error
+
+
+def _source(text: str) -> str | bytes:
+    if text == "-":
+        return sys.stdin.buffer.read()
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_bytes()
+    except OSError as error:
+        problem = f"cannot read the file {text[1:]!r}: {error.strerror}"
+        raise InvalidInput("VALUE", problem) from error

@@ -1,0 +1,101 @@
+"""What the store answers, as the lines a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import click
+
+from recollect.cli import shapes
+from recollect.cli.members import MemberChange, compare
+from recollect.cli.output import fit
+from recollect.cli.text import abbreviate, compact, safe
+from recollect.model.event import ReplayEvent
+from recollect.model.operations import AnyOperation, Write
+from recollect.model.refs import KeyRef
+from recollect.state.records import StateChange, StateEntry, StateVersion
+
+_SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
+_KIND_WIDTH = 6
+_bold = partial(click.style, bold=True)
+_dim = partial(click.style, dim=True)
+_number = partial(click.style, fg="yellow")
+
+
+def entry(found: StateEntry) -> str:
+    """Return a key, its version and its value on a line."""
+    key, version = safe(found.key), f"v{found.version}"
+    value = fit(compact(found.value), beside=f"{key}  {version}  ")
+    return f"{_bold(key)}  {_dim(version)}  {value}"
+
+
+def version(step: StateVersion) -> str:
+    """Return one step of a key's history as a block."""
+    heading = "  ".join(
+        (
+            _number(f"version {step.version}"),
+            f"commit {step.commit_ts}",
+            _dim(shapes.time_text(step.committed_at)),
+            safe(step.actor),
+        )
+    )
+    if step.value is None:
+        return f"{heading}\n  {click.style('deleted', fg='red')}"
+    value = fit(compact(step.value), beside="  ")
+    return "\n".join((heading, f"  {value}", *_because(step.because, "  ")))
+
+
+def change(found: StateChange) -> str:
+    """Return how a key differs between two moments: a heading, then what is different in it."""
+    sign, colour = _SIGNS[found.kind]
+    versions = " → ".join(f"v{record.version}" for record in (found.before, found.after) if record)
+    heading = f"{click.style(sign, fg=colour)} {_bold(safe(found.key))}  {_dim(versions)}"
+    before = found.before.value if found.before else {}
+    after = found.after.value if found.after else {}
+    return "\n".join((heading, *map(_member, compare(before, after))))
+
+
+def event(found: ReplayEvent, *, with_namespace: bool) -> str:
+    """Return a replayed transaction as a block: a heading, its operations, an empty line."""
+    heading = "  ".join(
+        (
+            _number(f"commit {found.commit_ts}"),
+            _dim(found.timestamp),
+            f"txn {abbreviate(found.txn_id)}",
+            safe(found.actor),
+        )
+    )
+    lines = [heading]
+    for operation in found.operations:
+        lines.extend(_operation(operation, with_namespace=with_namespace))
+    return "\n".join((*lines, ""))
+
+
+def _operation(found: AnyOperation, *, with_namespace: bool) -> Iterator[str]:
+    kind = found.type.value.ljust(_KIND_WIDTH)
+    place = f"{safe(found.namespace)}  " if with_namespace else ""
+    key, version, value = safe(found.key), f"v{found.version}", found.value
+    colour = "red" if value is None else "green"
+    line = f"  {click.style(kind, fg=colour)}  {_dim(place)}{_bold(key)}  {_dim(version)}"
+    if value is None:
+        yield line
+    else:
+        beside = f"  {kind}  {place}{key}  {version}  "
+        yield f"{line}  {fit(compact(value), beside=beside)}"
+    if isinstance(found, Write):
+        yield from _because(found.because, " " * (_KIND_WIDTH + 4))
+
+
+def _because(refs: Iterable[KeyRef], indent: str) -> Iterator[str]:
+    named = ", ".join(f"{safe(ref.key)}@{ref.version}" for ref in refs)
+    if named:
+        yield f"{indent}{_dim(f'because {named}')}"
+
+
+def _member(found: MemberChange) -> str:
+    sign, colour = _SIGNS[found.kind]
+    start = f" {safe(found.path)}: "
+    before, after = compact(found.before), compact(found.after)
+    text = {"added": after, "removed": before, "changed": f"{before} → {after}"}[found.kind]
+    return f"    {click.style(sign, fg=colour)}{start}{fit(text, beside=f'     {start}')}"

@@ -1,0 +1,155 @@
+"""Commands about the log: what is in it, whether it is sound, and what is derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import partial
+from itertools import islice
+
+import click
+
+from recollect.cli.options import Target, takes_limit, takes_target
+from recollect.cli.output import warn, write_each, write_facts, write_json
+from recollect.cli.progress import meter
+from recollect.cli.text import counted
+
+
+@click.command()
+@click.option("--all-namespaces", is_flag=True, help="In every namespace the agent wrote in.")
+@click.option("--from", "from_time", metavar="TIME", help="From this time on (RFC 3339).")
+@click.option("--to", "to_time", metavar="TIME", help="Before this time (RFC 3339).")
+@click.option("--after", metavar="COMMIT|TOKEN", help="Behind this commit or resume token.")
+@click.option("--through", metavar="COMMIT", type=int, help="Up to and with this commit.")
+@click.option(
+    "--kind", "kinds", metavar="KIND", multiple=True, help="Only write, or delete. Repeatable."
+)
+@takes_limit
+@takes_target
+def replay(
+    target: Target,
+    *,
+    all_namespaces: bool,
+    from_time: str | None,
+    to_time: str | None,
+    after: str | None,
+    through: int | None,
+    kinds: tuple[str, ...],
+    limit: int | None,
+) -> None:
+    """Show what an agent did: its transactions, in commit order."""
+    from recollect.cli import lines, shapes
+    from recollect.model.scope import ALL_NAMESPACES
+
+    with target.agents_store() as store, meter("Replaying", beside_output=False) as progress:
+        events = store.replay(
+            namespace=ALL_NAMESPACES if all_namespaces else None,
+            from_timestamp=from_time,
+            to_timestamp=to_time,
+            after_commit=after,
+            through_commit=through,
+            kinds=kinds or None,
+        )
+        write_each(
+            progress.counting(islice(events, limit)),
+            as_json=target.as_json,
+            shape=shapes.event,
+            lines=partial(lines.event, with_namespace=all_namespaces),
+            nothing="no events",
+        )
+
+
+@click.command()
+@takes_target
+def verify(target: Target) -> None:
+    """Prove that the log is what was written: walk its hash chain.
+
+    The whole log is verified, whichever agent is named. If the chain does not hold, the exit code
+    is 3 and the message names the first bad commit.
+    """
+    from recollect.cli import shapes
+
+    with target.store() as store, meter("Verifying") as progress:
+        found = store.verify(progress=progress)
+    if target.as_json:
+        write_json(shapes.report(found))
+        return
+    click.secho("The chain holds.", fg="green")
+    write_facts(
+        (
+            ("commits", f"{found.commits:,}"),
+            ("last commit", _when(found.last_committed_at)),
+            ("head hash", found.head_hash),
+            ("log id", found.log_id),
+        )
+    )
+    _warn_all(found.warnings)
+
+
+@click.command()
+@takes_target
+def rebuild(target: Target) -> None:
+    """Build every view again from the log, and compare.
+
+    A view is what reads are answered from. All agents' are rebuilt, whichever one is named; one
+    that had been different is repaired by this.
+    """
+    from recollect.cli import shapes
+
+    with target.store() as store, meter("Rebuilding") as progress:
+        found = store.rebuild(progress=progress)
+    if target.as_json:
+        write_json({**shapes.report(found), "identical": found.identical})
+        return
+    click.echo(f"Rebuilt {counted(found.rows, 'row')} from {counted(found.events, 'event')}.")
+    if found.identical:
+        click.secho("The views are identical to what was there.", fg="green")
+    else:
+        names = ", ".join(found.differing)
+        click.secho(f"Repaired, because they were different: {names}.", fg="yellow")
+
+
+@click.command()
+@takes_target
+def stats(target: Target) -> None:
+    """Show how much the store holds, all agents together."""
+    from recollect.cli import shapes
+
+    with target.store() as store:
+        found = store.stats()
+    if target.as_json:
+        write_json({"store": target.location, **shapes.report(found)})
+        return
+    write_facts(
+        (
+            ("store", target.location),
+            ("commits", f"{found.commits:,}"),
+            ("last commit", _when(found.last_committed_at)),
+            ("agents", f"{found.agents:,}"),
+            ("namespaces", f"{found.namespaces:,}"),
+            ("keys", f"{found.keys:,}"),
+            ("data", _size(found.data_bytes)),
+            ("journal", _size(found.journal_bytes)),
+            ("log id", found.log_id),
+            ("epoch", str(found.epoch)),
+        )
+    )
+    _warn_all(found.warnings)
+
+
+def _when(time: datetime | None) -> str:
+    from recollect.cli import shapes
+
+    return shapes.time_text(time) if time else "none yet"
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
+
+
+def _warn_all(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        warn(warning)

@@ -1,0 +1,135 @@
+"""What every command takes: which store, whose data, and in which form to answer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.sdk.store import Store
+
+Command = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The store a command is about, and the scope in it."""
+
+    db: str | None
+    agent: str | None
+    namespace: str
+    as_json: bool
+
+    @property
+    def location(self) -> str:
+        """Where the store is: what was named, or the user's own."""
+        return str(_default_path()) if self.db is None else self.db
+
+    @contextmanager
+    def store(self, *, create: bool = False) -> Iterator[Store]:
+        """Open the store; only what writes creates one."""
+        import recollect
+
+        if create and self.db is None:
+            _make_folder(_default_path().parent)
+        with recollect.open(self.location, create=create) as store:
+            yield store.bind(agent_id=self.agent, namespace=self.namespace)
+
+    @contextmanager
+    def agents_store(self, *, create: bool = False) -> Iterator[Store]:
+        """Open the store for something that is about an agent, which must then be named."""
+        if self.agent is None:
+            raise InvalidInput("agent_id", "is missing: name an agent, or set RECOLLECT_AGENT")
+        with self.store(create=create) as store:
+            yield store
+
+
+_OPTIONS = (
+    click.option(
+        "--db",
+        envvar="RECOLLECT_DB",
+        show_envvar=True,
+        metavar="PATH|URL",
+        type=click.Path(),
+        show_default="store.db in the user's data folder",
+        help="The store: a path, or sqlite:///path.",
+    ),
+    click.option(
+        "--agent",
+        envvar="RECOLLECT_AGENT",
+        show_envvar=True,
+        metavar="ID",
+        help="The agent whose data it is.",
+    ),
+    click.option(
+        "--namespace",
+        envvar="RECOLLECT_NAMESPACE",
+        show_envvar=True,
+        metavar="PATH",
+        default="default",
+        show_default=True,
+        help="The namespace, such as team/eng.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Answer in JSON, on stdout."),
+)
+
+
+def takes_target(command: Command) -> Command:
+    """Give a command the options that name a store; it gets them as one `Target`, first."""
+
+    @functools.wraps(command)
+    def with_target(
+        *, db: str | None, agent: str | None, namespace: str, as_json: bool, **others: Any
+    ) -> None:
+        command(Target(db, agent, namespace, as_json), **others)
+
+    return _apply(with_target, *_OPTIONS)
+
+
+def takes_moment(command: Command) -> Command:
+    """Give a command `--at`."""
+    return _apply(
+        command,
+        click.option(
+            "--at",
+            metavar="MOMENT",
+            help="As of a commit number, or of a time such as 2026-02-07T10:00:00+01:00.",
+        ),
+    )
+
+
+def takes_limit(command: Command) -> Command:
+    """Give a command `--limit`."""
+    return _apply(
+        command,
+        click.option(
+            "--limit", metavar="N", type=click.IntRange(min=0), help="Stop after so many."
+        ),
+    )
+
+
+def _apply(command: Command, *options: Callable[[Command], Command]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _default_path() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("recollect") / "store.db"
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.ClickException(f"cannot make the folder {folder}: {error.strerror}") from error

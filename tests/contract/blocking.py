@@ -1,0 +1,87 @@
+"""Drives an AsyncStore as if it were a Store, so that one suite holds for both."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from types import TracebackType
+from typing import Any
+
+from recollect import AsyncStore, AsyncTransaction
+
+
+class Loop:
+    """An event loop in a thread of its own: whoever calls it waits, and it goes on."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+
+    def __enter__(self) -> Loop:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+class Blocking:
+    """Awaits every call, and turns asynchronous iterators into plain ones."""
+
+    def __init__(self, target: AsyncStore | AsyncTransaction, loop: Loop) -> None:
+        self._target = target
+        self._loop = loop
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._target, name)
+        if not callable(attribute):
+            return attribute
+        return lambda *args, **kwargs: self._settle(
+            attribute(*(self._awaitable(arg) for arg in args), **kwargs)
+        )
+
+    def __enter__(self) -> Blocking:
+        self._loop.run(self._target.__aenter__())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._loop.run(self._target.__aexit__(kind, error, traceback))
+
+    def _settle(self, result: Any) -> Any:
+        if inspect.iscoroutine(result):
+            result = self._loop.run(result)
+        if isinstance(result, (AsyncStore, AsyncTransaction)):
+            return Blocking(result, self._loop)
+        return self._iterate(result) if hasattr(result, "__anext__") else result
+
+    def _iterate(self, items: AsyncIterator[Any]) -> Iterator[Any]:
+        async def following() -> list[Any]:
+            try:
+                return [await anext(items)]
+            except StopAsyncIteration:
+                return []
+
+        while found := self._loop.run(following()):
+            yield found[0]
+
+    def _awaitable(self, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Let a blocking function run beside the loop, with a transaction it can block on."""
+
+        async def awaited(transaction: AsyncTransaction) -> Any:
+            return await asyncio.to_thread(work, Blocking(transaction, self._loop))
+
+        return awaited

@@ -1,0 +1,78 @@
+"""Every kind of store the contract holds for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import recollect
+from recollect import Store
+from recollect.testing import FixedClock, FixedIds
+from tests.contract.blocking import Blocking, Loop
+from tests.contract.opener import Opener
+
+IN_MEMORY = ("sync-memory", "async-memory")
+ON_DISK = ("sync-file", "async-file")
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def ids() -> FixedIds:
+    return FixedIds()
+
+
+def _opener(
+    flavour: str, path: Path, clock: FixedClock, ids: FixedIds
+) -> Iterator[Callable[..., Store]]:
+    way, place = flavour.split("-")
+    url = ":memory:" if place == "memory" else str(path / "store.db")
+    opened: list[Store] = []
+    with Loop() as loop:
+
+        def open_store(**options: Any) -> Store:
+            options = {"clock": clock, "ids": ids, "durability": "relaxed", **options}
+            if way == "sync":
+                store = recollect.open(url, **options)
+            else:
+                target = loop.run(recollect.open_async(url, **options))
+                store = cast(Store, Blocking(target, loop))
+            opened.append(store)
+            return store
+
+        yield open_store
+        for store in opened:
+            store.close()
+
+
+@pytest.fixture(params=[*IN_MEMORY, *ON_DISK])
+def open_store(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
+) -> Iterator[Opener]:
+    yield from _opener(request.param, tmp_path, clock, ids)
+
+
+@pytest.fixture(params=ON_DISK)
+def reopen(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
+) -> Iterator[Opener]:
+    """Open a store on disk; call it again for a second handle on the same file."""
+    yield from _opener(request.param, tmp_path, clock, ids)
+
+
+@pytest.fixture
+def store(open_store: Opener) -> Store:
+    """A new store with nothing bound."""
+    return open_store()
+
+
+@pytest.fixture
+def agent(store: Store) -> Store:
+    """A new store bound to one agent."""
+    return store.bind(agent_id="a1")

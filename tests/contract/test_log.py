@@ -1,0 +1,104 @@
+"""The log as a whole: its chain, its views, its figures, and handles on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect import OperationType, Store, StoreClosed
+from recollect.testing import FixedClock
+from tests.contract.opener import Opener
+
+
+def test_an_empty_store_verifies(store: Store) -> None:
+    found = store.verify()
+    assert (found.commits, found.last_committed_at, found.warnings) == (0, None, ())
+    assert store.rebuild().events == 0
+
+
+def test_verify_walks_to_the_head(agent: Store) -> None:
+    for number in range(600):
+        agent.write(key="k", value={"n": number})
+    seen: list[tuple[int, int]] = []
+    found = agent.verify(progress=lambda done, whole: seen.append((done, whole)))
+    assert found.commits == 600
+    assert found.head_hash == [*agent.replay()][-1].hash.hex()
+    assert seen[-1] == (600, 600)
+    assert len(seen) > 1
+
+
+def test_rebuilding_gives_the_same_rows(agent: Store) -> None:
+    for number in range(50):
+        agent.write(key=f"k{number % 7}", value={"n": number}, namespace=f"n{number % 3}")
+        agent.delete(key=f"k{number % 5}", namespace="n1")
+    before = [*agent.scan_prefix(prefix="", namespace="n1")]
+    seen: list[tuple[int, int]] = []
+    found = agent.rebuild(progress=lambda done, whole: seen.append((done, whole)))
+    assert found.identical
+    assert (found.events, seen[-1]) == (100, (100, 100))
+    assert [*agent.scan_prefix(prefix="", namespace="n1")] == before
+    assert agent.write(key="k", value={}, txn_id="t") == 101
+    assert agent.write(key="k", value={}, txn_id="t") == 101
+
+
+def test_stats_count(store: Store) -> None:
+    empty = store.stats()
+    assert (empty.commits, empty.agents, empty.keys, empty.epoch) == (0, 0, 0, 0)
+    store.write(agent_id="a", key="k", value={})
+    store.write(agent_id="a", key="gone", value={}, namespace="n")
+    store.delete(agent_id="a", key="gone", namespace="n")
+    store.write(agent_id="b", key="k", value={})
+    found = store.stats()
+    assert (found.commits, found.agents, found.namespaces, found.keys) == (4, 2, 2, 2)
+    assert (found.epoch, found.warnings) == (1, ())
+    assert found.data_bytes > 0
+
+
+def test_a_clock_set_far_back_is_noticed(agent: Store, clock: FixedClock) -> None:
+    agent.write(key="k", value={})
+    clock.step(-299)
+    assert agent.stats().warnings == agent.verify().warnings == ()
+    clock.step(-3)
+    for warnings in (agent.stats().warnings, agent.verify().warnings):
+        (warning,) = warnings
+        assert "302 s ahead" in warning
+        assert "check the clock" in warning
+
+
+def test_the_engines_own_operations_stand_in_no_agents_replay(agent: Store) -> None:
+    agent.write(key="k", value={})
+    assert [op.type for event in agent.replay() for op in event.operations] == [OperationType.WRITE]
+    (event,) = agent.replay(agent_id="_engine", namespace="_log")
+    (epoch,) = event.operations
+    assert (epoch.type, epoch.key, epoch.version) == (OperationType.EPOCH, "epoch:1", 1)
+    assert epoch.value is not None
+    assert (epoch.value["cause"], epoch.value["origin"]) == ("created", None)
+
+
+def test_a_closed_store_says_so(open_store: Opener) -> None:
+    store = open_store()
+    agent = store.bind(agent_id="a")
+    agent.write(key="k", value={})
+    store.close()
+    store.close()
+    with pytest.raises(StoreClosed, match="Open the store again"):
+        agent.get_state(key="k")
+    with pytest.raises(StoreClosed):
+        agent.write(key="k", value={})
+
+
+def test_as_a_context_manager_it_closes(open_store: Opener) -> None:
+    with open_store() as store:
+        store.write(agent_id="a", key="k", value={})
+    with pytest.raises(StoreClosed):
+        store.stats()
+
+
+def test_two_handles_on_one_file_see_each_other(reopen: Opener) -> None:
+    one, other = reopen().bind(agent_id="a"), reopen().bind(agent_id="a")
+    for number in range(20):
+        writer, reader = (one, other) if number % 2 else (other, one)
+        assert writer.write(key="k", value={"n": number}) == number + 1
+        record = reader.get_state(key="k")
+        assert record is not None
+        assert (record.value, record.version) == ({"n": number}, number + 1)
+    assert one.verify() == other.verify()

@@ -1,0 +1,172 @@
+"""Where Statehouse's document does not run as it stands, or where we do otherwise: the whole list.
+
+A test that applies a correction says so with `@corrected`; the lineage page shows both. Nothing is
+imported from the tests, so the page's generator can load this file by its path.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+class Correction(NamedTuple):
+    """One departure: where, what Statehouse says there, what we do, and why."""
+
+    id: str
+    block: str
+    it_says: str
+    we_do: str
+    why: str
+
+
+CORRECTIONS: tuple[Correction, ...] = (
+    Correction(
+        id="one-event-many-operations",
+        block="Overview, block 1",
+        it_says="an event has one `operation` and one `key`",
+        we_do="an event has `operations`; each of them has a `type` and a `key`",
+        why="An event is a transaction, and the event structure it gives later has a list as well.",
+    ),
+    Correction(
+        id="comments-are-no-body",
+        block="2. Ordering, block 1",
+        it_says="the body of the loop is only comments, which Python does not accept",
+        we_do="what the comments state is asserted",
+        why="The order is the guarantee, so it has to be checked.",
+    ),
+    Correction(
+        id="names-left-open",
+        block="Streaming, block 1; 4. Testing, block 1; the four best practices",
+        it_says="`process`, `agent`, `MyAgent`, `tx`, `step` and others are used, never defined",
+        we_do="the tests define them: small agents, and a transaction around each write",
+        why="A fragment cannot run.",
+    ),
+    Correction(
+        id="placeholder-values",
+        block="1. Structure Keys for Replay, block 1",
+        it_says="`value={...}`",
+        we_do="JSON objects stand there; the placeholder itself is refused",
+        why="In Python it is a set that holds an ellipsis, and JSON has neither.",
+    ),
+    Correction(
+        id="frozen-values",
+        block="Event Structure, blocks 1 and 2",
+        it_says="events and operations are mutable dataclasses, `operations` is a list",
+        we_do="both are frozen and compare by value, `operations` is a tuple",
+        why="History is not edited, and neither is the copy of it that a caller holds.",
+    ),
+    Correction(
+        id="end-bounds",
+        block="By Time Range, block 1",
+        it_says="the bounds are times of day that compare with a commit number; the document "
+        "excludes the end, its server includes it",
+        we_do="`from_timestamp` and `to_timestamp` are `[from, to)` over the time of the commit; "
+        "commit numbers have names of their own, `after_commit` (exclusive) and `through_commit` "
+        "(inclusive)",
+        why="Ranges of time that adjoin should share no event and miss none; a number names a "
+        "commit, so one can resume behind it or stop at it.",
+    ),
+    Correction(
+        id="determinism",
+        block="4. Testing, block 1",
+        it_says="`events_1 == events_2`, where both are replays of one log that has grown between",
+        we_do="`same_behaviour(events_1, events_2)` compares what two runs did in one log; replays "
+        "of two stores with equal clocks and ids are equal with `==`",
+        why="The second replay holds the first run too, and no two commits share a number.",
+    ),
+    Correction(
+        id="delete-takes-a-version",
+        block="Storage, the state table",
+        it_says="a deleted key stands at version 1, as if a deletion had no version of its own",
+        we_do="a deletion takes the key's next version: 1 if it was never written, 2 behind a "
+        "first write",
+        why="A version that names one change for good can be compared and asked for.",
+    ),
+    Correction(
+        id="log-first",
+        block="vs. Event Sourcing",
+        it_says="state comes first, and the log is kept beside it for replay",
+        we_do="the log is the truth; state is a view of it, committed with the event and as quick "
+        "to read",
+        why="Two truths can differ. One that the other is rebuilt from cannot.",
+    ),
+    Correction(
+        id="nothing-to-snapshot",
+        block="Scan Efficiency; Snapshots",
+        it_says="snapshots are made now and then, for old agents",
+        we_do="there are none to make: the current state is kept with every commit, and any past "
+        "moment can be read with `at`",
+        why="An optimisation the user has to remember is a task.",
+    ),
+    Correction(
+        id="only-the-agents-own-part",
+        block="the published server",
+        it_says="a transaction of two agents shows each of them the operations of both",
+        we_do="each sees its own part, under the same `txn_id` and `commit_ts`",
+        why="The document's fourth guarantee says so.",
+    ),
+    Correction(
+        id="versions-go-on",
+        block="the published server",
+        it_says="the versions of a key can start again",
+        we_do="a version is never used twice",
+        why="Otherwise a compare-and-set can succeed on a value nobody has read.",
+    ),
+    Correction(
+        id="timeout-in-seconds",
+        block="the wire, BeginTransaction",
+        it_says="`timeout_ms`, 30000 unless given",
+        we_do="`timeout`, 30.0 unless given",
+        why="Python measures time in seconds.",
+    ),
+    Correction(
+        id="answers-are-paged",
+        block="the wire, ListKeys and ScanPrefix",
+        it_says="the answer is one list",
+        we_do="an iterator, in the order of the keys' UTF-8 bytes, read a page at a time",
+        why="An agent may have more keys than fit in memory.",
+    ),
+    Correction(
+        id="missing-is-none",
+        block="the wire, ErrorCode",
+        it_says="KEY_NOT_FOUND and VERSION_NOT_FOUND are errors",
+        we_do="`get_state` gives `None`",
+        why="That a key has no value is an answer, as the document's own example has it.",
+    ),
+    Correction(
+        id="integers-stay-integers",
+        block="the wire, Write",
+        it_says="every number in a value is a double",
+        we_do="integers stay integers, up to 64 bits",
+        why="A count of 9007199254740993 should not come back as another one.",
+    ),
+)
+
+
+def corrected(*names: str) -> Callable[[Test], Test]:
+    """Say which corrections a test applies; a name that is not in the list is an error."""
+    if unknown := set(names) - {correction.id for correction in CORRECTIONS}:
+        raise KeyError(f"no such correction: {sorted(unknown)}")
+    return lambda test: test
+
+
+def applied() -> dict[str, list[str]]:
+    """Return the tests that apply each correction, as `file::name`, read from their source."""
+    tests: dict[str, list[str]] = {}
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                for name in _corrections_of(node):
+                    tests.setdefault(name, []).append(f"{path.name}::{node.name}")
+    return tests
+
+
+def _corrections_of(test: ast.FunctionDef) -> Iterator[Any]:
+    for call in test.decorator_list:
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "corrected":
+            yield from (ast.literal_eval(name) for name in call.args)

@@ -1,0 +1,122 @@
+"""Whatever is changed in the log afterwards is found, and named by its commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect import ChainBroken
+
+BAD = 7
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    with recollect.open(path, durability="relaxed") as store:
+        for number in range(12):
+            with store.begin_transaction() as transaction:
+                transaction.write(agent_id="a", key="k", value={"n": number})
+                transaction.write(agent_id="b", key="k", value={"n": number})
+    return path
+
+
+def tamper(path: Path, *statements: str) -> None:
+    database = apsw.Connection(str(path))
+    for statement in statements:
+        database.execute(statement, {"bad": BAD})
+    database.close()
+
+
+def verify(path: Path) -> None:
+    with recollect.open(path, create=False) as store:
+        store.verify()
+
+
+SWAP = """
+UPDATE event SET (committed_at, hash, salts, envelope, operations) = (
+    SELECT committed_at, hash, salts, envelope, operations FROM event AS other
+    WHERE other.commit_ts = CASE event.commit_ts WHEN :bad THEN :bad + 1 ELSE :bad END
+) WHERE commit_ts IN (:bad, :bad + 1)
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE event SET committed_at = committed_at + 1 WHERE commit_ts = :bad",
+        "UPDATE event SET committed_at = 1 WHERE commit_ts = :bad",
+        "UPDATE event SET hash = randomblob(32) WHERE commit_ts = :bad",
+        "UPDATE event SET salts = randomblob(64) WHERE commit_ts = :bad",
+        "UPDATE event SET salts = substr(salts, 1, 48) WHERE commit_ts = :bad",
+        "UPDATE event SET envelope = CAST(replace(envelope, 'local', 'loca1') AS BLOB)"
+        " WHERE commit_ts = :bad",
+        "UPDATE event SET envelope = x'c1' WHERE commit_ts = :bad",
+        "UPDATE event SET operations = x'c1' WHERE commit_ts = :bad",
+        "UPDATE event SET operations = x'90' WHERE commit_ts = :bad",
+        "UPDATE event SET operations = (SELECT operations FROM event WHERE commit_ts = :bad - 1)"
+        " WHERE commit_ts = :bad",
+        "DELETE FROM event WHERE commit_ts = :bad",
+        SWAP,
+    ],
+)
+def test_a_changed_event_is_named(path: Path, statement: str) -> None:
+    verify(path)
+    tamper(path, statement)
+    with pytest.raises(ChainBroken, match=f"commit {BAD}") as caught:
+        verify(path)
+    assert caught.value.commit_ts == BAD
+
+
+def test_every_bit_of_an_event_counts(path: Path) -> None:
+    database = apsw.Connection(str(path))
+    columns = ("hash", "envelope", "operations")
+    for column in columns:
+        ((content,),) = database.execute(f"SELECT {column} FROM event WHERE commit_ts = {BAD}")
+        for index in range(0, len(content), 3):
+            changed = bytearray(content)
+            changed[index] ^= 1 << index % 8
+            update = f"UPDATE event SET {column} = ? WHERE commit_ts = {BAD}"
+            database.execute(update, (bytes(changed),))
+            with pytest.raises(ChainBroken) as caught:
+                verify(path)
+            assert caught.value.commit_ts == BAD
+            database.execute(update, (content,))
+    database.close()
+    verify(path)
+
+
+def test_a_log_from_elsewhere_does_not_fit_the_id(path: Path) -> None:
+    tamper(path, "UPDATE meta SET value = value || '0' WHERE name = 'log_id'")
+    with pytest.raises(ChainBroken) as caught:
+        verify(path)
+    assert caught.value.commit_ts == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "view"),
+    [
+        ("UPDATE state SET value = '{\"n\":99}' WHERE id = 1", "state"),
+        ("UPDATE state SET version = version + 1 WHERE id = 1", "state"),
+        ("DELETE FROM state WHERE id = 2", "state"),
+        ("UPDATE state_version SET position = 0 WHERE commit_ts = :bad", "state"),
+        ("DELETE FROM event_scope WHERE commit_ts = :bad", "log"),
+        ("UPDATE txn SET commit_ts = 1 WHERE commit_ts = :bad", "log"),
+    ],
+)
+def test_a_changed_view_is_found_and_repaired_by_rebuilding(
+    path: Path, statement: str, view: str
+) -> None:
+    def answers(store: recollect.Store) -> list[object]:
+        return [[*store.replay(agent_id="a")], [*store.history(agent_id="b", key="k")]]
+
+    with recollect.open(path) as store:
+        before = answers(store)
+    tamper(path, statement.replace("'{\"n\":99}'", "CAST('{\"n\":99}' AS BLOB)"))
+    with recollect.open(path) as store:
+        assert store.rebuild().differing == (view,)
+        assert store.rebuild().identical
+        assert answers(store) == before
