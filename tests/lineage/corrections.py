@@ -1,7 +1,6 @@
 """Where Statehouse's document does not run as it stands, or where we do otherwise: the whole list.
 
-A test that applies a correction says so with `@corrected`; the lineage page shows both. Nothing is
-imported from the tests, so the page's generator can load this file by its path.
+A test that applies a correction says so with `@corrected`; the lineage page shows both.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ CORRECTIONS: tuple[Correction, ...] = (
     Correction(
         id="end-bounds",
         block="By Time Range, block 1",
-        it_says="the bounds are times of day that compare with a commit number; the document "
+        it_says="the bounds are clock times, yet compare with commit numbers; the document "
         "excludes the end, its server includes it",
         we_do="`from_timestamp` and `to_timestamp` are `[from, to)` over the time of the commit; "
         "commit numbers have names of their own, `after_commit` (exclusive) and `through_commit` "
@@ -101,7 +100,7 @@ CORRECTIONS: tuple[Correction, ...] = (
         it_says="snapshots are made now and then, for old agents",
         we_do="there are none to make: the current state is kept with every commit, and any past "
         "moment can be read with `at`",
-        why="An optimisation the user has to remember is a task.",
+        why="An optimisation the user has to remember is a chore.",
     ),
     Correction(
         id="only-the-agents-own-part",

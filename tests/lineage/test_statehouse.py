@@ -20,8 +20,7 @@ import pytest
 from recollect import ALL_NAMESPACES, InvalidInput, Operation, OperationType, ReplayEvent, Store
 from recollect.model.instant import to_micros
 from recollect.testing import FixedClock, memory_store, same_behaviour
-
-from .corrections import corrected
+from tests.lineage.corrections import corrected
 
 
 def keys(events: Iterable[ReplayEvent]) -> list[str]:

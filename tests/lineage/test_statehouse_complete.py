@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from .corrections import CORRECTIONS, applied, corrected
+from tests.lineage.corrections import CORRECTIONS, applied, corrected
 
 HERE = Path(__file__).parent
 BESIDE = HERE.parents[2] / "shared"

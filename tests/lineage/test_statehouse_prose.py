@@ -16,8 +16,7 @@ import pytest
 
 from recollect import InvalidInput, OperationType, ReplayEvent, Store, VersionMismatch
 from recollect.testing import FixedClock
-
-from .corrections import corrected
+from tests.lineage.corrections import corrected
 
 
 def replayed(client: Store, **asked: Any) -> list[str]:
@@ -151,10 +150,10 @@ def test_isolation_of_namespaces_works_the_same_way(client: Store) -> None:
     assert list(client.replay(agent_id="a1", namespace="test")) == []
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_consistency_applying_all_events_gives_the_state(client: Store, seed: int) -> None:
+@pytest.mark.parametrize("luck", range(5))
+def test_consistency_applying_all_events_gives_the_state(client: Store, luck: int) -> None:
     """Consistency: replay everything, apply it in order, and it is the current state."""
-    random = Random(seed)
+    random = Random(luck)
     for number in range(60):
         with client.begin_transaction() as tx:
             for _ in range(random.randint(1, 4)):

@@ -11,8 +11,7 @@ import pytest
 
 from recollect import InvalidInput, Store, TransactionClosed, TransactionExpired
 from recollect.testing import FixedClock
-
-from .corrections import corrected
+from tests.lineage.corrections import corrected
 
 
 @corrected("timeout-in-seconds")

@@ -16,11 +16,12 @@ MEANINGS: Mapping[int, str] = {
     130: "Interrupted with Ctrl-C.",
     141: "Whoever read the output closed it, as `head` does.",
 }
+FAILED = 1
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 
 _CODES: Mapping[type, int] = {
-    RecollectError: 1,
+    RecollectError: FAILED,
     InvalidInput: 2,
     Corruption: 3,
     NotFound: 4,

@@ -41,9 +41,9 @@ def document(text: str) -> Any:
     try:
         return json.loads(_source(text))
     except ValueError as error:
-        raise InvalidInput("VALUE", f"is not JSON: {error}") from error
+        raise InvalidInput("value", f"is not JSON: {error}") from error
     except RecursionError as error:
-        raise InvalidInput("VALUE", "is nested too deeply") from error
+        raise InvalidInput("value", "is nested too deeply") from error
 
 
 def _source(text: str) -> str | bytes:
@@ -55,4 +55,4 @@ def _source(text: str) -> str | bytes:
         return Path(text[1:]).read_bytes()
     except OSError as error:
         problem = f"cannot read the file {text[1:]!r}: {error.strerror}"
-        raise InvalidInput("VALUE", problem) from error
+        raise InvalidInput("value", problem) from error

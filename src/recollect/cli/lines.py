@@ -18,9 +18,13 @@ from recollect.state.records import StateChange, StateEntry, StateVersion
 
 _SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
 _KIND_WIDTH = 6
+_CONTEXT = 16
+"""How many characters two long values still share where they are shown to part."""
 _bold = partial(click.style, bold=True)
 _dim = partial(click.style, dim=True)
 _number = partial(click.style, fg="yellow")
+_gone = partial(click.style, fg="red")
+_new = partial(click.style, fg="green")
 
 
 def entry(found: StateEntry) -> str:
@@ -41,7 +45,7 @@ def version(step: StateVersion) -> str:
         )
     )
     if step.value is None:
-        return f"{heading}\n  {click.style('deleted', fg='red')}"
+        return f"{heading}\n  {_gone('deleted')}"
     value = fit(compact(step.value), beside="  ")
     return "\n".join((heading, f"  {value}", *_because(step.because, "  ")))
 
@@ -77,7 +81,7 @@ def _operation(found: AnyOperation, *, with_namespace: bool) -> Iterator[str]:
     place = f"{safe(found.namespace)}  " if with_namespace else ""
     key, version, value = safe(found.key), f"v{found.version}", found.value
     colour = "red" if value is None else "green"
-    line = f"  {click.style(kind, fg=colour)}  {_dim(place)}{_bold(key)}  {_dim(version)}"
+    line = f"  {click.style(kind, fg=colour)}  {place and _dim(place)}{_bold(key)}  {_dim(version)}"
     if value is None:
         yield line
     else:
@@ -95,7 +99,21 @@ def _because(refs: Iterable[KeyRef], indent: str) -> Iterator[str]:
 
 def _member(found: MemberChange) -> str:
     sign, colour = _SIGNS[found.kind]
-    start = f" {safe(found.path)}: "
-    before, after = compact(found.before), compact(found.after)
-    text = {"added": after, "removed": before, "changed": f"{before} → {after}"}[found.kind]
-    return f"    {click.style(sign, fg=colour)}{start}{fit(text, beside=f'     {start}')}"
+    path, before, after = safe(found.path), compact(found.before), compact(found.after)
+    if found.kind == "changed":
+        return _changed_member(path, before, after)
+    value = fit(after if found.kind == "added" else before, beside=f"    + {path}: ")
+    return click.style(f"    {sign} {path}: {value}", fg=colour)
+
+
+def _changed_member(path: str, before: str, after: str) -> str:
+    """Return both values on a line if there is room, else under each other from where they part."""
+    line = f"{before} → {after}"
+    start = f"    {click.style('~', fg='yellow')} {path}:"
+    if fit(line, beside=f"    ~ {path}: ") == line:
+        return f"{start} {_gone(before)} → {_new(after)}"
+    pairs = enumerate(zip(before, after, strict=False))
+    alike = max(next((place for place, (a, b) in pairs if a != b), 0) - _CONTEXT, 0)
+    shown = [f"…{text[alike:]}" if alike else text for text in (before, after)]
+    before, after = (fit(text, beside=" " * 8) for text in shown)
+    return f"{start}\n      {_gone(f'- {before}')}\n      {_new(f'+ {after}')}"

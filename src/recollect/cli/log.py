@@ -41,6 +41,7 @@ def replay(
     from recollect.cli import lines, shapes
     from recollect.model.scope import ALL_NAMESPACES
 
+    where = f"of agent {target.agent!r}" if all_namespaces else target.whose
     with target.agents_store() as store, meter("Replaying", beside_output=False) as progress:
         events = store.replay(
             namespace=ALL_NAMESPACES if all_namespaces else None,
@@ -55,7 +56,7 @@ def replay(
             as_json=target.as_json,
             shape=shapes.event,
             lines=partial(lines.event, with_namespace=all_namespaces),
-            nothing="no events",
+            nothing=f"no events {where}",
         )
 
 

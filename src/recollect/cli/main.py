@@ -99,13 +99,17 @@ def _endings(ctx: click.Context) -> Iterator[None]:
     except click.ClickException as error:
         if not ctx.meta.get(_AS_JSON):
             raise
-        _end(ctx, "UsageError", error.format_message(), error.exit_code)
+        kind = "UsageError" if isinstance(error, click.UsageError) else "Error"
+        _end(ctx, kind, error.format_message(), error.exit_code)
     except KeyboardInterrupt:
         abandon_stdout()
         _end(ctx, "Interrupted", "interrupted", exits.INTERRUPTED)
     except BrokenPipeError:
         abandon_stdout()
         ctx.exit(exits.OUTPUT_CLOSED)
+    except OSError as error:  # stdin cannot be read, or stdout not be written
+        abandon_stdout()
+        _end(ctx, type(error).__name__, str(error), exits.FAILED)
 
 
 def _end(ctx: click.Context, kind: str, message: str, code: int) -> None:

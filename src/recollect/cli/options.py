@@ -33,6 +33,11 @@ class Target:
         """Where the store is: what was named, or the user's own."""
         return str(_default_path()) if self.db is None else self.db
 
+    @property
+    def whose(self) -> str:
+        """The scope, in words."""
+        return f"of agent {self.agent!r} in namespace {self.namespace!r}"
+
     @contextmanager
     def store(self, *, create: bool = False) -> Iterator[Store]:
         """Open the store; only what writes creates one."""

@@ -78,11 +78,12 @@ def write_error(kind: str, message: str, *, as_json: bool) -> None:
     if as_json:
         import msgspec
 
-        text = msgspec.json.encode({"error": kind, "message": message}).decode()
-        click.echo(safe_json(text), err=True)
+        text = msgspec.json.encode({"error": kind, "message": safe(message)}).decode()
+        click.echo(text, err=True)
         return
-    if sys.stderr.isatty() and kind == "Interrupted":
-        click.echo(err=True)  # the terminal has just shown ^C
+    if kind == "Interrupted":  # no error, and the terminal has just shown ^C
+        click.echo(f"\n{message}" if sys.stderr.isatty() else message, err=True)
+        return
     click.echo(f"{click.style('Error:', fg='red')} {safe(message)}", err=True)
 
 

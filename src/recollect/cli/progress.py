@@ -27,7 +27,7 @@ class Meter:
         *,
         shown: bool,
         monotonic: Callable[[], float],
-        display: Callable[[], Progress] | None = None,
+        display: Callable[[int | None], Progress] | None = None,
     ) -> None:
         self._title = title
         self._shown = shown
@@ -53,7 +53,7 @@ class Meter:
         if not self._shown or self._monotonic() < self._due:
             return
         if self._progress is None:
-            self._progress = self._display()
+            self._progress = self._display(total)
             self._progress.add_task(self._title, total=total)
             self._progress.start()
         self._progress.update(self._progress.task_ids[0], completed=done, total=total)
@@ -67,15 +67,16 @@ class Meter:
             yield item
 
 
-def make_display() -> Progress:
-    """Return a bar on stderr that leaves no trace when it is done."""
+def make_display(total: int | None) -> Progress:
+    """Return a line on stderr that leaves no trace when it is done; with a total, it is a bar."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    counter = TextColumn("{task.completed:,}")
+    columns = (counter,) if total is None else (BarColumn(), MofNCompleteColumn())
     return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        *columns,
         TimeElapsedColumn(),
         console=Console(stderr=True, no_color=not colour_wanted()),
         transient=True,

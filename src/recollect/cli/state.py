@@ -89,7 +89,7 @@ def get(target: Target, *, key: str, version: int | None, at: str | None) -> Non
         when = f" at version {version}" if version is not None else ""
         when += f" at {at}" if at is not None else ""
         raise NotFound(
-            f"key {key!r} of agent {target.agent!r} has no value{when}: "
+            f"key {key!r} {target.whose} has no value{when}: "
             "`recollect keys` lists those that have one"
         )
     if target.as_json:
@@ -111,7 +111,7 @@ def keys(target: Target, *, prefix: str, at: str | None, limit: int | None) -> N
             as_json=target.as_json,
             shape=lambda key: {"key": key},
             lines=safe,
-            nothing="no keys",
+            nothing=f"no keys {target.whose}",
         )
 
 
@@ -130,7 +130,7 @@ def scan(target: Target, *, prefix: str, at: str | None, limit: int | None) -> N
             as_json=target.as_json,
             shape=shapes.entry,
             lines=lines.entry,
-            nothing="no keys",
+            nothing=f"no keys {target.whose}",
         )
 
 
@@ -148,7 +148,7 @@ def history(target: Target, *, key: str, limit: int | None) -> None:
             as_json=target.as_json,
             shape=shapes.version,
             lines=lines.version,
-            nothing="the key was never written",
+            nothing=f"key {key!r} {target.whose} was never written",
         )
 
 
@@ -169,7 +169,7 @@ def diff(target: Target, *, a: str, b: str | None) -> None:
             as_json=target.as_json,
             shape=shapes.change,
             lines=lines.change,
-            nothing="no differences",
+            nothing=f"no differences {target.whose}",
         )
 
 

@@ -53,9 +53,6 @@ SELECT low FROM bisect WHERE low = high
 -- name: scope_add
 INSERT INTO scope (agent_id, namespace) VALUES (:agent_id, :namespace) ON CONFLICT DO NOTHING
 
--- name: scope_find
-SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
-
 -- name: scopes_of_agent
 SELECT id, namespace FROM scope WHERE agent_id = :agent_id ORDER BY namespace
 

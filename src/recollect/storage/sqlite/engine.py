@@ -214,10 +214,14 @@ class SqliteEngine:
     def _prepare(self, *, create: bool) -> None:
         """Make the tables of a new store, or make sure that what is there is one of ours."""
         database = self._writer.database
-        if database.pragma("application_id") == 0 and create and _is_empty(database):
+        if (
+            database.pragma("application_id") == 0
+            and create
+            and self._writer.row("any_table") is None
+        ):
             database.pragma("journal_mode", "WAL")
             with self.writing():  # another process may be doing the same: look again, locked
-                if _is_empty(database):
+                if self._writer.row("any_table") is None:
                     database.execute((files(__package__) / "schema.sql").read_text("utf-8"))
                     database.pragma("application_id", _APPLICATION_ID)
                     database.pragma("user_version", FORMAT)
@@ -231,10 +235,6 @@ class SqliteEngine:
                 f"{self._path} has format {found}, and this version reads up to {FORMAT}: "
                 "upgrade Recollect to open it"
             )
-
-
-def _is_empty(database: apsw.Connection) -> bool:
-    return not database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
 
 
 def _check_path(path: Path, *, create: bool) -> None:

@@ -8,3 +8,7 @@ COMMIT
 
 -- name: rollback
 ROLLBACK
+
+-- name: any_table
+-- Finds something in every database but a new one.
+SELECT 1 FROM sqlite_schema LIMIT 1

@@ -1,0 +1,83 @@
+"""Make the golden store of this version: a small store that every later version must open.
+
+It writes `tests/golden/<version>.db` and, beside it, what the store answers. Run once per release;
+a golden store that is there already is never written again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import recollect
+from recollect import ALL_NAMESPACES, KeyRef, ReplayEvent, Store
+from recollect.testing import FixedClock, FixedIds
+
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
+
+
+def main() -> int:
+    """Write the store and its answers."""
+    path = GOLDEN / f"{recollect.__version__}.db"
+    if path.exists():
+        print(f"{path.name} is there already, and golden stores are never changed")
+        return 1
+    clock = FixedClock()
+    with recollect.open(
+        path, clock=clock, ids=FixedIds(f"golden {recollect.__version__}")
+    ) as store:
+        fill(store, clock)
+        answers = ask(store)
+    path.with_suffix(".json").write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
+    return 0
+
+
+def fill(store: Store, clock: FixedClock) -> None:
+    """Use everything this version can write."""
+    planner = store.bind(agent_id="planner", namespace="team/eng")
+    planner.write(
+        key="goal", value={"city": "Oslo", "nested": {"list": [1, 2.5, None, True, "é😀"]}}
+    )
+    clock.advance(60)
+    with planner.begin_transaction(txn_id="golden-1") as transaction:
+        transaction.write(key="step", value={"n": 1}, because=[KeyRef("goal")])
+        transaction.write(key="step", value={"n": 2}, because=[KeyRef("step", version=1)])
+        transaction.delete(key="never")
+        transaction.write(agent_id="helper", key="k:%/'\"\x01\uffff", value={})
+    clock.step(-3600)
+    planner.delete(key="goal")
+    planner.write(key="goal", value={"city": "Bergen"})
+    store.write(agent_id="helper", key="k", value={"big": "x" * 5000, "least": -(2**63)})
+
+
+def ask(store: Store) -> dict[str, Any]:
+    """Return what the store says of itself, in plain JSON."""
+    return {
+        "verification": store.verify().head_hash,
+        "replay": {
+            agent: [told(event) for event in store.replay(agent_id=agent, namespace=ALL_NAMESPACES)]
+            for agent in ("planner", "helper", "_engine")
+        },
+        "history": [
+            [entry.version, entry.value, [[ref.key, ref.version] for ref in entry.because]]
+            for entry in store.history(agent_id="planner", namespace="team/eng", key="step")
+        ],
+        "past": [
+            [change.kind, change.key]
+            for change in store.diff(agent_id="planner", namespace="team/eng", a=1, b=3)
+        ],
+    }
+
+
+def told(event: ReplayEvent) -> list[Any]:
+    """Return everything an event tells."""
+    operations = [
+        [op.type.name, op.namespace, op.key, op.version, op.value] for op in event.operations
+    ]
+    return [event.commit_ts, event.timestamp, event.txn_id, event.actor, event.token, operations]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

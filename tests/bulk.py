@@ -1,0 +1,30 @@
+"""Long logs, written quickly: many transactions in one storage transaction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import recollect
+from recollect.log import pages
+from recollect.log.transaction import Request
+from recollect.model import codec
+from recollect.model.scope import Scope
+from recollect.state.requests import WriteKey
+
+
+def write_events(path: Path, count: int, *, agents: int = 1) -> None:
+    """Append `count` transactions of one write each, by agents `a`, `a1`, `a2` … in turn."""
+    with recollect.open(path, durability="relaxed") as store:
+        core = store._core
+        committer = core.committer
+        with core.engine.writing() as writer:
+            for number in range(count):
+                agent = f"a{number % agents or ''}"
+                write = WriteKey(Scope("default", agent), f"k{number % 100}", b'{"n":%d}' % number)
+                encoded = codec.join([codec.encode(write)])
+                request = Request(
+                    f"t{number:08}", False, agent, (write,), encoded, frozenset(), 0, 0
+                )
+                head = pages.head(writer, committer._genesis)
+                operations = committer._decide(writer, request, head)
+                committer._append(writer, request, head, operations)

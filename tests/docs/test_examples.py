@@ -1,0 +1,65 @@
+"""Every Python example in the documentation runs, and every promise of the README has a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[([^\]]+)\]\(([^)#]+)\)")
+
+
+def blocks() -> Iterator[object]:
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for found in BLOCK.finditer(text):
+            line = text.count("\n", 0, found.start()) + 1
+            yield pytest.param(found.group(1), id=f"{page.relative_to(ROOT)}:{line}")
+
+
+@pytest.mark.parametrize("source", list(blocks()))
+def test_examples_run(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(source, "example", "exec"), {"__name__": "example"})
+    assert capsys.readouterr().err == ""
+
+
+def test_the_first_example_shows_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (source, *_) = BLOCK.findall((ROOT / "README.md").read_text("utf-8"))
+    assert len(source.strip().splitlines()) <= 13
+    monkeypatch.chdir(tmp_path)
+    exec(compile(source, "README", "exec"), {})
+    first, second, past, verified = capsys.readouterr().out.splitlines()
+    assert first.startswith("1 ")
+    assert "'goal'" in first
+    assert second.startswith("2 ")
+    assert "value={'n': 1}" in past
+    assert "commits=2" in verified
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for text, target in LINK.findall(page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{text} → {target}"
+
+
+def test_every_guarantee_names_a_test_that_is_there() -> None:
+    rows = [
+        line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if "](tests/" in line
+    ]
+    assert len(rows) > 10
+    for row in rows:
+        for name, target in LINK.findall(row):
+            source = (ROOT / target).read_text("utf-8")
+            defined = re.search(rf"^ *(def|class) {name}\b|^{name} = ", source, re.MULTILINE)
+            assert defined, f"{target} has no {name}"

@@ -1,0 +1,66 @@
+"""The demo does what it shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import recollect
+
+AGENT = [sys.executable, "-m", "recollect.cli.demo_agent"]
+
+
+def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "recollect", "demo", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_demo_kills_and_resumes(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    done = demo("--db", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = re.findall(r"process (\d+) (?:starts|finds)", done.stdout)
+    assert first != second
+    assert f"process {first} got SIGKILL" in done.stdout
+    with recollect.open(path, create=False) as store:
+        clerk = store.bind(agent_id="clerk")
+        events = list(clerk.replay())
+        assert [event.txn_id for event in events if event.txn_id.startswith("settle")] == [
+            f"settle-{number}" for number in range(1, 9)
+        ]
+        invoices = [entry.value for entry in clerk.scan_prefix(prefix="invoice/")]
+        ledger = clerk.get_state(key="ledger")
+        assert ledger is not None
+        paid = sum(invoice["amount"] for invoice in invoices if invoice["verdict"] == "paid")
+        assert ledger.value == {"spent": paid}
+        for event in events:
+            assert f"{event.timestamp[11:23]}  {event.txn_id[-12:]}" in done.stdout
+        assert store.verify().head_hash[:16] in done.stdout
+
+
+def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with subprocess.Popen([*AGENT, str(path), "3"], stdout=subprocess.PIPE, text=True) as agent:
+        assert agent.stdout is not None
+        for line in agent.stdout:
+            if '"staged"' in line:
+                agent.kill()
+    assert agent.returncode < 0
+    with recollect.open(path, create=False) as store:
+        clerk = store.bind(agent_id="clerk")
+        assert list(clerk.list_keys()) == ["invoice/1", "invoice/2", "ledger", "policy", "progress"]
+        progress = clerk.get_state(key="progress")
+        assert progress is not None
+        assert progress.value == {"settled": 2}
+        assert store.verify().commits == 3
+
+
+def test_the_demo_overwrites_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "precious.db"
+    path.write_text("mine")
+    done = demo("--db", str(path))
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+    assert path.read_text() == "mine"

@@ -1,0 +1,86 @@
+"""What is in a store is shown on a terminal, never obeyed by it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from recollect.cli.text import safe, safe_json
+from tests.unit.cli.runner import Cli
+
+ESCAPE = "\x1b]0;owned\x07\x1b[2J"
+HOSTILE = f"{ESCAPE}\x9b31m\u202e[red]x[/red]\r\n\u2028\x7f"
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]")
+COMMANDS = (
+    ("keys",),
+    ("scan",),
+    ("get", HOSTILE),
+    ("history", HOSTILE),
+    ("diff", "0"),
+    ("diff", "1"),
+    ("replay",),
+    ("replay", "--all-namespaces"),
+)
+
+
+@pytest.fixture
+def hostile(cli: Cli) -> Cli:
+    """A store in which everything that can be hostile is."""
+    value = json.dumps({HOSTILE: [HOSTILE]})
+    cli("write", HOSTILE, value, "--txn-id", HOSTILE)
+    cli("write", HOSTILE, json.dumps({HOSTILE: [HOSTILE, 1]}), "--because", HOSTILE)
+    return cli
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["human", "json"])
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: str(arguments[0]))
+def test_no_control_character_gets_out(
+    hostile: Cli, arguments: tuple[str, ...], form: tuple[str, ...]
+) -> None:
+    shown = hostile(*arguments, *form)
+    assert not CONTROL.search(shown)
+    assert "[red]x[/red]" in shown
+
+
+def test_writes_and_messages_are_safe_too(hostile: Cli) -> None:
+    written = hostile("write", HOSTILE, "{}")
+    assert not CONTROL.search(written)
+    assert written.count("\n") == 1
+    for arguments in (
+        ("get", ESCAPE),
+        ("get", "plan", "--at", ESCAPE),
+        ("keys", "--db", f"{ESCAPE}.db"),
+        ("write", "k", "{}", "--agent", ESCAPE),
+        ("write", "k", "{}", "--because", ESCAPE),
+        ("write", "k", f"@{ESCAPE}"),
+        ("write", HOSTILE, "{}", "--expect-version", "9"),
+    ):
+        result = hostile.run(*arguments)
+        assert result.exit_code != 0
+        assert not CONTROL.search(result.stderr)
+
+
+def test_arguments_that_are_no_text_are_told_of(filled: Cli) -> None:
+    """A shell passes any bytes on; Python hands over as lone surrogates what is not UTF-8."""
+    for arguments in (("bogus\udcff",), ("get", "\udcff"), ("get", "k", "--bogus\udcff")):
+        assert r"\\udcff" in filled.fails(2, *arguments, "--json")
+
+
+def test_json_still_says_what_was_written(hostile: Cli) -> None:
+    first, _ = hostile.rows("replay")
+    (operation,) = first["operations"]
+    assert (operation["key"], operation["value"]) == (HOSTILE, {HOSTILE: [HOSTILE]})
+    assert first["txn_id"] == HOSTILE
+    assert hostile.rows("keys") == [{"key": HOSTILE}]
+
+
+def test_a_key_takes_one_line(cli: Cli) -> None:
+    cli("write", "two\nlines", "{}")
+    assert cli("keys") == "two\\u000alines\n"
+
+
+def test_ordinary_text_is_left_alone() -> None:
+    text = "naïve 日本語 👩‍🚀 \\ [bold] {}"
+    assert safe(text) == safe_json(text) == text

@@ -1,0 +1,18 @@
+"""What is generated is what would be generated now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.scripts import SCRIPTS, load_script
+
+GENERATORS = sorted(path.stem for path in SCRIPTS.glob("generate_*.py"))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_generated_files_are_up_to_date(name: str) -> None:
+    script = load_script(name)
+    target: Path = script.TARGET
+    assert target.read_text("utf-8") == script.generate()

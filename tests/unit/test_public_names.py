@@ -1,0 +1,103 @@
+"""The public surface: few names, chosen on purpose, and what they promise to a type checker."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import assert_type
+
+import recollect
+import recollect.testing
+from recollect import AsyncStore, AsyncTransaction, StateRecord, Store, Transaction
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+
+
+def test_the_names_are_these() -> None:
+    errors = {
+        "ChainBroken", "CommitUnknown", "Conflict", "Corruption", "IdempotencyMismatch",
+        "InvalidInput", "LogForked", "NotFound", "RecollectError", "StoreBusy", "StoreClosed",
+        "StoreFull",
+        "StoreReadOnly", "TransactionClosed", "TransactionConflict", "TransactionExpired",
+        "Unavailable", "UnsupportedFormat", "VersionMismatch",
+    }  # fmt: skip
+    others = {
+        "ALL_NAMESPACES", "AsyncStore", "AsyncTransaction", "KeyRef", "Limits", "Operation",
+        "OperationType", "Rebuild", "ReplayEvent", "Scope", "StateChange", "StateEntry",
+        "StateRecord", "StateVersion", "Stats", "Store", "Transaction", "Verification",
+        "__version__", "open",
+        "open_async",
+    }  # fmt: skip
+    assert set(recollect.__all__) == errors | others
+    assert list(recollect.__all__) == sorted(recollect.__all__)
+    assert all(hasattr(recollect, name) for name in recollect.__all__)
+    for name in errors:
+        assert issubclass(getattr(recollect, name), recollect.RecollectError)
+
+
+def test_every_error_is_public_and_drawn_in_the_tree() -> None:
+    from recollect import errors
+
+    defined = {name for name, _ in inspect.getmembers(errors, inspect.isclass)}
+    assert defined <= set(recollect.__all__)
+    assert errors.__doc__ is not None
+    assert all(f" {name} " in errors.__doc__ + " " or name in errors.__doc__ for name in defined)
+
+
+def public_methods(owner: type) -> dict[str, inspect.Signature]:
+    return {
+        name: inspect.signature(member)
+        for name, member in inspect.getmembers(owner, inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+
+def test_the_asynchronous_twins_have_the_same_methods_and_parameters() -> None:
+    for plain, twin in ((Store, AsyncStore), (Transaction, AsyncTransaction)):
+        ours, theirs = public_methods(plain), public_methods(twin)
+        assert ours.keys() == theirs.keys()
+        for name, signature in ours.items():
+            assert [*signature.parameters] == [*theirs[name].parameters]
+
+
+def test_arguments_are_given_by_name() -> None:
+    for owner in (Store, Transaction):
+        for name, signature in public_methods(owner).items():
+            by_position = [
+                parameter.name
+                for parameter in signature.parameters.values()
+                if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+            ]
+            assert by_position in (["self"], ["self", "work"]), f"{owner.__name__}.{name}"
+
+
+def test_types_are_inferred() -> None:
+    store = recollect.testing.memory_store()
+    assert_type(store, Store)
+    assert_type(store.get_state(agent_id="a", key="k"), StateRecord | None)
+    assert_type(store.transact(lambda _: 7), int)
+    assert store.transact(lambda _: 7) == 7
+
+
+def test_importing_touches_nothing_and_loads_no_command_line() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import recollect;"
+        "loaded = {name.partition('.')[0] for name in set(sys.modules) - before};"
+        "print(sorted(loaded & {'click', 'rich', 'platformdirs', 'asyncio', 'sqlite3'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['asyncio']"
+
+
+def test_the_core_needs_three_packages() -> None:
+    project = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]
+    names = sorted(requirement.split(">")[0] for requirement in project["dependencies"])
+    assert names == ["apsw", "msgspec", "uuid-utils"]
+
+
+def test_the_package_is_typed_and_says_its_version() -> None:
+    assert (Path(inspect.getfile(recollect)).parent / "py.typed").exists()
+    assert recollect.__version__.count(".") == 2
