@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
+import recollect
 from tests.bulk import write_events
 
 CHILD = """
@@ -28,6 +30,20 @@ def peak_kib(path: Path, events: int) -> int:
     count, peak = map(int, done.stdout.split())
     assert count == events
     return peak
+
+
+def test_large_events_are_held_a_few_at_a_time() -> None:
+    agent = recollect.open(":memory:").bind(agent_id="a")
+    for _ in range(60):
+        agent.write(key="k", value={"text": "x" * 500_000})
+    tracemalloc.start()
+    try:
+        assert sum(len(event.operations) for event in agent.replay()) == 60
+        assert sum(1 for _ in agent.history(key="k")) == 60
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * 500_000
 
 
 def test_replay_takes_the_same_memory_for_any_length(tmp_path: Path) -> None:

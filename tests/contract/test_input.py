@@ -73,6 +73,11 @@ BAD_WRITES: list[tuple[str, dict[str, Any]]] = [
     ("expect_version", {"expect_version": -1}),
     ("expect_version", {"expect_version": "1"}),
     ("expect_version", {"expect_version": True}),
+    ("expect_version", {"expect_version": 2**63}),
+    ("because", {"because": 5}),
+    ("because", {"because": None}),
+    ("because", {"because": "evidence"}),
+    ("because.version", {"because": [KeyRef("k", version=2**63)]}),
     ("because", {"because": ["evidence"]}),
     ("because.key", {"because": [KeyRef("")]}),
     ("because.version", {"because": [KeyRef("k", version=0)]}),
@@ -145,7 +150,7 @@ def test_a_txn_id_is_text_of_some_length(store: Store, txn_id: Any) -> None:
         store.begin_transaction(txn_id=txn_id)
 
 
-@pytest.mark.parametrize("version", [0, -1, "1", 1.0, True])
+@pytest.mark.parametrize("version", [0, -1, "1", 1.0, True, 2**63])
 def test_a_version_is_a_number_from_one(agent: Store, version: Any) -> None:
     with pytest.raises(InvalidInput, match="version"):
         agent.get_state(key="k", version=version)

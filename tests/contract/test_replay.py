@@ -90,6 +90,8 @@ class TestBounds:
         assert minutes_of(minutes, after_commit=4) == [5, 7, 9]
         assert minutes_of(minutes, through_commit=4) == [1, 3]
         assert minutes_of(minutes, after_commit=99) == []
+        assert minutes_of(minutes, after_commit=2**70) == []
+        assert minutes_of(minutes, through_commit=2**70) == [1, 3, 5, 7, 9]
         assert minutes_of(minutes, through_commit=0) == []
         assert minutes_of(minutes, through_commit=99) == [1, 3, 5, 7, 9]
 
@@ -109,6 +111,7 @@ class TestBounds:
             ("after_commit", "nonsense"),
             ("after_commit", "a.b.c"),
             ("after_commit", 1.5),
+            ("after_commit", "9" * 5000),
             ("through_commit", -1),
             ("through_commit", True),
             ("from_timestamp", "2026-01-01"),
@@ -116,6 +119,7 @@ class TestBounds:
             ("to_timestamp", 5),
             ("kinds", ["SCRIBBLE"]),
             ("kinds", [7]),
+            ("kinds", 7),
             ("namespace", "a//b"),
         ],
     )
@@ -160,6 +164,8 @@ class TestResuming:
             f"{log_id[::-1]}.{commit_ts}.{event_hash}",
             f"{log_id}.{commit_ts}.{event_hash[::-1]}",
             f"{log_id}.99.{event_hash}",
+            f"{log_id}.{2**70}.{event_hash}",
+            f"{log_id}.-1.{event_hash}",
         ):
             with pytest.raises(LogForked, match="start again"):
                 agent.replay(after_commit=forged)
@@ -181,6 +187,7 @@ class TestKinds:
         assert seen("delete") == [(2, ["k"]), (3, ["j"])]
         assert seen("WRITE", OperationType.DELETE) == [(1, ["k"]), (2, ["k", "j"]), (3, ["j"])]
         assert seen() == []
+        assert [event.commit_ts for event in agent.replay(kinds="delete")] == [2, 3]
 
 
 class TestNamespaces:

@@ -107,7 +107,7 @@ class TestThePast:
         return [record and record.value["step"] for record in found]
 
     def test_at_a_commit(self, agent: Store, times: list[datetime]) -> None:
-        assert self.steps(agent, [0, 1, 2, 3, 4, 5, 99]) == [None, 0, 1, 1, None, 4, 4]
+        assert self.steps(agent, [0, 1, 2, 3, 4, 5, 99, 2**70]) == [None, 0, 1, 1, None, 4, 4, 4]
 
     def test_at_a_time(self, agent: Store, times: list[datetime]) -> None:
         before = [time - timedelta(microseconds=1) for time in times]

@@ -140,8 +140,8 @@ def test_a_timeout_does_not_follow_the_wall_clock(agent: Store, clock: FixedCloc
     assert transaction.commit() == 1
 
 
-@pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan")])
-def test_a_timeout_must_be_a_positive_number(agent: Store, timeout: float) -> None:
+@pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), "5", None])
+def test_a_timeout_must_be_a_positive_number(agent: Store, timeout: Any) -> None:
     with pytest.raises(InvalidInput, match="timeout"):
         agent.begin_transaction(timeout=timeout)
 

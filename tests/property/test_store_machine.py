@@ -29,9 +29,14 @@ KEYS = ("b:c", "c", "k/1", "k/2", "k0")
 PREFIXES = ("", "k", "k/", "b", "zz")
 VALUES: tuple[Value, ...] = (None, {}, {"x": 1}, {"x": 2, "list": [1, 2.5, "é"]})
 
-addresses = st.tuples(st.sampled_from(NAMESPACES), st.sampled_from(AGENTS), st.sampled_from(KEYS))
+COMMON = ("default", "a", "c")
+"""An address that every other step is about: histories grow where steps meet."""
+
+anywhere = st.tuples(st.sampled_from(NAMESPACES), st.sampled_from(AGENTS), st.sampled_from(KEYS))
+addresses = st.one_of(st.just(COMMON), anywhere)
 values = st.sampled_from(VALUES)
-expectations = st.one_of(st.none(), st.integers(0, 4))
+expectations = st.one_of(st.none(), st.none(), st.integers(0, 4))
+requests = st.builds(Staged, addresses, values, expectations)
 prefixes = st.sampled_from(PREFIXES)
 any_number = st.integers(0, 10**6)
 
@@ -84,6 +89,19 @@ class StoreMachine(RuleBasedStateMachine):
     def stage_one(self, which: int, address: Address, value: Value, expected: int | None) -> None:
         draft, transaction = self.open[which % len(self.open)]
         self.stage(draft, transaction, Staged(address, value, expected))
+
+    @rule(address=addresses, value=values, prefix=st.one_of(st.none(), prefixes))
+    def begin_with_a_read_and_a_write(
+        self, address: Address, value: Value, prefix: str | None
+    ) -> None:
+        if len(self.open) < 4:
+            self.begin(None)
+            which = len(self.open) - 1
+            if prefix is None:
+                self.read_in_transaction(which, address)
+            else:
+                self.scan_in_transaction(which, address, prefix)
+            self.stage_one(which, address, value, None)
 
     @precondition(lambda self: self.open)
     @rule(which=any_number, address=addresses)
@@ -139,11 +157,26 @@ class StoreMachine(RuleBasedStateMachine):
             transaction.commit()
         self.open.clear()
 
-    @rule(address=addresses, value=values, expected=expectations)
-    def write_at_once(self, address: Address, value: Value, expected: int | None) -> None:
+    @rule(staged=st.lists(requests, min_size=1, max_size=4))
+    def write(self, staged: list[Staged]) -> None:
         draft, transaction = Draft(None, self.model.head), self.store.begin_transaction()
-        self.stage(draft, transaction, Staged(address, value, expected))
+        for request in staged:
+            self.stage(draft, transaction, request)
         self.finish(draft, transaction)
+
+    @precondition(lambda self: any(self.was_read(draft) for draft, _ in self.open))
+    @rule(which=any_number, value=values)
+    def write_what_a_transaction_read(self, which: int, value: Value) -> None:
+        """Conflicts are rare where everybody picks at random: bring some about."""
+        read = [address for draft, _ in self.open for address in self.was_read(draft)]
+        self.write([Staged(read[which % len(read)], value, None)])
+
+    @staticmethod
+    def was_read(draft: Draft) -> list[Address]:
+        under = [
+            (namespace, agent, f"{prefix}k") for namespace, agent, prefix in draft.prefixes_read
+        ]
+        return sorted({*draft.keys_read, *under})
 
     @precondition(lambda self: self.model.named)
     @rule(which=any_number, address=addresses, same=st.booleans())
@@ -303,7 +336,7 @@ def as_model(event: ReplayEvent) -> Event:
 TestStoreMachine = StoreMachine.TestCase
 TestStoreMachine.settings = settings(
     max_examples=150,
-    stateful_step_count=40,
+    stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -13,7 +13,6 @@ import recollect
 from recollect import KeyRef, Store, Transaction
 from recollect.model.clock import SystemClock
 
-AGENT = "clerk"
 INVOICES = (
     ("Paper & Co", 120),
     ("Grid Power", 480),
@@ -28,11 +27,11 @@ STRICTER_FROM = 6
 """Before this invoice the clerk's own spending makes it lower its limit."""
 
 
-def main(path: str, stop_at: int | None) -> None:
+def main(path: str, agent_id: str, namespace: str, stop_at: str) -> None:
     """Settle what is left to settle; wait to be killed when invoice `stop_at` is staged."""
     clock = SystemClock()
     with recollect.open(path) as opened:
-        store = opened.bind(agent_id=AGENT)
+        store = opened.bind(agent_id=agent_id, namespace=namespace)
         if store.get_state(key="policy") is None:
             store.write(key="policy", value={"limit": 500})
         progress = store.get_state(key="progress")
@@ -40,7 +39,7 @@ def main(path: str, stop_at: int | None) -> None:
         report("begin", number=begin_at)
         for number in range(begin_at, len(INVOICES) + 1):
             clock.sleep(0.15)
-            settle(store, number, hold=number == stop_at, clock=clock)
+            settle(store, number, hold=str(number) == stop_at, clock=clock)
 
 
 def settle(store: Store, number: int, *, hold: bool, clock: SystemClock) -> None:
@@ -78,4 +77,4 @@ def report(what: str, **details: object) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else None)
+    main(*sys.argv[1:])

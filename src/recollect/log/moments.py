@@ -11,6 +11,8 @@ from recollect.storage.port import Reader
 Moment = int | Instant
 """A commit number, an aware datetime, or RFC 3339 text."""
 
+_MOST_DIGITS = 19  # of a number of 64 bits
+
 
 def check_commit(field: str, commit: object) -> int:
     """Return `commit` if it can be the number of one."""
@@ -38,10 +40,11 @@ def commit_of_token(reader: Reader, field: str, log_id: str, token: int | str) -
     """Return the commit a resume token names, once it is sure to be one of this log's."""
     if not isinstance(token, str):
         return check_commit(field, token)
-    if token.isdecimal():
+    if token.isdecimal() and len(token) <= _MOST_DIGITS:
         return int(token)
     wanted = ResumeToken.parse(field, token)
-    row = reader.row("event_get", commit_ts=wanted.commit_ts)
+    beyond = wanted.commit_ts > pages.head_commit(reader)
+    row = None if beyond else reader.row("event_get", commit_ts=wanted.commit_ts)
     if wanted.log_id != log_id or row is None or row[2] != wanted.hash:
         raise LogForked(
             f"the resume token {token!r} names a commit that this log ({log_id}) does not have: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
-from operator import attrgetter
+from operator import itemgetter
 
 import msgspec
 
@@ -19,6 +19,10 @@ from recollect.model.scope import ALL_NAMESPACES, AllNamespaces
 from recollect.storage.port import Engine, Reader
 
 Kinds = Iterable[OperationType | str] | None
+
+_Sized = tuple[int, int, ReplayEvent]
+"""A commit's number, how many bytes it took to store, and the event."""
+_commit = itemgetter(0)
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,18 +78,25 @@ class Replay:
 
     def next_page(self) -> list[ReplayEvent]:
         """Return the next events."""
-        return list(islice(self._events, pages.PAGE_ROWS))
+        page: list[ReplayEvent] = []
+        budget = pages.PAGE_BYTES
+        for _, size, event in islice(self._events, pages.PAGE_ROWS):
+            page.append(event)
+            budget -= size
+            if budget <= 0:
+                break
+        return page
 
-    def _merge(self) -> Iterator[ReplayEvent]:
+    def _merge(self) -> Iterator[_Sized]:
         """Yield each event once, though several of the agent's scopes may be in it."""
         streams = [self._events_of(scope_id) for scope_id in self._scopes]
-        commit = attrgetter("commit_ts")
-        for _, same in groupby(heapq.merge(*streams, key=commit), key=commit):
-            event = next(same)
+        for _, same in groupby(heapq.merge(*streams, key=_commit), key=_commit):
+            commit_ts, size, event = next(same)
             if mine := tuple(filter(self._is_asked_for, event.operations)):
-                yield event if len(mine) == len(event.operations) else event.only(mine)
+                whole = len(mine) == len(event.operations)
+                yield commit_ts, size, event if whole else event.only(mine)
 
-    def _events_of(self, scope_id: int) -> Iterator[ReplayEvent]:
+    def _events_of(self, scope_id: int) -> Iterator[_Sized]:
         """Yield one scope's events; a share of the page's budget each keeps the memory constant."""
         share = len(self._scopes)
         after = self.after
@@ -103,7 +114,7 @@ class Replay:
                 return
             for commit_ts, committed_at, event_hash, envelope, operations in rows:
                 sender = codec.decode_envelope(envelope)
-                yield ReplayEvent(
+                event = ReplayEvent(
                     commit_ts,
                     committed_at,
                     sender.txn_id,
@@ -112,6 +123,7 @@ class Replay:
                     event_hash,
                     self._log_id,
                 )
+                yield commit_ts, len(operations), event
             after = rows[-1][0]
 
     def _is_asked_for(self, operation: AnyOperation) -> bool:
@@ -122,17 +134,18 @@ class Replay:
         )
 
 
-def _check_kinds(kinds: Kinds) -> frozenset[OperationType] | None:
+def _check_kinds(kinds: object) -> frozenset[OperationType] | None:
     if kinds is None:
         return None
-    if isinstance(kinds, (str, OperationType)):
-        kinds = [kinds]
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        kinds = (kinds,)
     return frozenset(_check_kind(kind) for kind in kinds)
 
 
-def _check_kind(kind: OperationType | str) -> OperationType:
-    try:
-        return kind if isinstance(kind, OperationType) else OperationType[kind.upper()]
-    except (KeyError, AttributeError) as error:
-        known = ", ".join(sorted(OperationType.__members__))
-        raise InvalidInput("kinds", f"{kind!r} is not one of {known}") from error
+def _check_kind(kind: object) -> OperationType:
+    if isinstance(kind, OperationType):
+        return kind
+    if isinstance(kind, str) and kind.upper() in OperationType.__members__:
+        return OperationType[kind.upper()]
+    known = ", ".join(sorted(OperationType.__members__))
+    raise InvalidInput("kinds", f"{kind!r} is not one of {known}")

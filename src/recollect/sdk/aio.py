@@ -70,7 +70,7 @@ class AsyncTransaction:
             key=check_text("key", key, most_bytes=limits.key_bytes),
             encoded=document.encode("value", value, limits),
             expect_version=check_version("expect_version", expect_version, least=0),
-            because=tuple(self._check_ref(ref) for ref in because),
+            because=self._check_because(because),
         )
         self._draft.stage(request)
         self._pending.add(request)
@@ -159,7 +159,12 @@ class AsyncTransaction:
             self._core.engine, self._pending, scope, prefix=prefix, at=self._draft.since
         )
 
-    def _check_ref(self, ref: KeyRef) -> KeyRef:
+    def _check_because(self, because: object) -> tuple[KeyRef, ...]:
+        if not isinstance(because, Iterable) or isinstance(because, str):
+            raise InvalidInput("because", f"{because!r} is not a list of references")
+        return tuple(self._check_ref(ref) for ref in because)
+
+    def _check_ref(self, ref: object) -> KeyRef:
         if not isinstance(ref, KeyRef):
             raise InvalidInput("because", f"{ref!r} is not a reference: use KeyRef('some key')")
         limits = self._core.limits
@@ -233,7 +238,8 @@ class AsyncStore:
         txn_id: str | None = None,
     ) -> int:
         """Write one key in a transaction of its own and return its `commit_ts`."""
-        because = tuple(because)
+        if isinstance(because, Iterable):
+            because = tuple(because)
         return await self._once(
             lambda transaction: transaction.write(
                 key=key,

@@ -20,6 +20,8 @@ from recollect.state import queries
 from recollect.state.records import StateRecord
 from recollect.storage.port import Engine
 
+_MOST_VERSION = 2**63 - 1
+
 
 class Defaults(msgspec.Struct, frozen=True):
     """What a handle is bound to: used where a call names no agent or namespace."""
@@ -72,8 +74,7 @@ class Core(msgspec.Struct, frozen=True):
 
     def draft(self, actor: str, timeout: float, txn_id: str | None) -> Draft:
         """Begin a transaction: what it reads is as of now."""
-        if not 0 < timeout < math.inf:
-            raise InvalidInput("timeout", f"{timeout!r} is not a positive number of seconds")
+        check_timeout(timeout)
         if txn_id is not None:
             check_text("txn_id", txn_id, most_bytes=self.limits.txn_id_bytes)
         return Draft(
@@ -106,6 +107,14 @@ def check_version(field: str, version: object, *, least: int) -> int | None:
     """Return `version` if it can be one; None stands for no version in particular."""
     if version is None:
         return None
-    if not isinstance(version, int) or isinstance(version, bool) or version < least:
-        raise InvalidInput(field, f"{version!r} is not a whole number from {least}")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise InvalidInput(field, f"{version!r} is {type(version).__name__}, not a whole number")
+    if not least <= version <= _MOST_VERSION:
+        raise InvalidInput(field, f"{version} is not from {least} to {_MOST_VERSION}")
     return version
+
+
+def check_timeout(timeout: object) -> None:
+    """Refuse what is no length of time to wait."""
+    if not isinstance(timeout, (int, float)) or not 0 < timeout < math.inf:
+        raise InvalidInput("timeout", f"{timeout!r} is not a positive number of seconds")

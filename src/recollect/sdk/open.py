@@ -14,7 +14,7 @@ from recollect.log.epochs import log_id_of
 from recollect.log.index import LogIndex
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.ids import IdSource, SystemIds
-from recollect.model.limits import Limits
+from recollect.model.limits import Limits, encode_text
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.core import Core, Defaults
 from recollect.sdk.store import Store
@@ -92,12 +92,11 @@ def _open(
 def _path(url: str | os.PathLike[str]) -> Path | None:
     """Return the file a URL names; None for a store in memory."""
     text = os.fspath(url)
-    if not text:
-        raise InvalidInput("url", "is empty: give a path, or ':memory:'")
+    encode_text("url", text)
     if text == ":memory:":
         return None
     scheme, separator, rest = text.partition("://")
-    if not separator:
+    if not separator and text:
         return Path(text)
     if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
         raise InvalidInput(

@@ -86,7 +86,8 @@ class Store:
         txn_id: str | None = None,
     ) -> int:
         """Write one key in a transaction of its own and return its `commit_ts`."""
-        because = tuple(because)
+        if isinstance(because, Iterable):
+            because = tuple(because)  # it is staged again when the commit is tried again
         return self._once(
             lambda transaction: transaction.write(
                 key=key,

@@ -61,7 +61,7 @@ class Transaction:
             key=check_text("key", key, most_bytes=limits.key_bytes),
             encoded=document.encode("value", value, limits),
             expect_version=check_version("expect_version", expect_version, least=0),
-            because=tuple(self._check_ref(ref) for ref in because),
+            because=self._check_because(because),
         )
         self._draft.stage(request)
         self._pending.add(request)
@@ -150,7 +150,12 @@ class Transaction:
             self._core.engine, self._pending, scope, prefix=prefix, at=self._draft.since
         )
 
-    def _check_ref(self, ref: KeyRef) -> KeyRef:
+    def _check_because(self, because: object) -> tuple[KeyRef, ...]:
+        if not isinstance(because, Iterable) or isinstance(because, str):
+            raise InvalidInput("because", f"{because!r} is not a list of references")
+        return tuple(self._check_ref(ref) for ref in because)
+
+    def _check_ref(self, ref: object) -> KeyRef:
         if not isinstance(ref, KeyRef):
             raise InvalidInput("because", f"{ref!r} is not a reference: use KeyRef('some key')")
         limits = self._core.limits

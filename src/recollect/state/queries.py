@@ -168,7 +168,7 @@ class History:
         return [found[place] for place in places]
 
 
-_PLACES = 32
+_PLACES = 8
 """How many values are fetched from the log at a time: each may be as large as a value may be."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -42,7 +43,8 @@ def test_the_demo_kills_and_resumes(tmp_path: Path) -> None:
 
 def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with subprocess.Popen([*AGENT, str(path), "3"], stdout=subprocess.PIPE, text=True) as agent:
+    command = [*AGENT, str(path), "clerk", "default", "3"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as agent:
         assert agent.stdout is not None
         for line in agent.stdout:
             if '"staged"' in line:
@@ -55,6 +57,22 @@ def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(tmp_path: Path) 
         assert progress is not None
         assert progress.value == {"settled": 2}
         assert store.verify().commits == 3
+
+
+def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    done = demo("--db", str(path), "--agent", "ann", "--namespace", "team/eng", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {each["what"] for each in told} == {
+        *("store", "begin", "committed", "staged", "killed", "policy"),
+        *("event", "past", "change", "verification"),
+    }
+    with recollect.open(path, create=False) as store:
+        events = list(store.replay(agent_id="ann", namespace="team/eng"))
+    assert [each["token"] for each in told if each["what"] == "event"] == [
+        event.token for event in events
+    ]
 
 
 def test_the_demo_overwrites_nothing(tmp_path: Path) -> None:

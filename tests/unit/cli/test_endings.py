@@ -85,7 +85,7 @@ def test_a_file_that_is_no_store(cli: Cli) -> None:
     assert "--db: " in cli.fails(2, "keys")
     assert "is a folder" in cli.fails(2, "keys", "--db", cli.home)
     assert "is not understood" in cli.fails(2, "keys", "--db", "ftp://example.org")
-    assert "is empty" in cli.fails(2, "keys", "--db", "")
+    assert "'' is not understood" in cli.fails(2, "keys", "--db", "")
 
 
 def test_a_write_makes_no_folders_it_was_not_asked_for(cli: Cli) -> None:

@@ -51,11 +51,15 @@ class TestOpening:
         assert (tmp_path / "a b.db").exists()
 
     @pytest.mark.parametrize(
-        "url", ["", "postgresql://host/db", "sqlite://", "sqlite:///", "x://y"]
+        "url", ["", "postgresql://host/db", "sqlite://", "sqlite:///", "x://y", "a\x00b", "a\udcff"]
     )
     def test_other_urls_are_refused(self, url: str) -> None:
         with pytest.raises(InvalidInput, match="url"):
             recollect.open(url)
+
+    def test_memory_is_always_new(self) -> None:
+        with recollect.open(":memory:", create=False) as store:
+            assert store.stats().commits == 0
 
     def test_what_is_not_there_is_not_made_unasked(self, path: Path) -> None:
         with pytest.raises(NotFound, match="a first write creates one"):

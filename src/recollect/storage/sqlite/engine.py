@@ -111,6 +111,7 @@ class SqliteEngine:
         durable: bool = True,
         create: bool = True,
     ) -> None:
+        create = create or path is None
         self._path = path
         self._queries = queries
         self._durable = durable

@@ -1,0 +1,196 @@
+"""How `recollect demo` is shown: on a terminal for people, as JSON lines for programs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+
+from recollect.cli import shapes
+from recollect.cli.options import Target
+from recollect.cli.output import colour_wanted, write_json
+from recollect.model.event import ReplayEvent
+from recollect.sdk.store import Store
+from recollect.state.records import StateChange
+
+Report = dict[str, Any]
+_LOOKED_AT = ("policy", "ledger", "progress")
+_DECISION = "invoice/7"
+
+
+class Stage(Protocol):
+    """Where the demo is played."""
+
+    def open(self, path: Path) -> None:
+        """Say where the store is."""
+        ...
+
+    def tell(self, pid: int, report: Report) -> None:
+        """Pass on what an agent's process reports, or what happened to it."""
+        ...
+
+    def replay(self, events: Iterable[ReplayEvent]) -> None:
+        """Show what the agent did."""
+        ...
+
+    def past(self, store: Store, crash: int) -> None:
+        """Show what it knew when it was killed, and what it knows now."""
+        ...
+
+    def diff(self, changes: Iterable[StateChange], crash: int) -> None:
+        """Show what has changed in between."""
+        ...
+
+    def proof(self, store: Store) -> None:
+        """Show that the log is whole, and what a decision rests on."""
+        ...
+
+    def close(self, target: Target, crash: int) -> None:
+        """Say what to try next."""
+        ...
+
+
+class JsonStage:
+    """One JSON object for everything that happens."""
+
+    def open(self, path: Path) -> None:
+        """Say where the store is."""
+        write_json({"what": "store", "path": str(path)})
+
+    def tell(self, pid: int, report: Report) -> None:
+        """Pass the report on."""
+        write_json({**report, "process": pid})
+
+    def replay(self, events: Iterable[ReplayEvent]) -> None:
+        """Give the events."""
+        for event in events:
+            write_json({"what": "event", **shapes.event(event)})
+
+    def past(self, store: Store, crash: int) -> None:
+        """Give both values of each key."""
+        for key, then, now in _then_and_now(store, crash):
+            write_json({"what": "past", "key": key, "at": crash, "then": then, "now": now})
+
+    def diff(self, changes: Iterable[StateChange], crash: int) -> None:
+        """Give the changes."""
+        for change in changes:
+            write_json({"what": "change", "since": crash, **shapes.change(change)})
+
+    def proof(self, store: Store) -> None:
+        """Give the verification."""
+        write_json({"what": "verification", **shapes.report(store.verify())})
+
+    def close(self, target: Target, crash: int) -> None:
+        """Have nothing to add."""
+
+
+class TerminalStage:
+    """Something to look at."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False, soft_wrap=True, no_color=not colour_wanted())
+
+    def open(self, path: Path) -> None:
+        """Say where the store is."""
+        self._title("A clerk settles invoices", f"its memory is one file: {path}")
+
+    def tell(self, pid: int, report: Report) -> None:
+        """Give each report a line."""
+        number = report.get("number")
+        if report["what"] == "begin":
+            told = "starts with nothing" if number == 1 else "finds its state and resumes"
+            self._say(f"[cyan]process {pid}[/cyan] {told}: invoice {number} is next")
+        elif report["what"] == "policy":
+            self._say(f"[yellow]policy[/yellow]     spending is high: limit {report['limit']}")
+        elif report["what"] == "killed":
+            self._tell_of_death(pid, report)
+        else:
+            self._tell_of_invoice(report)
+
+    def replay(self, events: Iterable[ReplayEvent]) -> None:
+        """Show a table, an event a row."""
+        self._title("Its replay", "one event a transaction, in commit order")
+        table = Table(box=None, pad_edge=True, header_style="dim")
+        for heading in ("commit", "time", "transaction", "operations"):
+            table.add_column(heading, no_wrap=heading != "operations")
+        for event in events:
+            operations = "  ".join(
+                f"[bold]{operation.key}[/bold][dim] v{operation.version}[/dim]"
+                for operation in event.operations
+            )
+            commit, time = str(event.commit_ts), event.timestamp[11:23]
+            table.add_row(commit, time, event.txn_id[-12:], operations)
+        self._console.print(table, soft_wrap=False)
+
+    def past(self, store: Store, crash: int) -> None:
+        """Show both values of each key beside each other."""
+        self._title("The past", f"what it knew at commit {crash}, the moment it was killed")
+        for key, then, now in _then_and_now(store, crash):
+            self._say(f"{key:<9} then {json.dumps(then):<16} now {json.dumps(now)}")
+
+    def diff(self, changes: Iterable[StateChange], crash: int) -> None:
+        """Show each change with its mark."""
+        marks = {"added": "[green]+", "removed": "[red]-", "changed": "[yellow]~"}
+        self._title("The difference", f"commit {crash} against now")
+        for change in changes:
+            before = json.dumps(change.before.value) + " → " if change.before else ""
+            after = json.dumps(change.after.value) if change.after else "deleted"
+            self._say(f"{marks[change.kind]}[/] {change.key:<10} {before}{after}")
+
+    def proof(self, store: Store) -> None:
+        """Show the chain's head and a decision's reason."""
+        (decided,) = store.history(key=_DECISION)
+        (policy,) = decided.because
+        found = store.verify()
+        self._title("The proof", "nothing was changed behind its back")
+        self._say(f"{found.commits} commits, the chain holds, head [dim]{found.head_hash[:16]}…[/]")
+        verdict = (decided.value or {})["verdict"]
+        self._say(f"{_DECISION} was {verdict} because of {policy.key} at version {policy.version}")
+
+    def close(self, target: Target, crash: int) -> None:
+        """Show commands that can be pasted."""
+        words = [sys.argv[0] if shutil.which("recollect") is None else "recollect"]
+        place = ["--db", target.location, "--agent", str(target.agent)]
+        if target.namespace != "default":
+            place += ["--namespace", target.namespace]
+        self._title("Ask it yourself", "the store stays where it is")
+        for command in (f"diff {crash}", f"get ledger --at {crash}", "history policy", "replay"):
+            self._console.out("  " + shlex.join([*words, *command.split(), *place]))
+        self._console.print()
+
+    def _title(self, title: str, subtitle: str) -> None:
+        self._console.print(f"\n[bold]{title}[/bold]  [dim]{subtitle}[/dim]\n")
+
+    def _say(self, line: str) -> None:
+        self._console.print(f"  {line}")
+
+    def _tell_of_invoice(self, report: Report) -> None:
+        verdict = {"paid": "[green]✓ paid[/green]", "held": "[red]✗ held[/red]"}[report["verdict"]]
+        commit = report.get("commit_ts")
+        end = f"[dim]commit {commit}[/dim]" if commit else "staged …"
+        line = f"{report['vendor']:<15} {report['amount']:>4}  {verdict}"
+        self._say(f"invoice {report['number']}  {line}   {end}")
+
+    def _tell_of_death(self, pid: int, report: Report) -> None:
+        told = (
+            f"process {pid} got SIGKILL while invoice {report['number']} was staged but not "
+            "committed.\nOf that transaction nothing is in the log: no decision, no money spent."
+        )
+        panel = Panel(told, border_style="red", title="killed", title_align="left", expand=False)
+        self._console.print(panel)
+
+
+def _then_and_now(store: Store, crash: int) -> Iterable[tuple[str, Any, Any]]:
+    for key in _LOOKED_AT:
+        then, now = store.get_state(key=key, at=crash), store.get_state(key=key)
+        assert then is not None, "the agent had written it before"
+        assert now is not None, "the agent never deletes it"
+        yield key, then.value, now.value
