@@ -1,22 +1,20 @@
-"""The same random use of a store, for longer."""
+"""The same random use of a store, for longer than every change can wait."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from tests.property.test_store_machine import StoreMachine
 
 
-class LongRuns(StoreMachine):
-    """Many more and longer runs than every change can wait for."""
-
-
 @pytest.mark.slow
-class TestLongRuns(LongRuns.TestCase):  # type: ignore[name-defined,misc]
-    settings = settings(
+def test_long_runs() -> None:
+    longer = settings(
         max_examples=600,
         stateful_step_count=80,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
+    run_state_machine_as_test(StoreMachine, settings=longer)  # type: ignore[no-untyped-call]
