@@ -17,4 +17,4 @@ def test_long_runs() -> None:
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    run_state_machine_as_test(StoreMachine, settings=longer)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(StoreMachine, settings=longer)
