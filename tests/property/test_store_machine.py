@@ -36,6 +36,7 @@ anywhere = st.tuples(st.sampled_from(NAMESPACES), st.sampled_from(AGENTS), st.sa
 addresses = st.one_of(st.just(COMMON), anywhere)
 values = st.sampled_from(VALUES)
 expectations = st.one_of(st.none(), st.none(), st.integers(0, 4))
+names = st.one_of(st.none(), st.none(), st.sampled_from(["t1", "t2", "t3", "t4", "t5", "t6"]))
 requests = st.builds(Staged, addresses, values, expectations)
 prefixes = st.sampled_from(PREFIXES)
 any_number = st.integers(0, 10**6)
@@ -70,7 +71,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     # Writing
 
-    @rule(name=st.one_of(st.none(), st.sampled_from(["t1", "t2", "t3", "t4", "t5"])))
+    @rule(name=names)
     def begin(self, name: str | None) -> None:
         if len(self.open) < 4:
             transaction = self.store.begin_transaction(txn_id=name)
@@ -91,12 +92,12 @@ class StoreMachine(RuleBasedStateMachine):
         self.stage(draft, transaction, Staged(address, value, expected))
 
     @rule(address=addresses, value=values, prefix=st.one_of(st.none(), prefixes))
-    def begin_with_a_read_and_a_write(
-        self, address: Address, value: Value, prefix: str | None
-    ) -> None:
-        if len(self.open) < 4:
-            self.begin(None)
-            which = len(self.open) - 1
+    def begin_and_use(self, address: Address, value: Value, prefix: str | None) -> None:
+        """Read, write and read again in a new transaction, which is left open."""
+        self.open = self.open[-3:]
+        self.begin(None)
+        which = len(self.open) - 1
+        for _ in range(2):
             if prefix is None:
                 self.read_in_transaction(which, address)
             else:
@@ -157,9 +158,10 @@ class StoreMachine(RuleBasedStateMachine):
             transaction.commit()
         self.open.clear()
 
-    @rule(staged=st.lists(requests, min_size=1, max_size=4))
-    def write(self, staged: list[Staged]) -> None:
-        draft, transaction = Draft(None, self.model.head), self.store.begin_transaction()
+    @rule(staged=st.lists(requests, min_size=1, max_size=4), name=names)
+    def write(self, staged: list[Staged], name: str | None) -> None:
+        draft = Draft(name, self.model.head)
+        transaction = self.store.begin_transaction(txn_id=name)
         for request in staged:
             self.stage(draft, transaction, request)
         self.finish(draft, transaction)
@@ -169,7 +171,7 @@ class StoreMachine(RuleBasedStateMachine):
     def write_what_a_transaction_read(self, which: int, value: Value) -> None:
         """Conflicts are rare where everybody picks at random: bring some about."""
         read = [address for draft, _ in self.open for address in self.was_read(draft)]
-        self.write([Staged(read[which % len(read)], value, None)])
+        self.write([Staged(read[which % len(read)], value, None)], None)
 
     @staticmethod
     def was_read(draft: Draft) -> list[Address]:
@@ -335,7 +337,7 @@ def as_model(event: ReplayEvent) -> Event:
 
 TestStoreMachine = StoreMachine.TestCase
 TestStoreMachine.settings = settings(
-    max_examples=150,
+    max_examples=250,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -20,6 +20,7 @@ from recollect.sdk.core import Core, Defaults
 from recollect.sdk.store import Store
 from recollect.state.view import StateView
 from recollect.storage import queries
+from recollect.storage.port import Engine
 from recollect.storage.sqlite.engine import SqliteEngine
 
 
@@ -63,15 +64,17 @@ def _open(
     *,
     create: bool,
 ) -> Core:
-    if durability not in ("full", "relaxed"):
-        raise InvalidInput("durability", f"{durability!r} is neither 'full' nor 'relaxed'")
-    clock, ids = clock or SystemClock(), ids or SystemIds()
-    engine = SqliteEngine(
-        _path(url),
-        queries=queries.load("recollect.log", "recollect.state", "recollect.storage.sqlite"),
-        durable=durability == "full",
-        create=create,
-    )
+    engine = SqliteEngine(_path(url), queries=load_queries(), durability=durability, create=create)
+    return assemble(engine, clock or SystemClock(), ids or SystemIds(), limits or Limits())
+
+
+def load_queries() -> dict[str, str]:
+    """Return every query the parts of a store on SQLite use."""
+    return queries.load("recollect.log", "recollect.state", "recollect.storage.sqlite")
+
+
+def assemble(engine: Engine, clock: Clock, ids: IdSource, limits: Limits) -> Core:
+    """Put a store together on an engine, rebuilding views another version wrote otherwise."""
     registry = views.Views((LogIndex(), StateView()))
     with engine.reading() as reader:
         outdated = registry.outdated(reader)
@@ -85,7 +88,7 @@ def _open(
         log_id=log_id,
         clock=clock,
         ids=ids,
-        limits=limits or Limits(),
+        limits=limits,
     )
 
 

@@ -19,6 +19,7 @@ FORMAT = 1
 """The stored format this version writes. It reads every older one and refuses newer ones."""
 
 _APPLICATION_ID = 0x52434C54  # "RCLT": what `file` and SQLite call the application's mark
+_SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 _LOCK_WAIT_MS = 10_000
 _WAL_PAGES = 4_000
 
@@ -108,13 +109,17 @@ class SqliteEngine:
         path: Path | None,
         *,
         queries: Mapping[str, str],
-        durable: bool = True,
+        durability: str = "full",
         create: bool = True,
+        vfs: str | None = None,
     ) -> None:
+        if durability not in _SYNCHRONOUS:
+            raise errors.InvalidInput("durability", f"{durability!r} is not 'full' or 'relaxed'")
         create = create or path is None
         self._path = path
         self._queries = queries
-        self._durable = durable
+        self._synchronous = _SYNCHRONOUS[durability]
+        self._vfs = vfs
         self._write_lock = threading.RLock()
         self._idle: deque[Connection] = deque()
         self._closed = False
@@ -198,9 +203,9 @@ class SqliteEngine:
     def _connect(self, *, create: bool = False) -> Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
         name = ":memory:" if self._path is None else str(self._path)
-        database = apsw.Connection(name, flags=flags)
+        database = apsw.Connection(name, flags=flags, vfs=self._vfs)
         database.set_busy_timeout(_LOCK_WAIT_MS)
-        database.pragma("synchronous", "FULL" if self._durable else "NORMAL")
+        database.pragma("synchronous", self._synchronous)
         database.pragma("wal_autocheckpoint", _WAL_PAGES)
         return Connection(database, self._queries)
 
