@@ -16,7 +16,7 @@ def write_events(path: Path, count: int, *, agents: int = 1) -> None:
     """Append `count` transactions of one write each, by agents `a`, `a1`, `a2` … in turn."""
     with recollect.open(path, durability="relaxed") as store:
         core = store._core
-        committer = core.committer
+        batch = core.committer._writer
         with core.engine.writing() as writer:
             for number in range(count):
                 agent = f"a{number % agents or ''}"
@@ -25,6 +25,6 @@ def write_events(path: Path, count: int, *, agents: int = 1) -> None:
                 request = Request(
                     f"t{number:08}", False, agent, (write,), encoded, frozenset(), 0, 0
                 )
-                head = pages.head(writer, committer._genesis)
-                operations = committer._decide(writer, request, head)
-                committer._append(writer, request, head, operations)
+                head = pages.head(writer, batch._genesis)
+                operations = batch._decide(writer, request, head)
+                batch._append(writer, request, head, operations)

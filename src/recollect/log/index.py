@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, View
 from recollect.model.operations import Epoch
 from recollect.storage.port import Writer
@@ -15,23 +16,20 @@ class LogIndex(View):
     clear = ("event_scope_clear", "txn_clear")
     rows = ("event_scope_rows", "txn_rows")
 
+    def __init__(self, scopes: Scopes) -> None:
+        self._scopes = scopes
+
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Index the commit under its transaction and under every scope it touched."""
-        envelope = commit.envelope
-        writer.run(
-            "txn_add",
-            txn_id=envelope.txn_id,
-            actor=envelope.actor,
-            commit_ts=commit.commit_ts,
-        )
+        envelope, commit_ts = commit.envelope, commit.commit_ts
+        writer.run("txn_add", txn_id=envelope.txn_id, actor=envelope.actor, commit_ts=commit_ts)
         for agent_id, namespace in {(op.agent_id, op.namespace) for op in commit.operations}:
-            writer.run("scope_add", agent_id=agent_id, namespace=namespace)
-            writer.run(
-                "event_scope_add",
-                agent_id=agent_id,
-                namespace=namespace,
-                commit_ts=commit.commit_ts,
-            )
+            scope_id = self._scopes.id_of(writer, agent_id, namespace)
+            writer.run("event_scope_add", scope_id=scope_id, commit_ts=commit_ts)
         for operation in commit.operations:
             if isinstance(operation, Epoch):
                 writer.run("meta_set", name="epoch", value=str(operation.version))
+
+    def forget(self) -> None:
+        """Drop the remembered ids."""
+        self._scopes.forget()

@@ -53,12 +53,14 @@ SELECT low FROM bisect WHERE low = high
 -- name: scope_add
 INSERT INTO scope (agent_id, namespace) VALUES (:agent_id, :namespace) ON CONFLICT DO NOTHING
 
+-- name: scope_find
+SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
+
 -- name: scopes_of_agent
 SELECT id, namespace FROM scope WHERE agent_id = :agent_id ORDER BY namespace
 
 -- name: event_scope_add
-INSERT INTO event_scope (scope_id, commit_ts)
-SELECT id, :commit_ts FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
+INSERT INTO event_scope (scope_id, commit_ts) VALUES (:scope_id, :commit_ts)
 
 -- name: event_scope_clear
 DELETE FROM event_scope

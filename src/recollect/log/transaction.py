@@ -26,6 +26,11 @@ class Request(msgspec.Struct, frozen=True):
     since: int
     deadline: float
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write and nothing to look up."""
+        return not self.staged and not self.named
+
 
 class _Status(enum.Enum):
     OPEN = "open"

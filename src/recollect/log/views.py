@@ -68,6 +68,9 @@ class View(ABC):
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
 
+    def forget(self) -> None:  # noqa: B027
+        """Drop whatever was remembered of the tables: they may not be as they were."""
+
     def rules(self, reader: Reader, /) -> Rules:
         """Return the rules for one transaction; a view with `staged` requests has some."""
         raise NotImplementedError(f"{self.name} decides nothing")
@@ -108,6 +111,11 @@ class Views:
         for view in self.all:
             view.apply(writer, commit)
 
+    def forget(self) -> None:
+        """Drop whatever the views remember of their tables."""
+        for view in self.all:
+            view.forget()
+
     def outdated(self, reader: Reader) -> bool:
         """Say whether any view's rows were written by another version of it."""
         return any(
@@ -133,6 +141,7 @@ def rebuild(engine: Engine, views: Views, progress: Progress | None = None) -> R
     """Empty every view, build it again from the log, and compare: one storage transaction."""
     with engine.writing() as writer:
         before = {view.name: _digest(writer, view) for view in views.all}
+        views.forget()
         for view in views.all:
             for query in view.clear:
                 writer.run(query)
@@ -140,6 +149,7 @@ def rebuild(engine: Engine, views: Views, progress: Progress | None = None) -> R
         after = {view.name: _digest(writer, view) for view in views.all}
         for view in views.all:
             writer.run("meta_set", name=f"view:{view.name}", value=str(view.version))
+    views.forget()
     return Rebuild(
         events=events,
         rows=sum(count for count, _ in after.values()),

@@ -119,7 +119,10 @@ class AsyncTransaction:
         """Make everything staged durable at once and return its `commit_ts`."""
         request = self._draft.request()
         try:
-            self.commit_ts = await self._calls.run(self._core.committer.commit, request)
+            if request.is_empty:
+                self.commit_ts = await self._calls.run(self._core.head)
+            else:
+                self.commit_ts = await self._calls.commit(self._core.committer, request)
         finally:
             self._draft.close(committed=self.commit_ts is not None)
         return self.commit_ts
@@ -382,7 +385,7 @@ class AsyncStore:
 
     async def close(self) -> None:
         """Close the store, for every handle that shares it. Closing twice is fine."""
-        await self._calls.run(self._core.engine.close)
+        await self._calls.run(self._core.close)
 
     async def __aenter__(self) -> Self:
         return self

@@ -10,6 +10,7 @@ from recollect.errors import InvalidInput
 from recollect.log import pages
 from recollect.log.committer import Committer
 from recollect.log.moments import Moment, commit_at
+from recollect.log.signal import Signal
 from recollect.log.transaction import Draft
 from recollect.log.views import Views
 from recollect.model.clock import Clock
@@ -59,6 +60,12 @@ class Core(msgspec.Struct, frozen=True):
     clock: Clock
     ids: IdSource
     limits: Limits
+    signal: Signal
+
+    def close(self) -> None:
+        """Write what was taken, then let go of the storage."""
+        self.committer.close()
+        self.engine.close()
 
     def head(self) -> int:
         """Return the number of the last commit."""

@@ -9,9 +9,13 @@ from urllib.parse import unquote
 
 from recollect.errors import InvalidInput
 from recollect.log import views
+from recollect.log.batch import BatchWriter
 from recollect.log.committer import Committer
 from recollect.log.epochs import log_id_of
+from recollect.log.failpoints import Failpoint, pass_by
 from recollect.log.index import LogIndex
+from recollect.log.scopes import Scopes
+from recollect.log.signal import Signal
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.ids import IdSource, SystemIds
 from recollect.model.limits import Limits, encode_text
@@ -73,22 +77,32 @@ def load_queries() -> dict[str, str]:
     return queries.load("recollect.log", "recollect.state", "recollect.storage.sqlite")
 
 
-def assemble(engine: Engine, clock: Clock, ids: IdSource, limits: Limits) -> Core:
+def assemble(
+    engine: Engine,
+    clock: Clock,
+    ids: IdSource,
+    limits: Limits,
+    failpoint: Failpoint = pass_by,
+) -> Core:
     """Put a store together on an engine, rebuilding views another version wrote otherwise."""
-    registry = views.Views((LogIndex(), StateView()))
+    scopes = Scopes()
+    registry = views.Views((LogIndex(scopes), StateView(scopes)))
     with engine.reading() as reader:
         outdated = registry.outdated(reader)
     if outdated:
         views.rebuild(engine, registry)
     log_id = log_id_of(engine, ids)
+    signal = Signal()
+    writer = BatchWriter(engine, log_id, registry, clock=clock, ids=ids, failpoint=failpoint)
     return Core(
         engine=engine,
         views=registry,
-        committer=Committer(engine, log_id, registry, clock=clock, ids=ids),
+        committer=Committer(writer, signal),
         log_id=log_id,
         clock=clock,
         ids=ids,
         limits=limits,
+        signal=signal,
     )
 
 

@@ -230,7 +230,7 @@ class Store:
 
     def close(self) -> None:
         """Close the store, for every handle that shares it. Closing twice is fine."""
-        self._calls.run(self._core.engine.close)
+        self._calls.run(self._core.close)
 
     def __enter__(self) -> Self:
         return self

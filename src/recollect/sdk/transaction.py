@@ -110,7 +110,10 @@ class Transaction:
         """Make everything staged durable at once and return its `commit_ts`."""
         request = self._draft.request()
         try:
-            self.commit_ts = self._calls.run(self._core.committer.commit, request)
+            if request.is_empty:
+                self.commit_ts = self._calls.run(self._core.head)
+            else:
+                self.commit_ts = self._calls.commit(self._core.committer, request)
         finally:
             self._draft.close(committed=self.commit_ts is not None)
         return self.commit_ts

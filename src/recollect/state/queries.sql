@@ -7,9 +7,9 @@ JOIN state ON state.scope_id = scope.id AND state.key = :key
 JOIN event ON event.commit_ts = state.commit_ts
 WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace AND state.value IS NOT NULL
 
--- name: state_version_now
--- A key's newest version, when it was made, and whether it has a value.
-SELECT state.version, state.commit_ts, state.value IS NOT NULL
+-- name: state_head
+-- A key's row, its newest version, when that was made, and whether it has a value.
+SELECT state.id, state.version, state.commit_ts, state.value IS NOT NULL
 FROM scope JOIN state ON state.scope_id = scope.id AND state.key = :key
 WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
 
@@ -108,18 +108,18 @@ WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
     AND state.key >= :first AND state.key < :beyond AND state.commit_ts > :since
 LIMIT 1
 
--- name: state_put
+-- name: state_add
+-- The first version of a key.
 INSERT INTO state (scope_id, key, version, commit_ts, value)
-SELECT id, :key, :version, :commit_ts, :value
-FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
-ON CONFLICT (scope_id, key) DO UPDATE SET
-    version = excluded.version, commit_ts = excluded.commit_ts, value = excluded.value
+VALUES (:scope_id, :key, :version, :commit_ts, :value)
+RETURNING id
+
+-- name: state_set
+UPDATE state SET version = :version, commit_ts = :commit_ts, value = :value WHERE id = :key_id
 
 -- name: state_version_add
 INSERT INTO state_version (key_id, commit_ts, version, position, live)
-SELECT state.id, :commit_ts, :version, :position, :live
-FROM scope JOIN state ON state.scope_id = scope.id AND state.key = :key
-WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+VALUES (:key_id, :commit_ts, :version, :position, :live)
 
 -- name: state_clear
 DELETE FROM state

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from recollect.errors import NotFound, VersionMismatch
 from recollect.model.operations import AnyOperation, Delete, Write
 from recollect.model.refs import KeyRef
 from recollect.model.scope import Scope
+from recollect.state.heads import KeyHead, KeyHeads
 from recollect.state.requests import DeleteKey, KeyRequest
 from recollect.storage.port import Reader
-
-
-class _Current(msgspec.Struct, frozen=True):
-    """A key as the transaction would leave it so far."""
-
-    version: int
-    live: bool
 
 
 class StateRules:
     """Decides one transaction's writes and deletes, in order, each seeing those before it."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, heads: KeyHeads) -> None:
         self._reader = reader
-        self._known: dict[tuple[Scope, str], _Current] = {}
+        self._heads = heads
+        self._decided: dict[tuple[Scope, str], KeyHead] = {}
 
     def decide(self, staged: KeyRequest, /) -> Iterator[AnyOperation]:
         """Give the key its next version: never one it had, whether it has a value or not."""
@@ -44,7 +37,8 @@ class StateRules:
             operation = Write(
                 scope.namespace, scope.agent_id, key, version, staged.encoded, because
             )
-        self._known[scope, key] = _Current(version, not isinstance(staged, DeleteKey))
+        live = not isinstance(staged, DeleteKey)
+        self._decided[scope, key] = KeyHead(None, version, live=live)
         yield operation
 
     def _resolve(self, ref: KeyRef, writer: Scope) -> KeyRef:
@@ -59,10 +53,6 @@ class StateRules:
             )
         return KeyRef(ref.key, version, scope.agent_id, scope.namespace)
 
-    def _current(self, scope: Scope, key: str) -> _Current:
-        if (scope, key) not in self._known:
-            row = self._reader.row(
-                "state_version_now", agent_id=scope.agent_id, namespace=scope.namespace, key=key
-            )
-            self._known[scope, key] = _Current(row[0], bool(row[2])) if row else _Current(0, False)
-        return self._known[scope, key]
+    def _current(self, scope: Scope, key: str) -> KeyHead:
+        """Return the key as the transaction would leave it so far."""
+        return self._decided.get((scope, key)) or self._heads.get(self._reader, scope, key)

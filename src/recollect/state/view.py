@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, View
 from recollect.model.operations import Delete, Write
+from recollect.state.heads import KeyHead, KeyHeads
 from recollect.state.prefix import beyond
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 from recollect.state.rules import StateRules
@@ -20,46 +22,58 @@ class StateView(View):
     clear = ("state_clear", "state_version_clear")
     rows = ("state_rows", "state_version_rows")
 
+    def __init__(self, scopes: Scopes) -> None:
+        self._scopes = scopes
+        self._heads = KeyHeads()
+
     def rules(self, reader: Reader, /) -> StateRules:
         """Return the rules for one transaction."""
-        return StateRules(reader)
+        return StateRules(reader, self._heads)
 
     def changed(self, reader: Reader, read: KeyRead | PrefixRead, since: int, /) -> bool:
         """Say whether the key, or any key under the prefix, has a version made since."""
-        scope = read.scope
+        scope = {"agent_id": read.scope.agent_id, "namespace": read.scope.namespace}
         if isinstance(read, KeyRead):
-            row = reader.row(
-                "state_version_now",
-                agent_id=scope.agent_id,
-                namespace=scope.namespace,
-                key=read.key,
-            )
-            return row is not None and row[1] > since
-        return (
-            reader.row(
-                "state_changed_in_range",
-                agent_id=scope.agent_id,
-                namespace=scope.namespace,
-                first=read.prefix,
-                beyond=beyond(read.prefix),
-                since=since,
-            )
-            is not None
+            row = reader.row("state_head", **scope, key=read.key)
+            return row is not None and row[2] > since
+        end = beyond(read.prefix)
+        row = reader.row(
+            "state_changed_in_range", **scope, first=read.prefix, beyond=end, since=since
         )
+        return row is not None
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Give each key its new version."""
         for position, operation in enumerate(commit.operations):
-            if not isinstance(operation, (Write, Delete)):
-                continue
-            address = {
-                "agent_id": operation.agent_id,
-                "namespace": operation.namespace,
-                "key": operation.key,
-                "version": operation.version,
-                "commit_ts": commit.commit_ts,
-            }
-            value = operation.encoded if isinstance(operation, Write) else None
-            live = int(value is not None)
-            writer.run("state_put", **address, value=value)
-            writer.run("state_version_add", **address, position=position, live=live)
+            if isinstance(operation, (Write, Delete)):
+                self._apply(writer, commit.commit_ts, position, operation)
+
+    def _apply(
+        self, writer: Writer, commit_ts: int, position: int, operation: Write | Delete
+    ) -> None:
+        scope, key, version = operation.scope, operation.key, operation.version
+        value = operation.encoded if isinstance(operation, Write) else None
+        live = value is not None
+        key_id = self._heads.get(writer, scope, key).key_id
+        row = {"version": version, "commit_ts": commit_ts, "value": value}
+        if key_id is None:
+            scope_id = self._scopes.id_of(writer, scope.agent_id, scope.namespace)
+            added = writer.row("state_add", scope_id=scope_id, key=key, **row)
+            assert added is not None, "adding a row returns its id"
+            key_id = int(added[0])
+        else:
+            writer.run("state_set", key_id=key_id, **row)
+        writer.run(
+            "state_version_add",
+            key_id=key_id,
+            commit_ts=commit_ts,
+            version=version,
+            position=position,
+            live=int(live),
+        )
+        self._heads.put(scope, key, KeyHead(key_id, version, live=live))
+
+    def forget(self) -> None:
+        """Drop what is remembered of keys and scopes."""
+        self._heads.forget()
+        self._scopes.forget()

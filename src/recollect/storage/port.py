@@ -40,9 +40,17 @@ class Writer(Reader, Protocol):
         """Run a statement."""
         ...
 
+    def others_wrote(self) -> bool:
+        """Say whether somebody else has written since this was last asked."""
+        ...
+
     def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
         """Run a statement once for each row of values."""
         ...
+
+
+class OutcomeUnknown(Exception):
+    """The storage failed while it was committing: the transaction may be durable, or not."""
 
 
 class Footprint(msgspec.Struct, frozen=True):
@@ -60,7 +68,15 @@ class Engine(Protocol):
         ...
 
     def writing(self) -> AbstractContextManager[Writer]:
-        """Take the write lock; the block's end commits durably, an exception rolls back."""
+        """Take the write lock; the block's end commits durably, an exception rolls back.
+
+        Raises `OutcomeUnknown` if the commit itself fails and may have happened all the same; then
+        nothing more is written before `reopen`.
+        """
+        ...
+
+    def reopen(self) -> None:
+        """Replace every connection by a new one."""
         ...
 
     def home(self) -> str:

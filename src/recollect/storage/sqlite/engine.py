@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from recollect import errors
-from recollect.storage.port import Footprint, Row
+from recollect.storage.port import Footprint, OutcomeUnknown, Row
 from recollect.storage.sqlite.home import home_of
 
 FORMAT = 1
@@ -22,6 +23,9 @@ _APPLICATION_ID = 0x52434C54  # "RCLT": what `file` and SQLite call the applicat
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 _LOCK_WAIT_MS = 10_000
 _WAL_PAGES = 4_000
+"""How long the write-ahead log gets before it is copied into the file: 16 MiB."""
+_WAL_PAGES_BOUND = 16_000
+"""How long it may get before readers are waited for, so that it can start over."""
 
 _ERRORS: Mapping[type[apsw.Error], type[errors.RecollectError]] = {
     apsw.BusyError: errors.StoreBusy,
@@ -50,6 +54,7 @@ class Connection:
     def __init__(self, database: apsw.Connection, queries: Mapping[str, str]) -> None:
         self.database = database
         self._queries = queries
+        self._data_version: Row | None = None
 
     def row(self, query: str, /, **values: object) -> Row | None:
         """Return the first row, if there is one."""
@@ -90,6 +95,11 @@ class Connection:
         except apsw.Error as error:
             raise _translate(error) from error
 
+    def others_wrote(self) -> bool:
+        """Compare SQLite's count of what other connections changed."""
+        last, self._data_version = self._data_version, self.row("data_version")
+        return self._data_version != last
+
     def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
         """Run a statement once for each row of values."""
         try:
@@ -123,10 +133,13 @@ class SqliteEngine:
         self._write_lock = threading.RLock()
         self._idle: deque[Connection] = deque()
         self._closed = False
+        self._generation = 0
+        self._wal_pages = 0
+        self._owner = os.getpid()
         if path is not None:
             _check_path(path, create=create)
         try:
-            self._writer = self._connect(create=create)
+            self._writer = self._connect_writer(create=create)
             self._prepare(create=create)
         except apsw.NotADBError as error:
             raise errors.InvalidInput(
@@ -146,6 +159,7 @@ class SqliteEngine:
                 yield self._writer
             return
         self._check_open()
+        generation = self._generation
         try:
             reader = self._idle.pop()
         except IndexError:
@@ -154,7 +168,7 @@ class SqliteEngine:
             yield reader
         finally:
             self._idle.append(reader)
-            if self._closed:
+            if self._closed or generation != self._generation:
                 self._close_readers()
 
     @contextmanager
@@ -165,10 +179,55 @@ class SqliteEngine:
             self._writer.run("begin")
             try:
                 yield self._writer
-                self._writer.run("commit")
+                self._commit()
             finally:
                 if self._writer.database.in_transaction:
                     self._writer.run("rollback")
+            self._tend_wal()
+
+    def _commit(self) -> None:
+        try:
+            self._writer.run("commit")
+        except errors.StoreFull:  # the last page, which makes it a commit, was not written
+            raise
+        except errors.RecollectError as error:
+            raise OutcomeUnknown from error
+
+    def _tend_wal(self) -> None:
+        """Keep the write-ahead log small: copy it into the file, and start it over if it is long.
+
+        Readers can be in the way of starting over, so past a bound they are waited for. A failure
+        loses nothing: the log holds all that is committed, and the next commit tries again.
+        """
+        if self._wal_pages < _WAL_PAGES:
+            return
+        long = self._wal_pages >= _WAL_PAGES_BOUND
+        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if long else apsw.SQLITE_CHECKPOINT_PASSIVE
+        with suppress(apsw.Error):
+            self._writer.database.wal_checkpoint(mode=mode)
+
+    def reopen(self) -> None:
+        """Replace the writer and every reader; those that are lent out are dropped on return."""
+        if self._path is None:
+            return
+        with self._write_lock:
+            self._check_open()
+            self._generation += 1
+            self._close_readers()
+            try:
+                self._writer.database.close(force=True)
+                self._writer = self._connect_writer()
+            except apsw.Error as error:
+                raise _translate(error) from error
+
+    def _connect_writer(self, *, create: bool = False) -> Connection:
+        writer = self._connect(create=create)
+        writer.database.set_wal_hook(self._note_wal)
+        return writer
+
+    def _note_wal(self, _: apsw.Connection, __: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
 
     def home(self) -> str:
         """Name the file by its inode: a copy has another."""
@@ -186,6 +245,8 @@ class SqliteEngine:
 
     def close(self) -> None:
         """Close every connection; the last one of all processes tidies the write-ahead log."""
+        if self._owner != os.getpid():
+            return
         with self._write_lock:
             self._closed = True
             self._close_readers()
@@ -199,6 +260,11 @@ class SqliteEngine:
     def _check_open(self) -> None:
         if self._closed:
             raise errors.StoreClosed
+        if self._owner != os.getpid():
+            raise errors.StoreClosed(
+                "this handle was opened before the process forked, and a database connection does "
+                "not survive that: open the store again in the new process"
+            )
 
     def _connect(self, *, create: bool = False) -> Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
@@ -206,7 +272,6 @@ class SqliteEngine:
         database = apsw.Connection(name, flags=flags, vfs=self._vfs)
         database.set_busy_timeout(_LOCK_WAIT_MS)
         database.pragma("synchronous", self._synchronous)
-        database.pragma("wal_autocheckpoint", _WAL_PAGES)
         return Connection(database, self._queries)
 
     def _connect_reader(self) -> Connection:

@@ -12,3 +12,7 @@ ROLLBACK
 -- name: any_table
 -- Finds something in every database but a new one.
 SELECT 1 FROM sqlite_schema LIMIT 1
+
+-- name: data_version
+-- Differs from the last answer if another connection has committed in between.
+PRAGMA data_version

@@ -1,0 +1,188 @@
+"""Batches: transactions decided, chained, appended and applied, with one sync for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+from recollect.errors import (
+    CommitUnknown,
+    Conflict,
+    IdempotencyMismatch,
+    InvalidInput,
+    NotFound,
+    RecollectError,
+    TransactionConflict,
+    TransactionExpired,
+)
+from recollect.log import chain, epochs, pages
+from recollect.log.failpoints import Failpoint
+from recollect.log.transaction import Request
+from recollect.log.views import Commit, Views
+from recollect.model import codec
+from recollect.model.clock import Clock
+from recollect.model.event import Envelope, Head, SealedEvent
+from recollect.model.ids import IdSource
+from recollect.model.operations import AnyOperation
+from recollect.storage.port import Engine, OutcomeUnknown, Writer
+
+_REFUSALS = (Conflict, NotFound, InvalidInput, TransactionExpired)
+"""Errors about one transaction, raised before anything of it is written; the batch goes on."""
+
+Outcome = int | RecollectError
+"""The commit a request became, or why it became none."""
+
+
+class BatchWriter:
+    """Turns requests into events. Used by one thread at a time."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        log_id: str,
+        views: Views,
+        *,
+        clock: Clock,
+        ids: IdSource,
+        failpoint: Failpoint,
+    ) -> None:
+        self._engine = engine
+        self._genesis = chain.genesis(log_id)
+        self._log_id = log_id
+        self._views = views
+        self._clock = clock
+        self._ids = ids
+        self.failpoint = failpoint
+        self._at_home = False
+        self._in_doubt = False
+        self._head: Head | None = None
+        """The log's end, as far as this process knows; None if it must look."""
+
+    def write(self, requests: Sequence[Request]) -> list[Outcome]:
+        """Return what became of each request, durable by then."""
+        try:
+            self._settle_doubt()
+            self._in_doubt = True  # until it is known how this ends
+            outcomes = self._write(requests)
+        except OutcomeUnknown:
+            return [CommitUnknown(request.txn_id) for request in requests]
+        except RecollectError as error:  # rolled back
+            self._in_doubt = False
+            self._forget()
+            return [copy(error) for _ in requests]
+        self._in_doubt = False
+        self.failpoint("after-commit")
+        return outcomes
+
+    def _settle_doubt(self) -> None:
+        """After a commit that may or may not have happened, make sure which, on new connections.
+
+        What the failed commit left behind could otherwise surface after a crash, although the
+        store had said it was not there: a small durable write of our own takes its place.
+        """
+        if not self._in_doubt:
+            return
+        self._forget()
+        self._at_home = False
+        self._engine.reopen()
+        with self._engine.writing() as writer:
+            writer.run("meta_set", name="settled", value=self._ids.unique())
+
+    def _forget(self) -> None:
+        """Remember nothing of the tables: something was rolled back, or may have been."""
+        self._head = None
+        self._views.forget()
+
+    def _write(self, requests: Sequence[Request]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        with self._engine.writing() as writer:
+            self.failpoint("batch-begun")
+            if writer.others_wrote() or self._head is None:
+                self._views.forget()
+                self._head = pages.head(writer, self._genesis)
+            head = self._head
+            for request in requests:
+                try:
+                    head, outcome = self._settle(writer, request, head)
+                except _REFUSALS as error:
+                    outcome = error
+                outcomes.append(outcome)
+            self.failpoint("before-commit")
+        self._at_home = self._at_home or head is not self._head
+        self._head = head
+        return outcomes
+
+    def _settle(self, writer: Writer, request: Request, head: Head) -> tuple[Head, Outcome]:
+        """Return the log's new head, and what became of one request."""
+        if request.named and (earlier := _find_earlier(writer, request)):
+            return head, earlier
+        if not request.staged:
+            return head, head.commit_ts
+        if self._clock.monotonic() > request.deadline:
+            raise TransactionExpired
+        self._check_reads(writer, request, head)
+        operations = self._decide(writer, request, head)
+        self.failpoint("decided")
+        head = self._append(writer, request, head, operations)
+        return head, head.commit_ts
+
+    def _check_reads(self, writer: Writer, request: Request, head: Head) -> None:
+        if not request.reads or request.since == head.commit_ts:
+            return
+        changed = self._views.changed(writer, request.reads, request.since)
+        if changed is not None:
+            raise TransactionConflict(
+                f"{changed} has changed since commit {request.since}, where this transaction "
+                "began: run it again, as `store.transact` does"
+            )
+
+    def _decide(self, writer: Writer, request: Request, head: Head) -> list[AnyOperation]:
+        operations = self._views.decide(writer, request.staged)
+        if not self._at_home:
+            home = self._engine.home()
+            operations[:0] = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
+        return operations
+
+    def _append(
+        self, writer: Writer, request: Request, head: Head, operations: list[AnyOperation]
+    ) -> Head:
+        salts = self._ids.entropy(chain.SALT_SIZE * chain.salt_count(len(operations)))
+        envelope = Envelope(
+            txn_id=request.txn_id,
+            actor=request.actor,
+            request_hash=chain.request_hash(salts, request.encoded),
+        )
+        committed_at = max(head.committed_at + 1, self._clock.now())
+        event = chain.seal(head, committed_at, salts, envelope, operations)
+        writer.run(
+            "event_append",
+            commit_ts=event.commit_ts,
+            committed_at=event.committed_at,
+            hash=event.hash,
+            salts=event.salts,
+            envelope=event.envelope,
+            operations=event.operations,
+        )
+        self.failpoint("appended")
+        self._views.apply(
+            writer, Commit(event.commit_ts, committed_at, envelope, tuple(operations))
+        )
+        self.failpoint("applied")
+        return Head(event.commit_ts, event.committed_at, event.hash)
+
+
+def _find_earlier(writer: Writer, request: Request) -> int | None:
+    """Return the commit of the same request, if the log has it; another under its name raises."""
+    found = writer.row("txn_find", txn_id=request.txn_id, actor=request.actor)
+    if found is None:
+        return None
+    row = writer.row("event_get", commit_ts=found[0])
+    assert row is not None, "the index names a commit the log does not have"
+    event = SealedEvent(*row)
+    known = codec.decode_envelope(event.envelope).request_hash
+    if chain.request_hash(event.salts, request.encoded) != known:
+        raise IdempotencyMismatch(
+            f"txn_id {request.txn_id!r} was committed as {event.commit_ts} with other operations: "
+            "use a new txn_id"
+        )
+    return event.commit_ts

@@ -1,0 +1,31 @@
+"""Named moments of a commit, where a test can make the process die.
+
+batch-begun    the write lock is held, nothing is decided
+decided        a transaction's operations are known, nothing of it is written
+appended       its event is written, its views are not
+applied        its views are written
+before-commit  the whole batch is written, the storage has not committed
+after-commit   the batch is durable, nobody was told
+acknowledged   everybody was told
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Failpoint = Callable[[str], None]
+"""Called with the name of each moment as it is passed."""
+
+NAMES = (
+    "batch-begun",
+    "decided",
+    "appended",
+    "applied",
+    "before-commit",
+    "after-commit",
+    "acknowledged",
+)
+
+
+def pass_by(name: str) -> None:
+    """Do nothing, as outside of tests."""
