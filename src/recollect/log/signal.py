@@ -20,7 +20,7 @@ class Signal:
         with self._condition:
             self.count += 1
             self._condition.notify_all()
-            watchers = list(self._watchers.values())
+            watchers = tuple(self._watchers.values())
         for wake in watchers:
             wake()
 

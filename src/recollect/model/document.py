@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.model.limits import Limits, encode_text
+from recollect.model.limits import Limits
 
 Document = dict[str, Any]
 """A JSON object: text keys; text, finite numbers, booleans, null, lists and objects inside."""
@@ -29,7 +29,11 @@ def encode(field: str, document: object, limits: Limits) -> bytes:
         raise InvalidInput(
             field, f"{_shown(document)} is {type(document).__name__}: give a JSON object (a dict)"
         )
-    _check(field, document, limits.value_depth)
+    try:
+        _check(document, limits.value_depth)
+    except _Flaw as flaw:
+        path = "".join((field, *reversed(flaw.steps)))
+        raise InvalidInput(path, flaw.problem) from None
     encoded = _encoder.encode(document)
     if len(encoded) > limits.value_bytes:
         raise InvalidInput(
@@ -43,38 +47,70 @@ def decode(encoded: bytes) -> Document:
     return _decoder.decode(encoded)
 
 
-def _check(path: str, value: object, levels: int) -> None:
+class _Flaw(Exception):
+    """What is wrong inside a document; the path to it is put together on the way out."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        self.steps: list[str] = []
+
+
+def _check(value: object, levels: int) -> None:
     """Walk the value: the encoder alone would take NaN, sets and integer keys and change them."""
-    if value is None or isinstance(value, bool):
-        return
     if isinstance(value, str):
-        encode_text(path, value)
+        _check_text(value)
+    elif value is None or isinstance(value, bool):
+        return
     elif isinstance(value, int):
         if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
-            raise InvalidInput(path, f"{value} does not fit in 64 bits: store it as text")
+            raise _Flaw(f"{value} does not fit in 64 bits: store it as text")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise InvalidInput(path, f"{value} is not finite, which JSON cannot say: use null")
-    elif isinstance(value, (dict, list)):
-        _check_members(path, value, levels)
+            raise _Flaw(f"{value} is not finite, which JSON cannot say: use null")
+    elif isinstance(value, dict):
+        _check_object(value, levels)
+    elif isinstance(value, list):
+        _check_list(value, levels)
     else:
-        raise InvalidInput(
-            path, f"{_shown(value)} is {type(value).__name__}, which JSON does not have"
-        )
+        raise _Flaw(f"{_shown(value)} is {type(value).__name__}, which JSON does not have")
 
 
-def _check_members(path: str, value: dict[Any, Any] | list[Any], levels: int) -> None:
-    if not levels:
-        raise InvalidInput(path, "is nested too deeply (or inside itself)")
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            _check(f"{path}[{index}]", item, levels - 1)
-        return
+def _check_object(value: dict[Any, Any], levels: int) -> None:
+    _check_depth(levels)
     for name, item in value.items():
         if not isinstance(name, str):
-            raise InvalidInput(path, f"the member name {name!r} is {type(name).__name__}, not text")
-        encode_text(path, name)
-        _check(f"{path}.{name}", item, levels - 1)
+            raise _Flaw(f"the member name {name!r} is {type(name).__name__}, not text")
+        _check_text(name)
+        try:
+            _check(item, levels - 1)
+        except _Flaw as flaw:
+            flaw.steps.append(f".{name}")
+            raise
+
+
+def _check_list(value: list[Any], levels: int) -> None:
+    _check_depth(levels)
+    for index, item in enumerate(value):
+        try:
+            _check(item, levels - 1)
+        except _Flaw as flaw:
+            flaw.steps.append(f"[{index}]")
+            raise
+
+
+def _check_depth(levels: int) -> None:
+    if not levels:
+        raise _Flaw("is nested too deeply (or inside itself)")
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise _Flaw(f"{_shown(text)} has the character U+0000: leave it out")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise _Flaw(f"{_shown(text)} has a lone surrogate: {error.reason}") from error
 
 
 def _shown(value: object) -> str:

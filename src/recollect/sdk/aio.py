@@ -402,7 +402,8 @@ class AsyncStore:
         """Commit what `stage` stages; what was only busy or in the way is tried again."""
         attempt = 0
         while True:
-            transaction = self.begin_transaction(txn_id=txn_id)
+            draft = self._core.draft(self._defaults.actor, 30.0, txn_id, reads=False)
+            transaction = AsyncTransaction(self._core, self._calls, self._defaults, draft)
             stage(transaction)
             try:
                 return await transaction.commit()

@@ -79,8 +79,8 @@ class Core(msgspec.Struct, frozen=True):
                 return pages.head_commit(reader)
             return commit_at(reader, field, moment)
 
-    def draft(self, actor: str, timeout: float, txn_id: str | None) -> Draft:
-        """Begin a transaction: what it reads is as of now."""
+    def draft(self, actor: str, timeout: float, txn_id: str | None, *, reads: bool = True) -> Draft:
+        """Begin a transaction: what it reads is as of now, unless it is known to read nothing."""
         check_timeout(timeout)
         if txn_id is not None:
             check_text("txn_id", txn_id, most_bytes=self.limits.txn_id_bytes)
@@ -88,7 +88,7 @@ class Core(msgspec.Struct, frozen=True):
             txn_id=txn_id or self.ids.unique(),
             named=txn_id is not None,
             actor=actor,
-            since=self.head(),
+            since=self.head() if reads else 0,
             timeout=timeout,
             clock=self.clock,
             limits=self.limits,

@@ -247,7 +247,8 @@ class Store:
         """Commit what `stage` stages; what was only busy or in the way is tried again."""
         attempt = 0
         while True:
-            transaction = self.begin_transaction(txn_id=txn_id)
+            draft = self._core.draft(self._defaults.actor, 30.0, txn_id, reads=False)
+            transaction = Transaction(self._core, self._calls, self._defaults, draft)
             stage(transaction)
             try:
                 return transaction.commit()
