@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -14,15 +15,19 @@ DEFAULT_NAMESPACE = "default"
 
 
 class _All(enum.Enum):
+    AGENTS = "ALL_AGENTS"
     NAMESPACES = "ALL_NAMESPACES"
 
     def __repr__(self) -> str:
         return self.value
 
 
+ALL_AGENTS: Final = _All.AGENTS
+"""Given as an agent: every agent, also those that come later."""
 ALL_NAMESPACES: Final = _All.NAMESPACES
 """Given as a namespace: every namespace the agent has written in."""
 
+AllAgents = Literal[_All.AGENTS]
 AllNamespaces = Literal[_All.NAMESPACES]
 
 
@@ -39,8 +44,9 @@ class Scope(msgspec.Struct, frozen=True, order=True):
 
     def check(self, limits: Limits, *, engine: bool = False) -> Scope:
         """Return this scope, or raise `InvalidInput`; only the engine writes in `_` segments."""
-        _check_namespace(self.namespace, limits, engine=engine)
-        _check_agent_id(self.agent_id, limits)
+        encode_text("namespace", self.namespace)
+        encode_text("agent_id", self.agent_id)
+        _check_names(self, limits, engine=engine)
         return self
 
 
@@ -48,8 +54,14 @@ def _escape(part: str) -> str:
     return part.replace("%", "%25").replace("/", "%2F")
 
 
+@lru_cache(maxsize=4096)
+def _check_names(scope: Scope, limits: Limits, *, engine: bool) -> None:
+    """Check what every call names and hardly any call changes: remembered while it passes."""
+    _check_namespace(scope.namespace, limits, engine=engine)
+    _check_agent_id(scope.agent_id, limits)
+
+
 def _check_namespace(namespace: str, limits: Limits, *, engine: bool) -> None:
-    encode_text("namespace", namespace)
     check_name("namespace", namespace)
     segments = namespace.split("/")
     for segment in segments:
@@ -74,7 +86,6 @@ def _check_namespace(namespace: str, limits: Limits, *, engine: bool) -> None:
 
 
 def _check_agent_id(agent_id: str, limits: Limits) -> None:
-    encode_text("agent_id", agent_id)
     check_name("agent_id", agent_id)
     if not agent_id:
         raise InvalidInput("agent_id", "is empty: give at least one character")

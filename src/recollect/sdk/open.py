@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from urllib.parse import unquote
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, RecollectError
 from recollect.log import views
 from recollect.log.batch import BatchWriter
 from recollect.log.committer import Committer
@@ -36,13 +36,16 @@ def open(
     limits: Limits | None = None,
     durability: str = "full",
     create: bool = True,
+    allow_network_file_system: bool = False,
 ) -> Store:
     """Open a store: a path, `sqlite:///path`, or `:memory:`.
 
     `durability="full"` survives power loss; `"relaxed"` survives a process crash. With
-    `create=False` a store that is not there raises `NotFound`.
+    `create=False` a store that is not there raises `NotFound`. A network file system is refused
+    unless it is allowed: where locks do not hold, a store can be damaged.
     """
-    return Store(_open(url, clock, ids, limits, durability, create=create), Defaults())
+    engine = _engine(url, durability, create, allow_network_file_system)
+    return Store(_assemble(engine, clock, ids, limits), Defaults())
 
 
 async def open_async(
@@ -53,23 +56,37 @@ async def open_async(
     limits: Limits | None = None,
     durability: str = "full",
     create: bool = True,
+    allow_network_file_system: bool = False,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
-    core = await asyncio.to_thread(_open, url, clock, ids, limits, durability, create=create)
+    engine = await asyncio.to_thread(_engine, url, durability, create, allow_network_file_system)
+    core = await asyncio.to_thread(_assemble, engine, clock, ids, limits)
     return AsyncStore(core, Defaults())
 
 
-def _open(
+def _engine(
     url: str | os.PathLike[str],
-    clock: Clock | None,
-    ids: IdSource | None,
-    limits: Limits | None,
     durability: str,
-    *,
-    create: bool,
+    create: bool,  # noqa: FBT001
+    allow_network_file_system: bool,  # noqa: FBT001
+) -> Engine:
+    return SqliteEngine(
+        _path(url),
+        queries=load_queries(),
+        durability=durability,
+        create=create,
+        allow_network_file_system=allow_network_file_system,
+    )
+
+
+def _assemble(
+    engine: Engine, clock: Clock | None, ids: IdSource | None, limits: Limits | None
 ) -> Core:
-    engine = SqliteEngine(_path(url), queries=load_queries(), durability=durability, create=create)
-    return assemble(engine, clock or SystemClock(), ids or SystemIds(), limits or Limits())
+    try:
+        return assemble(engine, clock or SystemClock(), ids or SystemIds(), limits or Limits())
+    except RecollectError:
+        engine.close()
+        raise
 
 
 def load_queries() -> dict[str, str]:

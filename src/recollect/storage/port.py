@@ -25,7 +25,10 @@ class Reader(Protocol):
         ...
 
     def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
-        """Return the rows; with a budget, stop behind the row whose bytes exhaust it."""
+        """Return the rows; with a budget of bytes, stop behind the row that exhausts it.
+
+        What counts is the last column, where a query puts the content.
+        """
         ...
 
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:

@@ -194,6 +194,21 @@ class TestReaders:
         assert path.with_name("store.db-wal").stat().st_size == 0
         assert len(list(replay)) == 599
 
+    def test_a_paused_subscription_holds_no_snapshot(self, path: Path, store: Store) -> None:
+        for number in range(600):
+            store.write(key="k", value={"n": number})
+        read, unread = store.subscribe(after_commit=0, timeout=0), store.subscribe(timeout=0)
+        idle = store.subscribe(timeout=0)
+        next(read)
+        assert list(idle) == []
+        store.write(key="k", value={"n": 600})
+        beside = apsw.Connection(str(path))
+        (checkpoint,) = beside.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        beside.close()
+        assert checkpoint[0] == 0, "a reader is in the way"
+        assert path.with_name("store.db-wal").stat().st_size == 0
+        assert [len(list(each)) for each in (read, unread, idle)] == [600, 1, 1]
+
     def test_a_held_write_lock_is_reported_as_busy(
         self, path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -15,6 +15,7 @@ import apsw
 from recollect import errors
 from recollect.storage.port import Footprint, OutcomeUnknown, Row
 from recollect.storage.sqlite.home import home_of
+from recollect.storage.sqlite.mounts import network_file_system
 
 FORMAT = 1
 """The stored format this version writes. It reads every older one and refuses newer ones."""
@@ -51,21 +52,24 @@ def _translate(error: apsw.Error) -> errors.RecollectError:
 class Connection:
     """A reader and, on the writer's connection, a writer: named queries on one SQLite handle."""
 
-    def __init__(self, database: apsw.Connection, queries: Mapping[str, str]) -> None:
+    def __init__(
+        self, database: apsw.Connection, queries: Mapping[str, str], generation: int
+    ) -> None:
         self.database = database
+        self.generation = generation
         self._queries = queries
         self._data_version: Row | None = None
 
     def row(self, query: str, /, **values: object) -> Row | None:
         """Return the first row, if there is one."""
         try:
-            found: Row | None = self._execute(query, values).fetchone()
+            found: Row | None = self.database.execute(self._queries[query], values).fetchone()
         except apsw.Error as error:
             raise _translate(error) from error
         return found
 
     def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
-        """Return the rows; with a budget, stop behind the row whose bytes exhaust it."""
+        """Return the rows; with a budget, stop behind the row whose last column exhausts it."""
         try:
             cursor = self._execute(query, values)
             if budget is None:
@@ -73,7 +77,7 @@ class Connection:
             taken = []
             for row in cursor:
                 taken.append(row)
-                budget -= sum(len(cell) for cell in row if isinstance(cell, bytes))
+                budget -= len(row[-1] or b"")
                 if budget <= 0:
                     cursor.close()
                     break
@@ -91,7 +95,7 @@ class Connection:
     def run(self, query: str, /, **values: object) -> None:
         """Run a statement."""
         try:
-            self._execute(query, values)
+            self.database.execute(self._queries[query], values)
         except apsw.Error as error:
             raise _translate(error) from error
 
@@ -111,6 +115,22 @@ class Connection:
         return self.database.execute(self._queries[query], values)
 
 
+class _Lease:
+    """A reader for as long as a block lasts."""
+
+    __slots__ = ("_engine", "_reader")
+
+    def __init__(self, engine: SqliteEngine) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> Connection:
+        self._reader = self._engine.lend()
+        return self._reader
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.take_back(self._reader)
+
+
 class SqliteEngine:
     """A store in one file, or in memory for as long as the engine lives."""
 
@@ -122,6 +142,7 @@ class SqliteEngine:
         durability: str = "full",
         create: bool = True,
         vfs: str | None = None,
+        allow_network_file_system: bool = False,
     ) -> None:
         if durability not in _SYNCHRONOUS:
             raise errors.InvalidInput("durability", f"{durability!r} is not 'full' or 'relaxed'")
@@ -138,6 +159,8 @@ class SqliteEngine:
         self._owner = os.getpid()
         if path is not None:
             _check_path(path, create=create)
+            if not allow_network_file_system:
+                _check_mount(path)
         try:
             self._writer = self._connect_writer(create=create)
             self._prepare(create=create)
@@ -150,26 +173,35 @@ class SqliteEngine:
         except apsw.Error as error:
             raise _translate(error) from error
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> _Lease:
         """Lend a reader; in memory there is only one connection, so it is locked meanwhile."""
+        return _Lease(self)
+
+    def lend(self) -> Connection:
+        """Hand out a reader that nobody uses."""
         if self._path is None:
-            with self._write_lock:
-                self._check_open()
-                yield self._writer
+            self._write_lock.acquire()
+        try:
+            self._check_open()
+            if self._path is None:
+                return self._writer
+            try:
+                return self._idle.pop()
+            except IndexError:
+                return self._connect_reader()
+        except errors.RecollectError:
+            if self._path is None:
+                self._write_lock.release()
+            raise
+
+    def take_back(self, reader: Connection) -> None:
+        """Keep a reader for the next one who asks, unless it is out of date."""
+        if self._path is None:
+            self._write_lock.release()
             return
-        self._check_open()
-        generation = self._generation
-        try:
-            reader = self._idle.pop()
-        except IndexError:
-            reader = self._connect_reader()
-        try:
-            yield reader
-        finally:
-            self._idle.append(reader)
-            if self._closed or generation != self._generation:
-                self._close_readers()
+        self._idle.append(reader)
+        if self._closed or reader.generation != self._generation:
+            self._close_readers()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -272,7 +304,7 @@ class SqliteEngine:
         database = apsw.Connection(name, flags=flags, vfs=self._vfs)
         database.set_busy_timeout(_LOCK_WAIT_MS)
         database.pragma("synchronous", self._synchronous)
-        return Connection(database, self._queries)
+        return Connection(database, self._queries, self._generation)
 
     def _connect_reader(self) -> Connection:
         try:
@@ -306,6 +338,15 @@ class SqliteEngine:
                 f"{self._path} has format {found}, and this version reads up to {FORMAT}: "
                 "upgrade Recollect to open it"
             )
+
+
+def _check_mount(path: Path) -> None:
+    if kind := network_file_system(path):
+        raise errors.InvalidInput(
+            "url",
+            f"{path} is on a network file system ({kind}), where locks may not hold and the store "
+            "could be damaged: put it on a local disk, or give allow_network_file_system=True",
+        )
 
 
 def _check_path(path: Path, *, create: bool) -> None:

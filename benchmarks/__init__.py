@@ -1,0 +1,1 @@
+"""How fast Recollect is, always beside the limit it works against."""

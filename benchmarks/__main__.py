@@ -1,0 +1,126 @@
+"""`make bench`: every figure beside its limit, in under five minutes.
+
+The disk's limit is measured around each of our figures and averaged, because shared machines
+are noisy; ratios bind where one fdatasync takes 200 µs or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean, median
+
+import apsw
+
+from benchmarks import commits, growth, reads, report
+from benchmarks.limits import synced_appends
+from benchmarks.report import Figure
+from tests.bulk import write_events
+
+RESULTS = Path(__file__).parent / "results"
+APPENDS = "append + fdatasync, one at a time"
+
+
+def main() -> int:
+    """Measure, print and write the report."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each measurement")
+    parser.add_argument("--million", action="store_true", help="grow the log to 1,000,000 events")
+    arguments = parser.parse_args()
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory(dir=arguments.folder, prefix=".bench-") as name:
+        bench = Bench(Path(name), arguments.seconds)
+        figures = [*bench.commits(), *bench.reads(), *bench.growth(million=arguments.million)]
+    sync = 1e6 / median(bench.limits)
+    binding = "they bind" if sync >= 200 else "below 200 µs, so the commit ratios do not bind"
+    conditions = (
+        f"One fdatasync takes {sync:.0f} µs ({binding}). Python {platform.python_version()}, "
+        f"SQLite {apsw.sqlite_lib_version()}, {time.perf_counter() - start:.0f} s in all."
+    )
+    print("\n" + report.write(figures, conditions, RESULTS))
+    return 0
+
+
+class Bench:
+    """Runs the measurements in a folder."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        self._folder = folder
+        self._seconds = seconds
+        self._stores = 0
+        self.limits: list[float] = []
+
+    def commits(self) -> list[Figure]:
+        return [
+            self._beside_appends("commits, 1 committer", commits.one, 0.65, 0.85),
+            self._beside_appends("commits, 32 threads", commits.threads, 1.3, 2.5),
+            self._beside_appends("commits, 32 asyncio tasks", commits.tasks, 2.0, 4.0),
+        ]
+
+    def reads(self) -> list[Figure]:
+        path = self._path()
+        self._say("writing 100,000 events by 100 agents")
+        write_events(path, 100_000, agents=reads.AGENTS)
+        self._say("replay of one agent among 100")
+        replayed, bare_replay = reads.replay(path, self._seconds)
+        self._say("get_state")
+        read, bare_read = reads.point_reads(path, self._seconds)
+        return [
+            Figure(
+                "replay of 1 agent in 100",
+                replayed,
+                bare_replay,
+                "/s",
+                "bare SELECT, decoded",
+                0.6,
+                0.8,
+            ),
+            Figure("get_state", read, bare_read, "/s", "same SELECT, decoded", 0.5, 0.7),
+        ]
+
+    def growth(self, *, million: bool) -> list[Figure]:
+        figures = []
+        first: tuple[float, float] | None = None
+        for events in (10_000, 100_000, 1_000_000)[: 3 if million else 2]:
+            path = self._path()
+            self._say(f"a log of {events:,} events")
+            write_events(path, events, agents=reads.AGENTS)
+            found = growth.commit_seconds(path) * 1e6, growth.replay_seconds(path) * 1e6
+            first = first or found
+            for work, ours, limit in zip(("commit", "replay an event"), found, first, strict=True):
+                name = f"{work} at {events:,} events"
+                figures.append(Figure(name, ours, limit, "µs", "at 10,000", 1.5, 1.1, True))
+        return figures[2:]
+
+    def _beside_appends(
+        self, work: str, measure: Callable[[Path, float], float], must: float, wanted: float
+    ) -> Figure:
+        """Measure in three turns, the disk before and after each."""
+        self._say(work)
+        ours, limits = [], [self._appends()]
+        for _ in range(3):
+            ours.append(measure(self._path(), self._seconds / 2))
+            limits.append(self._appends())
+        self.limits += limits
+        return Figure(work, mean(ours), mean(limits), "/s", APPENDS, must, wanted)
+
+    def _appends(self) -> float:
+        return synced_appends(self._folder, self._seconds / 4)
+
+    def _path(self) -> Path:
+        self._stores += 1
+        return self._folder / f"store-{self._stores}.db"
+
+    @staticmethod
+    def _say(what: str) -> None:
+        print(f"… {what}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

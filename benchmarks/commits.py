@@ -1,0 +1,67 @@
+"""Durable commits a second: one committer, threads, asyncio tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import recollect
+
+VALUE = {"text": "x" * 300, "n": 1, "list": [1, 2, 3]}
+KEYS = 50
+
+
+def one(path: Path, seconds: float) -> float:
+    with recollect.open(path) as store:
+        agent = store.bind(agent_id="a")
+        for number in range(KEYS):
+            agent.write(key=f"k{number}", value=VALUE)
+        done, start = 0, time.perf_counter()
+        while (passed := time.perf_counter() - start) < seconds:
+            agent.write(key=f"k{done % KEYS}", value=VALUE)
+            done += 1
+    return done / passed
+
+
+def threads(path: Path, seconds: float, count: int = 32) -> float:
+    done = [0] * count
+    with recollect.open(path) as store:
+        end = time.perf_counter() + seconds
+
+        def work(number: int) -> None:
+            agent = store.bind(agent_id=f"a{number}")
+            while time.perf_counter() < end:
+                agent.write(key=f"k{done[number] % KEYS}", value=VALUE)
+                done[number] += 1
+
+        start = time.perf_counter()
+        workers = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        passed = time.perf_counter() - start
+    return sum(done) / passed
+
+
+def tasks(path: Path, seconds: float, count: int = 32) -> float:
+    return asyncio.run(_tasks(path, seconds, count))
+
+
+async def _tasks(path: Path, seconds: float, count: int) -> float:
+    done = [0] * count
+    async with await recollect.open_async(path) as store:
+        end = time.perf_counter() + seconds
+
+        async def work(number: int) -> None:
+            agent = store.bind(agent_id=f"a{number}")
+            while time.perf_counter() < end:
+                await agent.write(key=f"k{done[number] % KEYS}", value=VALUE)
+                done[number] += 1
+
+        start = time.perf_counter()
+        await asyncio.gather(*(work(number) for number in range(count)))
+        passed = time.perf_counter() - start
+    return sum(done) / passed

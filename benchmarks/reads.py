@@ -1,0 +1,86 @@
+"""Replay and point reads, against the bare query of the same rows with the same decoder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+import recollect
+from recollect.model import codec, document
+from recollect.sdk.open import load_queries
+
+AGENTS = 100
+
+
+def rate(work: Callable[[], int], seconds: float) -> float:
+    """Return how many a second `work` does, repeating it for so long."""
+    done, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < seconds:
+        done += work()
+    return done / passed
+
+
+def replay(path: Path, seconds: float) -> tuple[float, float]:
+    """Return events a second of one agent among many: ours, and the bare query's."""
+    query = load_queries()["event_page_of_scope"]
+    database = apsw.Connection(str(path))
+    ((scope_id,),) = database.execute("SELECT id FROM scope WHERE agent_id = 'a1'")
+    bounds = {"scope_id": scope_id, "after": 0, "through": 10**9, "most": 10**9}
+
+    def bare() -> int:
+        count = 0
+        for row in database.execute(query, bounds):
+            codec.decode_envelope(row[3])
+            codec.decode_operations(row[4])
+            count += 1
+        return count
+
+    with recollect.open(path, create=False) as store:
+        agent = store.bind(agent_id="a1")
+
+        def ours() -> int:
+            return sum(1 for _ in agent.replay())
+
+        figures = _alternate(ours, bare, seconds)
+    database.close()
+    return figures
+
+
+def point_reads(path: Path, seconds: float) -> tuple[float, float]:
+    """Return reads of one key a second: ours, and the bare query's."""
+    query = load_queries()["state_get"]
+    database = apsw.Connection(str(path))
+    key = {"agent_id": "a1", "namespace": "default", "key": "k1"}
+    batch = 500
+
+    def bare() -> int:
+        for _ in range(batch):
+            row = database.execute(query, key).fetchone()
+            assert row is not None
+            document.decode(row[0])
+        return batch
+
+    with recollect.open(path, create=False) as store:
+        agent = store.bind(agent_id="a1")
+
+        def ours() -> int:
+            for _ in range(batch):
+                agent.get_state(key="k1")
+            return batch
+
+        figures = _alternate(ours, bare, seconds)
+    database.close()
+    return figures
+
+
+def _alternate(
+    ours: Callable[[], int], bare: Callable[[], int], seconds: float
+) -> tuple[float, float]:
+    """Measure both in turns, so that a busy moment of the machine falls on both."""
+    ours(), bare()
+    turns = [(rate(ours, seconds / 10), rate(bare, seconds / 10)) for _ in range(5)]
+    first, second = (sorted(figures)[2] for figures in zip(*turns, strict=True))
+    return first, second

@@ -1,0 +1,373 @@
+"""Group commit: who waits, who leads, who is told, and what happens when it goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import AsyncStore, Store, StoreBusy, StoreClosed, VersionMismatch
+from recollect.log import committer
+from recollect.model.clock import SystemClock
+from recollect.model.ids import SystemIds
+from recollect.model.limits import Limits
+from recollect.sdk.core import Core, Defaults
+from recollect.sdk.open import assemble, load_queries
+from recollect.storage.sqlite.engine import SqliteEngine
+
+
+class Gate:
+    """Holds the leader in front of the storage's commit until it is opened."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self._opened = threading.Event()
+        self._opened.set()
+        self.batches = 0
+
+    def __call__(self, name: str) -> None:
+        if name == "before-commit":
+            self.batches += 1
+            self.reached.set()
+            assert self._opened.wait(30)
+
+    def shut(self) -> None:
+        self.reached.clear()
+        self._opened.clear()
+
+    def open(self) -> None:
+        self._opened.set()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    gate = Gate()
+    yield gate
+    gate.open()
+
+
+@pytest.fixture
+def core(tmp_path: Path, gate: Gate) -> Iterator[Core]:
+    engine = SqliteEngine(tmp_path / "store.db", queries=load_queries(), durability="relaxed")
+    core = assemble(engine, SystemClock(), SystemIds(), Limits(), failpoint=gate)
+    yield core
+    gate.open()
+    core.close()
+
+
+@pytest.fixture
+def store(core: Core) -> Store:
+    return Store(core, Defaults(agent_id="a"))
+
+
+class Started(threading.Thread):
+    """A thread that is running, and that says what came out of it."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        super().__init__()
+        self._work = work
+        self.result: object = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.result = self._work()
+        except recollect.RecollectError as error:
+            self.result = error
+
+    def outcome(self) -> object:
+        self.join(30)
+        assert not self.is_alive()
+        return self.result
+
+
+def queued(core: Core, count: int) -> bool:
+    """Wait until so many commits are queued behind the one that is being written."""
+    for _ in range(3000):
+        if len(core.committer._queue) >= count:
+            return True
+        threading.Event().wait(0.01)
+    return False
+
+
+def test_those_who_wait_share_one_batch(core: Core, store: Store, gate: Gate) -> None:
+    gate.shut()
+    first = Started(lambda: store.write(key="first", value={}))
+    assert gate.reached.wait(30)
+    others = [Started(lambda n=n: store.write(key=f"k{n}", value={})) for n in range(8)]  # type: ignore[misc]
+    assert queued(core, 8)
+    gate.open()
+    assert first.outcome() == 1
+    assert sorted(str(other.outcome()) for other in others) == [str(n) for n in range(2, 10)]
+    assert gate.batches == 2
+    assert store.verify().commits == 9
+
+
+def test_one_refusal_in_a_batch_is_nobody_elses(core: Core, store: Store, gate: Gate) -> None:
+    gate.shut()
+    first = Started(lambda: store.write(key="k", value={}))
+    assert gate.reached.wait(30)
+    refused = Started(lambda: store.write(key="k", value={}, expect_version=7))
+    assert queued(core, 1)
+    taken = Started(lambda: store.write(key="k", value={}, expect_version=1))
+    assert queued(core, 2)
+    gate.open()
+    assert (first.outcome(), taken.outcome()) == (1, 2)
+    assert isinstance(refused.outcome(), VersionMismatch)
+
+
+def test_the_same_txn_id_twice_in_one_batch_happens_once(
+    core: Core, store: Store, gate: Gate
+) -> None:
+    gate.shut()
+    first = Started(lambda: store.write(key="k", value={}))
+    assert gate.reached.wait(30)
+    twins = [Started(lambda: store.write(key="k", value={}, txn_id="t")) for _ in range(2)]
+    assert queued(core, 2)
+    gate.open()
+    assert [first.outcome(), *(twin.outcome() for twin in twins)] == [1, 2, 2]
+
+
+def test_a_full_queue_says_so(
+    core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "QUEUE_COMMITS", 2)
+    gate.shut()
+    waiting = [Started(lambda: store.write(key="k", value={}))]
+    assert gate.reached.wait(30)
+    waiting += [Started(lambda: store.write(key="k", value={})) for _ in range(2)]
+    assert queued(core, 2)
+    transaction = store.begin_transaction()
+    transaction.write(key="k", value={})
+    with pytest.raises(StoreBusy, match="2 commits"):
+        transaction.commit()
+    gate.open()
+    assert sorted(str(one.outcome()) for one in waiting) == ["1", "2", "3"]
+    assert store.write(key="k", value={}) == 4
+
+
+def test_a_queue_is_full_by_bytes_too(
+    core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "QUEUE_BYTES", 1000)
+    gate.shut()
+    first = Started(lambda: store.write(key="k", value={}))
+    assert gate.reached.wait(30)
+    transaction = store.begin_transaction()
+    transaction.write(key="k", value={"text": "x" * 2000})
+    with pytest.raises(StoreBusy, match="try again"):
+        transaction.commit()
+    gate.open()
+    assert first.outcome() == 1
+
+
+def test_closing_waits_for_what_was_taken(core: Core, store: Store, gate: Gate) -> None:
+    gate.shut()
+    taken = [Started(lambda: store.write(key="k", value={}))]
+    assert gate.reached.wait(30)
+    taken.append(Started(lambda: store.write(key="k", value={})))
+    assert queued(core, 1)
+    closing = Started(store.close)
+    while not core.committer._closed:
+        threading.Event().wait(0.01)
+    with pytest.raises(StoreClosed):
+        store.write(key="k", value={})
+    gate.open()
+    assert [one.outcome() for one in taken] == [1, 2]
+    assert closing.outcome() is None
+
+
+def test_an_error_nobody_expected_leaves_nobody_waiting(core: Core, gate: Gate) -> None:
+    store = Store(core, Defaults(agent_id="a"))
+    store.write(key="k", value={})
+    core.committer._writer.failpoint = lambda name: 1 / 0 if name == "appended" else None  # type: ignore[assignment]
+    with pytest.raises(ZeroDivisionError):
+        store.write(key="k", value={"lost": True})
+    core.committer._writer.failpoint = gate
+    assert store.write(key="k", value={}) == 2
+    assert store.verify().commits == 2
+    assert store.rebuild().identical
+
+
+class TestAsyncio:
+    @staticmethod
+    def run(core: Core, work: Callable[[AsyncStore], object]) -> None:
+        async def main() -> None:
+            await work(AsyncStore(core, Defaults(agent_id="a")))  # type: ignore[misc]
+
+        asyncio.run(main())
+
+    def test_tasks_share_batches(self, core: Core, gate: Gate) -> None:
+        async def work(store: AsyncStore) -> None:
+            commits = await asyncio.gather(*(store.write(key=f"k{n}", value={}) for n in range(50)))
+            assert sorted(commits) == [*range(1, 51)]
+
+        self.run(core, work)
+        assert gate.batches < 25
+
+    def test_cancelling_takes_back_what_is_not_being_written(self, core: Core, gate: Gate) -> None:
+        async def work(store: AsyncStore) -> None:
+            gate.shut()
+            first = asyncio.create_task(store.write(key="written", value={}))
+            await asyncio.to_thread(gate.reached.wait, 30)
+            second = asyncio.create_task(store.write(key="queued", value={}))
+            await asyncio.to_thread(queued, core, 1)
+            second.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await second
+            first.cancel()
+            await asyncio.sleep(0.05)
+            assert not first.done(), "what is being written completes"
+            gate.open()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            assert [key async for key in store.list_keys()] == ["written"]
+            assert await store.write(key="after", value={}) == 2
+
+        self.run(core, work)
+
+    def test_threads_and_tasks_commit_side_by_side(self, core: Core) -> None:
+        sync = Store(core, Defaults(agent_id="b"))
+
+        async def work(store: AsyncStore) -> None:
+            threads = [
+                Started(lambda: [sync.write(key="k", value={}) for _ in range(20)])
+                for _ in range(3)
+            ]
+            for _ in range(20):
+                await asyncio.gather(*(store.write(key=f"k{n}", value={}) for n in range(3)))
+            await asyncio.to_thread(lambda: [thread.outcome() for thread in threads])
+
+        self.run(core, work)
+        assert sync.verify().commits == 120
+
+    def test_a_loop_that_went_away_hinders_nobody(self, core: Core, gate: Gate) -> None:
+        gate.shut()
+        loop = asyncio.new_event_loop()
+        store = AsyncStore(core, Defaults(agent_id="a"))
+        task = loop.create_task(store.write(key="k", value={}))
+        loop.run_until_complete(asyncio.sleep(0.05))
+        task.cancel()
+        loop.call_later(0.05, loop.stop)
+        loop.run_forever()
+        loop.close()
+        gate.open()
+        assert Store(core, Defaults(agent_id="a")).write(key="k", value={}) == 2
+
+
+def test_what_was_taken_is_written_before_the_interpreter_exits(tmp_path: Path) -> None:
+    code = """
+import asyncio, sys, recollect
+
+async def main():
+    store = await recollect.open_async(sys.argv[1])
+    for n in range(50):
+        store._calls._channel = None
+        asyncio.get_running_loop().create_task(store.write(agent_id="a", key=f"k{n}", value={}))
+    await asyncio.sleep(0)
+
+loop = asyncio.new_event_loop()
+loop.run_until_complete(main())
+"""
+    path = tmp_path / "store.db"
+    command = [sys.executable, "-W", "ignore", "-c", code, str(path)]
+    subprocess.run(command, check=True, timeout=60, capture_output=True)
+    with recollect.open(path) as store:
+        assert store.verify().commits == 50
+
+
+def test_a_handle_does_not_survive_a_fork(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    code = """
+import os, sys, recollect
+store = recollect.open(sys.argv[1]).bind(agent_id="a")
+store.write(key="k", value={})
+child = os.fork()
+if child == 0:
+    refused = 0
+    for call in (lambda: store.write(key="k", value={}), lambda: store.get_state(key="k")):
+        try:
+            call()
+        except recollect.StoreClosed as error:
+            refused += "open the store again" in str(error)
+    store.close()
+    recollect.open(sys.argv[1]).write(agent_id="a", key="k", value={})
+    os._exit(0 if refused == 2 else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert store.write(key="k", value={}) == 3
+assert store.verify().commits == 3
+"""
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
+
+
+def test_an_interrupt_while_waiting_takes_the_commit_back(tmp_path: Path) -> None:
+    code = """
+import os, sys, threading, time, signal
+from recollect.sdk.open import assemble, load_queries
+from recollect.sdk.core import Defaults
+from recollect.storage.sqlite.engine import SqliteEngine
+from recollect.model.clock import SystemClock
+from recollect.model.ids import SystemIds
+from recollect.model.limits import Limits
+from recollect import Store
+
+held, go = threading.Event(), threading.Event()
+def failpoint(name):
+    if name == "before-commit" and not go.is_set():
+        held.set(); go.wait(30)
+engine = SqliteEngine(__import__("pathlib").Path(sys.argv[1]), queries=load_queries())
+store = Store(assemble(engine, SystemClock(), SystemIds(), Limits(), failpoint), Defaults("a"))
+leader = threading.Thread(target=lambda: store.write(key="first", value={}))
+leader.start(); held.wait(30)
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    store.write(key="interrupted", value={})
+except KeyboardInterrupt:
+    print("interrupted")
+go.set(); leader.join()
+assert list(store.list_keys()) == ["first"], list(store.list_keys())
+assert store.write(key="after", value={}) == 2
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "store.db")]
+    done = subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
+    assert done.stdout == "interrupted\n"
+
+
+def test_the_write_ahead_log_stays_bounded_under_busy_readers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.storage.sqlite.engine._WAL_PAGES", 50)
+    monkeypatch.setattr("recollect.storage.sqlite.engine._WAL_PAGES_BOUND", 200)
+    path = tmp_path / "store.db"
+    reader_code = """
+import sys, recollect
+store = recollect.open(sys.argv[1], create=False)
+print("reading", flush=True)
+while True:
+    list(store.scan_prefix(agent_id="a", prefix=""))
+"""
+    with recollect.open(path, durability="relaxed") as store:
+        agent = store.bind(agent_id="a")
+        agent.write(key="k", value={})
+        command = [sys.executable, "-c", reader_code, str(path)]
+        readers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+        try:
+            for reader in readers:
+                assert reader.stdout is not None
+                reader.stdout.readline()
+            sizes = []
+            for number in range(600):
+                agent.write(key=f"k{number % 30}", value={"text": "x" * 3000})
+                sizes.append(store.stats().journal_bytes)
+        finally:
+            for reader in readers:
+                reader.send_signal(signal.SIGKILL)
+                reader.communicate()
+    assert max(sizes) < 4 * 200 * 4096
