@@ -1,11 +1,11 @@
-"""The SQLite engine: a writer connection, a pool of readers, and the seam for apsw's errors."""
+"""The SQLite engine: one connection that writes, a pool of those that read, and their file."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +13,8 @@ from pathlib import Path
 import apsw
 
 from recollect import errors
-from recollect.storage.port import Footprint, OutcomeUnknown, Row
+from recollect.storage.port import Footprint, OutcomeUnknown
+from recollect.storage.sqlite.connection import Connection, translate
 from recollect.storage.sqlite.home import home_of
 from recollect.storage.sqlite.mounts import network_file_system
 
@@ -27,92 +28,6 @@ _WAL_PAGES = 4_000
 """How long the write-ahead log gets before it is copied into the file: 16 MiB."""
 _WAL_PAGES_BOUND = 16_000
 """How long it may get before readers are waited for, so that it can start over."""
-
-_ERRORS: Mapping[type[apsw.Error], type[errors.RecollectError]] = {
-    apsw.BusyError: errors.StoreBusy,
-    apsw.LockedError: errors.StoreBusy,
-    apsw.FullError: errors.StoreFull,
-    apsw.ReadOnlyError: errors.StoreReadOnly,
-    apsw.PermissionsError: errors.StoreReadOnly,
-    apsw.CorruptError: errors.Corruption,
-    apsw.NotADBError: errors.Corruption,
-    apsw.IOError: errors.Unavailable,
-    apsw.CantOpenError: errors.Unavailable,
-}
-
-
-def _translate(error: apsw.Error) -> errors.RecollectError:
-    """Return our error for SQLite's. One without an entry is a defect of ours and stays apsw's."""
-    for foreign, ours in _ERRORS.items():
-        if isinstance(error, foreign):
-            return ours(f"{ours.__doc__} (SQLite: {error})")
-    raise error
-
-
-class Connection:
-    """A reader and, on the writer's connection, a writer: named queries on one SQLite handle."""
-
-    def __init__(
-        self, database: apsw.Connection, queries: Mapping[str, str], generation: int
-    ) -> None:
-        self.database = database
-        self.generation = generation
-        self._queries = queries
-        self._data_version: Row | None = None
-
-    def row(self, query: str, /, **values: object) -> Row | None:
-        """Return the first row, if there is one."""
-        try:
-            found: Row | None = self.database.execute(self._queries[query], values).fetchone()
-        except apsw.Error as error:
-            raise _translate(error) from error
-        return found
-
-    def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
-        """Return the rows; with a budget, stop behind the row whose last column exhausts it."""
-        try:
-            cursor = self._execute(query, values)
-            if budget is None:
-                return cursor.fetchall()
-            taken = []
-            for row in cursor:
-                taken.append(row)
-                budget -= len(row[-1] or b"")
-                if budget <= 0:
-                    cursor.close()
-                    break
-        except apsw.Error as error:
-            raise _translate(error) from error
-        return taken
-
-    def stream(self, query: str, /, **values: object) -> Iterator[Row]:
-        """Yield the rows one by one."""
-        try:
-            yield from self._execute(query, values)
-        except apsw.Error as error:
-            raise _translate(error) from error
-
-    def run(self, query: str, /, **values: object) -> None:
-        """Run a statement."""
-        try:
-            self.database.execute(self._queries[query], values)
-        except apsw.Error as error:
-            raise _translate(error) from error
-
-    def others_wrote(self) -> bool:
-        """Compare SQLite's count of what other connections changed."""
-        last, self._data_version = self._data_version, self.row("data_version")
-        return self._data_version != last
-
-    def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
-        """Run a statement once for each row of values."""
-        try:
-            self.database.executemany(self._queries[query], rows)
-        except apsw.Error as error:
-            raise _translate(error) from error
-
-    def _execute(self, query: str, values: dict[str, object]) -> apsw.Cursor:
-        return self.database.execute(self._queries[query], values)
 
 
 class _Lease:
@@ -171,7 +86,7 @@ class SqliteEngine:
                 "give another path, or restore a backup",
             ) from error
         except apsw.Error as error:
-            raise _translate(error) from error
+            raise translate(error) from error
 
     def reading(self) -> _Lease:
         """Lend a reader; in memory there is only one connection, so it is locked meanwhile."""
@@ -250,7 +165,7 @@ class SqliteEngine:
                 self._writer.database.close(force=True)
                 self._writer = self._connect_writer()
             except apsw.Error as error:
-                raise _translate(error) from error
+                raise translate(error) from error
 
     def _connect_writer(self, *, create: bool = False) -> Connection:
         writer = self._connect(create=create)
@@ -311,7 +226,7 @@ class SqliteEngine:
             reader = self._connect()
             reader.database.pragma("query_only", True)
         except apsw.Error as error:
-            raise _translate(error) from error
+            raise translate(error) from error
         return reader
 
     def _prepare(self, *, create: bool) -> None:

@@ -1,0 +1,96 @@
+"""Connections: named queries on one SQLite handle, and the seam where its errors become ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import apsw
+
+from recollect import errors
+from recollect.storage.port import Row
+
+_ERRORS: Mapping[type[apsw.Error], type[errors.RecollectError]] = {
+    apsw.BusyError: errors.StoreBusy,
+    apsw.LockedError: errors.StoreBusy,
+    apsw.FullError: errors.StoreFull,
+    apsw.ReadOnlyError: errors.StoreReadOnly,
+    apsw.PermissionsError: errors.StoreReadOnly,
+    apsw.CorruptError: errors.Corruption,
+    apsw.NotADBError: errors.Corruption,
+    apsw.IOError: errors.Unavailable,
+    apsw.CantOpenError: errors.Unavailable,
+}
+
+
+def translate(error: apsw.Error) -> errors.RecollectError:
+    """Return our error for SQLite's. One without an entry is a defect of ours and stays apsw's."""
+    for foreign, ours in _ERRORS.items():
+        if isinstance(error, foreign):
+            return ours(f"{ours.__doc__} (SQLite: {error})")
+    raise error
+
+
+class Connection:
+    """A reader and, on the writer's connection, a writer: named queries on one SQLite handle."""
+
+    def __init__(
+        self, database: apsw.Connection, queries: Mapping[str, str], generation: int
+    ) -> None:
+        self.database = database
+        self.generation = generation
+        self._queries = queries
+        self._data_version: Row | None = None
+
+    def row(self, query: str, /, **values: object) -> Row | None:
+        """Return the first row, if there is one."""
+        try:
+            found: Row | None = self.database.execute(self._queries[query], values).fetchone()
+        except apsw.Error as error:
+            raise translate(error) from error
+        return found
+
+    def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
+        """Return the rows; with a budget, stop behind the row whose last column exhausts it."""
+        try:
+            cursor = self._execute(query, values)
+            if budget is None:
+                return cursor.fetchall()
+            taken = []
+            for row in cursor:
+                taken.append(row)
+                budget -= len(row[-1] or b"")
+                if budget <= 0:
+                    cursor.close()
+                    break
+        except apsw.Error as error:
+            raise translate(error) from error
+        return taken
+
+    def stream(self, query: str, /, **values: object) -> Iterator[Row]:
+        """Yield the rows one by one."""
+        try:
+            yield from self._execute(query, values)
+        except apsw.Error as error:
+            raise translate(error) from error
+
+    def run(self, query: str, /, **values: object) -> None:
+        """Run a statement."""
+        try:
+            self.database.execute(self._queries[query], values)
+        except apsw.Error as error:
+            raise translate(error) from error
+
+    def others_wrote(self) -> bool:
+        """Compare SQLite's count of what other connections changed."""
+        last, self._data_version = self._data_version, self.row("data_version")
+        return self._data_version != last
+
+    def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
+        """Run a statement once for each row of values."""
+        try:
+            self.database.executemany(self._queries[query], rows)
+        except apsw.Error as error:
+            raise translate(error) from error
+
+    def _execute(self, query: str, values: dict[str, object]) -> apsw.Cursor:
+        return self.database.execute(self._queries[query], values)
