@@ -13,20 +13,27 @@ import sys
 from pathlib import Path
 
 SDK = Path(__file__).parents[1] / "src" / "recollect" / "sdk"
-SOURCES = ("transaction.py", "store.py")
+SOURCES = ("transaction.py", "subscription.py", "store.py")
 TARGET = SDK / "aio.py"
-DOCSTRING = (
-    '''"""The store for asyncio. Generated from store.py and transaction.py: change those."""'''
-)
+DOCSTRING = """\
+\"""The store for asyncio.
+
+Generated from store.py, subscription.py and transaction.py: change those.
+\"""
+"""
 
 RENAMED = {
     "Store": "AsyncStore",
+    "Subscription": "AsyncSubscription",
     "Transaction": "AsyncTransaction",
     "Calls": "AsyncCalls",
     "paged": "async_paged",
     "Iterator": "AsyncIterator",
     "__enter__": "__aenter__",
     "__exit__": "__aexit__",
+    "__iter__": "__aiter__",
+    "__next__": "__anext__",
+    "StopIteration": "StopAsyncIteration",
 }
 RECEIVERS = {"transaction": "Transaction"}
 """The class a variable holds, where a method of it is called."""
@@ -45,7 +52,7 @@ def main() -> int:
         return 0
     if TARGET.read_text("utf-8") == generated:
         return 0
-    print(f"{TARGET.name} is not what store.py and transaction.py give: run `make generate`")
+    print(f"{TARGET.name} is not what {', '.join(SOURCES)} give: run `make generate`")
     return 1
 
 
@@ -61,9 +68,9 @@ def generate() -> str:
                 imports.append(ast.unparse(ToAsync(waiting).visit(node)))
             else:
                 bodies.append(ast.unparse(ToAsync(waiting).visit(node)))
-    own = "from recollect.sdk.transaction import AsyncTransaction"
+    own = tuple(f"from recollect.sdk.{Path(name).stem} import " for name in SOURCES)
     extra = "from collections.abc import Awaitable"
-    lines = [DOCSTRING, *(line for line in imports if line != own), extra, *bodies]
+    lines = [DOCSTRING, *(line for line in imports if not line.startswith(own)), extra, *bodies]
     return tidy("\n".join(lines))
 
 

@@ -30,7 +30,7 @@ what the library does and decides nothing of its own.
   text in UTC. An error is one object on stderr: `{"error": "NotFound", "message": "…"}`.
 - A moment is a commit number, or a time in RFC 3339 with any offset, such as
   `2026-02-07T10:00:00+01:00`. Beyond the last commit means the last commit.
-- Only `write` and `delete` create a store; where there is none, the others end with code 4.
+- Of the commands on your store only `write` and `delete` create it; the others end with code 4.
 - Colours are for terminals, and `NO_COLOR` turns them off.
 """
 
@@ -58,7 +58,7 @@ def generate() -> str:
         INTRODUCTION,
         "## Options of every command\n",
         "\n".join(map(bullet, common)),
-        "\n`demo` and `completion` work on no store of yours and take none of these.\n",
+        "\n`completion` takes none of these; `demo` makes a store of its own.\n",
         "## Exit codes\n",
         exit_codes(),
     ]

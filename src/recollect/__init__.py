@@ -27,19 +27,22 @@ from recollect.model.event import ReplayEvent
 from recollect.model.limits import Limits
 from recollect.model.operations import Operation, OperationType
 from recollect.model.refs import KeyRef
-from recollect.model.scope import ALL_NAMESPACES, Scope
-from recollect.sdk.aio import AsyncStore, AsyncTransaction
+from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, Scope
+from recollect.sdk.aio import AsyncStore, AsyncSubscription, AsyncTransaction
 from recollect.sdk.open import open, open_async
 from recollect.sdk.stats import Stats
 from recollect.sdk.store import Store
+from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALL_AGENTS",
     "ALL_NAMESPACES",
     "AsyncStore",
+    "AsyncSubscription",
     "AsyncTransaction",
     "ChainBroken",
     "CommitUnknown",
@@ -67,6 +70,7 @@ __all__ = [
     "StoreClosed",
     "StoreFull",
     "StoreReadOnly",
+    "Subscription",
     "Transaction",
     "TransactionClosed",
     "TransactionConflict",

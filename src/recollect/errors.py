@@ -37,6 +37,18 @@ class RecollectError(Exception):
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or inspect.cleandoc(type(self).__doc__ or ""))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive copying and the way between processes, whatever the constructor takes."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(
+    kind: type[RecollectError], args: tuple[object, ...], fields: dict[str, object]
+) -> RecollectError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
+
 
 class InvalidInput(RecollectError):
     """A value cannot be taken."""

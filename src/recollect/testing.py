@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 import msgspec
 
+from recollect.model import document
 from recollect.model.clock import FixedClock
 from recollect.model.event import ReplayEvent
 from recollect.model.ids import FixedIds
@@ -53,18 +54,19 @@ class Behaviour(msgspec.Struct, frozen=True):
 def same_behaviour(first: Iterable[ReplayEvent], second: Iterable[ReplayEvent]) -> Behaviour:
     """Compare what was done: the same operations on the same values, grouped in the same way.
 
-    When it was done, under which commit, transaction and version, and by which agent in which
-    namespace makes no difference, so two runs can be compared that share a log.
+    When it was done, under which commit, transaction and version, by which agent in which
+    namespace, and because of what makes no difference, so two runs can be compared that share
+    a log. Values are compared as JSON: 1, 1.0 and true differ.
     """
     for number, (one, other) in enumerate(zip_longest(_deeds(first), _deeds(second)), start=1):
-        if one != other:
+        if not _same(one, other):
             return Behaviour(
                 f"event {number}: {_shown(one)} in the first, {_shown(other)} in the second"
             )
     return Behaviour()
 
 
-Deed = tuple[str, str, object]
+Deed = tuple[str, str, document.Document | None]
 
 
 def _deeds(events: Iterable[ReplayEvent]) -> Iterator[list[Deed]]:
@@ -74,6 +76,15 @@ def _deeds(events: Iterable[ReplayEvent]) -> Iterator[list[Deed]]:
 
 def _deed(operation: AnyOperation) -> Deed:
     return operation.type.name, operation.key, operation.value
+
+
+def _same(one: list[Deed] | None, other: list[Deed] | None) -> bool:
+    if one is None or other is None or len(one) != len(other):
+        return False
+    return all(
+        mine[:2] == yours[:2] and document.same(mine[2], yours[2])
+        for mine, yours in zip(one, other, strict=True)
+    )
 
 
 def _shown(deeds: list[Deed] | None) -> str:

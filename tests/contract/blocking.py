@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any
 
-from recollect import AsyncStore, AsyncTransaction
+from recollect import AsyncStore, AsyncSubscription, AsyncTransaction
 
 
 class Loop:
@@ -37,7 +37,9 @@ class Loop:
 class Blocking:
     """Awaits every call, and turns asynchronous iterators into plain ones."""
 
-    def __init__(self, target: AsyncStore | AsyncTransaction, loop: Loop) -> None:
+    def __init__(
+        self, target: AsyncStore | AsyncSubscription | AsyncTransaction, loop: Loop
+    ) -> None:
         self._target = target
         self._loop = loop
 
@@ -46,8 +48,15 @@ class Blocking:
         if not callable(attribute):
             return attribute
         return lambda *args, **kwargs: self._settle(
-            attribute(*(self._awaitable(arg) for arg in args), **kwargs)
+            attribute(*(self._awaitable(arg) if callable(arg) else arg for arg in args), **kwargs)
         )
+
+    def __iter__(self) -> Blocking:
+        return self
+
+    def __next__(self) -> Any:
+        assert isinstance(self._target, AsyncSubscription)
+        return next(self._iterate(self._target))
 
     def __enter__(self) -> Blocking:
         self._loop.run(self._target.__aenter__())
@@ -64,7 +73,7 @@ class Blocking:
     def _settle(self, result: Any) -> Any:
         if inspect.iscoroutine(result):
             result = self._loop.run(result)
-        if isinstance(result, (AsyncStore, AsyncTransaction)):
+        if isinstance(result, (AsyncStore, AsyncSubscription, AsyncTransaction)):
             return Blocking(result, self._loop)
         return self._iterate(result) if hasattr(result, "__anext__") else result
 

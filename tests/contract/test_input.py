@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+from collections import OrderedDict, defaultdict
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -142,6 +144,72 @@ def test_backslash_u0000_as_text_is_just_text(agent: Store) -> None:
     record = agent.get_state(key="k")
     assert record is not None
     assert record.value == {"a": "\\u0000"}
+
+
+class Name(str, enum.Enum):  # noqa: UP042
+    """Prints itself otherwise than it reads."""
+
+    GOAL = "goal"
+
+
+class Shout(str):
+    """Prints itself otherwise than it reads."""
+
+    def __str__(self) -> str:
+        return "x" * 5000
+
+
+class Measure(float):
+    """A number of a library's own kind."""
+
+
+class Count(int):
+    """A number of a library's own kind."""
+
+
+@pytest.mark.parametrize("name", [Name.GOAL, Shout("goal")])
+def test_what_is_like_text_is_taken_for_its_characters(store: Store, name: str) -> None:
+    address: dict[str, Any] = {"agent_id": name, "namespace": name, "key": name}
+    with store.begin_transaction(txn_id=name) as transaction:
+        transaction.write(**address, value={name: name}, because=[])
+        seen = transaction.get_state(**address)
+        assert seen is not None
+    plain: dict[str, Any] = {"agent_id": "goal", "namespace": "goal", "key": "goal"}
+    for asked in (address, plain):
+        record = store.get_state(**asked)
+        assert record is not None
+        assert record.value == {"goal": "goal"}
+    (event,) = store.bind(agent_id=name, namespace=name).replay()
+    assert (event.txn_id, event.operations[0].key) == ("goal", "goal")
+    assert list(store.list_keys(agent_id="goal", namespace="goal", prefix=name)) == ["goal"]
+
+
+def test_numbers_and_containers_of_other_kinds_are_taken_for_what_they_hold(agent: Store) -> None:
+    odd = OrderedDict(b=Measure(1.5), a=[Count(3), defaultdict(list, x=[1])])
+    agent.write(key="k", value=odd, expect_version=Count(0))
+    record = agent.get_state(key="k", version=Count(1))
+    assert record is not None
+    assert record.value == {"b": 1.5, "a": [3, {"x": [1]}]}
+
+
+HUGE = 10**5000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda agent: agent.write(key="k", value={"n": HUGE}),
+        lambda agent: agent.write(key=HUGE, value={}),
+        lambda agent: agent.write(key="k", value={}, expect_version=HUGE),
+        lambda agent: agent.get_state(key="k", version=HUGE),
+        lambda agent: agent.get_state(key="k", at=-HUGE),
+        lambda agent: agent.replay(through_commit=-HUGE),
+        lambda agent: agent.begin_transaction(timeout=HUGE),
+    ],
+)
+def test_a_number_too_long_to_print_is_refused_like_any_other(agent: Store, call: Any) -> None:
+    with pytest.raises(InvalidInput):
+        call(agent)
 
 
 @pytest.mark.parametrize("txn_id", ["", "x" * 513, "a\x00", 7])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect import ALL_NAMESPACES, InvalidInput, LogForked, OperationType, Store
+from recollect import ALL_AGENTS, ALL_NAMESPACES, InvalidInput, LogForked, OperationType, Store
 from recollect.testing import FixedClock
 from tests.contract.opener import Opener
 
@@ -64,6 +64,22 @@ def test_a_shared_event_shows_each_agent_its_own_part(store: Store) -> None:
         (event,) = store.replay(agent_id=f"a{agent}")
         assert [op.key for op in event.operations] == [f"k{agent}", f"k{agent + 3}"]
         assert {op.agent_id for op in event.operations} == {f"a{agent}"}
+
+
+def test_all_agents_are_everybody_but_the_engine(store: Store) -> None:
+    with store.begin_transaction() as transaction:
+        transaction.write(agent_id="a", key="k", value={})
+        transaction.write(agent_id="b", key="j", value={}, namespace="team")
+    store.write(agent_id="c", key="i", value={}, namespace="team")
+
+    def seen(**where: Any) -> list[tuple[int, list[str]]]:
+        events = store.replay(agent_id=ALL_AGENTS, **where)
+        return [(event.commit_ts, [op.key for op in event.operations]) for event in events]
+
+    assert seen() == [(1, ["k"])]
+    assert seen(namespace="team") == [(1, ["j"]), (2, ["i"])]
+    assert seen(namespace=ALL_NAMESPACES) == [(1, ["k", "j"]), (2, ["i"])]
+    assert seen(namespace=ALL_NAMESPACES, after_commit=1) == [(2, ["i"])]
 
 
 class TestBounds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -272,6 +273,12 @@ class TestDiff:
         assert [change.key for change in agent.diff(a=100)] == ["k50"]
         assert list(agent.diff(a=100, b=200)) == []
 
+    @pytest.mark.parametrize(("a", "b"), [(1, True), (1, 1.0), (0, False), ([1], [1.0])])
+    def test_what_json_tells_apart_is_a_difference(self, agent: Store, a: Any, b: Any) -> None:
+        agent.write(key="k", value={"x": a})
+        agent.write(key="k", value={"x": b})
+        assert [change.key for change in agent.diff(a=1, b=2)] == ["k"]
+
     def test_many_changes_come_in_pages(self, agent: Store) -> None:
         for number in range(100):
             agent.write(key=f"k{number:02}", value={"n": number})
@@ -279,6 +286,17 @@ class TestDiff:
 
 
 class TestBecause:
+    def test_what_is_left_out_is_the_writers(self, store: Store) -> None:
+        store.write(agent_id="a", namespace="lab", key="evidence", value={})
+        store.write(agent_id="b", namespace="lab", key="evidence", value={})
+        refs = [KeyRef("evidence", agent_id="b"), KeyRef("evidence", namespace="lab")]
+        store.write(agent_id="a", namespace="lab", key="decision", value={}, because=refs)
+        (entry,) = store.history(agent_id="a", namespace="lab", key="decision")
+        assert [(ref.agent_id, ref.namespace) for ref in entry.because] == [
+            ("b", "lab"),
+            ("a", "lab"),
+        ]
+
     def test_a_value_names_what_it_rests_on(self, store: Store) -> None:
         agent = store.bind(agent_id="a")
         agent.write(key="evidence", value={"x": 1})

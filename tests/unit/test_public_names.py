@@ -11,7 +11,16 @@ from typing import assert_type
 
 import recollect
 import recollect.testing
-from recollect import AsyncStore, AsyncTransaction, StateRecord, Store, Transaction
+from recollect import (
+    AsyncStore,
+    AsyncSubscription,
+    AsyncTransaction,
+    ReplayEvent,
+    StateRecord,
+    Store,
+    Subscription,
+    Transaction,
+)
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
@@ -25,11 +34,10 @@ def test_the_names_are_these() -> None:
         "Unavailable", "UnsupportedFormat", "VersionMismatch",
     }  # fmt: skip
     others = {
-        "ALL_NAMESPACES", "AsyncStore", "AsyncTransaction", "KeyRef", "Limits", "Operation",
-        "OperationType", "Rebuild", "ReplayEvent", "Scope", "StateChange", "StateEntry",
-        "StateRecord", "StateVersion", "Stats", "Store", "Transaction", "Verification",
-        "__version__", "open",
-        "open_async",
+        "ALL_AGENTS", "ALL_NAMESPACES", "AsyncStore", "AsyncSubscription", "AsyncTransaction",
+        "KeyRef", "Limits", "Operation", "OperationType", "Rebuild", "ReplayEvent", "Scope",
+        "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats", "Store",
+        "Subscription", "Transaction", "Verification", "__version__", "open", "open_async",
     }  # fmt: skip
     assert set(recollect.__all__) == errors | others
     assert list(recollect.__all__) == sorted(recollect.__all__)
@@ -56,7 +64,12 @@ def public_methods(owner: type) -> dict[str, inspect.Signature]:
 
 
 def test_the_asynchronous_twins_have_the_same_methods_and_parameters() -> None:
-    for plain, twin in ((Store, AsyncStore), (Transaction, AsyncTransaction)):
+    pairs = (
+        (Store, AsyncStore),
+        (Subscription, AsyncSubscription),
+        (Transaction, AsyncTransaction),
+    )
+    for plain, twin in pairs:
         ours, theirs = public_methods(plain), public_methods(twin)
         assert ours.keys() == theirs.keys()
         for name, signature in ours.items():
@@ -79,6 +92,7 @@ def test_types_are_inferred() -> None:
     assert_type(store, Store)
     assert_type(store.get_state(agent_id="a", key="k"), StateRecord | None)
     assert_type(store.transact(lambda _: 7), int)
+    assert_type(list(store.subscribe(agent_id="a", timeout=0)), list[ReplayEvent])
     assert store.transact(lambda _: 7) == 7
 
 

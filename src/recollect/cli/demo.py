@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from recollect.cli.options import Target, takes_target
 
@@ -33,7 +34,7 @@ def demo(target: Target) -> None:
     """
     from recollect.cli.stage import JsonStage, TerminalStage
 
-    path = _place(target.db)
+    path = _place(_named_on_the_command_line(target))
     target = Target(str(path), target.agent or DEFAULT_AGENT, target.namespace, target.as_json)
     stage = JsonStage() if target.as_json else TerminalStage()
     stage.open(path)
@@ -49,10 +50,18 @@ def demo(target: Target) -> None:
     stage.close(target, crash)
 
 
+def _named_on_the_command_line(target: Target) -> str | None:
+    """Return the --db that was typed: a user's own store, set in the environment, is left alone."""
+    source = click.get_current_context().get_parameter_source("db")
+    return target.db if source is ParameterSource.COMMANDLINE else None
+
+
 def _place(db: str | None) -> Path:
     """Return where the demo's store goes: never where something is already."""
     if db is None:
         return Path(tempfile.mkdtemp(prefix="recollect-demo-")) / "store.db"
+    if "://" in db or db == ":memory:":
+        raise click.UsageError(f"{db} is not a plain path: the demo's agent is another process")
     if Path(db).exists():
         raise click.UsageError(f"{db} exists already: give --db a new path")
     return Path(db)

@@ -60,7 +60,7 @@ def change(found: StateChange) -> str:
     return "\n".join((heading, *map(_member, compare(before, after))))
 
 
-def event(found: ReplayEvent, *, with_namespace: bool) -> str:
+def event(found: ReplayEvent, *, with_namespace: bool, with_agent: bool = False) -> str:
     """Return a replayed transaction as a block: a heading, its operations, an empty line."""
     heading = "  ".join(
         (
@@ -72,13 +72,13 @@ def event(found: ReplayEvent, *, with_namespace: bool) -> str:
     )
     lines = [heading]
     for operation in found.operations:
-        lines.extend(_operation(operation, with_namespace=with_namespace))
+        names = [operation.agent_id] * with_agent + [operation.namespace] * with_namespace
+        lines.extend(_operation(operation, "".join(f"{safe(name)}  " for name in names)))
     return "\n".join((*lines, ""))
 
 
-def _operation(found: AnyOperation, *, with_namespace: bool) -> Iterator[str]:
+def _operation(found: AnyOperation, place: str) -> Iterator[str]:
     kind = found.type.value.ljust(_KIND_WIDTH)
-    place = f"{safe(found.namespace)}  " if with_namespace else ""
     key, version, value = safe(found.key), f"v{found.version}", found.value
     colour = "red" if value is None else "green"
     line = f"  {click.style(kind, fg=colour)}  {place and _dim(place)}{_bold(key)}  {_dim(version)}"

@@ -16,6 +16,7 @@ from recollect.cli.text import counted
 
 
 @click.command()
+@click.option("--all-agents", is_flag=True, help="What every agent did.")
 @click.option("--all-namespaces", is_flag=True, help="In every namespace the agent wrote in.")
 @click.option("--from", "from_time", metavar="TIME", help="From this time on (RFC 3339).")
 @click.option("--to", "to_time", metavar="TIME", help="Before this time (RFC 3339).")
@@ -29,6 +30,7 @@ from recollect.cli.text import counted
 def replay(
     target: Target,
     *,
+    all_agents: bool,
     all_namespaces: bool,
     from_time: str | None,
     to_time: str | None,
@@ -39,11 +41,13 @@ def replay(
 ) -> None:
     """Show what an agent did: its transactions, in commit order."""
     from recollect.cli import lines, shapes
-    from recollect.model.scope import ALL_NAMESPACES
+    from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES
 
-    where = f"of agent {target.agent!r}" if all_namespaces else target.whose
-    with target.agents_store() as store, meter("Replaying", beside_output=False) as progress:
+    whose = target.whose_events(all_agents=all_agents, all_namespaces=all_namespaces)
+    opened = target.store() if all_agents else target.agents_store()
+    with opened as store, meter("Replaying", beside_output=False) as progress:
         events = store.replay(
+            agent_id=ALL_AGENTS if all_agents else None,
             namespace=ALL_NAMESPACES if all_namespaces else None,
             from_timestamp=from_time,
             to_timestamp=to_time,
@@ -55,8 +59,8 @@ def replay(
             progress.counting(islice(events, limit)),
             as_json=target.as_json,
             shape=shapes.event,
-            lines=partial(lines.event, with_namespace=all_namespaces),
-            nothing=f"no events {where}",
+            lines=partial(lines.event, with_namespace=all_namespaces, with_agent=all_agents),
+            nothing=f"no events {whose}",
         )
 
 

@@ -36,7 +36,12 @@ class Target:
     @property
     def whose(self) -> str:
         """The scope, in words."""
-        return f"of agent {self.agent!r} in namespace {self.namespace!r}"
+        return self.whose_events(all_agents=False, all_namespaces=False)
+
+    def whose_events(self, *, all_agents: bool, all_namespaces: bool) -> str:
+        """Whose events of which part of the log, in words."""
+        who = "of any agent" if all_agents else f"of agent {self.agent!r}"
+        return who if all_namespaces else f"{who} in namespace {self.namespace!r}"
 
     @contextmanager
     def store(self, *, create: bool = False) -> Iterator[Store]:

@@ -54,43 +54,29 @@ class BatchWriter:
         self._ids = ids
         self.failpoint = failpoint
         self._at_home = False
-        self._in_doubt = False
+        self._certain = True
         self._head: Head | None = None
         """The log's end, as far as this process knows; None if it must look."""
 
     def write(self, requests: Sequence[Request]) -> list[Outcome]:
         """Return what became of each request, durable by then."""
+        known, self._certain = self._certain, False  # until it is known how this ends
+        if not known:
+            self._forget()
         try:
-            self._settle_doubt()
-            self._in_doubt = True  # until it is known how this ends
             outcomes = self._write(requests)
         except OutcomeUnknown:
             return [CommitUnknown(request.txn_id) for request in requests]
         except RecollectError as error:  # rolled back
-            self._in_doubt = False
-            self._forget()
             return [copy(error) for _ in requests]
-        self._in_doubt = False
+        self._certain = True
         self.failpoint("after-commit")
         return outcomes
-
-    def _settle_doubt(self) -> None:
-        """After a commit that may or may not have happened, make sure which, on new connections.
-
-        What the failed commit left behind could otherwise surface after a crash, although the
-        store had said it was not there: a small durable write of our own takes its place.
-        """
-        if not self._in_doubt:
-            return
-        self._forget()
-        self._at_home = False
-        self._engine.reopen()
-        with self._engine.writing() as writer:
-            writer.run("meta_set", name="settled", value=self._ids.unique())
 
     def _forget(self) -> None:
         """Remember nothing of the tables: something was rolled back, or may have been."""
         self._head = None
+        self._at_home = False
         self._views.forget()
 
     def _write(self, requests: Sequence[Request]) -> list[Outcome]:

@@ -2,8 +2,8 @@
 
 Whoever commits joins a queue. If nobody is writing, the first one *leads*: it takes what is queued,
 writes it as one batch with one sync, and tells everybody how it went. Meanwhile others queue up for
-the next batch. A thread leads one batch and passes the lead on; commits awaited by event loops are
-led by a worker thread, which wakes each loop once a batch.
+the next batch. A thread leads until its own commit is written and wakes the next in line; commits
+awaited by event loops are led by a worker thread, which wakes each loop once a batch.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Protocol
 
 from recollect.errors import CommitUnknown, RecollectError, StoreBusy, StoreClosed
@@ -23,6 +24,8 @@ QUEUE_COMMITS = 10_000
 QUEUE_BYTES = 256 * 1024 * 1024
 BATCH_COMMITS = 512
 BATCH_BYTES = 16 * 1024 * 1024
+_LOOK_AGAIN = 0.5
+"""Seconds after which those who wait look for themselves, should a wake-up have been lost."""
 
 
 class Pending:
@@ -55,24 +58,23 @@ class Channel(Protocol):
 class _Thread:
     """The channel of a thread that waits for one commit."""
 
-    __slots__ = ("_lock", "leads")
+    __slots__ = ("_lock",)
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lock.acquire()
-        self.leads = False
 
     def settle(self, settled: Sequence[Pending]) -> None:  # noqa: ARG002
-        self._lock.release()
+        self.wake()
 
-    def lead(self) -> None:
-        """Wake the thread to write the next batch itself."""
-        self.leads = True
-        self._lock.release()
+    def wake(self) -> None:
+        """Let the thread look again; a second time before it did changes nothing."""
+        with suppress(RuntimeError):
+            self._lock.release()
 
     def wait(self) -> None:
-        """Wait to be told, or to lead."""
-        self._lock.acquire()
+        """Wait to be woken, and look again now and then all the same."""
+        self._lock.acquire(timeout=_LOOK_AGAIN)
 
 
 class Committer:
@@ -82,10 +84,11 @@ class Committer:
         self._writer = writer
         self._signal = signal
         self._mutex = threading.Lock()
-        self._idle = threading.Condition(self._mutex)
+        self._resigned = threading.Condition(self._mutex)
         self._queue: deque[Pending] = deque()
         self._queued_bytes = 0
-        self._led = False
+        self._leader: int | None = None
+        """The thread that writes; none: whoever comes next. Wake-ups only hint at a change."""
         self._closed = False
         self._worker: ThreadPoolExecutor | None = None
 
@@ -93,25 +96,18 @@ class Committer:
         """Commit and return the commit's number, or raise; what was not decided was not written."""
         channel = _Thread()
         pending = Pending(request, channel)
-        if not self._join(pending):
-            self._wait(pending, channel)
-            if pending.outcome is not None:
-                return pending.result()
         try:
-            self._lead()
-        finally:
-            self._pass_on()
-        return pending.result()
-
-    def _wait(self, pending: Pending, channel: _Thread) -> None:
-        """Wait for an outcome or for the lead; an interrupt takes the request back."""
-        told = False
-        try:
-            channel.wait()
-            told = True
-        finally:
-            if not told and self.withdraw(pending) and channel.leads:
-                self._pass_on()
+            self._join(pending)
+            while pending.outcome is None:
+                if self._takes_the_lead():
+                    self._lead()
+                else:
+                    channel.wait()
+            return pending.result()
+        finally:  # an interrupt may come at any moment
+            if pending.outcome is None:
+                self.withdraw(pending)
+            self._resign()
 
     def submit(self, request: Request, channel: Channel) -> Pending:
         """Commit without waiting: the channel is told when it is settled."""
@@ -133,13 +129,25 @@ class Committer:
         """Take no more, and wait until everything taken is written."""
         with self._mutex:
             self._closed = True
-            self._idle.wait_for(lambda: not self._led)
+        while not self._drained():
+            if self._takes_the_lead():
+                try:
+                    self._lead()
+                finally:
+                    self._resign()
+        with self._mutex:
             worker, self._worker = self._worker, None
         if worker is not None:
             worker.shutdown()
 
+    def _drained(self) -> bool:
+        """Say whether nothing is queued or being written, after waiting for that a little."""
+        with self._mutex:
+            self._resigned.wait_for(self._is_free, timeout=_LOOK_AGAIN)
+            return not self._queue and self._is_free()
+
     def _join(self, pending: Pending) -> bool:
-        """Queue a request, and say whether the caller must lead."""
+        """Queue a request, and say whether nobody is writing."""
         with self._mutex:
             if self._closed:
                 raise StoreClosed
@@ -151,8 +159,31 @@ class Committer:
                 )
             self._queue.append(pending)
             self._queued_bytes += size
-            leads, self._led = not self._led, True
-            return leads
+            return self._is_free()
+
+    def _is_free(self) -> bool:
+        """Say whether this thread may lead. One that was interrupted as a leader still may."""
+        return self._leader in (None, threading.get_ident())
+
+    def _takes_the_lead(self) -> bool:
+        with self._mutex:
+            free = self._is_free()
+            if free:
+                self._leader = threading.get_ident()
+            return free
+
+    def _resign(self) -> None:
+        """Give up the lead, if this thread has it, and wake whoever is first in the queue."""
+        with self._mutex:
+            if self._leader != threading.get_ident():
+                return
+            self._leader = None
+            self._resigned.notify_all()
+            following = self._queue[0].channel if self._queue else None
+        if isinstance(following, _Thread):
+            following.wake()
+        elif following is not None:
+            self._lead_in_worker()
 
     def _lead(self) -> None:
         """Write one batch and tell everybody in it how it went."""
@@ -180,24 +211,6 @@ class Committer:
             self._queued_bytes -= size
         return batch
 
-    def _pass_on(self) -> None:
-        """Give the lead to whoever is first in the queue."""
-        if self._rest_if_idle():
-            return
-        with self._mutex:
-            following = self._queue[0].channel if self._queue else None
-        if isinstance(following, _Thread):
-            following.lead()
-        else:
-            self._lead_in_worker()
-
-    def _rest_if_idle(self) -> bool:
-        with self._mutex:
-            if not self._queue:
-                self._led = False
-                self._idle.notify_all()
-            return not self._queue
-
     def _lead_in_worker(self) -> None:
         with self._mutex:
             if self._worker is None:
@@ -205,12 +218,9 @@ class Committer:
             self._worker.submit(self._work)
 
     def _work(self) -> None:
-        """Lead until nothing is queued."""
-        resting = False
+        """Lead until nothing is queued, or somebody else does."""
         try:
-            while not resting:
+            while self._queue and self._takes_the_lead():
                 self._lead()
-                resting = self._rest_if_idle()
         finally:
-            if not resting:
-                self._pass_on()
+            self._resign()

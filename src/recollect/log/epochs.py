@@ -6,6 +6,8 @@ carries an epoch, so that a reader of the log sees where a history went on from 
 
 from __future__ import annotations
 
+from recollect.errors import Corruption
+from recollect.log import pages
 from recollect.model.event import Head, ResumeToken
 from recollect.model.ids import IdSource
 from recollect.model.operations import ENGINE_SCOPE, Epoch
@@ -18,6 +20,8 @@ def log_id_of(engine: Engine, ids: IdSource) -> str:
         known = reader.row("meta_get", name="log_id")
     if known is None:
         with engine.writing() as writer:
+            if pages.head_commit(writer):
+                raise Corruption("the log's id is missing from the store: restore a backup")
             writer.run("meta_keep", name="log_id", value=ids.unique())
             known = writer.row("meta_get", name="log_id")
     assert known is not None, "the id was just written"

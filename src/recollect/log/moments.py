@@ -6,6 +6,7 @@ from recollect.errors import InvalidInput, LogForked
 from recollect.log import pages
 from recollect.model.event import ResumeToken
 from recollect.model.instant import Instant, to_micros
+from recollect.model.limits import shown
 from recollect.storage.port import Reader
 
 Moment = int | Instant
@@ -17,9 +18,9 @@ _MOST_DIGITS = 19  # of a number of 64 bits
 def check_commit(field: str, commit: object) -> int:
     """Return `commit` if it can be the number of one."""
     if not isinstance(commit, int) or isinstance(commit, bool):
-        raise InvalidInput(field, f"{commit!r} is {type(commit).__name__}, not a commit number")
+        raise InvalidInput(field, f"{shown(commit)} is {type(commit).__name__}, not a number")
     if commit < 0:
-        raise InvalidInput(field, f"{commit} is negative: commits are numbered from 1")
+        raise InvalidInput(field, f"{shown(commit)} is negative: commits are numbered from 1")
     return commit
 
 
@@ -43,9 +44,9 @@ def commit_of_token(reader: Reader, field: str, log_id: str, token: int | str) -
     if token.isdecimal() and len(token) <= _MOST_DIGITS:
         return int(token)
     wanted = ResumeToken.parse(field, token)
-    beyond = wanted.commit_ts > pages.head_commit(reader)
-    row = None if beyond else reader.row("event_get", commit_ts=wanted.commit_ts)
-    if wanted.log_id != log_id or row is None or row[2] != wanted.hash:
+    there = 0 < wanted.commit_ts <= pages.head_commit(reader)
+    row = reader.row("event_hash", commit_ts=wanted.commit_ts) if there else None
+    if wanted.log_id != log_id or row != (wanted.hash,):
         raise LogForked(
             f"the resume token {token!r} names a commit that this log ({log_id}) does not have: "
             "start again from the beginning, or open the store the token came from"

@@ -11,8 +11,18 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 -- Sets a name once; who comes second keeps what is there.
 INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING
 
+-- name: meta_remove
+DELETE FROM meta WHERE name = :name
+
+-- name: meta_range
+SELECT name, value FROM meta WHERE name >= :first AND name < :beyond ORDER BY name
+
 -- name: event_head
 SELECT commit_ts, committed_at, hash FROM event ORDER BY commit_ts DESC LIMIT 1
+
+-- name: event_before_first
+-- A commit where none can be.
+SELECT commit_ts FROM event WHERE commit_ts < 1 ORDER BY commit_ts LIMIT 1
 
 -- name: event_append
 INSERT INTO event (commit_ts, committed_at, hash, salts, envelope, operations)
@@ -22,9 +32,18 @@ VALUES (:commit_ts, :committed_at, :hash, :salts, :envelope, :operations)
 SELECT commit_ts, committed_at, hash, salts, envelope, operations
 FROM event WHERE commit_ts = :commit_ts
 
+-- name: event_hash
+SELECT hash FROM event WHERE commit_ts = :commit_ts
+
 -- name: event_page
 -- A page of the whole log, with everything a hash covers.
 SELECT commit_ts, committed_at, hash, salts, envelope, operations
+FROM event WHERE commit_ts > :after AND commit_ts <= :through
+ORDER BY commit_ts LIMIT :most
+
+-- name: event_page_of_all
+-- A page of everybody's replay.
+SELECT commit_ts, committed_at, hash, envelope, operations
 FROM event WHERE commit_ts > :after AND commit_ts <= :through
 ORDER BY commit_ts LIMIT :most
 
@@ -35,6 +54,16 @@ FROM event_scope JOIN event ON event.commit_ts = event_scope.commit_ts
 WHERE event_scope.scope_id = :scope_id
   AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
 ORDER BY event_scope.commit_ts LIMIT :most
+
+-- name: event_shown
+-- One event, as replay shows it.
+SELECT commit_ts, committed_at, hash, envelope, operations FROM event WHERE commit_ts = :commit_ts
+
+-- name: commits_of_scope
+-- A page of the numbers of the commits that touched a scope.
+SELECT commit_ts FROM event_scope
+WHERE scope_id = :scope_id AND commit_ts > :after AND commit_ts <= :through
+ORDER BY commit_ts LIMIT :most
 
 -- name: commit_at_time
 -- The last commit at or before a time. Times grow with commits, so bisecting the commits finds it
@@ -56,8 +85,14 @@ INSERT INTO scope (agent_id, namespace) VALUES (:agent_id, :namespace) ON CONFLI
 -- name: scope_find
 SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
 
--- name: scopes_of_agent
-SELECT id, namespace FROM scope WHERE agent_id = :agent_id ORDER BY namespace
+-- name: scopes_with_events
+-- An agent's scopes that some of these commits touched.
+SELECT id FROM scope
+WHERE agent_id = :agent_id AND EXISTS (
+    SELECT 1 FROM event_scope
+    WHERE event_scope.scope_id = scope.id
+      AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
+)
 
 -- name: event_scope_add
 INSERT INTO event_scope (scope_id, commit_ts) VALUES (:scope_id, :commit_ts)

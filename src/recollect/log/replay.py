@@ -1,28 +1,24 @@
-"""Replay: what an agent did, in order, as far as the log went when it was asked."""
+"""Replay: what was done, in order, as far as the log went when it was asked."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby, islice
-from operator import itemgetter
 
 import msgspec
 
-from recollect.errors import InvalidInput
+from recollect.errors import Corruption
 from recollect.log import moments, pages
+from recollect.log.selection import Selection
 from recollect.model import codec
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant, to_micros
-from recollect.model.operations import AnyOperation, OperationType
-from recollect.model.scope import ALL_NAMESPACES, AllNamespaces
-from recollect.storage.port import Engine, Reader
-
-Kinds = Iterable[OperationType | str] | None
+from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES
+from recollect.storage.port import Engine, Reader, Row
 
 _Sized = tuple[int, int, ReplayEvent]
 """A commit's number, how many bytes it took to store, and the event."""
-_commit = itemgetter(0)
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,102 +46,122 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replay:
-    """The pages of one agent's replay. Its bounds are fixed when it is made."""
+    """The pages of one replay. Its bounds are fixed when it is made."""
 
     def __init__(
-        self,
-        engine: Engine,
-        log_id: str,
-        *,
-        agent_id: str,
-        namespace: str | AllNamespaces,
-        bounds: Bounds,
-        kinds: Kinds = None,
+        self, engine: Engine, log_id: str, selection: Selection, bounds: Bounds | None = None
     ) -> None:
         self._engine = engine
         self._log_id = log_id
-        self._agent_id = agent_id
-        self._kinds = _check_kinds(kinds)
+        self._selection = selection
         with engine.reading() as reader:
-            after, through = bounds.resolve(reader, log_id)
-            scopes = reader.rows("scopes_of_agent", agent_id=agent_id)
-        self.after, self.through = after, through
-        self._scopes = {
-            scope_id: name for scope_id, name in scopes if namespace in (ALL_NAMESPACES, name)
-        }
-        self._names = frozenset(self._scopes.values())
-        self._events = self._merge()
+            after, self.through = (bounds or Bounds()).resolve(reader, log_id)
+            scopes = self._find_scopes(reader, after) if after < self.through else []
+        self.at = after
+        """The commit up to which everything has been read."""
+        self._events = self._merge(scopes, after)
 
     def next_page(self) -> list[ReplayEvent]:
         """Return the next events."""
         page: list[ReplayEvent] = []
-        budget = pages.PAGE_BYTES
-        for _, size, event in islice(self._events, pages.PAGE_ROWS):
-            page.append(event)
-            budget -= size
-            if budget <= 0:
-                break
+        while not page and self.at < self.through:
+            page = self.next_stretch()
         return page
 
-    def _merge(self) -> Iterator[_Sized]:
-        """Yield each event once, though several of the agent's scopes may be in it."""
-        streams = [self._events_of(scope_id) for scope_id in self._scopes]
-        for _, same in groupby(heapq.merge(*streams, key=_commit), key=_commit):
-            commit_ts, size, event = next(same)
-            if mine := tuple(filter(self._is_asked_for, event.operations)):
-                whole = len(mine) == len(event.operations)
-                yield commit_ts, size, event if whole else event.only(mine)
+    def next_stretch(self) -> list[ReplayEvent]:
+        """Return what is asked for in the next stretch of the log: perhaps nothing, but soon."""
+        asked: list[ReplayEvent] = []
+        budget = pages.PAGE_BYTES
+        looked_at = 0
+        for commit_ts, size, event in islice(self._events, pages.PAGE_ROWS):
+            looked_at += 1
+            self.at = commit_ts
+            if part := self._selection.part_of(event):
+                asked.append(part)
+            budget -= size
+            if budget <= 0:
+                return asked
+        if looked_at < pages.PAGE_ROWS:
+            self.at = max(self.at, self.through)
+        return asked
 
-    def _events_of(self, scope_id: int) -> Iterator[_Sized]:
-        """Yield one scope's events; a share of the page's budget each keeps the memory constant."""
-        share = len(self._scopes)
-        after = self.after
+    def _find_scopes(self, reader: Reader, after: int) -> list[int]:
+        """Return the scopes of the agent that may have something to show."""
+        agent_id, namespace = self._selection.agent_id, self._selection.namespace
+        if agent_id is ALL_AGENTS:
+            return []
+        if namespace is not ALL_NAMESPACES:
+            rows = reader.rows("scope_find", agent_id=agent_id, namespace=namespace)
+        else:
+            rows = reader.rows(
+                "scopes_with_events", agent_id=agent_id, after=after, through=self.through
+            )
+        return [row[0] for row in rows]
+
+    def _merge(self, scopes: list[int], after: int) -> Iterator[_Sized]:
+        """Yield each event once, though several of the agent's scopes may be in it."""
+        if self._selection.agent_id is ALL_AGENTS:
+            yield from self._paged("event_page_of_all", after)
+        elif len(scopes) == 1:
+            yield from self._paged("event_page_of_scope", after, scope_id=scopes[0])
+        else:
+            yield from self._events_of_many(scopes, after)
+
+    def _paged(self, query: str, after: int, **scope: int) -> Iterator[_Sized]:
+        """Yield the events of one query, read in pages."""
         while after < self.through:
             with self._engine.reading() as reader:
                 rows = reader.rows(
-                    "event_page_of_scope",
-                    scope_id=scope_id,
+                    query,
                     after=after,
                     through=self.through,
-                    most=max(1, pages.PAGE_ROWS // share),
-                    budget=pages.PAGE_BYTES // share,
+                    most=pages.PAGE_ROWS,
+                    budget=pages.PAGE_BYTES,
+                    **scope,
                 )
             if not rows:
                 return
-            for commit_ts, committed_at, event_hash, envelope, operations in rows:
-                sender = codec.decode_envelope(envelope)
-                event = ReplayEvent(
-                    commit_ts,
-                    committed_at,
-                    sender.txn_id,
-                    sender.actor,
-                    codec.decode_operations(operations),
-                    event_hash,
-                    self._log_id,
-                )
-                yield commit_ts, len(operations), event
+            for row in rows:
+                yield self._decode(row)
             after = rows[-1][0]
 
-    def _is_asked_for(self, operation: AnyOperation) -> bool:
-        return (
-            operation.agent_id == self._agent_id
-            and operation.namespace in self._names
-            and (self._kinds is None or operation.type in self._kinds)
+    def _events_of_many(self, scopes: list[int], after: int) -> Iterator[_Sized]:
+        """Merge the commits' numbers first, which are small, and read each event once."""
+        streams = [self._commits_of(scope_id, after, len(scopes)) for scope_id in scopes]
+        for commit_ts, _ in groupby(heapq.merge(*streams)):
+            with self._engine.reading() as reader:
+                row = reader.row("event_shown", commit_ts=commit_ts)
+            if row is None:
+                raise Corruption(f"commit {commit_ts}, which the index names, is not in the log")
+            yield self._decode(row)
+
+    def _commits_of(self, scope_id: int, after: int, scopes: int) -> Iterator[int]:
+        most = max(pages.PAGE_ROWS // scopes, 8)
+        while after < self.through:
+            with self._engine.reading() as reader:
+                rows = reader.rows(
+                    "commits_of_scope",
+                    scope_id=scope_id,
+                    after=after,
+                    through=self.through,
+                    most=most,
+                )
+            if not rows:
+                return
+            for (commit_ts,) in rows:
+                yield commit_ts
+            after = rows[-1][0]
+
+    def _decode(self, row: Row) -> _Sized:
+        commit_ts, committed_at, event_hash, envelope, operations = row
+        sender = codec.decode_envelope(envelope)
+        event = ReplayEvent(
+            commit_ts,
+            committed_at,
+            sender.txn_id,
+            sender.actor,
+            codec.decode_operations(operations),
+            event_hash,
+            self._log_id,
         )
-
-
-def _check_kinds(kinds: object) -> frozenset[OperationType] | None:
-    if kinds is None:
-        return None
-    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
-        kinds = (kinds,)
-    return frozenset(_check_kind(kind) for kind in kinds)
-
-
-def _check_kind(kind: object) -> OperationType:
-    if isinstance(kind, OperationType):
-        return kind
-    if isinstance(kind, str) and kind.upper() in OperationType.__members__:
-        return OperationType[kind.upper()]
-    known = ", ".join(sorted(OperationType.__members__))
-    raise InvalidInput("kinds", f"{kind!r} is not one of {known}")
+        return commit_ts, len(operations), event

@@ -1,16 +1,28 @@
-"""A signal that the log has grown in this process. It is only a hint: readers always look."""
+"""A signal that the log has grown. It is only a hint: readers always look."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 
+LOOK_SECONDS = 0.05
+"""How often the log is looked at for what other processes committed."""
+RESTS = (0.0, 0.002, 0.005, 0.01, 0.02, LOOK_SECONDS)
+"""How long who was woken in vain, once, twice, … in a row, rests before it waits again. Otherwise
+those who wait for something rare would be busy with whatever else is committed."""
+
 
 class Signal:
-    """Counts how often the log grew, and wakes those who wait for more."""
+    """Counts how often the log grew, and wakes those who wait for more.
+
+    It is given after each commit of this process. Other processes give none: while anybody waits,
+    one of those who do looks at the log now and then, for all of them.
+    """
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
+        self._next_look = 0.0
+        self._head = -1
         self._watchers: dict[object, Callable[[], None]] = {}
         self.count = 0
         """How often it was given. Take it before looking, so that nothing is missed."""
@@ -40,3 +52,18 @@ class Signal:
         """Stop calling."""
         with self._condition:
             self._watchers.pop(watcher, None)
+
+    def claim_look(self, now: float) -> bool:
+        """Say whether it is time to look at the log's head; only one of those who ask shall."""
+        with self._condition:
+            if now < self._next_look:
+                return False
+            self._next_look = now + LOOK_SECONDS
+            return True
+
+    def note_head(self, head: int) -> None:
+        """Take note of what was seen, and wake everybody if it is more than was seen before."""
+        with self._condition:
+            grown, self._head = head > self._head, max(head, self._head)
+        if grown:
+            self.notify()

@@ -8,8 +8,11 @@ import msgspec
 
 from recollect.errors import ChainBroken
 from recollect.log import chain, pages
+from recollect.model import codec
 from recollect.model.clock import Clock
+from recollect.model.event import SealedEvent
 from recollect.model.instant import to_datetime
+from recollect.model.operations import Erased
 from recollect.storage.port import Engine, Progress
 
 _CLOCK_LEAD = 5 * 60 * 1_000_000
@@ -42,6 +45,9 @@ def verify(
     """Check every event up to the head, or raise `ChainBroken` for the first bad one."""
     with engine.reading() as reader:
         through = pages.head_commit(reader)
+        stray = reader.row("event_before_first")
+    if stray is not None:
+        raise ChainBroken(stray[0], "commits are numbered from 1")
     last = chain.genesis(log_id)
     while last.commit_ts < through:
         with engine.reading() as reader:
@@ -50,6 +56,7 @@ def verify(
             raise ChainBroken(last.commit_ts + 1, "it went missing while the log was read")
         for event in events:
             last = chain.check(last, event)
+            _check_erased(event)
         if progress is not None:
             progress(last.commit_ts, through)
     return Verification(
@@ -59,3 +66,10 @@ def verify(
         last_committed_at=to_datetime(last.committed_at) if last.commit_ts else None,
         warnings=clock_warnings(last.committed_at, clock) if last.commit_ts else (),
     )
+
+
+def _check_erased(event: SealedEvent) -> None:
+    """Refuse erased operations: nothing this version writes could have erased them."""
+    operations = codec.decode_operations(event.operations)
+    if any(isinstance(operation, Erased) for operation in operations):
+        raise ChainBroken(event.commit_ts, "an operation was erased, and nothing says why")

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from recollect.errors import Corruption
-from recollect.log import pages
+from recollect.log import chain, pages
 from recollect.model import codec
 from recollect.model.event import Envelope, SealedEvent
 from recollect.model.operations import AnyOperation
@@ -137,19 +136,28 @@ class Rebuild(msgspec.Struct, frozen=True):
         return not self.differing
 
 
-def rebuild(engine: Engine, views: Views, progress: Progress | None = None) -> Rebuild:
-    """Empty every view, build it again from the log, and compare: one storage transaction."""
+def rebuild(engine: Engine, log_id: str, views: Views, progress: Progress | None = None) -> Rebuild:
+    """Empty every view, build it again from the log, and compare: one storage transaction.
+
+    The log is checked on the way: views of a log that was changed would only hide the change.
+    """
     with engine.writing() as writer:
-        before = {view.name: _digest(writer, view) for view in views.all}
-        views.forget()
-        for view in views.all:
-            for query in view.clear:
-                writer.run(query)
-        events = _apply_all(writer, views, progress)
-        after = {view.name: _digest(writer, view) for view in views.all}
-        for view in views.all:
-            writer.run("meta_set", name=f"view:{view.name}", value=str(view.version))
+        try:
+            return _rebuild(writer, log_id, views, progress)
+        finally:  # also when it is given up half-way
+            views.forget()
+
+
+def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> Rebuild:
+    before = {view.name: _digest(writer, view) for view in views.all}
     views.forget()
+    for view in views.all:
+        for query in view.clear:
+            writer.run(query)
+    events = _apply_all(writer, log_id, views, progress)
+    after = {view.name: _digest(writer, view) for view in views.all}
+    for view in views.all:
+        writer.run("meta_set", name=f"view:{view.name}", value=str(view.version))
     return Rebuild(
         events=events,
         rows=sum(count for count, _ in after.values()),
@@ -157,18 +165,14 @@ def rebuild(engine: Engine, views: Views, progress: Progress | None = None) -> R
     )
 
 
-def _apply_all(writer: Writer, views: Views, progress: Progress | None) -> int:
-    head = pages.head_commit(writer)
-    done = 0
-    for event in pages.events(writer, after=0, through=head):
-        try:
-            views.apply(writer, Commit.of(event))
-        except Corruption as error:
-            raise Corruption(f"commit {event.commit_ts}: {error}") from error
-        done += 1
+def _apply_all(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> int:
+    last, whole = chain.genesis(log_id), pages.head_commit(writer)
+    for event in pages.events(writer, after=0, through=whole):
+        last = chain.check(last, event)
+        views.apply(writer, Commit.of(event))
         if progress is not None:
-            progress(done, head)
-    return done
+            progress(last.commit_ts, whole)
+    return last.commit_ts
 
 
 def _digest(reader: Reader, view: View) -> tuple[int, bytes]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from recollect.errors import InvalidInput
-from recollect.model.limits import Limits
+from recollect.errors import Corruption, InvalidInput
+from recollect.model.limits import Limits, shown
 
 Document = dict[str, Any]
 """A JSON object: text keys; text, finite numbers, booleans, null, lists and objects inside."""
@@ -16,7 +16,8 @@ Document = dict[str, Any]
 _LEAST_INTEGER = -(2**63)
 _MOST_INTEGER = 2**63 - 1
 
-_encoder = msgspec.json.Encoder()
+_encoder = msgspec.json.Encoder(enc_hook=lambda value: _plain(value))
+_canonical = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -27,7 +28,7 @@ def encode(field: str, document: object, limits: Limits) -> bytes:
     """
     if not isinstance(document, dict):
         raise InvalidInput(
-            field, f"{_shown(document)} is {type(document).__name__}: give a JSON object (a dict)"
+            field, f"{shown(document)} is {type(document).__name__}: give a JSON object (a dict)"
         )
     try:
         _check(document, limits.value_depth)
@@ -44,7 +45,15 @@ def encode(field: str, document: object, limits: Limits) -> bytes:
 
 def decode(encoded: bytes) -> Document:
     """Return a new document from stored bytes."""
-    return _decoder.decode(encoded)
+    try:
+        return _decoder.decode(encoded)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Corruption(f"a stored value cannot be read: {error}") from error
+
+
+def same(one: Document | None, other: Document | None) -> bool:
+    """Say whether two documents are the same JSON: unlike to Python, 1, 1.0 and true differ."""
+    return _canonical.encode(one) == _canonical.encode(other)
 
 
 class _Flaw(Exception):
@@ -63,7 +72,7 @@ def _check(value: object, levels: int) -> None:
         return
     elif isinstance(value, int):
         if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
-            raise _Flaw(f"{value} does not fit in 64 bits: store it as text")
+            raise _Flaw(f"{shown(value)} does not fit in 64 bits: store it as text")
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise _Flaw(f"{value} is not finite, which JSON cannot say: use null")
@@ -72,14 +81,14 @@ def _check(value: object, levels: int) -> None:
     elif isinstance(value, list):
         _check_list(value, levels)
     else:
-        raise _Flaw(f"{_shown(value)} is {type(value).__name__}, which JSON does not have")
+        raise _Flaw(f"{shown(value)} is {type(value).__name__}, which JSON does not have")
 
 
 def _check_object(value: dict[Any, Any], levels: int) -> None:
     _check_depth(levels)
     for name, item in value.items():
         if not isinstance(name, str):
-            raise _Flaw(f"the member name {name!r} is {type(name).__name__}, not text")
+            raise _Flaw(f"the member name {shown(name)} is {type(name).__name__}, not text")
         _check_text(name)
         try:
             _check(item, levels - 1)
@@ -105,14 +114,20 @@ def _check_depth(levels: int) -> None:
 
 def _check_text(text: str) -> None:
     if "\0" in text:
-        raise _Flaw(f"{_shown(text)} has the character U+0000: leave it out")
+        raise _Flaw(f"{shown(text)} has the character U+0000: leave it out")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise _Flaw(f"{_shown(text)} has a lone surrogate: {error.reason}") from error
+            raise _Flaw(f"{shown(text)} has a lone surrogate") from error
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+def _plain(value: object) -> object:
+    """Return the plain form of a subclass, which the encoder does not know."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return dict(value) if isinstance(value, dict) else list(value)  # type: ignore[call-overload]

@@ -12,6 +12,7 @@ _KIB = 1024
 _MIB = 1024 * _KIB
 MOST_KEY_BYTES = 4 * _KIB
 """What `Limits.key_bytes` may be raised to."""
+_MOST_SECONDS = 1e9
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -30,8 +31,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            if (number := getattr(self, name)) < 1:
-                raise InvalidInput(f"limits.{name}", f"{number} is not a positive number")
+            number = getattr(self, name)
+            if type(number) is not int or number < 1:
+                raise InvalidInput(f"limits.{name}", f"{shown(number)} is not a positive number")
         if self.key_bytes > MOST_KEY_BYTES:
             raise InvalidInput(
                 "limits.key_bytes", f"{self.key_bytes} is over {MOST_KEY_BYTES}, the most it can be"
@@ -40,18 +42,20 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_text(field: str, text: object, *, most_bytes: int) -> str:
     """Return `text` if it is 1 to `most_bytes` bytes of storable UTF-8."""
-    size = len(encode_text(field, text))
+    exact = plain_text(field, text)
+    size = len(exact.encode())
     if not size:
         raise InvalidInput(field, "is empty: give at least one character")
     if size > most_bytes:
         raise InvalidInput(field, f"has {size} bytes of UTF-8, and the limit is {most_bytes}")
-    return str(text)
+    return exact
 
 
-def check_prefix(field: str, text: object) -> str:
-    """Return `text` if it can be the beginning of a key. Empty begins every key."""
-    encode_text(field, text)
-    return str(text)
+def check_seconds(field: str, seconds: object) -> float:
+    """Return `seconds` if it is a length of time to wait, which may be none at all."""
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds <= _MOST_SECONDS:
+        raise InvalidInput(field, f"{shown(seconds)} is not a number of seconds, 0 or more")
+    return float(seconds)
 
 
 def check_name(field: str, text: str) -> None:
@@ -60,13 +64,28 @@ def check_name(field: str, text: str) -> None:
         raise InvalidInput(field, f"{text!r} has the control character {found.group()!r}")
 
 
-def encode_text(field: str, text: object) -> bytes:
-    """Return the UTF-8 bytes of `text`, refusing what no text may hold."""
+def plain_text(field: str, text: object) -> str:
+    """Return `text` as a plain string, refusing what no text may hold.
+
+    What is checked is what is used: a subclass of `str`, such as an enumeration's member, is taken
+    for its characters, however it would print itself.
+    """
     if not isinstance(text, str):
-        raise InvalidInput(field, f"{text!r} is {type(text).__name__}, not text")
-    if "\0" in text:
-        raise InvalidInput(field, f"{text!r} has the character U+0000: leave it out")
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput(field, f"{text!r} has a lone surrogate: {error.reason}") from error
+        raise InvalidInput(field, f"{shown(text)} is {type(text).__name__}, not text")
+    exact = str.__str__(text)
+    if "\0" in exact:
+        raise InvalidInput(field, f"{shown(exact)} has the character U+0000: leave it out")
+    if not exact.isascii():
+        try:
+            exact.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(field, f"{shown(exact)} has a lone surrogate") from error
+    return exact
+
+
+def shown(value: object) -> str:
+    """Return a value for a message: never long, and never an error of its own."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.model.limits import Limits, check_name, encode_text
+from recollect.model.limits import Limits, check_name, plain_text
 
 DEFAULT_NAMESPACE = "default"
 
@@ -44,10 +44,11 @@ class Scope(msgspec.Struct, frozen=True, order=True):
 
     def check(self, limits: Limits, *, engine: bool = False) -> Scope:
         """Return this scope, or raise `InvalidInput`; only the engine writes in `_` segments."""
-        encode_text("namespace", self.namespace)
-        encode_text("agent_id", self.agent_id)
-        _check_names(self, limits, engine=engine)
-        return self
+        exact = Scope(
+            plain_text("namespace", self.namespace), plain_text("agent_id", self.agent_id)
+        )
+        _check_names(exact, limits, engine=engine)
+        return exact
 
 
 def _escape(part: str) -> str:

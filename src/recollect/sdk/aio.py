@@ -1,25 +1,37 @@
-"""The store for asyncio. Generated from store.py and transaction.py: change those."""
+"""The store for asyncio.
+
+Generated from store.py, subscription.py and transaction.py: change those.
+"""
 
 from __future__ import annotations
 
+import math
+import threading
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, TypeVar
 
-from recollect.errors import InvalidInput, RecollectError
+from recollect.errors import InvalidInput, RecollectError, StoreClosed
+from recollect.log.cursors import Cursor, list_cursors
+from recollect.log.feed import Feed, Start
 from recollect.log.moments import Moment
 from recollect.log.pages import Mapped
-from recollect.log.replay import Bounds, Kinds, Replay
+from recollect.log.replay import Bounds, Replay
+from recollect.log.selection import Kinds, Selection, check_kinds
+from recollect.log.signal import LOOK_SECONDS, RESTS
 from recollect.log.transaction import Draft
 from recollect.log.verification import Verification, verify
 from recollect.log.views import Rebuild, rebuild
 from recollect.model import document
+from recollect.model.clock import SystemClock
 from recollect.model.document import Document
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant
-from recollect.model.limits import check_prefix, check_text
+from recollect.model.limits import check_seconds, check_text, plain_text
 from recollect.model.refs import KeyRef
-from recollect.model.scope import ALL_NAMESPACES, AllNamespaces, Scope
+from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import Core, Defaults, check_version
 from recollect.sdk.stats import Stats, gather
@@ -65,12 +77,13 @@ class AsyncTransaction:
         """Stage a write. `expect_version` makes it a compare-and-set; 0 expects no value."""
         self._draft.check()
         limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
         request = WriteKey(
-            scope=self._defaults.scope(agent_id, namespace, limits, writing=True),
+            scope=scope,
             key=check_text("key", key, most_bytes=limits.key_bytes),
             encoded=document.encode("value", value, limits),
             expect_version=check_version("expect_version", expect_version, least=0),
-            because=self._check_because(because),
+            because=self._check_because(because, scope),
         )
         self._draft.stage(request)
         self._pending.add(request)
@@ -98,7 +111,7 @@ class AsyncTransaction:
     ) -> StateRecord | None:
         """Return the key's value as this transaction sees it."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
         self._draft.track(KeyRead(scope, key))
         return await self._calls.run(self._read, scope, key)
 
@@ -156,26 +169,127 @@ class AsyncTransaction:
 
     def _scan(self, prefix: str, agent_id: str | None, namespace: str | None) -> PendingScan:
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_prefix("prefix", prefix)
+        prefix = plain_text("prefix", prefix)
         self._draft.track(PrefixRead(scope, prefix))
         return PendingScan(
             self._core.engine, self._pending, scope, prefix=prefix, at=self._draft.since
         )
 
-    def _check_because(self, because: object) -> tuple[KeyRef, ...]:
+    def _check_because(self, because: object, writer: Scope) -> tuple[KeyRef, ...]:
         if not isinstance(because, Iterable) or isinstance(because, str):
             raise InvalidInput("because", f"{because!r} is not a list of references")
-        return tuple(self._check_ref(ref) for ref in because)
+        return tuple(self._check_ref(ref, writer) for ref in because)
 
-    def _check_ref(self, ref: object) -> KeyRef:
+    def _check_ref(self, ref: object, writer: Scope) -> KeyRef:
         if not isinstance(ref, KeyRef):
             raise InvalidInput("because", f"{ref!r} is not a reference: use KeyRef('some key')")
         limits = self._core.limits
-        check_text("because.key", ref.key, most_bytes=limits.key_bytes)
-        check_version("because.version", ref.version, least=1)
-        if ref.agent_id is not None or ref.namespace is not None:
-            self._defaults.scope(ref.agent_id, ref.namespace, limits)
-        return ref
+        scope = Defaults(writer.agent_id, writer.namespace).scope(
+            ref.agent_id, ref.namespace, limits
+        )
+        return KeyRef(
+            key=check_text("because.key", ref.key, most_bytes=limits.key_bytes),
+            version=check_version("because.version", ref.version, least=1),
+            agent_id=scope.agent_id,
+            namespace=scope.namespace,
+        )
+
+
+class AsyncSubscription:
+    """Events in commit order, each once; when there are no more, it waits for the next.
+
+    Iteration ends when the subscription or its store is closed, or when no event came for the
+    `timeout` it was made with; in the last case, iterating again goes on where it stopped. It waits
+    in real time, whatever clock the store has. While it waits it holds nothing.
+    """
+
+    def __init__(self, core: Core, calls: AsyncCalls, feed: Feed, timeout: float | None) -> None:
+        self._core = core
+        self._calls = calls
+        self._feed = feed
+        self._timeout = math.inf if timeout is None else timeout
+        self._time = SystemClock()
+        self._events: deque[ReplayEvent] = deque()
+        self._filling = threading.Lock()
+        self._in_vain = 0
+        "How often in a row it looked and found nothing."
+        self._closed = False
+
+    async def ack(self, event: ReplayEvent) -> None:
+        """Store durably that everything up to this event is done: the cursor resumes behind it.
+
+        A cursor only moves forward. What was received and not acknowledged comes again when the
+        cursor is subscribed to anew: each event at least once.
+        """
+        await self._calls.run(self._feed.acknowledge, event)
+
+    def close(self) -> None:
+        """End the iteration, also one that waits in another thread. Closing twice is fine."""
+        self._closed = True
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ReplayEvent:
+        until = self._time.monotonic() + self._timeout
+        while not self._closed:
+            seen = self._core.signal.count
+            if bool(self._events) or await self._calls.run(self._fill):
+                self._in_vain = 0
+                with suppress(IndexError):
+                    return self._events.popleft()
+            elif self._feed.caught_up:
+                if self._time.monotonic() >= until:
+                    break
+                self._in_vain += 1
+                await self._wait(seen, until)
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _fill(self) -> bool:
+        """Fetch the next events, if none are left, and say whether there are some now.
+
+        They are kept and not returned: if the caller was cancelled meanwhile, the next finds them.
+        """
+        with self._filling:
+            if not self._events and (not self._closed):
+                try:
+                    self._events.extend(self._feed.next_page())
+                except StoreClosed:
+                    self._closed = True
+            return bool(self._events)
+
+    async def _wait(self, seen: int, until: float) -> None:
+        """Wait until the log may have grown, looking for commits of other processes meanwhile."""
+        signal = self._core.signal
+        await self._calls.rest(RESTS[min(self._in_vain, len(RESTS)) - 1])
+        while not self._closed and signal.count == seen:
+            left = until - self._time.monotonic()
+            if left <= 0:
+                return
+            await self._calls.wait(signal, seen, min(left, LOOK_SECONDS))
+            if signal.count == seen:
+                self._in_vain = 0
+            if signal.claim_look(self._time.monotonic()):
+                await self._calls.run(self._look)
+
+    def _look(self) -> None:
+        """See how far the log goes, and tell all who wait."""
+        try:
+            self._core.signal.note_head(self._core.head())
+        except StoreClosed:
+            self._closed = True
+            self._core.signal.notify()
 
 
 Result = TypeVar("Result")
@@ -283,8 +397,8 @@ class AsyncStore:
     ) -> StateRecord | None:
         """Return a key's value now, at a version or at a moment; None: it had none."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_text("key", key, most_bytes=self._core.limits.key_bytes)
-        check_version("version", version, least=1)
+        key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        version = check_version("version", version, least=1)
         return await self._calls.run(self._core.get_state, scope, key, version, at)
 
     def list_keys(
@@ -297,7 +411,7 @@ class AsyncStore:
     ) -> AsyncIterator[str]:
         """Yield the keys that have a value, in the order of their UTF-8 bytes."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_prefix("prefix", prefix)
+        prefix = plain_text("prefix", prefix)
         commit = self._core.commit_at("at", at)
         return async_paged(self._calls, Keys(self._core.engine, scope, prefix=prefix, at=commit))
 
@@ -311,7 +425,7 @@ class AsyncStore:
     ) -> AsyncIterator[StateEntry]:
         """Yield the keys under a prefix with their values, in the order of their UTF-8 bytes."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_prefix("prefix", prefix)
+        prefix = plain_text("prefix", prefix)
         commit = self._core.commit_at("at", at)
         return async_paged(self._calls, Scan(self._core.engine, scope, prefix=prefix, at=commit))
 
@@ -320,7 +434,7 @@ class AsyncStore:
     ) -> AsyncIterator[StateVersion]:
         """Yield every version of a key, oldest first, deletions too."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
         head = self._core.head()
         return async_paged(self._calls, History(self._core.engine, scope, key, through=head))
 
@@ -340,7 +454,7 @@ class AsyncStore:
     def replay(
         self,
         *,
-        agent_id: str | None = None,
+        agent_id: str | AllAgents | None = None,
         namespace: str | AllNamespaces | None = None,
         from_timestamp: Instant | None = None,
         to_timestamp: Instant | None = None,
@@ -350,25 +464,54 @@ class AsyncStore:
     ) -> AsyncIterator[ReplayEvent]:
         """Yield what an agent did, in commit order, up to the log's end at the time of this call.
 
-        Times are taken as `[from, to)`. `after_commit` is exclusive and takes an event's `token`
-        or a bare number; `through_commit` is inclusive.
+        `ALL_AGENTS` means everybody. Times are taken as `[from, to)`. `after_commit` is exclusive
+        and takes an event's `token` or a bare number; `through_commit` is inclusive.
         """
-        one = None if namespace is ALL_NAMESPACES else namespace
-        scope = self._defaults.scope(agent_id, one, self._core.limits)
-        pages = Replay(
-            self._core.engine,
-            self._core.log_id,
-            agent_id=scope.agent_id,
-            namespace=ALL_NAMESPACES if namespace is ALL_NAMESPACES else scope.namespace,
-            bounds=Bounds(
-                from_timestamp=from_timestamp,
-                to_timestamp=to_timestamp,
-                after_commit=after_commit,
-                through_commit=through_commit,
-            ),
-            kinds=kinds,
+        bounds = Bounds(
+            from_timestamp=from_timestamp,
+            to_timestamp=to_timestamp,
+            after_commit=after_commit,
+            through_commit=through_commit,
         )
-        return async_paged(self._calls, pages)
+        selection = self._select(agent_id, namespace, kinds)
+        core = self._core
+        return async_paged(self._calls, Replay(core.engine, core.log_id, selection, bounds))
+
+    def subscribe(
+        self,
+        *,
+        agent_id: str | AllAgents | None = None,
+        namespace: str | AllNamespaces | None = None,
+        after_commit: int | str | None = None,
+        last: int | None = None,
+        kinds: Kinds = None,
+        prefix: str = "",
+        cursor: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncSubscription:
+        """Return what an agent, or `ALL_AGENTS`, did and then does, event by event, as it comes.
+
+        It begins behind `after_commit` (0: with the first event), or with so many of the `last`
+        events, or else with what is committed from now on. A `cursor` resumes behind the last event
+        acknowledged under its name; only a new one asks where to begin. `kinds` and `prefix` select
+        operations. It ends when nothing came for `timeout` seconds; 0 ends it with the log.
+        """
+        core = self._core
+        place = None if cursor is None else Cursor(core.engine, core.log_id, cursor)
+        start = Start(after_commit=after_commit, last=last, cursor=place)
+        selection = self._select(agent_id, namespace, kinds, prefix)
+        seconds = None if timeout is None else check_seconds("timeout", timeout)
+        feed = Feed(core.engine, core.log_id, selection, start)
+        return AsyncSubscription(core, self._calls, feed, seconds)
+
+    async def cursors(self) -> list[tuple[str, int]]:
+        """Return every cursor's name, and the commit up to which all is acknowledged."""
+        return await self._calls.run(list_cursors, self._core.engine)
+
+    async def drop_cursor(self, *, cursor: str) -> None:
+        """Forget a cursor: subscribing to its name begins anew. One that is not there is fine."""
+        place = Cursor(self._core.engine, self._core.log_id, cursor)
+        await self._calls.run(place.drop)
 
     async def verify(self, *, progress: Progress | None = None) -> Verification:
         """Walk the hash chain; raise `ChainBroken`, which names the first bad commit."""
@@ -377,7 +520,8 @@ class AsyncStore:
 
     async def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
         """Build every view again from the log, and say whether any row had been different."""
-        return await self._calls.run(rebuild, self._core.engine, self._core.views, progress)
+        core = self._core
+        return await self._calls.run(rebuild, core.engine, core.log_id, core.views, progress)
 
     async def stats(self) -> Stats:
         """Return how much the store holds."""
@@ -397,6 +541,24 @@ class AsyncStore:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
+
+    def _select(
+        self,
+        agent_id: str | AllAgents | None,
+        namespace: str | AllNamespaces | None,
+        kinds: Kinds,
+        prefix: str = "",
+    ) -> Selection:
+        """Return what a reader of the log asks for, once every part of it is checked."""
+        one = self._defaults.actor if agent_id is ALL_AGENTS else agent_id
+        where = None if namespace is ALL_NAMESPACES else namespace
+        scope = self._defaults.scope(one, where, self._core.limits)
+        return Selection(
+            agent_id=agent_id if agent_id is ALL_AGENTS else scope.agent_id,
+            namespace=namespace if namespace is ALL_NAMESPACES else scope.namespace,
+            kinds=check_kinds(kinds),
+            prefix=plain_text("prefix", prefix),
+        )
 
     async def _once(self, stage: Callable[[AsyncTransaction], None], txn_id: str | None) -> int:
         """Commit what `stage` stages; what was only busy or in the way is tried again."""

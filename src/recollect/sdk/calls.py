@@ -1,7 +1,8 @@
 """How the store's work is called: at once, or from asyncio in a thread.
 
-`store.py` and `transaction.py` do everything that may wait through one of these. That is the whole
-difference between the synchronous classes and the asynchronous ones generated from them.
+`store.py`, `subscription.py` and `transaction.py` do everything that may wait through one of these.
+That is the whole difference between the synchronous classes and the asynchronous ones generated
+from them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import ParamSpec, TypeVar
 
 from recollect.log.committer import Committer, Pending
 from recollect.log.pages import Pages
+from recollect.log.signal import Signal
 from recollect.log.transaction import Request
-from recollect.model.clock import Clock
+from recollect.model.clock import Clock, SystemClock
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -40,6 +42,14 @@ class Calls:
     def sleep(self, seconds: float) -> None:
         """Let some time pass."""
         self._clock.sleep(seconds)
+
+    def wait(self, signal: Signal, seen: int, seconds: float) -> None:
+        """Wait until the signal was given more than `seen` times, or for so long at most."""
+        signal.wait(seen, seconds)
+
+    def rest(self, seconds: float) -> None:
+        """Let real time pass, whatever clock the store has."""
+        SystemClock().sleep(seconds)
 
 
 class _LoopChannel:
@@ -104,6 +114,27 @@ class AsyncCalls:
     async def sleep(self, seconds: float) -> None:
         """Let some time pass."""
         await asyncio.to_thread(self._clock.sleep, seconds)
+
+    async def wait(self, signal: Signal, seen: int, seconds: float) -> None:
+        """Wait until the signal was given more than `seen` times, or for so long at most."""
+        loop, given = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # a loop that is closed has nobody left to wake
+                loop.call_soon_threadsafe(given.set)
+
+        watcher = signal.watch(wake)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    if signal.count <= seen:
+                        await given.wait()
+        finally:
+            signal.unwatch(watcher)
+
+    async def rest(self, seconds: float) -> None:
+        """Let real time pass, whatever clock the store has."""
+        await asyncio.sleep(seconds)
 
 
 def paged(calls: Calls, pages: Pages[Item]) -> Iterator[Item]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 
 from recollect.errors import InvalidInput
@@ -15,7 +13,7 @@ from recollect.log.transaction import Draft
 from recollect.log.views import Views
 from recollect.model.clock import Clock
 from recollect.model.ids import IdSource
-from recollect.model.limits import Limits, check_text
+from recollect.model.limits import Limits, check_seconds, check_text, shown
 from recollect.model.scope import DEFAULT_NAMESPACE, Scope
 from recollect.state import queries
 from recollect.state.records import StateRecord
@@ -83,7 +81,7 @@ class Core(msgspec.Struct, frozen=True):
         """Begin a transaction: what it reads is as of now, unless it is known to read nothing."""
         check_timeout(timeout)
         if txn_id is not None:
-            check_text("txn_id", txn_id, most_bytes=self.limits.txn_id_bytes)
+            txn_id = check_text("txn_id", txn_id, most_bytes=self.limits.txn_id_bytes)
         return Draft(
             txn_id=txn_id or self.ids.unique(),
             named=txn_id is not None,
@@ -107,7 +105,7 @@ class Core(msgspec.Struct, frozen=True):
     def backoff(self, attempt: int) -> float:
         """Return how long to wait before trying again: longer each time, and not in step."""
         jitter = int.from_bytes(self.ids.entropy(2), "big") / 0xFFFF
-        return float(min(0.001 * 2**attempt, 0.25) * (0.5 + jitter))
+        return float(min(0.001 * 2 ** min(attempt, 10), 0.25) * (0.5 + jitter))
 
 
 def check_version(field: str, version: object, *, least: int) -> int | None:
@@ -115,13 +113,13 @@ def check_version(field: str, version: object, *, least: int) -> int | None:
     if version is None:
         return None
     if not isinstance(version, int) or isinstance(version, bool):
-        raise InvalidInput(field, f"{version!r} is {type(version).__name__}, not a whole number")
+        raise InvalidInput(field, f"{shown(version)} is {type(version).__name__}, not a number")
     if not least <= version <= _MOST_VERSION:
-        raise InvalidInput(field, f"{version} is not from {least} to {_MOST_VERSION}")
-    return version
+        raise InvalidInput(field, f"{shown(version)} is not from {least} to {_MOST_VERSION}")
+    return int(version)
 
 
 def check_timeout(timeout: object) -> None:
     """Refuse what is no length of time to wait."""
-    if not isinstance(timeout, (int, float)) or not 0 < timeout < math.inf:
-        raise InvalidInput("timeout", f"{timeout!r} is not a positive number of seconds")
+    if not check_seconds("timeout", timeout):
+        raise InvalidInput("timeout", "is 0: give a positive number of seconds")

@@ -18,7 +18,7 @@ from recollect.log.scopes import Scopes
 from recollect.log.signal import Signal
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.ids import IdSource, SystemIds
-from recollect.model.limits import Limits, encode_text
+from recollect.model.limits import Limits, plain_text, shown
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.core import Core, Defaults
 from recollect.sdk.store import Store
@@ -104,11 +104,11 @@ def assemble(
     """Put a store together on an engine, rebuilding views another version wrote otherwise."""
     scopes = Scopes()
     registry = views.Views((LogIndex(scopes), StateView(scopes)))
+    log_id = log_id_of(engine, ids)
     with engine.reading() as reader:
         outdated = registry.outdated(reader)
     if outdated:
-        views.rebuild(engine, registry)
-    log_id = log_id_of(engine, ids)
+        views.rebuild(engine, log_id, registry)
     signal = Signal()
     writer = BatchWriter(engine, log_id, registry, clock=clock, ids=ids, failpoint=failpoint)
     return Core(
@@ -123,17 +123,18 @@ def assemble(
     )
 
 
-def _path(url: str | os.PathLike[str]) -> Path | None:
+def _path(url: object) -> Path | None:
     """Return the file a URL names; None for a store in memory."""
-    text = os.fspath(url)
-    encode_text("url", text)
+    if not isinstance(url, (str, os.PathLike)):
+        raise InvalidInput("url", f"{shown(url)} is {type(url).__name__}, not a path or URL")
+    text = plain_text("url", os.fspath(url))
     if text == ":memory:":
         return None
     scheme, separator, rest = text.partition("://")
     if not separator and text:
-        return Path(text)
+        return Path(text).absolute()
     if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
         raise InvalidInput(
             "url", f"{text!r} is not understood: give a path, sqlite:///path or ':memory:'"
         )
-    return Path(unquote(rest[1:]))
+    return Path(plain_text("url", unquote(rest[1:]))).absolute()

@@ -7,19 +7,23 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from recollect.errors import RecollectError
+from recollect.log.cursors import Cursor, list_cursors
+from recollect.log.feed import Feed, Start
 from recollect.log.moments import Moment
-from recollect.log.replay import Bounds, Kinds, Replay
+from recollect.log.replay import Bounds, Replay
+from recollect.log.selection import Kinds, Selection, check_kinds
 from recollect.log.verification import Verification, verify
 from recollect.log.views import Rebuild, rebuild
 from recollect.model.document import Document
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant
-from recollect.model.limits import check_prefix, check_text
+from recollect.model.limits import check_seconds, check_text, plain_text
 from recollect.model.refs import KeyRef
-from recollect.model.scope import ALL_NAMESPACES, AllNamespaces
+from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from recollect.sdk.calls import Calls, paged
 from recollect.sdk.core import Core, Defaults, check_version
 from recollect.sdk.stats import Stats, gather
+from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
@@ -128,8 +132,8 @@ class Store:
     ) -> StateRecord | None:
         """Return a key's value now, at a version or at a moment; None: it had none."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_text("key", key, most_bytes=self._core.limits.key_bytes)
-        check_version("version", version, least=1)
+        key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        version = check_version("version", version, least=1)
         return self._calls.run(self._core.get_state, scope, key, version, at)
 
     def list_keys(
@@ -142,7 +146,7 @@ class Store:
     ) -> Iterator[str]:
         """Yield the keys that have a value, in the order of their UTF-8 bytes."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_prefix("prefix", prefix)
+        prefix = plain_text("prefix", prefix)
         commit = self._core.commit_at("at", at)
         return paged(self._calls, Keys(self._core.engine, scope, prefix=prefix, at=commit))
 
@@ -156,7 +160,7 @@ class Store:
     ) -> Iterator[StateEntry]:
         """Yield the keys under a prefix with their values, in the order of their UTF-8 bytes."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_prefix("prefix", prefix)
+        prefix = plain_text("prefix", prefix)
         commit = self._core.commit_at("at", at)
         return paged(self._calls, Scan(self._core.engine, scope, prefix=prefix, at=commit))
 
@@ -165,7 +169,7 @@ class Store:
     ) -> Iterator[StateVersion]:
         """Yield every version of a key, oldest first, deletions too."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
         head = self._core.head()
         return paged(self._calls, History(self._core.engine, scope, key, through=head))
 
@@ -185,7 +189,7 @@ class Store:
     def replay(
         self,
         *,
-        agent_id: str | None = None,
+        agent_id: str | AllAgents | None = None,
         namespace: str | AllNamespaces | None = None,
         from_timestamp: Instant | None = None,
         to_timestamp: Instant | None = None,
@@ -195,25 +199,54 @@ class Store:
     ) -> Iterator[ReplayEvent]:
         """Yield what an agent did, in commit order, up to the log's end at the time of this call.
 
-        Times are taken as `[from, to)`. `after_commit` is exclusive and takes an event's `token`
-        or a bare number; `through_commit` is inclusive.
+        `ALL_AGENTS` means everybody. Times are taken as `[from, to)`. `after_commit` is exclusive
+        and takes an event's `token` or a bare number; `through_commit` is inclusive.
         """
-        one = None if namespace is ALL_NAMESPACES else namespace
-        scope = self._defaults.scope(agent_id, one, self._core.limits)
-        pages = Replay(
-            self._core.engine,
-            self._core.log_id,
-            agent_id=scope.agent_id,
-            namespace=ALL_NAMESPACES if namespace is ALL_NAMESPACES else scope.namespace,
-            bounds=Bounds(
-                from_timestamp=from_timestamp,
-                to_timestamp=to_timestamp,
-                after_commit=after_commit,
-                through_commit=through_commit,
-            ),
-            kinds=kinds,
+        bounds = Bounds(
+            from_timestamp=from_timestamp,
+            to_timestamp=to_timestamp,
+            after_commit=after_commit,
+            through_commit=through_commit,
         )
-        return paged(self._calls, pages)
+        selection = self._select(agent_id, namespace, kinds)
+        core = self._core
+        return paged(self._calls, Replay(core.engine, core.log_id, selection, bounds))
+
+    def subscribe(
+        self,
+        *,
+        agent_id: str | AllAgents | None = None,
+        namespace: str | AllNamespaces | None = None,
+        after_commit: int | str | None = None,
+        last: int | None = None,
+        kinds: Kinds = None,
+        prefix: str = "",
+        cursor: str | None = None,
+        timeout: float | None = None,
+    ) -> Subscription:
+        """Return what an agent, or `ALL_AGENTS`, did and then does, event by event, as it comes.
+
+        It begins behind `after_commit` (0: with the first event), or with so many of the `last`
+        events, or else with what is committed from now on. A `cursor` resumes behind the last event
+        acknowledged under its name; only a new one asks where to begin. `kinds` and `prefix` select
+        operations. It ends when nothing came for `timeout` seconds; 0 ends it with the log.
+        """
+        core = self._core
+        place = None if cursor is None else Cursor(core.engine, core.log_id, cursor)
+        start = Start(after_commit=after_commit, last=last, cursor=place)
+        selection = self._select(agent_id, namespace, kinds, prefix)
+        seconds = None if timeout is None else check_seconds("timeout", timeout)
+        feed = Feed(core.engine, core.log_id, selection, start)
+        return Subscription(core, self._calls, feed, seconds)
+
+    def cursors(self) -> list[tuple[str, int]]:
+        """Return every cursor's name, and the commit up to which all is acknowledged."""
+        return self._calls.run(list_cursors, self._core.engine)
+
+    def drop_cursor(self, *, cursor: str) -> None:
+        """Forget a cursor: subscribing to its name begins anew. One that is not there is fine."""
+        place = Cursor(self._core.engine, self._core.log_id, cursor)
+        self._calls.run(place.drop)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Walk the hash chain; raise `ChainBroken`, which names the first bad commit."""
@@ -222,7 +255,8 @@ class Store:
 
     def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
         """Build every view again from the log, and say whether any row had been different."""
-        return self._calls.run(rebuild, self._core.engine, self._core.views, progress)
+        core = self._core
+        return self._calls.run(rebuild, core.engine, core.log_id, core.views, progress)
 
     def stats(self) -> Stats:
         """Return how much the store holds."""
@@ -242,6 +276,24 @@ class Store:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _select(
+        self,
+        agent_id: str | AllAgents | None,
+        namespace: str | AllNamespaces | None,
+        kinds: Kinds,
+        prefix: str = "",
+    ) -> Selection:
+        """Return what a reader of the log asks for, once every part of it is checked."""
+        one = self._defaults.actor if agent_id is ALL_AGENTS else agent_id
+        where = None if namespace is ALL_NAMESPACES else namespace
+        scope = self._defaults.scope(one, where, self._core.limits)
+        return Selection(
+            agent_id=agent_id if agent_id is ALL_AGENTS else scope.agent_id,
+            namespace=namespace if namespace is ALL_NAMESPACES else scope.namespace,
+            kinds=check_kinds(kinds),
+            prefix=plain_text("prefix", prefix),
+        )
 
     def _once(self, stage: Callable[[Transaction], None], txn_id: str | None) -> int:
         """Commit what `stage` stages; what was only busy or in the way is tried again."""

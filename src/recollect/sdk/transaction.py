@@ -11,7 +11,7 @@ from recollect.log.pages import Mapped
 from recollect.log.transaction import Draft
 from recollect.model import document
 from recollect.model.document import Document
-from recollect.model.limits import check_prefix, check_text
+from recollect.model.limits import check_text, plain_text
 from recollect.model.refs import KeyRef
 from recollect.model.scope import Scope
 from recollect.sdk.calls import Calls, paged
@@ -56,12 +56,13 @@ class Transaction:
         """Stage a write. `expect_version` makes it a compare-and-set; 0 expects no value."""
         self._draft.check()
         limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
         request = WriteKey(
-            scope=self._defaults.scope(agent_id, namespace, limits, writing=True),
+            scope=scope,
             key=check_text("key", key, most_bytes=limits.key_bytes),
             encoded=document.encode("value", value, limits),
             expect_version=check_version("expect_version", expect_version, least=0),
-            because=self._check_because(because),
+            because=self._check_because(because, scope),
         )
         self._draft.stage(request)
         self._pending.add(request)
@@ -89,7 +90,7 @@ class Transaction:
     ) -> StateRecord | None:
         """Return the key's value as this transaction sees it."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_text("key", key, most_bytes=self._core.limits.key_bytes)
+        key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
         self._draft.track(KeyRead(scope, key))
         return self._calls.run(self._read, scope, key)
 
@@ -147,23 +148,27 @@ class Transaction:
 
     def _scan(self, prefix: str, agent_id: str | None, namespace: str | None) -> PendingScan:
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        check_prefix("prefix", prefix)
+        prefix = plain_text("prefix", prefix)
         self._draft.track(PrefixRead(scope, prefix))
         return PendingScan(
             self._core.engine, self._pending, scope, prefix=prefix, at=self._draft.since
         )
 
-    def _check_because(self, because: object) -> tuple[KeyRef, ...]:
+    def _check_because(self, because: object, writer: Scope) -> tuple[KeyRef, ...]:
         if not isinstance(because, Iterable) or isinstance(because, str):
             raise InvalidInput("because", f"{because!r} is not a list of references")
-        return tuple(self._check_ref(ref) for ref in because)
+        return tuple(self._check_ref(ref, writer) for ref in because)
 
-    def _check_ref(self, ref: object) -> KeyRef:
+    def _check_ref(self, ref: object, writer: Scope) -> KeyRef:
         if not isinstance(ref, KeyRef):
             raise InvalidInput("because", f"{ref!r} is not a reference: use KeyRef('some key')")
         limits = self._core.limits
-        check_text("because.key", ref.key, most_bytes=limits.key_bytes)
-        check_version("because.version", ref.version, least=1)
-        if ref.agent_id is not None or ref.namespace is not None:
-            self._defaults.scope(ref.agent_id, ref.namespace, limits)
-        return ref
+        scope = Defaults(writer.agent_id, writer.namespace).scope(
+            ref.agent_id, ref.namespace, limits
+        )
+        return KeyRef(
+            key=check_text("because.key", ref.key, most_bytes=limits.key_bytes),
+            version=check_version("because.version", ref.version, least=1),
+            agent_id=scope.agent_id,
+            namespace=scope.namespace,
+        )

@@ -14,7 +14,7 @@ from recollect.model.operations import Delete, Write
 from recollect.model.scope import Scope
 from recollect.state.prefix import BEYOND_ALL, beyond
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
-from recollect.storage.port import Engine, Reader
+from recollect.storage.port import Engine, Reader, Row
 
 Place = tuple[int, int]
 """A commit, and the position of an operation in it."""
@@ -127,14 +127,27 @@ class Scan(_Keyset):
             rows = reader.rows(
                 "state_page", **self._range, after=self._after, budget=pages.PAGE_BYTES
             )
+            rows = _few_of_the_past(rows)
             past = _versions(reader, [(row[2], row[3]) for row in rows if row[5] is None])
         self._after = rows[-1][0] if rows else BEYOND_ALL
         entries = []
         for key, version, commit_ts, position, committed_at, encoded in rows:
             value = document.decode(encoded) if encoded else past[commit_ts, position].value
-            assert value is not None, "only keys with a value are in the page"
+            if value is None:
+                raise Corruption(f"commit {commit_ts} deletes {key!r}, which should have a value")
             entries.append(StateEntry(value, version, commit_ts, to_datetime(committed_at), key))
         return entries
+
+
+def _few_of_the_past(rows: list[Row]) -> list[Row]:
+    """Cut a page behind so many values that must be fetched from as many different commits."""
+    commits: set[int] = set()
+    for index, row in enumerate(rows):
+        if row[5] is None:
+            commits.add(row[2])
+        if len(commits) > _PLACES:
+            return rows[:index]
+    return rows
 
 
 class History:
@@ -214,4 +227,4 @@ class Diff:
 def _differs(change: StateChange) -> bool:
     if change.before is None or change.after is None:
         return True
-    return change.before.value != change.after.value
+    return not document.same(change.before.value, change.after.value)

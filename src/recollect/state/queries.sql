@@ -81,8 +81,8 @@ WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
 ORDER BY place.commit_ts DESC, place.version DESC LIMIT 1
 
 -- name: state_place_of_version
--- Where one version of a key stands. A key's n-th version cannot be older than the n-th commit, and
--- a scan of the narrow rows behind that is quick enough to do without an index by version.
+-- Where one version of a key stands. The rows are narrow, and a scan of a key's is quick enough to
+-- do without an index by version.
 SELECT place.commit_ts, place.version, place.position
 FROM scope
 JOIN state ON state.scope_id = scope.id AND state.key = :key

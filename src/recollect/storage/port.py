@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from recollect.errors import Unavailable
+
 Row = tuple[Any, ...]
 Progress = Callable[[int, int], None]
 """Called now and then during long work, with what is done and what there is in all."""
@@ -52,8 +54,8 @@ class Writer(Reader, Protocol):
         ...
 
 
-class OutcomeUnknown(Exception):
-    """The storage failed while it was committing: the transaction may be durable, or not."""
+class OutcomeUnknown(Unavailable):
+    """The storage failed while it was committing: what was being written may be there, or not."""
 
 
 class Footprint(msgspec.Struct, frozen=True):
@@ -73,13 +75,10 @@ class Engine(Protocol):
     def writing(self) -> AbstractContextManager[Writer]:
         """Take the write lock; the block's end commits durably, an exception rolls back.
 
-        Raises `OutcomeUnknown` if the commit itself fails and may have happened all the same; then
-        nothing more is written before `reopen`.
+        Raises `OutcomeUnknown` if the commit itself fails and may have happened nonetheless. Before
+        the next block begins, the engine then makes sure which, so that what is read from there on
+        is what is durable.
         """
-        ...
-
-    def reopen(self) -> None:
-        """Replace every connection by a new one."""
         ...
 
     def home(self) -> str:

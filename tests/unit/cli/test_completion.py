@@ -25,7 +25,7 @@ def test_another_shell_is_a_usage_error(cli: Cli) -> None:
     ("words", "offered"),
     [
         ("recollect re", {"replay", "rebuild"}),
-        ("recollect replay --all", {"--all-namespaces"}),
+        ("recollect replay --all", {"--all-agents", "--all-namespaces"}),
         ("recollect completion f", {"fish"}),
     ],
 )

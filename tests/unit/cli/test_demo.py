@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import recollect
 
 AGENT = [sys.executable, "-m", "recollect.cli.demo_agent"]
 
 
-def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+def demo(
+    *arguments: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "recollect", "demo", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    env = {**os.environ, **(environment or {})}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, env=env
+    )
 
 
 def test_the_demo_kills_and_resumes(tmp_path: Path) -> None:
@@ -73,6 +81,22 @@ def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
     assert [each["token"] for each in told if each["what"] == "event"] == [
         event.token for event in events
     ]
+
+
+def test_the_demo_leaves_a_users_own_store_alone(tmp_path: Path) -> None:
+    own = tmp_path / "own.db"
+    with recollect.open(own) as store:
+        store.write(agent_id="clerk", key="k", value={})
+    before = own.read_bytes()
+    done = demo("--json", environment={"RECOLLECT_DB": str(own), "TMPDIR": str(tmp_path)})
+    assert (done.returncode, own.read_bytes()) == (0, before)
+
+
+@pytest.mark.parametrize("db", [":memory:", "sqlite:///store.db"])
+def test_the_demo_needs_a_plain_path(db: str) -> None:
+    done = demo("--db", db)
+    assert done.returncode == 2
+    assert "plain path" in done.stderr
 
 
 def test_the_demo_overwrites_nothing(tmp_path: Path) -> None:

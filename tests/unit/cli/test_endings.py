@@ -17,6 +17,8 @@ READING = (
     ("history", "plan"),
     ("diff", "1"),
     ("replay",),
+    ("tail", "--timeout", "0"),
+    ("cursors",),
     ("verify",),
     ("rebuild",),
     ("stats",),

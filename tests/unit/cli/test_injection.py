@@ -22,6 +22,8 @@ COMMANDS = (
     ("diff", "1"),
     ("replay",),
     ("replay", "--all-namespaces"),
+    ("tail", "--timeout", "0"),
+    ("tail", "--timeout", "0", "--all-agents", "--all-namespaces"),
 )
 
 

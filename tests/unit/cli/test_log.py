@@ -74,6 +74,17 @@ def test_replay_of_all_namespaces_names_them(filled: Cli) -> None:
     assert "  write   team/eng  plan  v1" in shown
 
 
+def test_replay_of_all_agents_names_them(filled: Cli) -> None:
+    filled("write", "plan", "{}", "--agent", "other")
+    filled.env["RECOLLECT_AGENT"] = None
+    assert len(filled.rows("replay", "--all-agents")) == 6
+    shown = filled("replay", "--all-agents")
+    assert "  write   planner  goal  v1" in shown
+    assert "  write   other  plan  v1" in shown
+    result = filled.run("replay", "--all-agents", "--namespace", "nowhere")
+    assert "no events of any agent in namespace 'nowhere'" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

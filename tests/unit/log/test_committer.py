@@ -196,7 +196,68 @@ def test_an_error_nobody_expected_leaves_nobody_waiting(core: Core, gate: Gate) 
     assert store.rebuild().identical
 
 
+def test_a_deadline_that_passes_in_the_queue_is_noticed(
+    core: Core, store: Store, gate: Gate
+) -> None:
+    gate.shut()
+    first = Started(lambda: store.write(key="k", value={}))
+    assert gate.reached.wait(30)
+    transaction = store.begin_transaction(timeout=0.2)
+    transaction.write(key="late", value={})
+    late = Started(transaction.commit)
+    assert queued(core, 1)
+    threading.Event().wait(0.4)
+    gate.open()
+    assert first.outcome() == 1
+    assert isinstance(late.outcome(), recollect.TransactionExpired)
+    assert list(store.list_keys()) == ["k"]
+
+
+def test_what_was_only_busy_is_tried_again(core: Core, store: Store, gate: Gate) -> None:
+    refusals = [StoreBusy(), StoreBusy()]
+
+    def busy_at_first(name: str) -> None:
+        if name == "batch-begun" and refusals:
+            raise refusals.pop()
+
+    core.committer._writer.failpoint = busy_at_first
+    assert store.write(key="k", value={}) == 1
+    assert refusals == []
+
+
+def test_a_failure_between_log_and_views_undoes_both(core: Core, store: Store, gate: Gate) -> None:
+    def fail(name: str) -> None:
+        if name == "appended":
+            raise recollect.StoreFull
+
+    core.committer._writer.failpoint = fail
+    transaction = store.begin_transaction()
+    transaction.write(key="k", value={})
+    with pytest.raises(recollect.StoreFull):
+        transaction.commit()
+    core.committer._writer.failpoint = gate
+    assert list(store.replay()) == []
+    assert store.stats().commits == 0
+    assert store.write(key="k", value={}) == 1
+
+
 class TestAsyncio:
+    def test_the_loop_goes_on_while_a_commit_waits(self, core: Core, gate: Gate) -> None:
+        async def work(store: AsyncStore) -> None:
+            gate.shut()
+            commit = asyncio.create_task(store.write(key="k", value={}))
+            await asyncio.to_thread(gate.reached.wait, 30)
+            ticks = 0
+            for _ in range(20):
+                await asyncio.sleep(0.001)
+                ticks += 1
+            assert (ticks, commit.done()) == (20, False)
+            assert await store.get_state(key="k") is None
+            gate.open()
+            assert await commit == 1
+
+        self.run(core, work)
+
     @staticmethod
     def run(core: Core, work: Callable[[AsyncStore], object]) -> None:
         async def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import apsw
@@ -9,6 +10,8 @@ import pytest
 
 import recollect
 from recollect import ChainBroken
+from recollect.model import codec
+from recollect.model.operations import Erased
 
 BAD = 7
 
@@ -71,12 +74,12 @@ def test_a_changed_event_is_named(path: Path, statement: str) -> None:
     assert caught.value.commit_ts == BAD
 
 
-def test_every_bit_of_an_event_counts(path: Path) -> None:
+def test_every_byte_of_an_event_counts(path: Path) -> None:
     database = apsw.Connection(str(path))
-    columns = ("hash", "envelope", "operations")
-    for column in columns:
+    columns = {"hash": 0, "salts": 16, "envelope": 0, "operations": 0}  # the request's salt is free
+    for column, start in columns.items():
         ((content,),) = database.execute(f"SELECT {column} FROM event WHERE commit_ts = {BAD}")
-        for index in range(0, len(content), 3):
+        for index in range(start, len(content)):
             changed = bytearray(content)
             changed[index] ^= 1 << index % 8
             update = f"UPDATE event SET {column} = ? WHERE commit_ts = {BAD}"
@@ -87,6 +90,39 @@ def test_every_bit_of_an_event_counts(path: Path) -> None:
             database.execute(update, (content,))
     database.close()
     verify(path)
+
+
+def test_an_operation_cannot_be_passed_off_as_erased(path: Path) -> None:
+    database = apsw.Connection(str(path))
+    ((salts, operations),) = database.execute(
+        "SELECT salts, operations FROM event WHERE commit_ts = ?", (BAD,)
+    )
+    first, second = codec.split(operations)
+    leaf = sha256(b"\0" + salts[32:48] + first).digest()
+    forged = codec.join([codec.encode(Erased("default", "a", leaf)), second])
+    database.execute("UPDATE event SET operations = ? WHERE commit_ts = ?", (forged, BAD))
+    database.close()
+    with pytest.raises(ChainBroken, match="erased") as caught:
+        verify(path)
+    assert caught.value.commit_ts == BAD
+
+
+def test_nothing_stands_before_the_first_commit(path: Path) -> None:
+    tamper(
+        path,
+        "INSERT INTO event SELECT 0, committed_at - 1, hash, salts, envelope, operations"
+        " FROM event WHERE commit_ts = 1",
+    )
+    with pytest.raises(ChainBroken, match="commit 0"):
+        verify(path)
+
+
+def test_every_salt_is_its_own(path: Path) -> None:
+    database = apsw.Connection(str(path))
+    salts = [row[0] for row in database.execute("SELECT salts FROM event")]
+    database.close()
+    each = [salt[n : n + 16] for salt in salts for n in range(0, len(salt), 16)]
+    assert len(set(each)) == len(each)
 
 
 def test_a_log_from_elsewhere_does_not_fit_the_id(path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -46,12 +47,45 @@ class TestOpening:
         with recollect.open(path, create=False) as store:
             assert list(store.list_keys(agent_id="a")) == ["k"]
 
+    def test_a_relative_path_means_the_same_file_for_good(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "elsewhere").mkdir()
+        with recollect.open("store.db") as store:
+            monkeypatch.chdir(tmp_path / "elsewhere")
+            store.write(agent_id="a", key="k", value={})
+            assert list(store.list_keys(agent_id="a")) == ["k"]
+        assert list((tmp_path / "elsewhere").iterdir()) == []
+
+    @pytest.mark.parametrize(("durability", "level"), [("full", 2), ("relaxed", 1)])
+    def test_durability_is_what_sqlite_is_told(
+        self, path: Path, durability: str, level: int
+    ) -> None:
+        with recollect.open(path, durability=durability) as store:
+            assert store._core.engine._writer.database.pragma("synchronous") == level  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize("url", [None, 5, b"bytes"])
+    def test_what_is_no_path_is_refused(self, url: Any) -> None:
+        with pytest.raises(InvalidInput, match="url"):
+            recollect.open(url)
+
     def test_escapes_in_a_url_are_undone(self, tmp_path: Path) -> None:
         recollect.open(f"sqlite:///{tmp_path}/a%20b.db").close()
         assert (tmp_path / "a b.db").exists()
 
     @pytest.mark.parametrize(
-        "url", ["", "postgresql://host/db", "sqlite://", "sqlite:///", "x://y", "a\x00b", "a\udcff"]
+        "url",
+        [
+            "",
+            "postgresql://host/db",
+            "sqlite://",
+            "sqlite:///",
+            "x://y",
+            "a\x00b",
+            "a\udcff",
+            "sqlite:///a%00b",
+        ],
     )
     def test_other_urls_are_refused(self, url: str) -> None:
         with pytest.raises(InvalidInput, match="url"):
@@ -260,6 +294,42 @@ class TestThreads:
     def count(transaction: recollect.Transaction) -> None:
         record = transaction.get_state(key="counter")
         transaction.write(key="counter", value={"n": (record.value["n"] if record else 0) + 1})
+
+
+def test_interrupts_at_any_moment_leave_the_store_usable(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys, threading, time
+import recollect
+store = recollect.open(sys.argv[1], durability="relaxed").bind(agent_id="a")
+acknowledged = interrupts = 0
+stop = threading.Event()
+def interrupt():
+    while not stop.wait(0.05):
+        os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    try:
+        store.write(key="k", value={"n": 1})
+        acknowledged += 1
+    except KeyboardInterrupt:
+        interrupts += 1
+    except recollect.CommitUnknown:
+        pass
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+stop.set()
+store.write(key="k", value={"n": 2})
+assert store.verify().commits >= acknowledged + 1
+assert store.rebuild().identical
+print(interrupts)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "store.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    while done.returncode and "KeyboardInterrupt" in done.stderr.splitlines()[-1]:
+        # the interrupt met the test's own lines between two tries
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10
 
 
 class TestDamage:

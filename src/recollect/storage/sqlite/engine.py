@@ -59,7 +59,7 @@ class SqliteEngine:
         vfs: str | None = None,
         allow_network_file_system: bool = False,
     ) -> None:
-        if durability not in _SYNCHRONOUS:
+        if durability not in tuple(_SYNCHRONOUS):
             raise errors.InvalidInput("durability", f"{durability!r} is not 'full' or 'relaxed'")
         create = create or path is None
         self._path = path
@@ -71,6 +71,7 @@ class SqliteEngine:
         self._closed = False
         self._generation = 0
         self._wal_pages = 0
+        self._in_doubt = False
         self._owner = os.getpid()
         if path is not None:
             _check_path(path, create=create)
@@ -78,7 +79,8 @@ class SqliteEngine:
                 _check_mount(path)
         try:
             self._writer = self._connect_writer(create=create)
-            self._prepare(create=create)
+            with closing_on_error(self._writer.database):
+                self._prepare(create=create)
         except apsw.NotADBError as error:
             raise errors.InvalidInput(
                 "url",
@@ -123,22 +125,45 @@ class SqliteEngine:
         """Take the write lock of this process, then that of the file."""
         with self._write_lock:
             self._check_open()
-            self._writer.run("begin")
-            try:
+            self._roll_back()  # what an interrupt at a bad moment may have left
+            if self._in_doubt:
+                self._settle()
+            with self._transaction():
                 yield self._writer
-                self._commit()
-            finally:
-                if self._writer.database.in_transaction:
-                    self._writer.run("rollback")
             self._tend_wal()
 
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._writer.run("begin")
+            yield
+            self._commit()
+        finally:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self._writer.database.in_transaction:
+            self._writer.run("rollback")
+
     def _commit(self) -> None:
+        self._in_doubt = self._path is not None  # until it is known how this ends
         try:
             self._writer.run("commit")
         except errors.StoreFull:  # the last page, which makes it a commit, was not written
             raise
         except errors.RecollectError as error:
             raise OutcomeUnknown from error
+        self._in_doubt = False
+
+    def _settle(self) -> None:
+        """After a commit that may or may not have happened, make sure which, on new connections.
+
+        What it left in the write-ahead log could otherwise surface after a crash, although the
+        store had said it was not there: a small durable write of our own takes its place.
+        """
+        self._reopen()
+        with self._transaction():
+            self._writer.run("settle")
 
     def _tend_wal(self) -> None:
         """Keep the write-ahead log small: copy it into the file, and start it over if it is long.
@@ -153,19 +178,16 @@ class SqliteEngine:
         with suppress(apsw.Error):
             self._writer.database.wal_checkpoint(mode=mode)
 
-    def reopen(self) -> None:
+    def _reopen(self) -> None:
         """Replace the writer and every reader; those that are lent out are dropped on return."""
-        if self._path is None:
-            return
-        with self._write_lock:
-            self._check_open()
-            self._generation += 1
-            self._close_readers()
-            try:
-                self._writer.database.close(force=True)
-                self._writer = self._connect_writer()
-            except apsw.Error as error:
-                raise translate(error) from error
+        try:
+            fresh = self._connect_writer()
+        except apsw.Error as error:
+            raise translate(error) from error
+        self._generation += 1
+        last, self._writer = self._writer, fresh
+        self._close_readers()
+        last.database.close(force=True)
 
     def _connect_writer(self, *, create: bool = False) -> Connection:
         writer = self._connect(create=create)
@@ -185,8 +207,9 @@ class SqliteEngine:
     def footprint(self) -> Footprint:
         """Return the sizes of the file and of its write-ahead log."""
         if self._path is None:
-            pages = self._writer.database.pragma("page_count")
-            return Footprint(data=pages * self._writer.database.pragma("page_size"), journal=0)
+            with self.reading() as reader:
+                size = reader.database.pragma("page_count") * reader.database.pragma("page_size")
+            return Footprint(data=size, journal=0)
         wal = self._path.with_name(f"{self._path.name}-wal")
         return Footprint(self._path.stat().st_size, wal.stat().st_size if wal.exists() else 0)
 
@@ -217,8 +240,9 @@ class SqliteEngine:
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
         name = ":memory:" if self._path is None else str(self._path)
         database = apsw.Connection(name, flags=flags, vfs=self._vfs)
-        database.set_busy_timeout(_LOCK_WAIT_MS)
-        database.pragma("synchronous", self._synchronous)
+        with closing_on_error(database):
+            database.set_busy_timeout(_LOCK_WAIT_MS)
+            database.pragma("synchronous", self._synchronous)
         return Connection(database, self._queries, self._generation)
 
     def _connect_reader(self) -> Connection:
@@ -253,6 +277,18 @@ class SqliteEngine:
                 f"{self._path} has format {found}, and this version reads up to {FORMAT}: "
                 "upgrade Recollect to open it"
             )
+
+
+@contextmanager
+def closing_on_error(database: apsw.Connection) -> Iterator[None]:
+    """Close a connection that turns out to be of no use."""
+    usable = False
+    try:
+        yield
+        usable = True
+    finally:
+        if not usable:
+            database.close()
 
 
 def _check_mount(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 A file's inode number alone would not do, since numbers are used again at once: a backup copied over
 a removed store often gets the old number. So the time of the inode's birth is part of the identity.
+Bytes that are written over a file in place keep both, and cannot be told from the file's own.
 It is asked by path, never through an open file: closing any descriptor of a file drops all of the
 process's POSIX locks on it, and SQLite's with them.
 """

@@ -1,0 +1,90 @@
+"""Cursors: named places in the log, kept in the store, behind which readers resume.
+
+They are notes of the engine beside the log: moving one is no event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from recollect.errors import InvalidInput, LogForked, Unavailable
+from recollect.log import moments
+from recollect.model.event import ReplayEvent, ResumeToken
+from recollect.model.limits import check_text
+from recollect.storage.port import Engine, OutcomeUnknown, Reader, Writer
+
+MOST_NAME_BYTES = 512
+_PREFIX = "cursor:"
+_BEYOND = "cursor;"  # sorts behind every name with the prefix, and before all others
+
+
+class Cursor:
+    """A place in the log, under a name. It only ever moves forward."""
+
+    def __init__(self, engine: Engine, log_id: str, name: str) -> None:
+        self._engine = engine
+        self._log_id = log_id
+        self._name = check_text("cursor", name, most_bytes=MOST_NAME_BYTES)
+        self._row = _PREFIX + self._name
+
+    def find(self, reader: Reader) -> int | None:
+        """Return the commit it stands at, once it is sure to be one of this log's; None: new."""
+        row = reader.row("meta_get", name=self._row)
+        if row is None:
+            return None
+        try:
+            return moments.commit_of_token(reader, "cursor", self._log_id, row[0])
+        except LogForked as error:
+            raise LogForked(
+                f"cursor {self._name!r} stands at a commit that this log ({self._log_id}) does not "
+                "have: take another name, drop the cursor to start anew, or open the store it "
+                "was kept in"
+            ) from error
+
+    def begin(self, commit_ts: int) -> None:
+        """Put a new cursor behind a commit: it resumes there if nothing is ever acknowledged."""
+
+        def keep(writer: Writer) -> None:
+            row = writer.row("event_hash", commit_ts=commit_ts)
+            token = str(ResumeToken(self._log_id, commit_ts, row[0]) if row else commit_ts)
+            writer.run("meta_keep", name=self._row, value=token)
+
+        self._write(keep)
+
+    def advance(self, event: ReplayEvent) -> None:
+        """Move it behind an event, unless it is there or farther."""
+        if not isinstance(event, ReplayEvent):
+            raise InvalidInput("event", f"{event!r} is no event: give one that was received")
+
+        def move(writer: Writer) -> None:
+            commit_ts = moments.commit_of_token(writer, "event", self._log_id, event.token)
+            row = writer.row("meta_get", name=self._row)
+            if row is None or _commit_of(row[0]) < commit_ts:
+                writer.run("meta_set", name=self._row, value=event.token)
+
+        self._write(move)
+
+    def drop(self) -> None:
+        """Forget it. Dropping one that is not there is fine."""
+        self._write(lambda writer: writer.run("meta_remove", name=self._row))
+
+    def _write(self, change: Callable[[Writer], None]) -> None:
+        try:
+            with self._engine.writing() as writer:
+                change(writer)
+        except OutcomeUnknown as error:
+            raise Unavailable(
+                f"the storage failed while cursor {self._name!r} was being moved: it may have "
+                "moved or not, and doing it again is safe"
+            ) from error
+
+
+def list_cursors(engine: Engine) -> list[tuple[str, int]]:
+    """Return the cursors in order of their names, and the commits they stand at."""
+    with engine.reading() as reader:
+        rows = reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND)
+    return [(name.removeprefix(_PREFIX), _commit_of(token)) for name, token in rows]
+
+
+def _commit_of(token: str) -> int:
+    return int(token) if token.isdecimal() else ResumeToken.parse("cursor", token).commit_ts

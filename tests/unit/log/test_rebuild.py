@@ -1,0 +1,76 @@
+"""Rebuilding: what it refuses, what interrupts it, and when it happens by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect import ChainBroken, Corruption, Store
+from recollect.state.view import StateView
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with recollect.open(path, durability="relaxed") as opened:
+        agent = opened.bind(agent_id="a")
+        for number in range(5):
+            agent.write(key="k", value={"n": number})
+        yield agent
+
+
+class Interrupted(Exception):
+    """What somebody's progress bar might raise."""
+
+
+@pytest.mark.parametrize("moment", [1, 2, 5])
+def test_one_that_is_given_up_half_way_changes_nothing(store: Store, moment: int) -> None:
+    def progress(done: int, _: int) -> None:
+        if done == moment:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        store.rebuild(progress=progress)
+    store.write(key="k", value={"n": 5})
+    assert [entry.version for entry in store.history(key="k")] == [1, 2, 3, 4, 5, 6]
+    assert store.rebuild().identical
+
+
+def test_views_of_a_changed_log_are_refused(path: Path, store: Store) -> None:
+    store.close()
+    database = apsw.Connection(str(path))
+    database.execute("DELETE FROM event WHERE commit_ts = 3")
+    database.close()
+    with recollect.open(path) as damaged, pytest.raises(ChainBroken, match="commit 3"):
+        damaged.rebuild()
+
+
+def test_views_another_version_wrote_are_rebuilt_when_opened(
+    path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.close()
+    database = apsw.Connection(str(path))
+    database.execute("DELETE FROM state_version")
+    database.close()
+    with recollect.open(path) as same:
+        assert list(same.history(agent_id="a", key="k")) == []
+    monkeypatch.setattr(StateView, "version", 2)
+    with recollect.open(path) as newer:
+        assert len(list(newer.history(agent_id="a", key="k"))) == 5
+
+
+def test_a_log_without_its_id_is_damaged(path: Path, store: Store) -> None:
+    store.close()
+    database = apsw.Connection(str(path))
+    database.execute("DELETE FROM meta WHERE name = 'log_id'")
+    database.close()
+    with pytest.raises(Corruption, match="id is missing"):
+        recollect.open(path)

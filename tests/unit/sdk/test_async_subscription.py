@@ -1,0 +1,196 @@
+"""Subscriptions under asyncio: cancellation, many at once, and loops that are gone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import AsyncSubscription
+from recollect.log.signal import LOOK_SECONDS, Signal
+from recollect.model.clock import SystemClock
+from recollect.sdk.calls import AsyncCalls
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 30))
+
+
+async def following(subscription: AsyncSubscription, found: list[int]) -> None:
+    async for event in subscription:
+        found.append(event.commit_ts)  # noqa: PERF401
+
+
+def test_cancelling_ends_it_at_once_and_it_can_go_on(path: Path) -> None:
+    async def work() -> None:
+        async with await recollect.open_async(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            subscription = agent.subscribe()
+            found: list[int] = []
+            task = asyncio.create_task(following(subscription, found))
+            await agent.write(key="k", value={})
+            await asyncio.sleep(0.2)
+            begun = time.monotonic()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert time.monotonic() - begun < 1
+            await agent.write(key="k", value={})
+            assert (await anext(subscription)).commit_ts == 2
+            assert found == [1]
+            assert store._core.signal._watchers == {}
+
+    run(work())
+
+
+def test_cancelling_while_a_page_is_fetched_loses_nothing(path: Path) -> None:
+    async def work() -> None:
+        async with await recollect.open_async(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            for _ in range(300):
+                await agent.write(key="k", value={})
+            found: list[int] = []
+            subscription = agent.subscribe(after_commit=0)
+            while len(found) < 300:
+                task = asyncio.create_task(anext(subscription))
+                for _ in range(len(found) % 5):
+                    await asyncio.sleep(0)
+                task.cancel()
+                try:
+                    found.append((await task).commit_ts)
+                except asyncio.CancelledError:
+                    event = await anext(subscription)
+                    found.append(event.commit_ts)
+            assert found == [*range(1, 301)]
+
+    run(work())
+
+
+def test_a_page_that_arrives_after_the_cancellation_is_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        async with await recollect.open_async(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            await agent.write(key="k", value={})
+            subscription = agent.subscribe(after_commit=0)
+            fetch = subscription._feed.next_page
+
+            def slow() -> list[recollect.ReplayEvent]:
+                time.sleep(0.2)
+                return fetch()
+
+            monkeypatch.setattr(subscription._feed, "next_page", slow)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await anext(subscription)
+            assert (await anext(subscription)).commit_ts == 1
+
+    run(work())
+
+
+def test_many_idle_ones_leave_room_for_other_calls(path: Path) -> None:
+    async def work() -> None:
+        async with await recollect.open_async(path, durability="relaxed") as store:
+            found: list[int] = []
+            tasks = [
+                asyncio.create_task(following(store.subscribe(agent_id=f"idle{number}"), found))
+                for number in range(50)
+            ]
+            await asyncio.sleep(0.3)
+            begun = time.monotonic()
+            for number in range(100):
+                await store.write(agent_id="busy", key="k", value={"n": number})
+                await store.get_state(agent_id="busy", key="k")
+            assert time.monotonic() - begun < 10
+            assert found == []
+            for number in range(50):
+                await store.write(agent_id=f"idle{number}", key="k", value={})
+            while len(found) < 50:
+                await asyncio.sleep(0.01)
+            assert sorted(found) == [*range(101, 151)]
+            begun = time.monotonic()
+            await store.close()
+            await asyncio.gather(*tasks)
+            assert time.monotonic() - begun < 1
+
+    run(work())
+
+
+def test_waiting_takes_no_thread(path: Path) -> None:
+    async def work() -> None:
+        executor = ThreadPoolExecutor(1)
+        asyncio.get_running_loop().set_default_executor(executor)
+        async with await recollect.open_async(path, durability="relaxed") as store:
+            found: list[int] = []
+            tasks = [
+                asyncio.create_task(following(store.subscribe(agent_id="a"), found))
+                for _ in range(5)
+            ]
+            await asyncio.sleep(0.1)
+            await store.write(agent_id="a", key="k", value={})
+            while len(found) < 5:
+                await asyncio.sleep(0.01)
+            await store.close()
+            await asyncio.gather(*tasks)
+
+    run(work())
+
+
+def test_idle_ones_look_at_the_log_together(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[object] = []
+    look = AsyncSubscription._look
+
+    def counted(subscription: AsyncSubscription) -> None:
+        looks.append(subscription)
+        look(subscription)
+
+    async def work() -> None:
+        monkeypatch.setattr(AsyncSubscription, "_look", counted)
+        async with await recollect.open_async(path, durability="relaxed") as store:
+            await store.write(agent_id="a", key="k", value={})
+            tasks = [
+                asyncio.create_task(following(store.subscribe(agent_id="a"), [])) for _ in range(20)
+            ]
+            begun = time.monotonic()
+            await asyncio.sleep(0.5)
+            assert 1 <= len(looks) <= (time.monotonic() - begun) / LOOK_SECONDS + 2
+            await store.close()
+            await asyncio.gather(*tasks)
+
+    run(work())
+
+
+def test_a_loop_that_was_left_behind_does_not_stop_a_commit() -> None:
+    signal = Signal()
+    waiting = AsyncCalls(SystemClock()).wait(signal, 0, 60)
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(waiting)
+    loop.run_until_complete(asyncio.sleep(0.05))
+    assert signal._watchers
+    loop.close()
+    signal.notify()
+    assert signal.count == 1
+    waiting.close()
+    assert not task.done()
+
+
+def test_a_signal_between_looking_and_waiting_is_not_missed() -> None:
+    async def work() -> None:
+        signal = Signal()
+        seen = signal.count
+        signal.notify()
+        await AsyncCalls(SystemClock()).wait(signal, seen, 60)
+
+    run(work())

@@ -1,0 +1,170 @@
+"""Subscriptions and threads: several readers of one, one that is interrupted, a busy store."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import Store, StoreBusy, Subscription
+from recollect.storage.port import OutcomeUnknown
+from recollect.testing import memory_store
+
+WAITING = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
+import recollect
+store = recollect.open(sys.argv[1])
+subscription = store.subscribe(agent_id="a")
+print("waiting", flush=True)
+try:
+    next(subscription)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    store.write(agent_id="a", key="k", value={})
+    print(next(subscription).commit_ts)
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with recollect.open(tmp_path / "store.db", durability="relaxed") as opened:
+        yield opened
+
+
+def test_readers_that_share_one_get_each_event_once() -> None:
+    store = memory_store()
+    subscription = store.subscribe(agent_id="a")
+    taken: list[list[int]] = [[] for _ in range(4)]
+
+    def take(found: list[int]) -> None:
+        found.extend(event.commit_ts for event in subscription)
+
+    threads = [threading.Thread(target=take, args=(found,)) for found in taken]
+    for thread in threads:
+        thread.start()
+    for number in range(500):
+        store.write(agent_id="a", key="k", value={"n": number})
+    deadline = time.monotonic() + 20
+    while sum(map(len, taken)) < 500 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    subscription.close()
+    for thread in threads:
+        thread.join(5)
+    assert sorted(commit for found in taken for commit in found) == [*range(1, 501)]
+
+
+def test_ctrl_c_ends_the_waiting_and_nothing_else(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITING, str(tmp_path / "store.db")],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=20)
+    assert told == "interrupted\n1\n"
+
+
+def test_a_user_with_a_clock_that_stands_still_does_not_wait_for_ever() -> None:
+    store = memory_store()
+    store.write(agent_id="a", key="k", value={})
+    assert len(list(store.subscribe(agent_id="a", after_commit=0, timeout=0.1))) == 1
+
+
+def test_an_error_is_raised_and_then_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = memory_store()
+    store.write(agent_id="a", key="k", value={})
+    subscription = store.subscribe(agent_id="a", after_commit=0, timeout=0)
+    fetch = subscription._feed.next_page
+
+    def fail() -> list[recollect.ReplayEvent]:
+        monkeypatch.setattr(subscription._feed, "next_page", fetch)
+        raise StoreBusy
+
+    monkeypatch.setattr(subscription._feed, "next_page", fail)
+    with pytest.raises(StoreBusy):
+        next(subscription)
+    assert next(subscription).commit_ts == 1
+
+
+def test_closing_ends_a_long_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = memory_store()
+    subscription = store.subscribe(agent_id="a")
+    monkeypatch.setattr(type(subscription._feed), "caught_up", False)
+    thread = threading.Thread(target=lambda: list(subscription))
+    thread.start()
+    time.sleep(0.05)
+    assert thread.is_alive()
+    subscription.close()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_who_is_woken_in_vain_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    fills: list[float] = []
+    fill = Subscription._fill
+
+    def counted(subscription: Subscription) -> bool:
+        fills.append(time.monotonic())
+        return fill(subscription)
+
+    monkeypatch.setattr(Subscription, "_fill", counted)
+    store = memory_store()
+    subscription = store.subscribe(agent_id="rare")
+    thread = threading.Thread(target=lambda: list(subscription))
+    thread.start()
+    begun = time.monotonic()
+    commits = 0
+    while time.monotonic() - begun < 0.5:
+        store.write(agent_id="busy", key="k", value={})
+        commits += 1
+    spent = time.monotonic() - begun
+    subscription.close()
+    thread.join(5)
+    assert commits > 50
+    assert len(fills) < spent / 0.05 + 10
+
+
+def test_a_cursor_whose_storing_fails_says_that_it_may_be_tried_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(agent_id="a", key="k", value={})
+    subscription = store.subscribe(agent_id="a", cursor="c", after_commit=0)
+    event = next(subscription)
+    engine = store._core.engine
+
+    def fail() -> None:
+        raise OutcomeUnknown
+
+    monkeypatch.setattr(engine, "_commit", fail)
+    with pytest.raises(recollect.Unavailable, match="doing it again is safe") as caught:
+        subscription.ack(event)
+    assert caught.value.retryable
+    monkeypatch.undo()
+    assert store.cursors() == [("c", 0)]
+    subscription.ack(event)
+    assert store.cursors() == [("c", 1)]
+
+
+def test_acknowledging_is_durable_beside_another_process(store: Store, tmp_path: Path) -> None:
+    store.write(agent_id="a", key="k", value={})
+    subscription = store.subscribe(agent_id="a", cursor="c", after_commit=0)
+    subscription.ack(next(subscription))
+    code = "import recollect, sys; print(recollect.open(sys.argv[1]).cursors())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "store.db")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[('c', 1)]\n"

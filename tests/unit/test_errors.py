@@ -1,0 +1,43 @@
+"""Errors say what happened, and survive the way to another process."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import pytest
+
+from recollect import errors
+from recollect.errors import (
+    ChainBroken,
+    CommitUnknown,
+    InvalidInput,
+    RecollectError,
+    VersionMismatch,
+)
+
+SPECIAL: list[RecollectError] = [
+    InvalidInput("key", "is empty"),
+    VersionMismatch(key="k", expected=1, actual=2),
+    CommitUnknown("t-1"),
+    ChainBroken(7, "it is gone"),
+]
+PLAIN = [
+    kind()
+    for _, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, RecollectError) and kind not in map(type, SPECIAL)
+]
+
+
+@pytest.mark.parametrize("error", [*SPECIAL, *PLAIN], ids=lambda error: type(error).__name__)
+def test_every_error_can_be_copied_and_sent(error: RecollectError) -> None:
+    for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert type(again) is type(error)
+        assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+@pytest.mark.parametrize("error", PLAIN, ids=lambda error: type(error).__name__)
+def test_an_error_without_a_message_says_its_docstring(error: RecollectError) -> None:
+    assert str(error) == inspect.getdoc(type(error))
+    assert str(RecollectError("else")) == "else"
