@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
 
-.PHONY: run test check test-slow generate format clean help
+.PHONY: run test check test-slow torture bench generate format clean help
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -18,6 +18,14 @@ test: check  ## style, types, layers, generated files, then every fast test agai
 
 test-slow: $(VENV)/.test  ## the tests that take minutes
 	$(BIN)/python -m pytest -n auto -m slow
+
+	$(BIN)/python -m tests.torture --kills 200 --power-loss 200 --faults 100 --contests 1
+
+torture: $(VENV)/.test  ## thousands of kills and power losses; SEED=n repeats a run
+	$(BIN)/python -m tests.torture $(if $(SEED),--seed $(SEED))
+
+bench: $(VENV)/.test  ## measure speed, each figure beside its limit; writes benchmarks/results
+	$(BIN)/python -m benchmarks
 
 check: $(VENV)/.test
 	$(BIN)/ruff check

@@ -68,7 +68,7 @@ class BatchWriter:
         except OutcomeUnknown:
             return [CommitUnknown(request.txn_id) for request in requests]
         except RecollectError as error:  # rolled back
-            return [copy(error) for _ in requests]
+            return [_again(error) for _ in requests]
         self._certain = True
         self.failpoint("after-commit")
         return outcomes
@@ -155,6 +155,13 @@ class BatchWriter:
         )
         self.failpoint("applied")
         return Head(event.commit_ts, event.committed_at, event.hash)
+
+
+def _again(error: RecollectError) -> RecollectError:
+    """Return the error once more: each who waits raises one of its own."""
+    another = copy(error)
+    another.__cause__ = error.__cause__
+    return another
 
 
 def _find_earlier(writer: Writer, request: Request) -> int | None:

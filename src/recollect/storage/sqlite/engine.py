@@ -138,6 +138,9 @@ class SqliteEngine:
             self._writer.run("begin")
             yield
             self._commit()
+        except errors.StoreReadOnly:
+            self._in_doubt = True  # it stays read-only on this connection, whatever changes
+            raise
         finally:
             self._roll_back()
 
@@ -301,9 +304,15 @@ def _check_mount(path: Path) -> None:
 
 
 def _check_path(path: Path, *, create: bool) -> None:
-    if path.is_dir():
+    try:
+        there, is_folder, has_folder = path.exists(), path.is_dir(), path.parent.is_dir()
+    except OSError as error:  # a folder on the way may not be entered, or a name is too long
+        raise errors.Unavailable(f"{path} cannot be reached: {error.strerror}") from error
+    if is_folder:
         raise errors.InvalidInput("url", f"{path} is a folder: name a file in it")
-    if not path.exists() and not create:
+    if not there and not create:
         raise errors.NotFound(f"there is no store at {path}: a first write creates one")
-    if not path.parent.is_dir():
+    if not has_folder:
         raise errors.NotFound(f"there is no folder {path.parent}: make it first")
+    if not there and not os.access(path.parent, os.W_OK):
+        raise errors.StoreReadOnly

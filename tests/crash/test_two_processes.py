@@ -1,0 +1,61 @@
+"""Two processes of four threads: one order, no lost update, and a serializable history."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+import recollect
+from recollect import Store
+from recollect.model.clock import SystemClock
+from recollect.model.ids import SystemIds
+from recollect.model.limits import Limits
+from recollect.sdk.core import Defaults
+from recollect.sdk.open import assemble, load_queries
+from recollect.storage.port import Writer
+from recollect.storage.sqlite.engine import SqliteEngine
+from tests.crash.serializability import Anomaly
+from tests.crash.stores import scratch
+from tests.crash.two_processes import Contest, check_contest
+
+SECONDS = 4.0
+
+
+def test_two_processes_at_once(tmp_path: Path) -> None:
+    contest = Contest(tmp_path, SECONDS)
+    committed, edges = check_contest(contest)
+    assert contest.counted > 5
+    assert committed > 20
+    assert edges > 100
+
+
+@pytest.mark.slow
+def test_two_processes_for_long(tmp_path: Path) -> None:
+    check_contest(Contest(tmp_path, 30.0))
+
+
+def test_another_process_makes_the_store_in_between(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    engine = SqliteEngine(path, queries=load_queries())
+    write_now = engine.writing
+
+    def write_late() -> AbstractContextManager[Writer]:
+        with mock.patch.object(engine, "writing", write_now), recollect.open(path) as other:
+            other.write(agent_id="a", key="k", value={})
+        return write_now()
+
+    with mock.patch.object(engine, "writing", write_late):
+        core = assemble(engine, SystemClock(), SystemIds(), Limits())
+    with Store(core, Defaults()) as store:
+        assert store.verify().commits == 1
+        assert store.write(agent_id="a", key="k", value={}) == 2
+
+
+def test_a_store_that_does_not_check_reads_is_caught() -> None:
+    with scratch() as folder:
+        contest = Contest(folder, 1.5, broken="reads")
+        with pytest.raises(Anomaly, match="rw on"):
+            check_contest(contest)

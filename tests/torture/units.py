@@ -1,0 +1,94 @@
+"""Units of torture: each is known by its kind and a seed, and can be done again by itself."""
+
+from __future__ import annotations
+
+import tempfile
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from tests.crash.kills import hunt, nursery
+from tests.crash.power_loss import check_run, check_twice, run_script
+from tests.crash.stores import scratch
+from tests.crash.trials import fault_campaign
+from tests.crash.two_processes import Contest, check_contest
+
+SIZES = {"kills": 40, "power-loss": 200, "faults": 40, "contests": 1}
+"""How much of its kind one unit does."""
+_KILLS_OF_ONE_STORE = 20
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of work."""
+
+    kind: str
+    seed: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.seed}:{self.number}"
+
+    @classmethod
+    def parse(cls, text: str) -> Unit:
+        kind, seed, number = text.split(":")
+        return cls(kind, int(seed), int(number))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of it: what was seen, or how it failed."""
+
+    unit: Unit
+    seen: str
+    failure: str = ""
+
+
+def run_unit(unit: Unit) -> Result:
+    """Do a unit; a failure is a result too."""
+    try:
+        return Result(unit, _WORK[unit.kind](unit))
+    except Exception:  # noqa: BLE001 - whatever went wrong, it is told with its seed
+        return Result(unit, "", traceback.format_exc())
+
+
+def _kill(unit: Unit) -> str:
+    commits = 0
+    with tempfile.TemporaryDirectory(prefix="recollect-") as name, nursery() as children:
+        for part in range(SIZES["kills"] // _KILLS_OF_ONE_STORE):
+            folder = Path(name) / str(part)
+            commits += hunt(folder, children, f"{unit}/{part}", _KILLS_OF_ONE_STORE)
+    return f"{commits} commits checked"
+
+
+def _lose_power(unit: Unit) -> str:
+    random = Random(str(unit))
+    with scratch() as folder:
+        run = run_script(folder, random.choice(("full", "full", "relaxed")))
+        places = random.sample(range(len(run.trace) + 1), SIZES["power-loss"] // 2)
+        seeds = [random.randrange(10**9) for _ in range(2)]
+        held = check_run(run, folder, places, seeds)
+        held += check_twice(run, folder, places[:2], seeds[0])
+    return f"{held} images held under {run.durability!r}"
+
+
+def _fail(unit: Unit) -> str:
+    with scratch() as folder:
+        held = fault_campaign(folder / "campaign", str(unit), SIZES["faults"])
+    return f"{held} trials held"
+
+
+def _contend(_: Unit) -> str:
+    with scratch() as folder:
+        committed, edges = check_contest(Contest(folder, 5.0))
+    return f"{committed} transactions, {edges} dependencies"
+
+
+_WORK: dict[str, Callable[[Unit], str]] = {
+    "kills": _kill,
+    "power-loss": _lose_power,
+    "faults": _fail,
+    "contests": _contend,
+}
