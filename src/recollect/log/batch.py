@@ -65,10 +65,10 @@ class BatchWriter:
             self._forget()
         try:
             outcomes = self._write(requests)
-        except OutcomeUnknown:
-            return [CommitUnknown(request.txn_id) for request in requests]
+        except OutcomeUnknown as error:
+            return [_caused(CommitUnknown(request.txn_id), error) for request in requests]
         except RecollectError as error:  # rolled back
-            return [_again(error) for _ in requests]
+            return [_caused(copy(error), error.__cause__) for _ in requests]
         self._certain = True
         self.failpoint("after-commit")
         return outcomes
@@ -157,11 +157,10 @@ class BatchWriter:
         return Head(event.commit_ts, event.committed_at, event.hash)
 
 
-def _again(error: RecollectError) -> RecollectError:
-    """Return the error once more: each who waits raises one of its own."""
-    another = copy(error)
-    another.__cause__ = error.__cause__
-    return another
+def _caused(error: RecollectError, cause: BaseException | None) -> RecollectError:
+    """Return the error with its cause: each who waits raises one of its own."""
+    error.__cause__ = cause
+    return error
 
 
 def _find_earlier(writer: Writer, request: Request) -> int | None:
