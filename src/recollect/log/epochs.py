@@ -11,7 +11,7 @@ from recollect.log import pages
 from recollect.model.event import Head, ResumeToken
 from recollect.model.ids import IdSource
 from recollect.model.operations import ENGINE_SCOPE, Epoch
-from recollect.storage.port import Engine, Writer
+from recollect.storage.port import Engine, Row, Writer
 
 
 def log_id_of(engine: Engine, ids: IdSource) -> str:
@@ -20,12 +20,19 @@ def log_id_of(engine: Engine, ids: IdSource) -> str:
         known = reader.row("meta_get", name="log_id")
     if known is None:
         with engine.writing() as writer:
-            if pages.head_commit(writer):
-                raise Corruption("the log's id is missing from the store: restore a backup")
-            writer.run("meta_keep", name="log_id", value=ids.unique())
-            known = writer.row("meta_get", name="log_id")
-    assert known is not None, "the id was just written"
+            known = _keep_log_id(writer, ids)
     return str(known[0])
+
+
+def _keep_log_id(writer: Writer, ids: IdSource) -> Row:
+    """Give the log an id, unless another process was first; a log with events must have one."""
+    if (known := writer.row("meta_get", name="log_id")) is not None:
+        return known
+    if pages.head_commit(writer):
+        raise Corruption("the log's id is missing from the store: restore a backup")
+    log_id = ids.unique()
+    writer.run("meta_set", name="log_id", value=log_id)
+    return (log_id,)
 
 
 def begin_if_moved(
