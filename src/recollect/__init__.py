@@ -21,15 +21,20 @@ from recollect.errors import (
     UnsupportedFormat,
     VersionMismatch,
 )
+from recollect.log.forking import Fork
 from recollect.log.verification import Verification
 from recollect.log.views import Rebuild
 from recollect.model.event import ReplayEvent
+from recollect.model.finding import Finding
 from recollect.model.limits import Limits
 from recollect.model.operations import Operation, OperationType
 from recollect.model.refs import KeyRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, Scope
 from recollect.sdk.aio import AsyncStore, AsyncSubscription, AsyncTransaction
+from recollect.sdk.backup import Backup
+from recollect.sdk.doctor import diagnose
 from recollect.sdk.open import open, open_async
+from recollect.sdk.restore import restore
 from recollect.sdk.stats import Stats
 from recollect.sdk.store import Store
 from recollect.sdk.subscription import Subscription
@@ -44,10 +49,13 @@ __all__ = [
     "AsyncStore",
     "AsyncSubscription",
     "AsyncTransaction",
+    "Backup",
     "ChainBroken",
     "CommitUnknown",
     "Conflict",
     "Corruption",
+    "Finding",
+    "Fork",
     "IdempotencyMismatch",
     "InvalidInput",
     "KeyRef",
@@ -80,6 +88,8 @@ __all__ = [
     "Verification",
     "VersionMismatch",
     "__version__",
+    "diagnose",
     "open",
     "open_async",
+    "restore",
 ]

@@ -19,12 +19,15 @@ LARGE = 900_000
 
 
 def deeds_of(name: str, size: int = 600) -> list[tuple[Address, Document | None]]:
-    """Return what the transaction of this name does: values that agree, and a deletion."""
+    """Return what the transaction of this name does: values that agree, one for an agent that
+    nobody else writes for, and a deletion.
+    """
     size = LARGE if name.startswith("large") else size
     value = {"by": name, "text": name * (size // len(name))}
     writes: list[tuple[Address, Document | None]] = [
         (("default", agent_id, "pair"), value) for agent_id in AGENTS
     ]
+    writes.append((("default", f"agent of {name}", "own"), {"by": name}))
     return [*writes, (("team/eng", AGENTS[0], "gone"), None)]
 
 

@@ -26,7 +26,7 @@ from tests.crash.client import Client, stage
 from tests.crash.stores import scratch, wal_of
 from tests.crash.trials import Trial, fault_campaign, make_template
 
-NAMES = ("first", "second", "third")
+NAMES = ("first", "second")
 
 CASES = {
     "write error": ("write", 0, 1, (Unavailable, CommitUnknown)),
@@ -176,6 +176,15 @@ class TestFailedSync:
         assert client.commit("second")
         assert client.commit("third")
         client.check(read_log(client.store))
+        client.store.close()
+
+    def test_an_answer_that_writes_nothing_is_certain_too(self, trial: Trial) -> None:
+        client = trial.open()
+        trial.commit(client, "first")
+        trial.vfs.fail("sync", suffix="-wal")
+        assert not trial.commit(client, "second")
+        assert trial.commit(client, "first"), "it is in the log already"
+        trial.check(client)
         client.store.close()
 
     def test_the_error_keeps_its_cause(self, trial: Trial) -> None:

@@ -22,6 +22,7 @@ from recollect import (
     Transaction,
 )
 
+BY_POSITION = (["self"], ["self", "work"], ["self", "path"], ["self", "query", "parameters"])
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
@@ -35,9 +36,10 @@ def test_the_names_are_these() -> None:
     }  # fmt: skip
     others = {
         "ALL_AGENTS", "ALL_NAMESPACES", "AsyncStore", "AsyncSubscription", "AsyncTransaction",
-        "KeyRef", "Limits", "Operation", "OperationType", "Rebuild", "ReplayEvent", "Scope",
-        "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats", "Store",
-        "Subscription", "Transaction", "Verification", "__version__", "open", "open_async",
+        "Backup", "Finding", "Fork", "KeyRef", "Limits", "Operation", "OperationType", "Rebuild",
+        "ReplayEvent", "Scope", "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats",
+        "Store", "Subscription", "Transaction", "Verification", "__version__", "diagnose", "open",
+        "open_async", "restore",
     }  # fmt: skip
     assert set(recollect.__all__) == errors | others
     assert list(recollect.__all__) == sorted(recollect.__all__)
@@ -84,7 +86,7 @@ def test_arguments_are_given_by_name() -> None:
                 for parameter in signature.parameters.values()
                 if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             ]
-            assert by_position in (["self"], ["self", "work"]), f"{owner.__name__}.{name}"
+            assert by_position in BY_POSITION, f"{owner.__name__}.{name}"
 
 
 def test_types_are_inferred() -> None:

@@ -17,18 +17,25 @@ MEANINGS: Mapping[int, str] = {
     141: "Whoever read the output closed it, as `head` does.",
 }
 FAILED = 1
+DAMAGED = 3
+NOT_FOUND = 4
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 
 _CODES: Mapping[type, int] = {
     RecollectError: FAILED,
     InvalidInput: 2,
-    Corruption: 3,
-    NotFound: 4,
+    Corruption: DAMAGED,
+    NotFound: NOT_FOUND,
     Conflict: 5,
 }
 
 
 def exit_code(error: RecollectError) -> int:
     """Return the code for an error: that of its class, or of the nearest one above it."""
-    return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
+    return code_of(type(error))
+
+
+def code_of(kind: type[RecollectError]) -> int:
+    """Return the code for errors of a class."""
+    return next(_CODES[each] for each in kind.__mro__ if each in _CODES)

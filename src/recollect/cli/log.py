@@ -12,7 +12,7 @@ import click
 from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import warn, write_each, write_facts, write_json
 from recollect.cli.progress import meter
-from recollect.cli.text import counted
+from recollect.cli.text import counted, sized
 
 
 @click.command()
@@ -133,8 +133,8 @@ def stats(target: Target) -> None:
             ("agents", f"{found.agents:,}"),
             ("namespaces", f"{found.namespaces:,}"),
             ("keys", f"{found.keys:,}"),
-            ("data", _size(found.data_bytes)),
-            ("journal", _size(found.journal_bytes)),
+            ("data", sized(found.data_bytes)),
+            ("journal", sized(found.journal_bytes)),
             ("log id", found.log_id),
             ("epoch", str(found.epoch)),
         )
@@ -146,13 +146,6 @@ def _when(time: datetime | None) -> str:
     from recollect.cli import shapes
 
     return shapes.time_text(time) if time else "none yet"
-
-
-def _size(count: int) -> str:
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count} bytes"
 
 
 def _warn_all(warnings: Iterable[str]) -> None:

@@ -30,6 +30,11 @@ COMMANDS: Mapping[str, str] = {
     "verify": "recollect.cli.log:verify",
     "rebuild": "recollect.cli.log:rebuild",
     "stats": "recollect.cli.log:stats",
+    "sql": "recollect.cli.sql:sql",
+    "backup": "recollect.cli.backup:backup",
+    "restore": "recollect.cli.backup:restore",
+    "fork": "recollect.cli.backup:fork",
+    "doctor": "recollect.cli.doctor:doctor",
     "completion": "recollect.cli.completion:completion",
 }
 _OPTION_NAMES: Mapping[str, str] = {
@@ -55,6 +60,10 @@ _OPTION_NAMES: Mapping[str, str] = {
     "kinds": "--kind",
     "key": "KEY",
     "prefix": "PREFIX",
+    "path": "FILE",
+    "backup": "BACKUP",
+    "overwrite": "--force",
+    "query": "QUERY",
 }
 """How a user of the command line spells what the library calls a field."""
 _AS_JSON = "recollect.cli.as_json"

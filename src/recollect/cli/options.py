@@ -43,13 +43,18 @@ class Target:
         who = "of any agent" if all_agents else f"of agent {self.agent!r}"
         return who if all_namespaces else f"{who} in namespace {self.namespace!r}"
 
+    def make_folder(self) -> None:
+        """Make the folder of the user's own store; any other is the user's to make."""
+        if self.db is None:
+            _make_folder(_default_path().parent)
+
     @contextmanager
     def store(self, *, create: bool = False) -> Iterator[Store]:
         """Open the store; only what writes creates one."""
         import recollect
 
-        if create and self.db is None:
-            _make_folder(_default_path().parent)
+        if create:
+            self.make_folder()
         with recollect.open(self.location, create=create) as store:
             yield store.bind(agent_id=self.agent, namespace=self.namespace)
 

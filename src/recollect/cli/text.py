@@ -47,5 +47,13 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def sized(count: int) -> str:
+    """Return `512 bytes`, `1.5 MiB`."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return counted(count, "byte")
+
+
 def _spelled(found: re.Match[str]) -> str:
     return f"\\u{ord(found.group()):04x}"

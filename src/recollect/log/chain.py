@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 
+import msgspec
+
 from recollect.errors import ChainBroken, Corruption
 from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
@@ -62,6 +64,13 @@ def seal(
         envelope=sealed,
         operations=codec.join(parts),
     )
+
+
+def seal_again(previous: Head, event: SealedEvent) -> SealedEvent:
+    """Return a stored event as the one that follows `previous` in another log."""
+    commit_ts = previous.commit_ts + 1
+    found = _event_hash(commit_ts, event.committed_at, previous.hash, _leaves(event))
+    return msgspec.structs.replace(event, commit_ts=commit_ts, hash=found)
 
 
 def check(previous: Head, event: SealedEvent) -> Head:

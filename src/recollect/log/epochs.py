@@ -11,7 +11,13 @@ from recollect.log import pages
 from recollect.model.event import Head, ResumeToken
 from recollect.model.ids import IdSource
 from recollect.model.operations import ENGINE_SCOPE, Epoch
-from recollect.storage.port import Engine, Row, Writer
+from recollect.storage.port import Engine, Reader, Row, Writer
+
+
+def known_log_id(reader: Reader) -> str | None:
+    """Return the log's id, if it has one yet."""
+    row = reader.row("meta_get", name="log_id")
+    return str(row[0]) if row else None
 
 
 def log_id_of(engine: Engine, ids: IdSource) -> str:

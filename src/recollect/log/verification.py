@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
 import msgspec
@@ -10,7 +11,7 @@ from recollect.errors import ChainBroken
 from recollect.log import chain, pages
 from recollect.model import codec
 from recollect.model.clock import Clock
-from recollect.model.event import SealedEvent
+from recollect.model.event import Head, SealedEvent
 from recollect.model.instant import to_datetime
 from recollect.model.operations import Erased
 from recollect.storage.port import Engine, Progress
@@ -39,6 +40,20 @@ def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:
     )
 
 
+def checked_pages(engine: Engine, log_id: str, through: int) -> Iterator[list[SealedEvent]]:
+    """Yield the events up to a commit, or raise `ChainBroken` for the first bad one."""
+    last = chain.genesis(log_id)
+    while last.commit_ts < through:
+        with engine.reading() as reader:
+            events = pages.page(reader, after=last.commit_ts, through=through)
+        if not events:
+            raise ChainBroken(last.commit_ts + 1, "it went missing while the log was read")
+        for event in events:
+            last = chain.check(last, event)
+            _check_erased(event)
+        yield events
+
+
 def verify(
     engine: Engine, log_id: str, clock: Clock, progress: Progress | None = None
 ) -> Verification:
@@ -49,14 +64,8 @@ def verify(
     if stray is not None:
         raise ChainBroken(stray[0], "commits are numbered from 1")
     last = chain.genesis(log_id)
-    while last.commit_ts < through:
-        with engine.reading() as reader:
-            events = pages.page(reader, after=last.commit_ts, through=through)
-        if not events:
-            raise ChainBroken(last.commit_ts + 1, "it went missing while the log was read")
-        for event in events:
-            last = chain.check(last, event)
-            _check_erased(event)
+    for events in checked_pages(engine, log_id, through):
+        last = Head(events[-1].commit_ts, events[-1].committed_at, events[-1].hash)
         if progress is not None:
             progress(last.commit_ts, through)
     return Verification(

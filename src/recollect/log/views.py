@@ -115,6 +115,11 @@ class Views:
         for view in self.all:
             view.forget()
 
+    def stamp(self, writer: Writer) -> None:
+        """Note that every view's rows were written by this version of it."""
+        for view in self.all:
+            writer.run("meta_set", name=f"view:{view.name}", value=str(view.version))
+
     def outdated(self, reader: Reader) -> bool:
         """Say whether any view's rows were written by another version of it."""
         return any(
@@ -156,8 +161,7 @@ def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | Non
             writer.run(query)
     events = _apply_all(writer, log_id, views, progress)
     after = {view.name: _digest(writer, view) for view in views.all}
-    for view in views.all:
-        writer.run("meta_set", name=f"view:{view.name}", value=str(view.version))
+    views.stamp(writer)
     return Rebuild(
         events=events,
         rows=sum(count for count, _ in after.values()),

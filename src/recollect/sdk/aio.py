@@ -11,11 +11,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from recollect.errors import InvalidInput, RecollectError, StoreClosed
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
+from recollect.log.forking import Fork
 from recollect.log.moments import Moment
 from recollect.log.pages import Mapped
 from recollect.log.replay import Bounds, Replay
@@ -32,14 +33,16 @@ from recollect.model.instant import Instant
 from recollect.model.limits import check_seconds, check_text, plain_text
 from recollect.model.refs import KeyRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
+from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import Core, Defaults, check_version
 from recollect.sdk.stats import Stats, gather
+from recollect.sdk.urls import Url
 from recollect.state.pending import PendingScan, PendingState
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
-from recollect.storage.port import Progress
+from recollect.storage.port import Parameters, Progress
 
 
 class AsyncTransaction:
@@ -522,6 +525,22 @@ class AsyncStore:
         """Build every view again from the log, and say whether any row had been different."""
         core = self._core
         return await self._calls.run(rebuild, core.engine, core.log_id, core.views, progress)
+
+    async def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
+        """Copy the store as of now to a new file, while others go on writing."""
+        return await self._calls.run(back_up, self._core, path, progress)
+
+    async def fork(self, path: Url, *, at: Moment, progress: Progress | None = None) -> Fork:
+        """Make a new store in a new file from the log up to a moment; it goes its own way then."""
+        return await self._calls.run(fork_at, self._core, path, at, progress)
+
+    def sql(self, query: str, parameters: Parameters = ()) -> AsyncIterator[dict[str, Any]]:
+        """Yield the rows of a SELECT over the documented views, by their columns' names.
+
+        They come from one snapshot, which is held until the last row is read.
+        """
+        statement = plain_text("query", query)
+        return async_paged(self._calls, self._core.engine.query(statement, parameters))
 
     async def stats(self) -> Stats:
         """Return how much the store holds."""

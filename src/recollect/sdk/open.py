@@ -4,28 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
-from urllib.parse import unquote
 
-from recollect.errors import InvalidInput, RecollectError
+from recollect.errors import RecollectError
 from recollect.log import views
 from recollect.log.batch import BatchWriter
 from recollect.log.committer import Committer
 from recollect.log.epochs import log_id_of
 from recollect.log.failpoints import Failpoint, pass_by
-from recollect.log.index import LogIndex
-from recollect.log.scopes import Scopes
 from recollect.log.signal import Signal
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.ids import IdSource, SystemIds
-from recollect.model.limits import Limits, plain_text, shown
+from recollect.model.limits import Limits
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.core import Core, Defaults
+from recollect.sdk.registry import all_views
 from recollect.sdk.store import Store
-from recollect.state.view import StateView
+from recollect.sdk.urls import path_of
 from recollect.storage import queries
 from recollect.storage.port import Engine
 from recollect.storage.sqlite.engine import SqliteEngine
+from recollect.storage.sqlite.exclusive import check_unused, replace_file
+from recollect.storage.sqlite.inspection import (
+    check_format,
+    check_journal,
+    check_pages,
+    check_place,
+    check_version,
+)
+
+__all__ = [
+    "assemble",
+    "check_format",
+    "check_journal",
+    "check_pages",
+    "check_place",
+    "check_unused",
+    "check_version",
+    "load_queries",
+    "open",
+    "open_async",
+    "open_engine",
+    "replace_file",
+]
 
 
 def open(
@@ -44,7 +64,12 @@ def open(
     `create=False` a store that is not there raises `NotFound`. A network file system is refused
     unless it is allowed: where locks do not hold, a store can be damaged.
     """
-    engine = _engine(url, durability, create, allow_network_file_system)
+    engine = open_engine(
+        url,
+        durability=durability,
+        create=create,
+        allow_network_file_system=allow_network_file_system,
+    )
     return Store(_assemble(engine, clock, ids, limits), Defaults())
 
 
@@ -59,19 +84,27 @@ async def open_async(
     allow_network_file_system: bool = False,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
-    engine = await asyncio.to_thread(_engine, url, durability, create, allow_network_file_system)
+    engine = await asyncio.to_thread(
+        open_engine,
+        url,
+        durability=durability,
+        create=create,
+        allow_network_file_system=allow_network_file_system,
+    )
     core = await asyncio.to_thread(_assemble, engine, clock, ids, limits)
     return AsyncStore(core, Defaults())
 
 
-def _engine(
+def open_engine(
     url: str | os.PathLike[str],
-    durability: str,
-    create: bool,  # noqa: FBT001
-    allow_network_file_system: bool,  # noqa: FBT001
+    *,
+    durability: str = "full",
+    create: bool = True,
+    allow_network_file_system: bool = False,
 ) -> Engine:
+    """Return the engine for a URL, without a store on it."""
     return SqliteEngine(
-        _path(url),
+        path_of("url", url),
         queries=load_queries(),
         durability=durability,
         create=create,
@@ -102,8 +135,7 @@ def assemble(
     failpoint: Failpoint = pass_by,
 ) -> Core:
     """Put a store together on an engine, rebuilding views another version wrote otherwise."""
-    scopes = Scopes()
-    registry = views.Views((LogIndex(scopes), StateView(scopes)))
+    registry = all_views()
     log_id = log_id_of(engine, ids)
     with engine.reading() as reader:
         outdated = registry.outdated(reader)
@@ -121,20 +153,3 @@ def assemble(
         limits=limits,
         signal=signal,
     )
-
-
-def _path(url: object) -> Path | None:
-    """Return the file a URL names; None for a store in memory."""
-    if not isinstance(url, (str, os.PathLike)):
-        raise InvalidInput("url", f"{shown(url)} is {type(url).__name__}, not a path or URL")
-    text = plain_text("url", os.fspath(url))
-    if text == ":memory:":
-        return None
-    scheme, separator, rest = text.partition("://")
-    if not separator and text:
-        return Path(text).absolute()
-    if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
-        raise InvalidInput(
-            "url", f"{text!r} is not understood: give a path, sqlite:///path or ':memory:'"
-        )
-    return Path(plain_text("url", unquote(rest[1:]))).absolute()

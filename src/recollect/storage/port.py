@@ -6,8 +6,9 @@ Everything above this port is the same on every engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -17,6 +18,8 @@ from recollect.errors import Unavailable
 Row = tuple[Any, ...]
 Progress = Callable[[int, int], None]
 """Called now and then during long work, with what is done and what there is in all."""
+Parameters = Sequence[Any] | Mapping[str, Any]
+"""What stands for the placeholders of a query: `?` by place, `:name` by name."""
 
 
 class Reader(Protocol):
@@ -65,6 +68,14 @@ class Footprint(msgspec.Struct, frozen=True):
     journal: int
 
 
+class Answer(Protocol):
+    """The rows of a query a user wrote, in pages; it holds a snapshot until they are read."""
+
+    def next_page(self) -> list[dict[str, Any]]:
+        """Return the next rows by the names of their columns; none left: an empty list."""
+        ...
+
+
 class Engine(Protocol):
     """One database that holds one log."""
 
@@ -83,6 +94,18 @@ class Engine(Protocol):
 
     def home(self) -> str:
         """Return a name for the place these bytes are in, which a copy of them does not share."""
+        ...
+
+    def copy_to(self, path: Path, progress: Progress | None = None) -> None:
+        """Copy everything as of now to a new file, unsynced, while others go on writing."""
+        ...
+
+    def another(self, path: Path) -> Engine:
+        """Make or open a database of the same kind in another file."""
+        ...
+
+    def query(self, statement: str, parameters: Parameters = ()) -> Answer:
+        """Answer a user's SQL over the documented views; it can change nothing."""
         ...
 
     def footprint(self) -> Footprint:

@@ -22,6 +22,7 @@ READING = (
     ("verify",),
     ("rebuild",),
     ("stats",),
+    ("sql", "SELECT 1"),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import apsw
 
@@ -28,6 +29,15 @@ def translate(error: apsw.Error) -> errors.RecollectError:
         if isinstance(error, foreign):
             return ours(f"{ours.__doc__} (SQLite: {error})")
     raise error
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Translate what SQLite raises in the block."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translate(error) from error
 
 
 class Connection:

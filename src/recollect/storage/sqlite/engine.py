@@ -13,10 +13,12 @@ from pathlib import Path
 import apsw
 
 from recollect import errors
-from recollect.storage.port import Footprint, OutcomeUnknown
-from recollect.storage.sqlite.connection import Connection, translate
+from recollect.storage.port import Footprint, OutcomeUnknown, Parameters, Progress
+from recollect.storage.sqlite.connection import Connection, translate, translated
+from recollect.storage.sqlite.copying import copy_snapshot, duplicate, keep_private
 from recollect.storage.sqlite.home import home_of
 from recollect.storage.sqlite.mounts import network_file_system
+from recollect.storage.sqlite.sql import SqlAnswer
 
 FORMAT = 1
 """The stored format this version writes. It reads every older one and refuses newer ones."""
@@ -28,6 +30,7 @@ _WAL_PAGES = 4_000
 """How long the write-ahead log gets before it is copied into the file: 16 MiB."""
 _WAL_PAGES_BOUND = 16_000
 """How long it may get before readers are waited for, so that it can start over."""
+_READERS_WAIT_MS = 250
 
 
 class _Lease:
@@ -70,7 +73,7 @@ class SqliteEngine:
         self._idle: deque[Connection] = deque()
         self._closed = False
         self._generation = 0
-        self._wal_pages = 0
+        self._wal_pages = self._wal_pages_tried = 0
         self._in_doubt = False
         self._owner = os.getpid()
         if path is not None:
@@ -171,15 +174,22 @@ class SqliteEngine:
     def _tend_wal(self) -> None:
         """Keep the write-ahead log small: copy it into the file, and start it over if it is long.
 
-        Readers can be in the way of starting over, so past a bound they are waited for. A failure
-        loses nothing: the log holds all that is committed, and the next commit tries again.
+        Readers can be in the way of starting over, so past a bound they are waited for; but a
+        backup may read for minutes, so not for long, and again once the log has grown some more.
+        A failure loses nothing: the log holds all that is committed.
         """
         if self._wal_pages < _WAL_PAGES:
+            self._wal_pages_tried = 0
             return
-        long = self._wal_pages >= _WAL_PAGES_BOUND
+        long = self._wal_pages >= max(_WAL_PAGES_BOUND, self._wal_pages_tried + _WAL_PAGES)
+        self._wal_pages_tried = self._wal_pages if long else self._wal_pages_tried
         mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if long else apsw.SQLITE_CHECKPOINT_PASSIVE
-        with suppress(apsw.Error):
-            self._writer.database.wal_checkpoint(mode=mode)
+        try:
+            self._writer.database.set_busy_timeout(_READERS_WAIT_MS)
+            with suppress(apsw.Error):
+                self._writer.database.wal_checkpoint(mode=mode)
+        finally:
+            self._writer.database.set_busy_timeout(_LOCK_WAIT_MS)
 
     def _reopen(self) -> None:
         """Replace the writer and every reader; those that are lent out are dropped on return."""
@@ -206,6 +216,26 @@ class SqliteEngine:
         if self._path is None:
             return "memory"
         return home_of(self._path)
+
+    def copy_to(self, path: Path, progress: Progress | None = None) -> None:
+        """Copy what one reader sees."""
+        with self.reading() as reader:
+            copy_snapshot(reader, path, progress)
+        keep_private(path, self._path)
+
+    def another(self, path: Path) -> SqliteEngine:
+        """Open a file that nobody else has yet; so it may be on a network file system."""
+        engine = SqliteEngine(
+            path, queries=self._queries, durability="relaxed", allow_network_file_system=True
+        )
+        keep_private(path, self._path)
+        return engine
+
+    def query(self, statement: str, parameters: Parameters = ()) -> SqlAnswer:
+        """Answer a user's SQL on a connection of its own; what is in memory is copied for that."""
+        with self.reading() as reader, translated():
+            apart = duplicate(reader.database) if self._path is None else self._connect().database
+            return SqlAnswer(apart, statement, parameters)
 
     def footprint(self) -> Footprint:
         """Return the sizes of the file and of its write-ahead log."""

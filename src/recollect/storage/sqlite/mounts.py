@@ -16,6 +16,12 @@ _NETWORK = frozenset(
 
 def network_file_system(path: Path, mounts: Path = _MOUNTS) -> str | None:
     """Return the kind of network file system that holds `path`; None: none, or nobody tells."""
+    kind = file_system(path, mounts)
+    return kind if kind in _NETWORK else None
+
+
+def file_system(path: Path, mounts: Path = _MOUNTS) -> str | None:
+    """Return the kind of file system that holds `path`; None: nobody tells."""
     if not mounts.exists():
         return None
     place = path.resolve()
@@ -25,4 +31,4 @@ def network_file_system(path: Path, mounts: Path = _MOUNTS) -> str | None:
         mounted = Path(folder.encode("latin-1", "replace").decode("unicode_escape"))
         if place.is_relative_to(mounted) and len(mounted.parts) > deepest:
             kind, deepest = found, len(mounted.parts)
-    return kind if kind in _NETWORK else None
+    return kind

@@ -1,0 +1,83 @@
+"""Forks: a new log that begins with another one's events and goes its own way from there.
+
+The events keep their times, envelopes, operations and salts, to the byte. Their hashes are new,
+since a log's id is part of its first hash. The epoch in the first event says where the fork comes
+from; resume tokens of the one log do not fit the other.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.errors import ChainBroken, Corruption
+from recollect.log import chain, epochs
+from recollect.log.verification import checked_pages
+from recollect.log.views import Commit, Views
+from recollect.model import codec
+from recollect.model.event import Head, ResumeToken, SealedEvent
+from recollect.model.ids import IdSource
+from recollect.model.operations import Epoch
+from recollect.storage.port import Engine, Progress
+
+
+class Fork(msgspec.Struct, frozen=True):
+    """A new log, and the place in another one's history where it begins."""
+
+    log_id: str
+    commits: int
+    origin: str
+
+
+def fork(
+    source: Engine,
+    log_id: str,
+    target: Engine,
+    *,
+    through: int,
+    views: Views,
+    ids: IdSource,
+    progress: Progress | None = None,
+) -> Fork:
+    """Fill an empty target with the source's events up to a commit, and build its views.
+
+    The source's chain is checked on the way: a fork would otherwise lend a changed log a new one.
+    """
+    origin = _token(source, log_id, through)
+    new_id = epochs.log_id_of(target, ids)
+    last = chain.genesis(new_id)
+    for page in checked_pages(source, log_id, through):
+        if not last.commit_ts:
+            page[0] = _begin_as_fork(page[0], origin, ids)
+        with target.writing() as writer:
+            for event in page:
+                sealed = chain.seal_again(last, event)
+                writer.run("event_append", **msgspec.structs.asdict(sealed))
+                views.apply(writer, Commit.of(sealed))
+                last = Head(sealed.commit_ts, sealed.committed_at, sealed.hash)
+        if progress is not None:
+            progress(last.commit_ts, through)
+    with target.writing() as writer:
+        writer.run("meta_set", name="home", value=target.home())
+        views.stamp(writer)
+    return Fork(log_id=new_id, commits=last.commit_ts, origin=origin)
+
+
+def _token(engine: Engine, log_id: str, commit_ts: int) -> str:
+    with engine.reading() as reader:
+        row = reader.row("event_get", commit_ts=commit_ts)
+    if row is None:
+        raise ChainBroken(commit_ts, "it is missing")
+    return str(ResumeToken(log_id, commit_ts, SealedEvent(*row).hash))
+
+
+def _begin_as_fork(event: SealedEvent, origin: str, ids: IdSource) -> SealedEvent:
+    """Return a log's first event with an epoch that says where the log comes from."""
+    parts = codec.split(event.operations)
+    for index, operation in enumerate(codec.decode_operations(event.operations)):
+        if isinstance(operation, Epoch):
+            epoch = msgspec.structs.replace(
+                operation, epoch_id=ids.unique(), cause="forked", origin=origin
+            )
+            parts[index] = codec.encode(epoch)
+            return msgspec.structs.replace(event, operations=codec.join(parts))
+    raise Corruption("the log's first event begins no epoch, as every log's does")

@@ -1,0 +1,173 @@
+"""The doctor: whether a store is well, and what to do if it is not.
+
+It changes nothing, so it can be asked about a store that is damaged or in use.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from recollect.errors import (
+    Corruption,
+    InvalidInput,
+    NotFound,
+    RecollectError,
+    StoreFull,
+    StoreReadOnly,
+)
+from recollect.log import chain, pages
+from recollect.log.epochs import known_log_id
+from recollect.log.verification import clock_warnings, verify
+from recollect.log.views import rebuild
+from recollect.model.clock import Clock, SystemClock
+from recollect.model.finding import Finding, fine, problem, warning
+from recollect.sdk.open import (
+    check_format,
+    check_journal,
+    check_pages,
+    check_place,
+    check_version,
+    open_engine,
+)
+from recollect.sdk.registry import all_views
+from recollect.sdk.urls import Url, file_of
+from recollect.storage.port import Engine, Progress
+
+_MIB = 1024 * 1024
+_LEAST_FREE = 64 * _MIB
+"""With less, a commit may soon find no room."""
+_COMFORTABLY_FREE = 1024 * _MIB
+_DEEDS = (("read", os.R_OK), ("written", os.W_OK))
+
+Check = Callable[[], Finding]
+
+
+def diagnose(
+    url: Url,
+    *,
+    quick: bool = False,
+    deep: bool = False,
+    clock: Clock | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Finding]:
+    """Yield what each check of a store comes to, as it is done.
+
+    `quick` leaves out what reads the whole store: its pages and its chain. `deep` also builds the
+    views again, in a copy, and compares.
+    """
+    path = file_of("url", url)
+    yield fine("python", f"Python {platform.python_version()} on {platform.platform(terse=True)}")
+    yield check_version()
+    found = _check_file(path)
+    yield found
+    if found.status == "problem" and not path.is_file():
+        return
+    yield check_place(path)
+    yield _check_space(path)
+    yield _told("journal", lambda: check_journal(path))
+    try:
+        engine = open_engine(path, create=False, allow_network_file_system=True)
+    except RecollectError as error:
+        yield _problem("store", error)
+        return
+    checks: list[tuple[str, Check]] = [
+        ("store", lambda: check_format(path)),
+        ("clock", lambda: _check_clock(engine, clock or SystemClock())),
+    ]
+    if not quick:
+        checks += [
+            ("pages", lambda: check_pages(path)),
+            ("chain", lambda: _check_chain(engine, progress)),
+        ]
+    if deep:
+        checks += [("views", lambda: _check_views(engine, progress))]
+    with closing(engine):
+        for name, check in checks:
+            yield _told(name, check)
+
+
+def _told(name: str, check: Check) -> Finding:
+    """Return what a check finds; an error is a finding too."""
+    try:
+        return check()
+    except RecollectError as error:
+        return _problem(name, error)
+
+
+def _problem(check: str, error: RecollectError) -> Finding:
+    told = error.problem if isinstance(error, InvalidInput) else str(error)
+    return problem(check, told, None, type(error).__name__)
+
+
+def _check_file(path: Path) -> Finding:
+    """Say whether the file is there, and what may be done with it."""
+    if not path.exists():
+        return problem(
+            "file",
+            f"there is no store at {path}",
+            "a first write creates one; or name another store",
+            NotFound.__name__,
+        )
+    if not path.is_file():
+        return problem("file", f"{path} is not a file", "name a file", InvalidInput.__name__)
+    missing = [f"{path} cannot be {deed}" for deed, mode in _DEEDS if not os.access(path, mode)]
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        missing.append(f"nothing can be written beside it in {path.parent.absolute()}")
+    if missing:
+        remedy = "check the permissions of the file and of its folder"
+        return problem("file", ", and ".join(missing), remedy, StoreReadOnly.__name__)
+    return fine("file", f"{path} can be read and written, and has {path.stat().st_size:,} bytes")
+
+
+def _check_space(path: Path) -> Finding:
+    free = shutil.disk_usage(path).free
+    told = f"{free:,} bytes are free there"
+    if free < _LEAST_FREE:
+        return problem("space", told, "free some before commits fail", StoreFull.__name__)
+    if free < path.stat().st_size + _COMFORTABLY_FREE:
+        return warning("space", told, "free some: a backup beside the store may not fit")
+    return fine("space", told)
+
+
+def _check_clock(engine: Engine, clock: Clock) -> Finding:
+    with engine.reading() as reader:
+        head = pages.head(reader, chain.genesis(""))
+    for told in clock_warnings(head.committed_at, clock):
+        return warning("clock", told, "set the clock, and keep it set")
+    return fine("clock", "the last commit is not ahead of this machine's clock")
+
+
+def _check_chain(engine: Engine, progress: Progress | None) -> Finding:
+    found = verify(engine, _log_id(engine), SystemClock(), progress)
+    return fine("chain", f"it holds, up to commit {found.commits}")
+
+
+def _check_views(engine: Engine, progress: Progress | None) -> Finding:
+    """Build the views again where it disturbs nobody, and compare."""
+    with engine.reading() as reader:
+        if all_views().outdated(reader):
+            return fine("views", "another version wrote them: they are rebuilt when opened")
+    with tempfile.TemporaryDirectory(prefix="recollect-doctor-") as folder:
+        place = Path(folder) / "copy.db"
+        engine.copy_to(place)
+        with closing(engine.another(place)) as copy:
+            found = rebuild(copy, _log_id(copy), all_views(), progress)
+    if found.identical:
+        return fine("views", f"{found.rows:,} rows are what the log says")
+    return problem(
+        "views",
+        f"rows are not what the log says in: {', '.join(found.differing)}",
+        "`recollect rebuild` repairs them",
+        Corruption.__name__,
+    )
+
+
+def _log_id(engine: Engine) -> str:
+    with engine.reading() as reader:
+        return known_log_id(reader) or ""

@@ -1,0 +1,71 @@
+"""Restoring a backup: the one thing that replaces a store."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from recollect.errors import Corruption, InvalidInput, NotFound, StoreReadOnly
+from recollect.log.epochs import known_log_id
+from recollect.log.verification import Verification, verify
+from recollect.model.clock import SystemClock
+from recollect.sdk.open import check_unused, open_engine, replace_file
+from recollect.sdk.urls import Url, file_of
+from recollect.storage.newfiles import appearing
+from recollect.storage.port import Engine, Progress
+
+
+def restore(
+    backup: Url, url: Url, *, overwrite: bool = False, progress: Progress | None = None
+) -> Verification:
+    """Put a copy of a backup where a store is to be, once its chain is verified.
+
+    A store that is there is replaced with `overwrite=True` only, and never while anybody has it
+    open. However it ends, there is the old store or the whole new one. The next write begins a new
+    epoch.
+    """
+    source, target = file_of("backup", backup), file_of("url", url).resolve()
+    if not source.exists():
+        raise NotFound(f"there is no backup at {source}: check the path")
+    if target.exists():
+        _check_replaceable(source, target, overwrite=overwrite)
+    put = replace_file if overwrite else None
+    with appearing("url", target, put=put) as draft:
+        _fetch(source, draft, progress)
+        with closing(_open(draft)) as copy:
+            return _verify(copy, progress)
+
+
+def _check_replaceable(source: Path, target: Path, *, overwrite: bool) -> None:
+    if source.samefile(target):
+        raise InvalidInput("backup", f"{source} is the store itself: name a backup of it")
+    if not overwrite:
+        raise InvalidInput("overwrite", f"is needed to replace {target}, which is there already")
+    check_unused(target)
+
+
+def _fetch(source: Path, draft: Path, progress: Progress | None) -> None:
+    """Copy the backup. SQLite cannot where it may not write, so there the file itself is copied."""
+    try:
+        with closing(_open(source)) as engine:
+            engine.copy_to(draft, progress)
+    except InvalidInput as error:
+        raise InvalidInput("backup", error.problem) from error
+    except StoreReadOnly:
+        if source.with_name(f"{source.name}-wal").exists():  # a part of it is there
+            raise
+        shutil.copyfile(source, draft)
+
+
+def _open(path: Path) -> Engine:
+    """Open what nobody writes to, which therefore may be on a network file system."""
+    return open_engine(path, create=False, allow_network_file_system=True)
+
+
+def _verify(engine: Engine, progress: Progress | None) -> Verification:
+    with engine.reading() as reader:
+        log_id = known_log_id(reader)
+    if log_id is None:
+        raise Corruption("the backup does not say which log it is of: restore another one")
+    return verify(engine, log_id, SystemClock(), progress)

@@ -1,0 +1,103 @@
+"""New files that appear whole, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect.errors import (
+    InvalidInput,
+    NotFound,
+    RecollectError,
+    StoreFull,
+    StoreReadOnly,
+    Unavailable,
+)
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+
+
+@contextmanager
+def appearing(
+    field: str, path: Path, *, put: Callable[[Path, Path], None] | None = None
+) -> Iterator[Path]:
+    """Lend a path to write to; if the block ends well, its file is synced and put at `path`.
+
+    The file is made in a folder of its own beside the path, so whatever an engine keeps beside a
+    file while it writes goes with the folder.
+    """
+    with _folder_beside(path) as folder:
+        draft = folder / path.name
+        yield draft
+        with _told_as_ours(path):
+            sync(draft)
+            if put is None:
+                _put_at_free_name(field, draft, path)
+            else:
+                put(draft, path)
+            sync(path.parent)
+
+
+def check_free(field: str, path: Path) -> None:
+    """Refuse a name that is taken."""
+    if path.exists() or path.is_symlink():
+        raise _taken(field, path)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's content, or a folder's names, would survive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _put_at_free_name(field: str, draft: Path, path: Path) -> None:
+    """Give a finished file its name, unless somebody else has taken that meanwhile."""
+    try:
+        os.link(draft, path)  # a rename would replace what is there
+    except FileExistsError as error:
+        raise _taken(field, path) from error
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        check_free(field, path)
+        draft.rename(path)
+
+
+@contextmanager
+def _folder_beside(path: Path) -> Iterator[Path]:
+    with _told_as_ours(path):
+        folder = tempfile.TemporaryDirectory(prefix=".recollect-", dir=path.parent)
+    with folder as name:
+        yield Path(name)
+
+
+@contextmanager
+def _told_as_ours(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: OSError, path: Path) -> RecollectError:
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return NotFound(f"there is no folder {path.parent}: make it first")
+    told = f"cannot write {path}: {error.strerror}"
+    if error.errno in _NO_SPACE:
+        return StoreFull(f"{told}: free some space, or choose another place")
+    if error.errno in _NOT_ALLOWED:
+        return StoreReadOnly(f"{told}: check the permissions of the folder")
+    return Unavailable(told)
+
+
+def _taken(field: str, path: Path) -> InvalidInput:
+    return InvalidInput(field, f"{path} is there already: give a new name")

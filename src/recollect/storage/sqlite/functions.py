@@ -1,0 +1,79 @@
+"""What the SQL views need beyond SQL: reading the log's stored bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from recollect.model import codec
+from recollect.model.operations import AnyOperation, Write
+
+
+def _txn_id(envelope: bytes) -> str:
+    return codec.decode_envelope(envelope).txn_id
+
+
+def _actor(envelope: bytes) -> str:
+    return codec.decode_envelope(envelope).actor
+
+
+def _count(operations: bytes) -> int:
+    return len(codec.split(operations))
+
+
+def _all(operations: bytes) -> str:
+    """Return the operations as a JSON array; what is JSON in them is text there, to stay as is."""
+    return _json([_shape(operation) for operation in codec.decode_operations(operations)])
+
+
+def _value(operations: bytes, position: int) -> str | None:
+    """Return one operation's value; the others are not decoded, and there may be thousands."""
+    part = codec.split(operations)[position]
+    (operation,) = codec.decode_operations(codec.join([part]))
+    return _value_text(operation)
+
+
+def _shape(operation: AnyOperation) -> dict[str, Any]:
+    return {
+        "type": operation.type.value,
+        "namespace": operation.namespace,
+        "agent_id": operation.agent_id,
+        "key": operation.key,
+        "version": operation.version,
+        "value": _value_text(operation),
+        "because": _because_text(operation),
+    }
+
+
+def _value_text(operation: AnyOperation) -> str | None:
+    if isinstance(operation, Write):
+        return operation.encoded.decode()
+    value = operation.value
+    return None if value is None else _json(value)
+
+
+def _because_text(operation: AnyOperation) -> str | None:
+    if not isinstance(operation, Write) or not operation.because:
+        return None
+    return _json(
+        [
+            {"namespace": r.namespace, "agent_id": r.agent_id, "key": r.key, "version": r.version}
+            for r in operation.because
+        ]
+    )
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+FUNCTIONS: Mapping[str, Callable[..., str | int | None]] = {
+    "envelope_txn_id": _txn_id,
+    "envelope_actor": _actor,
+    "operation_count": _count,
+    "operations_json": _all,
+    "operation_value": _value,
+}
+"""The functions that `views.sql` calls, by their names there."""

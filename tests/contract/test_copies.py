@@ -1,0 +1,45 @@
+"""Backups, forks and SQL, for every kind of store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import InvalidInput, Store
+
+
+def test_a_backup_holds_everything(agent: Store, tmp_path: Path) -> None:
+    agent.write(key="k", value={"n": 1})
+    steps: list[tuple[int, int]] = []
+    made = agent.backup(tmp_path / "backup.db", progress=lambda *step: steps.append(step))
+    assert made.commits == 1
+    assert steps[-1][0] == steps[-1][1]
+    with recollect.open(tmp_path / "backup.db", create=False) as copy:
+        assert copy.verify().head_hash == agent.verify().head_hash
+    with pytest.raises(InvalidInput, match="path"):
+        agent.backup(tmp_path / "backup.db")
+
+
+def test_a_fork_ends_where_it_is_told_to(agent: Store, tmp_path: Path) -> None:
+    for number in range(4):
+        agent.write(key="k", value={"n": number})
+    assert agent.fork(tmp_path / "fork.db", at=2).commits == 2
+    with recollect.open(tmp_path / "fork.db", create=False) as fork:
+        assert fork.verify().commits == 2
+        assert [step.value for step in fork.history(agent_id="a1", key="k")] == [
+            *({"n": 0}, {"n": 1})
+        ]
+    with pytest.raises(InvalidInput, match="at"):
+        agent.fork(tmp_path / "none.db", at=0)
+
+
+def test_sql_answers_with_rows(agent: Store) -> None:
+    agent.write(key="k", value={"n": 7})
+    assert list(agent.sql("SELECT value ->> 'n' AS n FROM state WHERE key = ?", ("k",))) == [
+        {"n": 7}
+    ]
+    assert list(agent.sql("SELECT 1 AS one WHERE 0")) == []
+    with pytest.raises(InvalidInput, match="query"):
+        agent.sql("DELETE FROM events")

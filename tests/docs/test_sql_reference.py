@@ -1,0 +1,64 @@
+"""The SQL reference names every view and column there is, and its queries run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from recollect import KeyRef, Store
+from recollect.testing import memory_store
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "sql.md").read_text("utf-8")
+SECTION = re.compile(r"^## (\w+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+COLUMN = re.compile(r"^\| `(\w+)` \| (\w+) \|", re.MULTILINE)
+QUERY = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
+TYPES = {"integer": int, "text": str, "JSON": str}
+
+DOCUMENTED = {
+    name: COLUMN.findall(text) for name, text in SECTION.findall(PAGE) if COLUMN.search(text)
+}
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with memory_store() as opened:
+        planner = opened.bind(agent_id="planner")
+        planner.write(key="goal", value={"city": "Oslo"})
+        planner.write(key="step", value={"n": 1}, because=[KeyRef("goal")])
+        planner.delete(key="step")
+        yield opened
+
+
+def test_every_view_is_documented() -> None:
+    source = (files("recollect.storage.sqlite") / "views.sql").read_text("utf-8")
+    assert re.findall(r"^CREATE TEMP VIEW (\w+)", source, re.MULTILINE) == list(DOCUMENTED)
+
+
+@pytest.mark.parametrize("view", DOCUMENTED)
+def test_the_columns_are_those_documented(store: Store, view: str) -> None:
+    rows = list(store.sql(f"SELECT * FROM {view}"))
+    assert rows
+    for row in rows:
+        assert list(row) == [name for name, _ in DOCUMENTED[view]]
+        for name, kind in DOCUMENTED[view]:
+            assert row[name] is None or isinstance(row[name], TYPES[kind])
+    for name, kind in DOCUMENTED[view]:
+        nullable = kind == "JSON"
+        assert nullable or all(row[name] is not None for row in rows)
+        assert any(row[name] is not None for row in rows), "shown with content at least once"
+
+
+@pytest.mark.parametrize("query", QUERY.findall(PAGE))
+def test_the_queries_run_and_find_something(store: Store, query: str) -> None:
+    assert list(store.sql(query))
+
+
+def test_the_kinds_of_operation_are_those_documented() -> None:
+    from recollect import OperationType
+
+    (row,) = re.findall(r"^\| `type` .*$", PAGE, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == {"type", *(kind.value for kind in OperationType)}

@@ -1,0 +1,258 @@
+"""The doctor: what it says of stores in every state, and that it changes none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import apsw
+import pytest
+
+import recollect
+from recollect import Finding, InvalidInput, diagnose
+from recollect.storage.sqlite import inspection, mounts
+from recollect.testing import FixedClock
+from tests.unprivileged import open_folder, run_unprivileged
+
+ALWAYS = ("python", "sqlite", "file", "place", "space", "journal", "store", "clock")
+DIES_WITHOUT_CLOSING = """
+import os, sys, recollect
+store = recollect.open(sys.argv[1])
+store.write(agent_id="a", key="late", value={})
+os._exit(0)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    with recollect.open(path, clock=FixedClock(), durability="relaxed") as store:
+        for number in range(50):
+            store.write(agent_id="a", key=f"k{number}", value={"text": "x" * 2000})
+    return path
+
+
+def findings(path: Path, *, quick: bool = False, deep: bool = False) -> dict[str, Finding]:
+    found = list(diagnose(path, clock=FixedClock(), quick=quick, deep=deep))
+    assert len({finding.check for finding in found}) == len(found)
+    for finding in found:
+        assert finding.message
+        assert finding.status == "ok" or finding.remedy or finding.error
+    return {finding.check: finding for finding in found}
+
+
+def troubles(found: dict[str, Finding]) -> dict[str, tuple[str, str | None]]:
+    return {
+        name: (finding.status, finding.error)
+        for name, finding in found.items()
+        if finding.status != "ok"
+    }
+
+
+def test_a_healthy_store(path: Path) -> None:
+    found = findings(path)
+    assert troubles(found) == {}
+    assert tuple(found) == (*ALWAYS, "pages", "chain")
+    assert "50" in found["chain"].message
+    assert "format 1" in found["store"].message
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_store_that_is_in_use(path: Path) -> None:
+    with recollect.open(path, clock=FixedClock()) as store:
+        store.write(agent_id="a", key="k", value={})
+        assert troubles(findings(path, deep=True)) == {}
+        assert store.write(agent_id="a", key="k", value={}) == 52
+
+
+def test_quick_leaves_out_what_reads_everything(path: Path) -> None:
+    tamper(path, "UPDATE event SET committed_at = committed_at + 1 WHERE commit_ts = 7")
+    assert tuple(findings(path, quick=True)) == ALWAYS
+
+
+def test_a_missing_store(path: Path) -> None:
+    found = findings(path.with_name("missing.db"))
+    assert troubles(found) == {"file": ("problem", "NotFound")}
+    assert "a first write creates one" in (found["file"].remedy or "")
+    assert list(path.parent.iterdir()) == [path]
+    assert troubles(findings(path.parent)) == {"file": ("problem", "InvalidInput")}
+
+
+@pytest.mark.parametrize("content", [b"Dear diary, " * 500, b"", b"\0" * 8192])
+def test_what_is_no_store(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    found = findings(path)
+    assert troubles(found) == {"store": ("problem", "InvalidInput")}
+    assert "not a Recollect store" in found["store"].message
+    assert path.read_bytes() == content
+
+
+def test_a_newer_format(path: Path) -> None:
+    tamper(path, "PRAGMA user_version = 99")
+    found = findings(path)
+    assert troubles(found) == {"store": ("problem", "UnsupportedFormat")}
+    assert "upgrade Recollect" in found["store"].message
+
+
+def test_a_file_cut_short(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+    assert troubles(findings(path)) == {"store": ("problem", "Corruption")}
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "troubled"),
+    [("event", 0, ("clock", "pages", "chain")), ("sqlite_autoindex_state_1", 20, ("pages",))],
+)
+def test_a_damaged_page(path: Path, table: str, where: int, troubled: tuple[str, ...]) -> None:
+    database = apsw.Connection(str(path))
+    ((page,),) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,))
+    database.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096 + where)
+        file.write(b"\xff" * 60)
+    found = findings(path)
+    assert troubles(found) == dict.fromkeys(troubled, ("problem", "Corruption"))
+    if troubled == ("pages",):
+        assert found["pages"].message.startswith("SQLite finds damage: Tree ")
+
+
+def test_a_changed_event(path: Path) -> None:
+    tamper(path, "UPDATE event SET committed_at = committed_at + 1 WHERE commit_ts = 7")
+    found = findings(path)
+    assert troubles(found) == {"chain": ("problem", "ChainBroken")}
+    assert "commit 7" in found["chain"].message
+
+
+def test_a_changed_view_is_found_in_depth_and_left_as_it_is(path: Path) -> None:
+    assert "rows are what the log says" in findings(path, deep=True)["views"].message
+    tamper(path, "DELETE FROM state WHERE id = 7")
+    assert troubles(findings(path)) == {}
+    found = findings(path, deep=True)
+    assert troubles(found) == {"views": ("problem", "Corruption")}
+    assert "in: state" in found["views"].message
+    assert "recollect rebuild" in (found["views"].remedy or "")
+    assert troubles(findings(path, deep=True)) == {"views": ("problem", "Corruption")}
+    with recollect.open(path) as store:
+        store.rebuild()
+    assert troubles(findings(path, deep=True)) == {}
+
+
+def test_views_of_another_version_are_no_damage(path: Path) -> None:
+    tamper(path, "UPDATE meta SET value = '0' WHERE name = 'view:state'")
+    found = findings(path, deep=True)
+    assert troubles(found) == {}
+    assert "rebuilt when opened" in found["views"].message
+
+
+def test_a_clock_that_was_set_back(path: Path) -> None:
+    behind = FixedClock()
+    behind.step(-301)
+    (finding,) = [each for each in diagnose(path, clock=behind) if each.check == "clock"]
+    assert finding.status == "warning"
+    assert "ahead of this machine's clock" in finding.message
+    assert finding.remedy
+
+
+def test_a_journal_that_was_left_behind(path: Path) -> None:
+    subprocess.run([sys.executable, "-c", DIES_WITHOUT_CLOSING, str(path)], check=True)
+    found = findings(path)["journal"]
+    assert found.status == "warning"
+    assert "did not close the store" in found.message
+    assert findings(path)["journal"].status == "ok", "opening the store has tidied up"
+
+
+def test_a_journal_past_its_bound(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspection, "_WAL_BYTES_BOUND", 4096)
+    with recollect.open(path) as store:
+        store.write(agent_id="a", key="k", value={})
+        found = findings(path)["journal"]
+    assert found.status == "warning"
+    assert "is to stay below 4096" in found.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("nfs4", "network file system (nfs4), where locks may not hold: it is refused"),
+        ("fuse.sshfs", "network file system (fuse.sshfs)"),
+        ("fuse.grpcfuse", "that may be another machine's"),
+        ("9p", "that may be another machine's"),
+    ],
+)
+def test_a_file_system_that_may_be_elsewhere(
+    path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, told: str
+) -> None:
+    monkeypatch.setattr(mounts, "file_system", lambda *_: kind)
+    monkeypatch.setattr(inspection, "file_system", lambda *_: kind)
+    found = findings(path)
+    assert troubles(found) == {"place": ("warning", None)}
+    assert told in found["place"].message
+
+
+@pytest.mark.parametrize(
+    ("free", "status"), [(10**6, "problem"), (5 * 10**8, "warning"), (10**12, "ok")]
+)
+def test_free_space(path: Path, monkeypatch: pytest.MonkeyPatch, free: int, status: str) -> None:
+    usage = SimpleNamespace(free=free)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    assert findings(path, quick=True)["space"].status == status
+
+
+@pytest.mark.parametrize(
+    ("version", "status"), [("3.51.2", "warning"), ("3.51.3", "ok"), ("3.100.0", "ok")]
+)
+def test_the_version_of_sqlite(
+    path: Path, monkeypatch: pytest.MonkeyPatch, version: str, status: str
+) -> None:
+    answers = SimpleNamespace(**vars(apsw))
+    answers.sqlite_lib_version = lambda: version
+    monkeypatch.setattr(inspection, "apsw", answers)
+    found = inspection.check_version()
+    assert (found.status, version in found.message) == (status, True)
+
+
+def test_a_store_in_memory_has_no_file() -> None:
+    with pytest.raises(InvalidInput, match="in memory"):
+        list(diagnose(":memory:"))
+
+
+def test_a_store_that_cannot_be_written() -> None:
+    with open_folder() as folder:
+        locked = folder / "locked"
+        locked.mkdir()
+        recollect.open(locked / "store.db").close()
+        locked.chmod(0o555)
+
+        def work() -> None:
+            found = findings(locked / "store.db")
+            assert troubles(found) == {
+                "file": ("problem", "StoreReadOnly"),
+                "store": ("problem", "StoreReadOnly"),
+            }, found
+            assert "cannot be written" in found["file"].message
+            assert "nothing can be written beside it" in found["file"].message
+            assert "permissions" in (found["file"].remedy or "")
+
+        run_unprivileged(work)
+
+
+def test_a_store_that_cannot_be_read() -> None:
+    with open_folder() as folder:
+        recollect.open(folder / "store.db").close()
+        (folder / "store.db").chmod(0o000)
+
+        def work() -> None:
+            found = findings(folder / "store.db")
+            assert "cannot be read" in found["file"].message
+            assert found["store"].status == "problem"
+
+        run_unprivileged(work)
+
+
+def tamper(path: Path, statement: str) -> None:
+    database = apsw.Connection(str(path))
+    database.execute(statement)
+    database.close()
