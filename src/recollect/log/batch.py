@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
+import msgspec
+
 from recollect.errors import (
     CommitUnknown,
     Conflict,
@@ -140,15 +142,7 @@ class BatchWriter:
         )
         committed_at = max(head.committed_at + 1, self._clock.now())
         event = chain.seal(head, committed_at, salts, envelope, operations)
-        writer.run(
-            "event_append",
-            commit_ts=event.commit_ts,
-            committed_at=event.committed_at,
-            hash=event.hash,
-            salts=event.salts,
-            envelope=event.envelope,
-            operations=event.operations,
-        )
+        writer.put("event_append", *msgspec.structs.astuple(event))
         self.failpoint("appended")
         self._views.apply(
             writer, Commit(event.commit_ts, committed_at, envelope, tuple(operations))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from struct import Struct
 
 import msgspec
 
@@ -25,6 +26,7 @@ from recollect.model.event import Envelope, Head, SealedEvent
 from recollect.model.operations import AnyOperation, Erased
 
 SALT_SIZE = 16
+_NUMBER, _TWO_NUMBERS = Struct(">q").pack, Struct(">qq").pack
 _OPERATION, _ENVELOPE, _REQUEST, _EVENT, _GENESIS = (bytes([number]) for number in range(5))
 
 
@@ -53,7 +55,7 @@ def seal(
     """Return the event that follows `previous`, ready to be stored."""
     parts = [codec.encode(operation) for operation in operations]
     sealed = codec.encode(envelope)
-    leaves = [sha256(_ENVELOPE + _salt(salts, 1) + sealed).digest()]
+    leaves = [_envelope_leaf(salts, sealed)]
     leaves += [_operation_leaf(salts, index, part) for index, part in enumerate(parts)]
     commit_ts = previous.commit_ts + 1
     return SealedEvent(
@@ -96,13 +98,17 @@ def _leaves(event: SealedEvent) -> list[bytes]:
     codec.decode_envelope(event.envelope)
     if len(event.salts) != SALT_SIZE * salt_count(len(parts)):
         raise Corruption("its salts do not fit its operations")
-    leaves = [sha256(_ENVELOPE + _salt(event.salts, 1) + event.envelope).digest()]
+    leaves = [_envelope_leaf(event.salts, event.envelope)]
     for index, (part, operation) in enumerate(zip(parts, operations, strict=True)):
         if isinstance(operation, Erased):
             leaves.append(operation.leaf)
         else:
             leaves.append(_operation_leaf(event.salts, index, part))
     return leaves
+
+
+def _envelope_leaf(salts: bytes, envelope: bytes) -> bytes:
+    return sha256(_ENVELOPE + _salt(salts, 1) + envelope).digest()
 
 
 def _operation_leaf(salts: bytes, index: int, part: bytes) -> bytes:
@@ -116,6 +122,5 @@ def _salt(salts: bytes, index: int) -> bytes:
 def _event_hash(
     commit_ts: int, committed_at: int, previous: bytes, leaves: Sequence[bytes]
 ) -> bytes:
-    numbers = (commit_ts, committed_at, len(leaves))
-    first, second, third = (number.to_bytes(8, "big", signed=True) for number in numbers)
-    return sha256(b"".join((_EVENT, first, second, previous, third, *leaves))).digest()
+    first, second = _TWO_NUMBERS(commit_ts, committed_at), _NUMBER(len(leaves))
+    return sha256(b"".join((_EVENT, first, previous, second, *leaves))).digest()

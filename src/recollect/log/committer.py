@@ -4,6 +4,10 @@ Whoever commits joins a queue. If nobody is writing, the first one *leads*: it t
 writes it as one batch with one sync, and tells everybody how it went. Meanwhile others queue up for
 the next batch. A thread leads until its own commit is written and wakes the next in line; commits
 awaited by event loops are led by a worker thread, which wakes each loop once a batch.
+
+Those whose commits were written together often come again together, so a leader that had company
+lets them queue up first, as long as more keep coming: one large batch costs much less than two
+small ones, of which the second is written while the threads of the first compete with it.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ BATCH_COMMITS = 512
 BATCH_BYTES = 16 * 1024 * 1024
 _LOOK_AGAIN = 0.5
 """Seconds after which those who wait look for themselves, should a wake-up have been lost."""
+_PATIENCE = 0.0005
+"""Seconds in which one more has to come for a leader to wait on."""
 
 
 class Pending:
@@ -85,6 +91,9 @@ class Committer:
         self._signal = signal
         self._mutex = threading.Lock()
         self._resigned = threading.Condition(self._mutex)
+        self._gathered = threading.Condition(self._mutex)
+        self._company = 1
+        """How many commits the last batch had."""
         self._queue: deque[Pending] = deque()
         self._queued_bytes = 0
         self._leader: int | None = None
@@ -100,7 +109,7 @@ class Committer:
             self._join(pending)
             while pending.outcome is None:
                 if self._takes_the_lead():
-                    self._lead()
+                    self._lead(channel)
                 else:
                     channel.wait()
             return pending.result()
@@ -110,11 +119,17 @@ class Committer:
             self._resign()
 
     def submit(self, request: Request, channel: Channel) -> Pending:
-        """Commit without waiting: the channel is told when it is settled."""
+        """Queue a commit; once `set_off` was called, the channel is told when it is settled."""
         pending = Pending(request, channel)
-        if self._join(pending):
-            self._lead_in_worker()
+        self._join(pending)
         return pending
+
+    def set_off(self) -> None:
+        """See to it that what is queued is written."""
+        with self._mutex:
+            idle = self._queue and self._is_free()
+        if idle:
+            self._lead_in_worker()
 
     def withdraw(self, pending: Pending) -> bool:
         """Take a request back, if it is not being written yet, and say whether that worked."""
@@ -129,16 +144,20 @@ class Committer:
         """Take no more, and wait until everything taken is written."""
         with self._mutex:
             self._closed = True
+        self.write_queued()
+        with self._mutex:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.shutdown()
+
+    def write_queued(self) -> None:
+        """Write what is queued, and wait for what others are writing."""
         while not self._drained():
             if self._takes_the_lead():
                 try:
                     self._lead()
                 finally:
                     self._resign()
-        with self._mutex:
-            worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.shutdown()
 
     def _drained(self) -> bool:
         """Say whether nothing is queued or being written, after waiting for that a little."""
@@ -146,8 +165,8 @@ class Committer:
             self._resigned.wait_for(self._is_free, timeout=_LOOK_AGAIN)
             return not self._queue and self._is_free()
 
-    def _join(self, pending: Pending) -> bool:
-        """Queue a request, and say whether nobody is writing."""
+    def _join(self, pending: Pending) -> None:
+        """Queue a request."""
         with self._mutex:
             if self._closed:
                 raise StoreClosed
@@ -159,7 +178,8 @@ class Committer:
                 )
             self._queue.append(pending)
             self._queued_bytes += size
-            return self._is_free()
+            if len(self._queue) == self._company > 1:
+                self._gathered.notify()
 
     def _is_free(self) -> bool:
         """Say whether this thread may lead. One that was interrupted as a leader still may."""
@@ -178,26 +198,30 @@ class Committer:
             if self._leader != threading.get_ident():
                 return
             self._leader = None
-            self._resigned.notify_all()
+            if self._closed:
+                self._resigned.notify_all()
             following = self._queue[0].channel if self._queue else None
         if isinstance(following, _Thread):
             following.wake()
         elif following is not None:
             self._lead_in_worker()
 
-    def _lead(self) -> None:
-        """Write one batch and tell everybody in it how it went."""
+    def _lead(self, own: Channel | None = None) -> None:
+        """Write one batch and tell everybody in it how it went; who leads knows it already."""
         batch = self._take()
-        outcomes: Sequence[Outcome] = [CommitUnknown(each.request.txn_id) for each in batch]
+        outcomes: Sequence[Outcome] | None = None
         try:
             outcomes = self._writer.write([pending.request for pending in batch])
         finally:  # whatever ends the writing, nobody is left waiting
+            if outcomes is None:
+                outcomes = [CommitUnknown(pending.request.txn_id) for pending in batch]
             channels: dict[Channel, list[Pending]] = {}
             for pending, outcome in zip(batch, outcomes, strict=True):
                 pending.outcome = outcome
                 channels.setdefault(pending.channel, []).append(pending)
             for channel, settled in channels.items():
-                channel.settle(settled)
+                if channel is not own:
+                    channel.settle(settled)
         self._writer.failpoint("acknowledged")
         self._signal.notify()
 
@@ -205,11 +229,20 @@ class Committer:
         batch: list[Pending] = []
         size = 0
         with self._mutex:
+            self._gather()
             while self._queue and len(batch) < BATCH_COMMITS and size < BATCH_BYTES:
                 batch.append(self._queue.popleft())
                 size += len(batch[-1].request.encoded)
             self._queued_bytes -= size
+        self._company = len(batch)
         return batch
+
+    def _gather(self) -> None:
+        """Wait for as many as came last time, while more keep coming."""
+        seen = 0
+        while seen < len(self._queue) < self._company:
+            seen = len(self._queue)
+            self._gathered.wait(_PATIENCE)
 
     def _lead_in_worker(self) -> None:
         with self._mutex:

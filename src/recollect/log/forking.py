@@ -51,7 +51,7 @@ def fork(
         with target.writing() as writer:
             for event in page:
                 sealed = chain.seal_again(last, event)
-                writer.run("event_append", **msgspec.structs.asdict(sealed))
+                writer.put("event_append", *msgspec.structs.astuple(sealed))
                 views.apply(writer, Commit.of(sealed))
                 last = Head(sealed.commit_ts, sealed.committed_at, sealed.hash)
         if progress is not None:

@@ -22,13 +22,15 @@ class LogIndex(View):
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Index the commit under its transaction and under every scope it touched."""
         envelope, commit_ts = commit.envelope, commit.commit_ts
-        writer.run("txn_add", txn_id=envelope.txn_id, actor=envelope.actor, commit_ts=commit_ts)
-        for agent_id, namespace in {(op.agent_id, op.namespace) for op in commit.operations}:
-            scope_id = self._scopes.id_of(writer, agent_id, namespace)
-            writer.run("event_scope_add", scope_id=scope_id, commit_ts=commit_ts)
+        writer.put("txn_add", envelope.txn_id, envelope.actor, commit_ts)
+        touched = set()
         for operation in commit.operations:
+            touched.add((operation.agent_id, operation.namespace))
             if isinstance(operation, Epoch):
                 writer.run("meta_set", name="epoch", value=str(operation.version))
+        for agent_id, namespace in touched:
+            scope_id = self._scopes.id_of(writer, agent_id, namespace)
+            writer.put("event_scope_add", scope_id, commit_ts)
 
     def forget(self) -> None:
         """Drop the remembered ids."""

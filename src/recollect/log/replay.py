@@ -17,9 +17,6 @@ from recollect.model.instant import Instant, to_micros
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES
 from recollect.storage.port import Engine, Reader, Row
 
-_Sized = tuple[int, int, ReplayEvent]
-"""A commit's number, how many bytes it took to store, and the event."""
-
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """Which part of the log is asked for, as the caller says it."""
@@ -59,7 +56,8 @@ class Replay:
             scopes = self._find_scopes(reader, after) if after < self.through else []
         self.at = after
         """The commit up to which everything has been read."""
-        self._events = self._merge(scopes, after)
+        self._scopes = scopes
+        self._merged: Iterator[int] | None = None
 
     def next_page(self) -> list[ReplayEvent]:
         """Return the next events."""
@@ -70,20 +68,10 @@ class Replay:
 
     def next_stretch(self) -> list[ReplayEvent]:
         """Return what is asked for in the next stretch of the log: perhaps nothing, but soon."""
-        asked: list[ReplayEvent] = []
-        budget = pages.PAGE_BYTES
-        looked_at = 0
-        for commit_ts, size, event in islice(self._events, pages.PAGE_ROWS):
-            looked_at += 1
-            self.at = commit_ts
-            if part := self._selection.part_of(event):
-                asked.append(part)
-            budget -= size
-            if budget <= 0:
-                return asked
-        if looked_at < pages.PAGE_ROWS:
-            self.at = max(self.at, self.through)
-        return asked
+        rows = self._next_rows() if self.at < self.through else []
+        self.at = rows[-1][0] if rows else max(self.at, self.through)
+        decode, part_of = self._decode, self._selection.part_of
+        return [part for row in rows if (part := part_of(decode(row)))]
 
     def _find_scopes(self, reader: Reader, after: int) -> list[int]:
         """Return the scopes of the agent that may have something to show."""
@@ -98,45 +86,49 @@ class Replay:
             )
         return [row[0] for row in rows]
 
-    def _merge(self, scopes: list[int], after: int) -> Iterator[_Sized]:
-        """Yield each event once, though several of the agent's scopes may be in it."""
+    def _next_rows(self) -> list[Row]:
+        """Read the next events: each once, though several of the agent's scopes may be in it."""
+        if len(self._scopes) > 1:
+            return self._rows_of_many()
         if self._selection.agent_id is ALL_AGENTS:
-            yield from self._paged("event_page_of_all", after)
-        elif len(scopes) == 1:
-            yield from self._paged("event_page_of_scope", after, scope_id=scopes[0])
-        else:
-            yield from self._events_of_many(scopes, after)
+            return self._page("event_page_of_all")
+        return self._page("event_page_of_scope", scope_id=self._scopes[0]) if self._scopes else []
 
-    def _paged(self, query: str, after: int, **scope: int) -> Iterator[_Sized]:
-        """Yield the events of one query, read in pages."""
-        while after < self.through:
-            with self._engine.reading() as reader:
-                rows = reader.rows(
-                    query,
-                    after=after,
-                    through=self.through,
-                    most=pages.PAGE_ROWS,
-                    budget=pages.PAGE_BYTES,
-                    **scope,
-                )
-            if not rows:
-                return
-            for row in rows:
-                yield self._decode(row)
-            after = rows[-1][0]
+    def _page(self, query: str, **scope: int) -> list[Row]:
+        with self._engine.reading() as reader:
+            return reader.rows(
+                query,
+                **scope,
+                after=self.at,
+                through=self.through,
+                most=pages.PAGE_ROWS,
+                budget=pages.PAGE_BYTES,
+            )
 
-    def _events_of_many(self, scopes: list[int], after: int) -> Iterator[_Sized]:
+    def _rows_of_many(self) -> list[Row]:
         """Merge the commits' numbers first, which are small, and read each event once."""
-        streams = [self._commits_of(scope_id, after, len(scopes)) for scope_id in scopes]
-        for commit_ts, _ in groupby(heapq.merge(*streams)):
+        commits, self._merged = self._merged or self._merge_commits(), None  # anew, if this fails
+        rows: list[Row] = []
+        budget = pages.PAGE_BYTES
+        for commit_ts in islice(commits, pages.PAGE_ROWS):
             with self._engine.reading() as reader:
                 row = reader.row("event_shown", commit_ts=commit_ts)
             if row is None:
                 raise Corruption(f"commit {commit_ts}, which the index names, is not in the log")
-            yield self._decode(row)
+            rows.append(row)
+            budget -= len(row[-1])
+            if budget <= 0:
+                break
+        self._merged = commits
+        return rows
 
-    def _commits_of(self, scope_id: int, after: int, scopes: int) -> Iterator[int]:
-        most = max(pages.PAGE_ROWS // scopes, 8)
+    def _merge_commits(self) -> Iterator[int]:
+        """Return the numbers of the commits behind `at` that touched any of the scopes."""
+        streams = [self._commits_of(scope_id, self.at) for scope_id in self._scopes]
+        return (commit_ts for commit_ts, _ in groupby(heapq.merge(*streams)))
+
+    def _commits_of(self, scope_id: int, after: int) -> Iterator[int]:
+        most = max(pages.PAGE_ROWS // len(self._scopes), 8)
         while after < self.through:
             with self._engine.reading() as reader:
                 rows = reader.rows(
@@ -152,10 +144,10 @@ class Replay:
                 yield commit_ts
             after = rows[-1][0]
 
-    def _decode(self, row: Row) -> _Sized:
+    def _decode(self, row: Row) -> ReplayEvent:
         commit_ts, committed_at, event_hash, envelope, operations = row
         sender = codec.decode_envelope(envelope)
-        event = ReplayEvent(
+        return ReplayEvent(
             commit_ts,
             committed_at,
             sender.txn_id,
@@ -164,4 +156,3 @@ class Replay:
             event_hash,
             self._log_id,
         )
-        return commit_ts, len(operations), event

@@ -24,8 +24,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     def part_of(self, event: ReplayEvent) -> ReplayEvent | None:
         """Return the event with what is asked for and nothing else; None if none of it is."""
-        asked = [operation for operation in event.operations if self.includes(operation)]
-        if len(asked) == len(event.operations):
+        operations = event.operations
+        if len(operations) == 1:  # as most have
+            return event if self.includes(operations[0]) else None
+        asked = [operation for operation in operations if self.includes(operation)]
+        if len(asked) == len(operations):
             return event
         return event.only(asked) if asked else None
 

@@ -20,18 +20,21 @@ class Signal:
     """
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
+        self._lock = threading.Lock()
+        self._condition = threading.Condition(self._lock)
         self._next_look = 0.0
         self._head = -1
+        self._waiting = 0
         self._watchers: dict[object, Callable[[], None]] = {}
         self.count = 0
         """How often it was given. Take it before looking, so that nothing is missed."""
 
     def notify(self) -> None:
         """Wake everybody who waits."""
-        with self._condition:
+        with self._lock:
             self.count += 1
-            self._condition.notify_all()
+            if self._waiting:
+                self._condition.notify_all()
             watchers = tuple(self._watchers.values())
         for wake in watchers:
             wake()
@@ -39,7 +42,11 @@ class Signal:
     def wait(self, seen: int, seconds: float) -> None:
         """Wait until it has been given more than `seen` times, or for so long at most."""
         with self._condition:
-            self._condition.wait_for(lambda: self.count > seen, seconds)
+            self._waiting += 1
+            try:
+                self._condition.wait_for(lambda: self.count > seen, seconds)
+            finally:
+                self._waiting -= 1
 
     def watch(self, wake: Callable[[], None]) -> object:
         """Call `wake` whenever the signal is given, from any thread; returns what ends it."""

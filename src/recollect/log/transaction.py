@@ -13,7 +13,7 @@ from recollect.model.clock import Clock
 from recollect.model.limits import Limits
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, gc=False):
     """What a transaction asks the committer for."""
 
     txn_id: str
@@ -81,7 +81,6 @@ class Draft:
 
     def stage(self, request: msgspec.Struct) -> None:
         """Add a request, unless the transaction would grow past its limits."""
-        self.check()
         encoded = codec.encode(request)
         count, size = len(self._staged) + 1, self._size + len(encoded)
         if count > self._limits.transaction_operations:

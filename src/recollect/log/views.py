@@ -21,7 +21,7 @@ from recollect.model.operations import AnyOperation
 from recollect.storage.port import Engine, Progress, Reader, Writer
 
 
-class Commit(msgspec.Struct, frozen=True):
+class Commit(msgspec.Struct, frozen=True, gc=False):
     """An event as views apply it: decoded, its operations in their places."""
 
     commit_ts: int

@@ -67,8 +67,9 @@ class _Flaw(Exception):
 def _check(value: object, levels: int) -> None:
     """Walk the value: the encoder alone would take NaN, sets and integer keys and change them."""
     if isinstance(value, str):
-        _check_text(value)
-    elif value is None or isinstance(value, bool):
+        if not value.isascii() or "\0" in value:
+            _check_text(value)
+    elif value is None or value is True or value is False:
         return
     elif isinstance(value, int):
         if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
@@ -89,7 +90,8 @@ def _check_object(value: dict[Any, Any], levels: int) -> None:
     for name, item in value.items():
         if not isinstance(name, str):
             raise _Flaw(f"the member name {shown(name)} is {type(name).__name__}, not text")
-        _check_text(name)
+        if not name.isascii() or "\0" in name:
+            _check_text(name)
         try:
             _check(item, levels - 1)
         except _Flaw as flaw:
@@ -113,13 +115,13 @@ def _check_depth(levels: int) -> None:
 
 
 def _check_text(text: str) -> None:
+    """Look closer at text that is not plain ASCII."""
     if "\0" in text:
         raise _Flaw(f"{shown(text)} has the character U+0000: leave it out")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise _Flaw(f"{shown(text)} has a lone surrogate") from error
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise _Flaw(f"{shown(text)} has a lone surrogate") from error
 
 
 def _plain(value: object) -> object:

@@ -12,7 +12,7 @@ from recollect.model.instant import to_datetime, to_rfc3339
 from recollect.model.operations import AnyOperation
 
 
-class Envelope(msgspec.Struct, frozen=True, array_like=True):
+class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Who asked for a transaction, and under which name."""
 
     txn_id: str
@@ -21,7 +21,7 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True):
     signature: bytes | None = None
 
 
-class Head(msgspec.Struct, frozen=True):
+class Head(msgspec.Struct, frozen=True, gc=False):
     """The log's last commit; number 0 before the first."""
 
     commit_ts: int
@@ -29,7 +29,7 @@ class Head(msgspec.Struct, frozen=True):
     hash: bytes
 
 
-class SealedEvent(msgspec.Struct, frozen=True):
+class SealedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event as it is stored: the exact bytes its hash covers.
 
     `salts` holds `SALT_SIZE` bytes for the request, the envelope and each operation, in this order.
@@ -65,7 +65,7 @@ class ResumeToken(msgspec.Struct, frozen=True):
             ) from error
 
 
-class ReplayEvent(msgspec.Struct, frozen=True):
+class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     """A transaction as a reader sees it: when, by whom, and the operations asked for."""
 
     commit_ts: int

@@ -27,7 +27,7 @@ class OperationType(enum.Enum):
     ERASED = "erased"
 
 
-class Operation(msgspec.Struct, frozen=True, array_like=True):
+class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What all operations have: an owner, an address, a plain JSON value and a version."""
 
     type: ClassVar[OperationType]
@@ -60,7 +60,7 @@ class Operation(msgspec.Struct, frozen=True, array_like=True):
         return None
 
 
-class Write(Operation, frozen=True, tag=1):
+class Write(Operation, frozen=True, tag=1, gc=False):
     """A state key takes a value."""
 
     type = OperationType.WRITE
@@ -76,7 +76,7 @@ class Write(Operation, frozen=True, tag=1):
         return document.decode(self.encoded)
 
 
-class Delete(Operation, frozen=True, tag=2):
+class Delete(Operation, frozen=True, tag=2, gc=False):
     """A state key loses its value; the deletion has a version of its own."""
 
     type = OperationType.DELETE
@@ -85,7 +85,7 @@ class Delete(Operation, frozen=True, tag=2):
     version: int
 
 
-class Epoch(Operation, frozen=True, tag=3):
+class Epoch(Operation, frozen=True, tag=3, gc=False):
     """The log begins, or goes on in another place: a copy, a restored backup, a fork.
 
     It stands in the first event written there, in the engine's own scope.
@@ -109,7 +109,7 @@ class Epoch(Operation, frozen=True, tag=3):
         return {"epoch_id": self.epoch_id, "cause": self.cause, "origin": self.origin}
 
 
-class Erased(Operation, frozen=True, tag=0):
+class Erased(Operation, frozen=True, tag=0, gc=False):
     """What is left of an operation whose content was forgotten: its hash, so the chain holds."""
 
     type = OperationType.ERASED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class KeyRef(msgspec.Struct, frozen=True, array_like=True, tag=1):
+class KeyRef(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     """A state key at one of its versions.
 
     What is left out is filled in when the write is decided: the writer's own scope, and the

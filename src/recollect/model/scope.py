@@ -31,7 +31,7 @@ AllAgents = Literal[_All.AGENTS]
 AllNamespaces = Literal[_All.NAMESPACES]
 
 
-class Scope(msgspec.Struct, frozen=True, order=True):
+class Scope(msgspec.Struct, frozen=True, order=True, gc=False):
     """One agent in one namespace. The parts are never joined into one text, so none can collide."""
 
     namespace: str
@@ -44,10 +44,12 @@ class Scope(msgspec.Struct, frozen=True, order=True):
 
     def check(self, limits: Limits, *, engine: bool = False) -> Scope:
         """Return this scope, or raise `InvalidInput`; only the engine writes in `_` segments."""
-        exact = Scope(
-            plain_text("namespace", self.namespace), plain_text("agent_id", self.agent_id)
-        )
-        _check_names(exact, limits, engine=engine)
+        exact = self
+        if type(self.namespace) is not str or type(self.agent_id) is not str:
+            exact = Scope(
+                plain_text("namespace", self.namespace), plain_text("agent_id", self.agent_id)
+            )
+        _check_names(exact, limits, engine)
         return exact
 
 
@@ -56,8 +58,10 @@ def _escape(part: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _check_names(scope: Scope, limits: Limits, *, engine: bool) -> None:
+def _check_names(scope: Scope, limits: Limits, engine: bool) -> None:  # noqa: FBT001
     """Check what every call names and hardly any call changes: remembered while it passes."""
+    plain_text("namespace", scope.namespace)
+    plain_text("agent_id", scope.agent_id)
     _check_namespace(scope.namespace, limits, engine=engine)
     _check_agent_id(scope.agent_id, limits)
 

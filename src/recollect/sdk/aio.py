@@ -179,6 +179,8 @@ class AsyncTransaction:
         )
 
     def _check_because(self, because: object, writer: Scope) -> tuple[KeyRef, ...]:
+        if because == ():
+            return ()
         if not isinstance(because, Iterable) or isinstance(because, str):
             raise InvalidInput("because", f"{because!r} is not a list of references")
         return tuple(self._check_ref(ref, writer) for ref in because)
@@ -305,9 +307,9 @@ class AsyncStore:
     `at` takes a commit number, an aware datetime or RFC 3339 text; beyond the head means the head.
     """
 
-    def __init__(self, core: Core, defaults: Defaults) -> None:
+    def __init__(self, core: Core, defaults: Defaults, calls: AsyncCalls | None = None) -> None:
         self._core = core
-        self._calls = AsyncCalls(core.clock)
+        self._calls = calls or AsyncCalls(core.clock)
         self._defaults = defaults
 
     def bind(self, *, agent_id: str | None = None, namespace: str | None = None) -> AsyncStore:
@@ -317,7 +319,7 @@ class AsyncStore:
             self._defaults.namespace if namespace is None else namespace,
         )
         defaults.scope(defaults.actor, None, self._core.limits)
-        return AsyncStore(self._core, defaults)
+        return AsyncStore(self._core, defaults, self._calls)
 
     def begin_transaction(
         self, *, timeout: float = 30.0, txn_id: str | None = None

@@ -8,6 +8,8 @@ from them.
 from __future__ import annotations
 
 import asyncio
+import atexit
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
@@ -55,13 +57,25 @@ class Calls:
 class _LoopChannel:
     """Tells an event loop of its settled commits, with one wake-up a batch."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, committer: Committer) -> None:
         self.loop = loop
+        self._committer = committer
         self._expected: dict[Pending, asyncio.Future[None]] = {}
+        self._setting_off = False
+
+    def commit(self, request: Request) -> Pending:
+        """Queue a commit, to be written together with those of all tasks that are ready to run."""
+        pending = self._committer.submit(request, self)
+        if not self._setting_off:
+            self._setting_off = True
+            atexit.register(self._committer.write_queued)  # should the loop not go on
+            self.loop.call_soon(self._set_off)
+        return pending
 
     def expect(self, pending: Pending) -> asyncio.Future[None]:
-        """Return what is done when the commit is settled."""
-        return self._expected.setdefault(pending, self.loop.create_future())
+        """Return a new future that is done when the commit is settled."""
+        future = self._expected[pending] = self.loop.create_future()
+        return future
 
     def forget(self, pending: Pending) -> None:
         """Expect nothing any more of a commit that was taken back."""
@@ -72,9 +86,16 @@ class _LoopChannel:
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._resolve, settled)
 
+    def _set_off(self) -> None:
+        self._setting_off = False
+        self._committer.set_off()
+        atexit.unregister(self._committer.write_queued)
+
     def _resolve(self, settled: Sequence[Pending]) -> None:
         for pending in settled:
-            self._expected.pop(pending).set_result(None)
+            future = self._expected.pop(pending)
+            if not future.done():  # else it was cancelled
+                future.set_result(None)
 
 
 class AsyncCalls:
@@ -82,7 +103,8 @@ class AsyncCalls:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._channel: _LoopChannel | None = None
+        self._here = threading.local()
+        """Where the channel of the loop is kept that runs in a thread."""
 
     async def run(
         self, work: Callable[Asked, Answer], *args: Asked.args, **kwargs: Asked.kwargs
@@ -95,21 +117,24 @@ class AsyncCalls:
 
         Cancelling takes the commit back if it is not being written yet; else it completes first.
         """
-        loop = asyncio.get_running_loop()
-        if self._channel is None or self._channel.loop is not loop:
-            self._channel = _LoopChannel(loop)
-        channel = self._channel
-        pending = committer.submit(request, channel)
-        settled = channel.expect(pending)
+        channel = self._channel(committer)
+        pending = channel.commit(request)
         try:
-            await asyncio.shield(settled)
+            await channel.expect(pending)
         except asyncio.CancelledError:
             if committer.withdraw(pending):
                 channel.forget(pending)
-            else:
-                await asyncio.wait([settled])
+            elif pending.outcome is None:
+                await channel.expect(pending)
             raise
         return pending.result()
+
+    def _channel(self, committer: Committer) -> _LoopChannel:
+        loop = asyncio.get_running_loop()
+        channel: _LoopChannel | None = getattr(self._here, "channel", None)
+        if channel is None or channel.loop is not loop:
+            channel = self._here.channel = _LoopChannel(loop, committer)
+        return channel
 
     async def sleep(self, seconds: float) -> None:
         """Let some time pass."""

@@ -42,9 +42,9 @@ class Store:
     `at` takes a commit number, an aware datetime or RFC 3339 text; beyond the head means the head.
     """
 
-    def __init__(self, core: Core, defaults: Defaults) -> None:
+    def __init__(self, core: Core, defaults: Defaults, calls: Calls | None = None) -> None:
         self._core = core
-        self._calls = Calls(core.clock)
+        self._calls = calls or Calls(core.clock)
         self._defaults = defaults
 
     def bind(self, *, agent_id: str | None = None, namespace: str | None = None) -> Store:
@@ -54,7 +54,7 @@ class Store:
             self._defaults.namespace if namespace is None else namespace,
         )
         defaults.scope(defaults.actor, None, self._core.limits)
-        return Store(self._core, defaults)
+        return Store(self._core, defaults, self._calls)
 
     def begin_transaction(self, *, timeout: float = 30.0, txn_id: str | None = None) -> Transaction:
         """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""

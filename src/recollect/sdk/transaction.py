@@ -155,6 +155,8 @@ class Transaction:
         )
 
     def _check_because(self, because: object, writer: Scope) -> tuple[KeyRef, ...]:
+        if because == ():
+            return ()
         if not isinstance(because, Iterable) or isinstance(because, str):
             raise InvalidInput("because", f"{because!r} is not a list of references")
         return tuple(self._check_ref(ref, writer) for ref in because)

@@ -10,7 +10,7 @@ from recollect.storage.port import Reader
 _MOST = 20_000
 
 
-class KeyHead(msgspec.Struct, frozen=True):
+class KeyHead(msgspec.Struct, frozen=True, gc=False):
     """Where a key stands: its row, its newest version, and whether it has a value."""
 
     key_id: int | None
@@ -18,7 +18,7 @@ class KeyHead(msgspec.Struct, frozen=True):
     live: bool
 
 
-_NEVER_USED = KeyHead(None, 0, live=False)
+_NEVER_USED = KeyHead(None, 0, False)
 
 
 class KeyHeads:
@@ -38,7 +38,7 @@ class KeyHeads:
             row = reader.row(
                 "state_head", agent_id=scope.agent_id, namespace=scope.namespace, key=key
             )
-            known = KeyHead(row[0], row[1], live=bool(row[3])) if row else _NEVER_USED
+            known = KeyHead(row[0], row[1], bool(row[3])) if row else _NEVER_USED
             self.put(scope, key, known)
         return known
 

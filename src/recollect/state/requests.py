@@ -8,7 +8,7 @@ from recollect.model.refs import KeyRef
 from recollect.model.scope import Scope
 
 
-class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1):
+class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     """Give a key a value."""
 
     scope: Scope
@@ -18,7 +18,7 @@ class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1):
     because: tuple[KeyRef, ...] = ()
 
 
-class DeleteKey(msgspec.Struct, frozen=True, array_like=True, tag=2):
+class DeleteKey(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
     """Take a key's value away."""
 
     scope: Scope
@@ -29,7 +29,7 @@ class DeleteKey(msgspec.Struct, frozen=True, array_like=True, tag=2):
 KeyRequest = WriteKey | DeleteKey
 
 
-class KeyRead(msgspec.Struct, frozen=True):
+class KeyRead(msgspec.Struct, frozen=True, gc=False):
     """A key was read."""
 
     scope: Scope
@@ -39,7 +39,7 @@ class KeyRead(msgspec.Struct, frozen=True):
         return f"key {self.key!r} of {self.scope.agent_id!r} in {self.scope.namespace!r}"
 
 
-class PrefixRead(msgspec.Struct, frozen=True):
+class PrefixRead(msgspec.Struct, frozen=True, gc=False):
     """All keys with a prefix were read, and so was the absence of others."""
 
     scope: Scope

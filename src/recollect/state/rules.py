@@ -38,7 +38,7 @@ class StateRules:
                 scope.namespace, scope.agent_id, key, version, staged.encoded, because
             )
         live = not isinstance(staged, DeleteKey)
-        self._decided[scope, key] = KeyHead(None, version, live=live)
+        self._decided[scope, key] = KeyHead(None, version, live)
         yield operation
 
     def _resolve(self, ref: KeyRef, writer: Scope) -> KeyRef:

@@ -55,23 +55,13 @@ class StateView(View):
         value = operation.encoded if isinstance(operation, Write) else None
         live = value is not None
         key_id = self._heads.get(writer, scope, key).key_id
-        row = {"version": version, "commit_ts": commit_ts, "value": value}
         if key_id is None:
             scope_id = self._scopes.id_of(writer, scope.agent_id, scope.namespace)
-            added = writer.row("state_add", scope_id=scope_id, key=key, **row)
-            assert added is not None, "adding a row returns its id"
-            key_id = int(added[0])
+            key_id = writer.add("state_add", scope_id, key, version, commit_ts, value)
         else:
-            writer.run("state_set", key_id=key_id, **row)
-        writer.run(
-            "state_version_add",
-            key_id=key_id,
-            commit_ts=commit_ts,
-            version=version,
-            position=position,
-            live=int(live),
-        )
-        self._heads.put(scope, key, KeyHead(key_id, version, live=live))
+            writer.put("state_set", version, commit_ts, value, key_id)
+        writer.put("state_version_add", key_id, commit_ts, version, position, int(live))
+        self._heads.put(scope, key, KeyHead(key_id, version, live))
 
     def forget(self) -> None:
         """Drop what is remembered of keys and scopes."""

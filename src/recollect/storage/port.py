@@ -44,6 +44,14 @@ class Reader(Protocol):
 class Writer(Reader, Protocol):
     """The one connection that writes, inside a transaction."""
 
+    def put(self, query: str, /, *values: object) -> None:
+        """Run a statement with its values in the order it names them: what every commit does."""
+        ...
+
+    def add(self, query: str, /, *values: object) -> int:
+        """As `put`, and return the id of the row that was added: what the query returns."""
+        ...
+
     def run(self, query: str, /, **values: object) -> None:
         """Run a statement."""
         ...

@@ -110,6 +110,43 @@ def test_those_who_wait_share_one_batch(core: Core, store: Store, gate: Gate) ->
     assert store.verify().commits == 9
 
 
+class TestCompany:
+    """Those who were written together are waited for."""
+
+    @pytest.fixture
+    def together(self, core: Core, store: Store, gate: Gate) -> None:
+        """Write a batch of three."""
+        gate.shut()
+        leader = Started(lambda: store.write(key="leader", value={}))
+        assert gate.reached.wait(30)
+        others = [Started(lambda: store.write(key="k", value={})) for _ in range(3)]
+        assert queued(core, 3)
+        gate.open()
+        assert [each.outcome() is not None for each in (leader, *others)] == [True] * 4
+        assert gate.batches == 2
+
+    @pytest.mark.usefixtures("together")
+    def test_they_are_written_together_again(
+        self, core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(committer, "_PATIENCE", 30)
+        first = Started(lambda: store.write(key="k", value={}))
+        assert queued(core, 1)
+        assert gate.batches == 2, "the leader waits"
+        others = [Started(lambda: store.write(key="k", value={})) for _ in range(2)]
+        assert {each.outcome() for each in (first, *others)} == {5, 6, 7}
+        assert gate.batches == 3
+
+    @pytest.mark.usefixtures("together")
+    def test_nobody_is_waited_for_twice_in_vain(
+        self, core: Core, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert store.write(key="k", value={}) == 5
+        assert core.committer._company == 1
+        monkeypatch.setattr(committer, "_PATIENCE", 30)
+        assert Started(lambda: store.write(key="k", value={})).outcome() == 6
+
+
 def test_one_refusal_in_a_batch_is_nobody_elses(core: Core, store: Store, gate: Gate) -> None:
     gate.shut()
     first = Started(lambda: store.write(key="k", value={}))
@@ -267,11 +304,12 @@ class TestAsyncio:
 
     def test_tasks_share_batches(self, core: Core, gate: Gate) -> None:
         async def work(store: AsyncStore) -> None:
-            commits = await asyncio.gather(*(store.write(key=f"k{n}", value={}) for n in range(50)))
+            handles = [store.bind(agent_id=f"a{n}") for n in range(50)]
+            commits = await asyncio.gather(*(each.write(key="k", value={}) for each in handles))
             assert sorted(commits) == [*range(1, 51)]
 
         self.run(core, work)
-        assert gate.batches < 25
+        assert gate.batches == 1
 
     def test_cancelling_takes_back_what_is_not_being_written(self, core: Core, gate: Gate) -> None:
         async def work(store: AsyncStore) -> None:
@@ -330,7 +368,6 @@ import asyncio, sys, recollect
 async def main():
     store = await recollect.open_async(sys.argv[1])
     for n in range(50):
-        store._calls._channel = None
         asyncio.get_running_loop().create_task(store.write(agent_id="a", key=f"k{n}", value={}))
     await asyncio.sleep(0)
 
