@@ -17,7 +17,7 @@ from statistics import mean, median
 
 import apsw
 
-from benchmarks import commits, growth, reads, report
+from benchmarks import commits, growth, paused, reads, report
 from benchmarks.limits import synced_appends
 from benchmarks.report import Figure
 from tests.bulk import write_events
@@ -30,7 +30,7 @@ def main() -> int:
     """Measure, print and write the report."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
-    parser.add_argument("--seconds", type=float, default=3.0, help="for each measurement")
+    parser.add_argument("--seconds", type=float, default=6.0, help="for each measurement")
     parser.add_argument("--million", action="store_true", help="grow the log to 1,000,000 events")
     arguments = parser.parse_args()
     start = time.perf_counter()
@@ -61,6 +61,7 @@ class Bench:
             self._beside_appends("commits, 1 committer", commits.one, 0.65, 0.85),
             self._beside_appends("commits, 32 threads", commits.threads, 1.3, 2.5),
             self._beside_appends("commits, 32 asyncio tasks", commits.tasks, 2.0, 4.0),
+            self._beside_paused_readers(),
         ]
 
     def reads(self) -> list[Figure]:
@@ -109,6 +110,12 @@ class Bench:
             limits.append(self._appends())
         self.limits += limits
         return Figure(work, mean(ours), mean(limits), "/s", APPENDS, must, wanted)
+
+    def _beside_paused_readers(self) -> Figure:
+        work = "commits beside paused readers"
+        self._say(work)
+        ours, limit = paused.commits(self._path(), self._seconds)
+        return Figure(work, ours, limit, "/s", "beside an idle process", 0.9, 0.95)
 
     def _appends(self) -> float:
         return synced_appends(self._folder, self._seconds / 4)

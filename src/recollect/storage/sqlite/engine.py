@@ -131,21 +131,16 @@ class SqliteEngine:
             self._roll_back()  # what an interrupt at a bad moment may have left
             if self._in_doubt:
                 self._settle()
-            with self._transaction():
+            try:
+                self._writer.run("begin")
                 yield self._writer
+                self._commit()
+            except errors.StoreReadOnly:
+                self._in_doubt = True  # it stays read-only on this connection, whatever changes
+                raise
+            finally:
+                self._roll_back()
             self._tend_wal()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        try:
-            self._writer.run("begin")
-            yield
-            self._commit()
-        except errors.StoreReadOnly:
-            self._in_doubt = True  # it stays read-only on this connection, whatever changes
-            raise
-        finally:
-            self._roll_back()
 
     def _roll_back(self) -> None:
         if self._writer.database.in_transaction:
@@ -168,8 +163,12 @@ class SqliteEngine:
         store had said it was not there: a small durable write of our own takes its place.
         """
         self._reopen()
-        with self._transaction():
+        try:
+            self._writer.run("begin")
             self._writer.run("settle")
+            self._commit()
+        finally:
+            self._roll_back()
 
     def _tend_wal(self) -> None:
         """Keep the write-ahead log small: copy it into the file, and start it over if it is long.

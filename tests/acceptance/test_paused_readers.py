@@ -1,0 +1,72 @@
+"""Readers that stop in the middle: nobody else notices."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.storage.sqlite.engine import _WAL_PAGES
+
+BEGINNINGS = {
+    "replay": "reader = iter(store.replay(agent_id='a'))",
+    "subscription": "reader = iter(store.subscribe(agent_id='a', after_commit=0))",
+    "held snapshot": "reader = iter(store.sql('SELECT commit_ts, hash FROM events'))",
+}
+CODE = """
+import sys, recollect
+with recollect.open(sys.argv[1], create=False) as store:
+    {beginning}
+    next(reader)
+    print("paused", flush=True)
+    sys.stdin.read()
+"""
+USUAL = _WAL_PAGES * 4096
+"""How long the write-ahead log gets before it starts over, in bytes; and a little more."""
+LARGE = {"text": "x" * 900_000}
+
+
+@contextmanager
+def paused(path: Path, kind: str) -> Iterator[None]:
+    """Let another process read the beginning and stop, for as long as the block lasts."""
+    code = CODE.format(beginning=BEGINNINGS[kind])
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"paused\n"
+        yield
+        assert child.poll() is None, "it was there all the time"
+        child.communicate()
+    assert child.returncode == 0
+
+
+def longest_journal(path: Path, kind: str) -> int:
+    """Return how long the write-ahead log got, in bytes, while 90 MB were written."""
+    with recollect.open(path, durability="relaxed") as store:
+        agent = store.bind(agent_id="a")
+        for number in range(600):
+            agent.write(key=f"k{number}", value={"n": number})
+        longest = 0
+        with paused(path, kind):
+            for _ in range(100):
+                agent.write(key="large", value=LARGE)
+                longest = max(longest, store.stats().journal_bytes)
+    return longest
+
+
+@pytest.mark.parametrize("kind", ["replay", "subscription"])
+def test_a_paused_reader_does_not_keep_the_journal_from_starting_over(
+    tmp_path: Path, kind: str
+) -> None:
+    assert longest_journal(tmp_path / "store.db", kind) < 1.2 * USUAL
+
+
+def test_a_held_snapshot_does(tmp_path: Path) -> None:
+    """The check above can fail: this is what a reader that holds on to something does."""
+    assert longest_journal(tmp_path / "store.db", "held snapshot") > 2 * USUAL
