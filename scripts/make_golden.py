@@ -24,11 +24,12 @@ def main() -> int:
     if path.exists():
         print(f"{path.name} is there already, and golden stores are never changed")
         return 1
-    clock = FixedClock()
-    with recollect.open(
-        path, clock=clock, ids=FixedIds(f"golden {recollect.__version__}")
-    ) as store:
-        fill(store, clock)
+    clock, ids = FixedClock(), FixedIds(f"golden {recollect.__version__}")
+    with recollect.open(":memory:", clock=clock, ids=ids) as origin:
+        fill(origin, clock)
+        origin.fork(path, at=origin.stats().commits)
+    with recollect.open(path, clock=clock, ids=ids) as store:
+        go_on(store)
         answers = ask(store)
     path.with_suffix(".json").write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
     return 0
@@ -52,6 +53,15 @@ def fill(store: Store, clock: FixedClock) -> None:
     store.write(agent_id="helper", key="k", value={"big": "x" * 5000, "least": -(2**63)})
 
 
+def go_on(store: Store) -> None:
+    """Write in the fork, and leave a reader's cursor in the middle of it."""
+    store.write(agent_id="planner", key="after the fork", value={"n": 1})
+    with store.subscribe(
+        agent_id="planner", namespace="team/eng", cursor="indexer", after_commit=0
+    ) as subscription:
+        subscription.ack(next(subscription))
+
+
 def ask(store: Store) -> dict[str, Any]:
     """Return what the store says of itself, in plain JSON."""
     return {
@@ -68,6 +78,7 @@ def ask(store: Store) -> dict[str, Any]:
             [change.kind, change.key]
             for change in store.diff(agent_id="planner", namespace="team/eng", a=1, b=3)
         ],
+        "cursors": [list(cursor) for cursor in store.cursors()],
     }
 
 

@@ -41,7 +41,7 @@ from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ALL_AGENTS",
