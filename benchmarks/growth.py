@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from statistics import median
@@ -11,7 +12,8 @@ from benchmarks.commits import VALUE
 
 
 def commit_seconds(path: Path, commits: int = 300) -> float:
-    """Return the median time of one durable commit."""
+    """Return the median time of one durable commit, once the disk is done with the log itself."""
+    os.sync()
     with recollect.open(path, create=False) as store:
         agent = store.bind(agent_id="a1")
         agent.write(key="k1", value=VALUE)

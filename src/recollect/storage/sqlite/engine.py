@@ -26,8 +26,9 @@ FORMAT = 1
 _APPLICATION_ID = 0x52434C54  # "RCLT": what `file` and SQLite call the application's mark
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 _LOCK_WAIT_MS = 10_000
-_WAL_PAGES = 4_000
-"""How long the write-ahead log gets before it is copied into the file: 16 MiB."""
+_WAL_PAGES = 1_000
+"""How long the write-ahead log gets before it is copied into the file: 4 MiB. Syncing it takes
+longer while it grows than when it is written over."""
 _WAL_PAGES_BOUND = 16_000
 """How long it may get before readers are waited for, so that it can start over."""
 _READERS_WAIT_MS = 250
