@@ -6,10 +6,13 @@
     ├── Conflict                 somebody else was first; read again and retry
     │   ├── TransactionConflict    something the transaction read has changed
     │   ├── VersionMismatch        a compare-and-set met another version
+    │   ├── TitleTaken             another memory has this title
     │   └── IdempotencyMismatch    a txn_id was reused for something else
     ├── TransactionClosed        the transaction was committed or aborted before
     ├── TransactionExpired       its timeout passed before it was decided
     ├── CommitUnknown            durable or not? the txn_id tells
+    ├── LinkCycle                a link would lead back to where it starts
+    ├── ReflectionTooDeep        reflections on reflections, past what is allowed
     ├── LogForked                a resume token belongs to another history
     ├── StoreBusy                the store cannot take more just now
     ├── StoreFull                no space left where the store lives
@@ -86,6 +89,10 @@ class VersionMismatch(Conflict):
         self.actual = actual
 
 
+class TitleTaken(Conflict):
+    """Another memory has this title. Choose another one, or remember with on_conflict='update'."""
+
+
 class IdempotencyMismatch(Conflict):
     """This txn_id was committed before with other operations. Use a new txn_id."""
 
@@ -107,6 +114,35 @@ class CommitUnknown(RecollectError):
             "same operations again with this txn_id to learn whether it is in the log"
         )
         self.txn_id = txn_id
+
+
+class LinkCycle(RecollectError):
+    """This link would lead back to where it starts. Leave it out, or unlink one on the way."""
+
+    def __init__(self, relation: str, path: tuple[str | None, ...]) -> None:
+        way = " → ".join("(not yours to see)" if step is None else step for step in path)
+        super().__init__(
+            f"a {relation} link would close the cycle {way}: leave it out, or unlink one on the way"
+        )
+        self.relation = relation
+        self.path = path
+        """The memories on the way; None for one that the caller may not see."""
+
+
+class ReflectionTooDeep(RecollectError):
+    """Reflections would rest on reflections past what the namespace allows.
+
+    Reflect on what lies below, or allow more with `configure(max_reflection_depth=…)`.
+    """
+
+    def __init__(self, namespace: str, depth: int, limit: int) -> None:
+        super().__init__(
+            f"a reflection in {namespace!r} would have depth {depth}, and the limit is {limit}: "
+            "reflect on what lies below, or allow more with configure(max_reflection_depth=…)"
+        )
+        self.namespace = namespace
+        self.depth = depth
+        self.limit = limit
 
 
 class LogForked(RecollectError):

@@ -13,7 +13,9 @@ from recollect.errors import (
     ChainBroken,
     CommitUnknown,
     InvalidInput,
+    LinkCycle,
     RecollectError,
+    ReflectionTooDeep,
     VersionMismatch,
 )
 
@@ -22,6 +24,8 @@ SPECIAL: list[RecollectError] = [
     VersionMismatch(key="k", expected=1, actual=2),
     CommitUnknown("t-1"),
     ChainBroken(7, "it is gone"),
+    LinkCycle("supersedes", ("a", None, "a")),
+    ReflectionTooDeep("team", 4, 3),
 ]
 PLAIN = [
     kind()

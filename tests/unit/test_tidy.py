@@ -60,9 +60,9 @@ def test_sql_stands_in_sql_files() -> None:
 
 
 def test_every_query_is_used_and_every_used_one_is_there() -> None:
-    from recollect.storage import queries
+    from recollect.sdk.open import load_queries
 
-    named = set(queries.load("recollect.log", "recollect.state", "recollect.storage.sqlite"))
+    named = set(load_queries())
     texts = "\n".join(path.read_text("utf-8") for path in FILES)
     used = set(re.findall(r"\"([a-z_]+)\"", texts))
     assert named <= used

@@ -12,12 +12,14 @@ from recollect.errors import (
     Conflict,
     IdempotencyMismatch,
     InvalidInput,
+    LinkCycle,
     NotFound,
     RecollectError,
+    ReflectionTooDeep,
     TransactionConflict,
     TransactionExpired,
 )
-from recollect.log import chain, epochs, pages
+from recollect.log import blobs, chain, epochs, pages
 from recollect.log.failpoints import Failpoint
 from recollect.log.transaction import Request
 from recollect.log.views import Commit, Views
@@ -28,7 +30,14 @@ from recollect.model.ids import IdSource
 from recollect.model.operations import AnyOperation
 from recollect.storage.port import Engine, OutcomeUnknown, Writer
 
-_REFUSALS = (Conflict, NotFound, InvalidInput, TransactionExpired)
+_REFUSALS = (
+    Conflict,
+    NotFound,
+    InvalidInput,
+    LinkCycle,
+    ReflectionTooDeep,
+    TransactionExpired,
+)
 """Errors about one transaction, raised before anything of it is written; the batch goes on."""
 
 Outcome = int | RecollectError
@@ -110,6 +119,8 @@ class BatchWriter:
             raise TransactionExpired
         self._check_reads(writer, request, head)
         operations = self._decide(writer, request, head)
+        if not operations and not request.named:  # it is all as it was asked to be
+            return head, head.commit_ts
         self.failpoint("decided")
         head = self._append(writer, request, head, operations)
         return head, head.commit_ts
@@ -126,7 +137,7 @@ class BatchWriter:
 
     def _decide(self, writer: Writer, request: Request, head: Head) -> list[AnyOperation]:
         operations = self._views.decide(writer, request.staged)
-        if not self._at_home:
+        if not self._at_home and (operations or request.named):
             home = self._engine.home()
             operations[:0] = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
         return operations
@@ -143,6 +154,7 @@ class BatchWriter:
         committed_at = max(head.committed_at + 1, self._clock.now())
         event = chain.seal(head, committed_at, salts, envelope, operations)
         writer.put("event_append", *msgspec.structs.astuple(event))
+        blobs.append(writer, event.commit_ts, operations, request.blobs)
         self.failpoint("appended")
         self._views.apply(
             writer, Commit(event.commit_ts, committed_at, envelope, tuple(operations))

@@ -111,6 +111,11 @@ def _envelope_leaf(salts: bytes, envelope: bytes) -> bytes:
     return sha256(_ENVELOPE + _salt(salts, 1) + envelope).digest()
 
 
+def operation_leaves(event: SealedEvent) -> list[bytes]:
+    """Return the hash that stands for each operation of an event."""
+    return _leaves(event)[1:]
+
+
 def _operation_leaf(salts: bytes, index: int, part: bytes) -> bytes:
     return sha256(_OPERATION + _salt(salts, index + 2) + part).digest()
 

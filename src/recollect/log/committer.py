@@ -137,7 +137,7 @@ class Committer:
             if pending not in self._queue:
                 return False
             self._queue.remove(pending)
-            self._queued_bytes -= len(pending.request.encoded)
+            self._queued_bytes -= pending.request.size
             return True
 
     def close(self) -> None:
@@ -170,7 +170,7 @@ class Committer:
         with self._mutex:
             if self._closed:
                 raise StoreClosed
-            size = len(pending.request.encoded)
+            size = pending.request.size
             if len(self._queue) >= QUEUE_COMMITS or self._queued_bytes + size > QUEUE_BYTES:
                 raise StoreBusy(
                     f"{len(self._queue)} commits of {self._queued_bytes} bytes are waiting to be "
@@ -232,7 +232,7 @@ class Committer:
             self._gather()
             while self._queue and len(batch) < BATCH_COMMITS and size < BATCH_BYTES:
                 batch.append(self._queue.popleft())
-                size += len(batch[-1].request.encoded)
+                size += batch[-1].request.size
             self._queued_bytes -= size
         self._company = len(batch)
         return batch

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.errors import ChainBroken, Corruption
-from recollect.log import chain, epochs
+from recollect.log import blobs, chain, epochs
 from recollect.log.verification import checked_pages
 from recollect.log.views import Commit, Views
 from recollect.model import codec
@@ -48,10 +48,11 @@ def fork(
     for page in checked_pages(source, log_id, through):
         if not last.commit_ts:
             page[0] = _begin_as_fork(page[0], origin, ids)
-        with target.writing() as writer:
+        with source.reading() as reader, target.writing() as writer:
             for event in page:
                 sealed = chain.seal_again(last, event)
                 writer.put("event_append", *msgspec.structs.astuple(sealed))
+                blobs.copy(reader, writer, sealed.commit_ts)
                 views.apply(writer, Commit.of(sealed))
                 last = Head(sealed.commit_ts, sealed.committed_at, sealed.hash)
         if progress is not None:

@@ -120,3 +120,12 @@ SELECT txn_id, actor, commit_ts FROM txn ORDER BY txn_id, actor
 -- name: scope_counts
 -- How many agents and namespaces users have; the engine's own scope is not theirs.
 SELECT COUNT(DISTINCT agent_id), COUNT(DISTINCT namespace) FROM scope WHERE namespace <> '_log'
+
+-- name: blob_add
+INSERT INTO blob (commit_ts, position, content) VALUES (:commit_ts, :position, :content)
+
+-- name: blob_get
+SELECT content FROM blob WHERE commit_ts = :commit_ts AND position = :position
+
+-- name: blobs_of_commit
+SELECT position, content FROM blob WHERE commit_ts = :commit_ts ORDER BY position

@@ -28,9 +28,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         if len(operations) == 1:  # as most have
             return event if self.includes(operations[0]) else None
         asked = [operation for operation in operations if self.includes(operation)]
-        if len(asked) == len(operations):
-            return event
-        return event.only(asked) if asked else None
+        if not asked:
+            return None
+        return event if len(asked) == len(operations) else event.only(asked)
 
     def includes(self, operation: AnyOperation) -> bool:
         """Say whether an operation is asked for."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from recollect.errors import InvalidInput, TransactionClosed, TransactionExpired
 from recollect.model import codec
 from recollect.model.clock import Clock
+from recollect.model.ids import IdSource, derived
 from recollect.model.limits import Limits
 
 
@@ -25,6 +26,13 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     reads: frozenset[msgspec.Struct]
     since: int
     deadline: float
+    blobs: Mapping[bytes, bytes] = {}
+    """Long content, packed, by the hash of what it unpacks to."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes up while it waits."""
+        return len(self.encoded) + sum(map(len, self.blobs.values()))
 
     @property
     def is_empty(self) -> bool:
@@ -62,6 +70,8 @@ class Draft:
         self._staged: list[msgspec.Struct] = []
         self._encoded: list[bytes] = []
         self._size = 0
+        self._blobs: dict[bytes, bytes] = {}
+        self._ids_given = 0
         self._reads: set[msgspec.Struct] = set()
         self._status = _Status.OPEN
 
@@ -79,10 +89,23 @@ class Draft:
         if self._clock.monotonic() > self._deadline:
             raise TransactionExpired
 
-    def stage(self, request: msgspec.Struct) -> None:
-        """Add a request, unless the transaction would grow past its limits."""
+    def new_id(self, ids: IdSource) -> str:
+        """Return an id for something staged; a retry under the caller's txn_id gives it again."""
+        if not self._named:
+            return ids.unique()
+        self._ids_given += 1
+        return derived("staged", self._actor, self.txn_id, str(self._ids_given))
+
+    def blob(self, digest: bytes) -> bytes | None:
+        """Return long content that was staged, packed."""
+        return self._blobs.get(digest)
+
+    def stage(self, request: msgspec.Struct, blobs: Mapping[bytes, bytes] | None = None) -> None:
+        """Add a request and its long content, unless the transaction would grow past its limits."""
         encoded = codec.encode(request)
-        count, size = len(self._staged) + 1, self._size + len(encoded)
+        blobs = blobs or {}
+        count = len(self._staged) + 1
+        size = self._size + len(encoded) + sum(map(len, blobs.values()))
         if count > self._limits.transaction_operations:
             raise InvalidInput(
                 "transaction",
@@ -94,6 +117,7 @@ class Draft:
             )
         self._staged.append(request)
         self._encoded.append(encoded)
+        self._blobs.update(blobs)
         self._size = size
 
     def track(self, read: msgspec.Struct) -> None:
@@ -117,4 +141,5 @@ class Draft:
             reads=frozenset(self._reads),
             since=self.since,
             deadline=self._deadline,
+            blobs=self._blobs,
         )

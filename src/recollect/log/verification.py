@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import msgspec
 
 from recollect.errors import ChainBroken
-from recollect.log import chain, pages
+from recollect.log import blobs, chain, pages
 from recollect.model import codec
 from recollect.model.clock import Clock
 from recollect.model.event import Head, SealedEvent
 from recollect.model.instant import to_datetime
-from recollect.model.operations import Erased
+from recollect.model.operations import AnyOperation, Erased
 from recollect.storage.port import Engine, Progress
 
 _CLOCK_LEAD = 5 * 60 * 1_000_000
@@ -50,7 +50,9 @@ def checked_pages(engine: Engine, log_id: str, through: int) -> Iterator[list[Se
             raise ChainBroken(last.commit_ts + 1, "it went missing while the log was read")
         for event in events:
             last = chain.check(last, event)
-            _check_erased(event)
+            operations = codec.decode_operations(event.operations)
+            _check_erased(event.commit_ts, operations)
+            blobs.check(engine, event.commit_ts, operations)
         yield events
 
 
@@ -77,8 +79,7 @@ def verify(
     )
 
 
-def _check_erased(event: SealedEvent) -> None:
+def _check_erased(commit_ts: int, operations: Sequence[AnyOperation]) -> None:
     """Refuse erased operations: nothing this version writes could have erased them."""
-    operations = codec.decode_operations(event.operations)
     if any(isinstance(operation, Erased) for operation in operations):
-        raise ChainBroken(event.commit_ts, "an operation was erased, and nothing says why")
+        raise ChainBroken(commit_ts, "an operation was erased, and nothing says why")

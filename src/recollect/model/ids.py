@@ -21,6 +21,12 @@ class IdSource(Protocol):
         ...
 
 
+def derived(*parts: str) -> str:
+    """Return the id that these parts always have, in the form of a UUID."""
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
+
+
 class SystemIds:
     """UUIDv7 and the operating system's randomness."""
 

@@ -26,6 +26,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     value_bytes: int = 1 * _MIB
     value_depth: int = 64
     txn_id_bytes: int = 512
+    title_characters: int = 512
+    tags: int = 50
+    tag_bytes: int = 512
+    metadata_bytes: int = 64 * _KIB
+    content_bytes: int = 256 * _KIB
+    transcript_bytes: int = 16 * _MIB
+    note_bytes: int = 4 * _KIB
     transaction_operations: int = 10_000
     transaction_bytes: int = 64 * _MIB
 

@@ -14,6 +14,7 @@ from typing import ClassVar
 import msgspec
 
 from recollect.model import document
+from recollect.model.memory import Content, Depth, Details, Expiry, Span
 from recollect.model.refs import KeyRef
 from recollect.model.scope import Scope
 
@@ -24,6 +25,17 @@ class OperationType(enum.Enum):
     WRITE = "write"
     DELETE = "delete"
     EPOCH = "epoch"
+    REMEMBER = "remember"
+    UPDATE = "update"
+    RETRACT = "retract"
+    TOUCH = "touch"
+    LINK = "link"
+    UNLINK = "unlink"
+    TRANSCRIPT = "transcript"
+    CITE = "cite"
+    NOTIFY = "notify"
+    RESOLVE = "resolve"
+    CONFIGURE = "configure"
     ERASED = "erased"
 
 
@@ -31,6 +43,10 @@ class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What all operations have: an owner, an address, a plain JSON value and a version."""
 
     type: ClassVar[OperationType]
+    address: ClassVar[str] = ""
+    """What `key` is, with fields to fill in, where it is not a field itself."""
+    told: ClassVar[tuple[str, ...]] = ()
+    """The fields that `value` tells, where it has no form of its own."""
 
     namespace: str
     agent_id: str
@@ -38,7 +54,7 @@ class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def key(self) -> str:
         """The address: a state key, or what another kind of operation is about."""
-        return ""
+        return self.address.format(self)
 
     @property
     def version(self) -> int:
@@ -57,6 +73,11 @@ class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def value(self) -> document.Document | None:
         """The operation's content as plain JSON, decoded anew at each touch."""
+        return {name: getattr(self, name) for name in self.told} or None
+
+    @property
+    def blob(self) -> bytes | None:
+        """The hash of content that is kept beside the log, if it has any."""
         return None
 
 
@@ -92,21 +113,208 @@ class Epoch(Operation, frozen=True, tag=3, gc=False):
     """
 
     type = OperationType.EPOCH
+    address = "epoch:{0.version}"
+    told = ("epoch_id", "cause", "origin")
 
     version: int
     epoch_id: str
     cause: str
     origin: str | None = None
 
+
+class Remember(Operation, frozen=True, tag=4):
+    """A memory begins."""
+
+    type = OperationType.REMEMBER
+    address = "memory:{0.memory_id}"
+
+    memory_id: str
+    kind: str
+    tier: str
+    title: str | None
+    private: bool
+    content: Content
+    details: Details
+    expiry: Expiry
+
     @property
-    def key(self) -> str:
-        """The address: epochs are numbered."""
-        return f"epoch:{self.version}"
+    def version(self) -> int:
+        """The first one."""
+        return 1
+
+    @property
+    def blob(self) -> bytes | None:
+        """The content's hash, if it is long."""
+        return self.content.digest
 
     @property
     def value(self) -> document.Document:
-        """What is known of the epoch."""
-        return {"epoch_id": self.epoch_id, "cause": self.cause, "origin": self.origin}
+        """Everything said of the memory; a long content by its hash."""
+        visibility = {"visibility": "private" if self.private else "namespace"}
+        shown = _shown_identity(self) | visibility
+        return shown | self.content.shown() | self.details.shown()
+
+
+class Revise(Operation, frozen=True, tag=5):
+    """A memory takes a new version; what is None among the last three is as it was."""
+
+    type = OperationType.UPDATE
+    address = "memory:{0.memory_id}"
+
+    memory_id: str
+    version: int
+    kind: str
+    tier: str
+    title: str | None
+    content: Content | None = None
+    details: Details | None = None
+    expiry: Expiry | None = None
+
+    @property
+    def blob(self) -> bytes | None:
+        """The new content's hash, if it is long."""
+        return None if self.content is None else self.content.digest
+
+    @property
+    def value(self) -> document.Document:
+        """What the version says anew."""
+        shown = _shown_identity(self)
+        if self.content is not None:
+            shown |= self.content.shown()
+        return shown if self.details is None else shown | self.details.shown()
+
+
+class Retract(Operation, frozen=True, tag=6):
+    """A memory is taken back: it was said in error."""
+
+    type = OperationType.RETRACT
+    address = "memory:{0.memory_id}"
+    told = ("reason",)
+
+    memory_id: str
+    version: int
+    reason: str | None = None
+
+
+class Touch(Operation, frozen=True, tag=7):
+    """A memory was of use: it is counted, and lasts as long again."""
+
+    type = OperationType.TOUCH
+    address = "memory:{0.memory_id}"
+    told = ("lifetime",)
+
+    memory_id: str
+    version: int
+    lifetime: int | None
+
+
+class AddLink(Operation, frozen=True, tag=8):
+    """A link between memories begins to hold; with it the depths that follow from it."""
+
+    type = OperationType.LINK
+    address = "link:{0.source}|{0.relation}|{0.target}"
+    told = ("source", "target", "relation")
+
+    source: str
+    target: str
+    relation: str
+    depths: tuple[Depth, ...] = ()
+
+
+class CloseLink(Operation, frozen=True, tag=9):
+    """A link between memories holds no longer; with it the depths that follow from that."""
+
+    type = OperationType.UNLINK
+    address = "link:{0.source}|{0.relation}|{0.target}"
+    told = ("source", "target", "relation")
+
+    source: str
+    target: str
+    relation: str
+    depths: tuple[Depth, ...] = ()
+
+
+class KeepTranscript(Operation, frozen=True, tag=10):
+    """Words are kept as they were said; the text itself is kept beside the log."""
+
+    type = OperationType.TRANSCRIPT
+    address = "transcript:{0.transcript_id}"
+
+    transcript_id: str
+    blob: bytes
+    size: int
+    occurred_at: int | None
+    expiry: Expiry
+
+    @property
+    def value(self) -> document.Document:
+        """The text's hash and size, and when it was said."""
+        return {"hash": self.blob.hex(), "size": self.size, "occurred_at": self.occurred_at}
+
+
+class Cite(Operation, frozen=True, tag=11):
+    """A memory names the words it comes from; no spans: the whole transcript."""
+
+    type = OperationType.CITE
+    address = "citation:{0.memory_id}|{0.transcript_id}"
+
+    memory_id: str
+    transcript_id: str
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def value(self) -> document.Document:
+        """The spans."""
+        return {"spans": [list(span) for span in self.spans]}
+
+
+class Notify(Operation, frozen=True, tag=12):
+    """Somebody is told that what a memory of theirs reflects on was superseded: a memory itself.
+
+    Its words follow from these ids and the commit's time, and are written by who applies it.
+    """
+
+    type = OperationType.NOTIFY
+    address = "memory:{0.memory_id}"
+    told = ("dependent_id", "invalidated_id", "invalidating_id", "by")
+
+    memory_id: str
+    dependent_id: str
+    invalidated_id: str
+    invalidating_id: str
+    by: str
+    private: bool = False
+
+    @property
+    def version(self) -> int:
+        """The only one."""
+        return 1
+
+
+class Resolve(Operation, frozen=True, tag=13):
+    """A notice is closed with a decision; what follows from that stands behind it."""
+
+    type = OperationType.RESOLVE
+    address = "memory:{0.memory_id}"
+    told = ("decision", "note", "replacement")
+
+    memory_id: str
+    decision: str
+    by: str
+    expiry: Expiry
+    note: str | None = None
+    replacement: str | None = None
+
+
+class Configure(Operation, frozen=True, tag=14):
+    """Settings of a namespace, and of those below it that do not set their own."""
+
+    type = OperationType.CONFIGURE
+    address = "settings:{0.namespace}"
+    told = ("settings",)
+
+    settings: dict[str, int | None]
+    """Those that change; lifetimes are in microseconds, None for ever."""
 
 
 class Erased(Operation, frozen=True, tag=0, gc=False):
@@ -117,8 +325,19 @@ class Erased(Operation, frozen=True, tag=0, gc=False):
     leaf: bytes
 
 
-AnyOperation = Write | Delete | Epoch | Erased
+_OfState = Write | Delete
+_OfMemories = Remember | Revise | Retract | Touch | AddLink | CloseLink | Notify | Resolve
+_OfTranscripts = KeepTranscript | Cite
+AnyOperation = _OfState | _OfMemories | _OfTranscripts | Configure | Epoch | Erased
 """Every operation; where a decoder or a type checker needs the whole list."""
 
 ENGINE_SCOPE = Scope("_log", "_engine")
 """The scope of the log's own operations."""
+
+
+def _shown_identity(operation: Remember | Revise) -> document.Document:
+    return {
+        "kind": operation.kind,
+        "tier": operation.tier,
+        "title": operation.title,
+    }

@@ -33,6 +33,10 @@ class Defaults(msgspec.Struct, frozen=True):
         """Who acts through this handle."""
         return "local" if self.agent_id is None else self.agent_id
 
+    def acting(self, agent_id: str | None) -> str:
+        """Return whose eyes count in a call: the bound agent's, else those of the one it names."""
+        return self.actor if agent_id is None or self.agent_id is not None else agent_id
+
     def agent(self, agent_id: str | None) -> str:
         """Return the agent a call is about."""
         chosen = self.agent_id if agent_id is None else agent_id

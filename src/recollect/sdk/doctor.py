@@ -72,7 +72,7 @@ def diagnose(
     yield _check_space(path)
     yield _told("journal", lambda: check_journal(path))
     try:
-        engine = open_engine(path, create=False, allow_network_file_system=True)
+        engine = open_engine(path, create=False, allow_network_file_system=True, migrate=False)
     except RecollectError as error:
         yield _problem("store", error)
         return

@@ -101,14 +101,19 @@ def open_engine(
     durability: str = "full",
     create: bool = True,
     allow_network_file_system: bool = False,
+    migrate: bool = True,
 ) -> Engine:
-    """Return the engine for a URL, without a store on it."""
+    """Return the engine for a URL, without a store on it.
+
+    What is only to be looked at is not migrated: the log of an older format can be read as it is.
+    """
     return SqliteEngine(
         path_of("url", url),
         queries=load_queries(),
         durability=durability,
         create=create,
         allow_network_file_system=allow_network_file_system,
+        migrate=migrate,
     )
 
 
@@ -124,7 +129,9 @@ def _assemble(
 
 def load_queries() -> dict[str, str]:
     """Return every query the parts of a store on SQLite use."""
-    return queries.load("recollect.log", "recollect.state", "recollect.storage.sqlite")
+    return queries.load(
+        "recollect.log", "recollect.state", "recollect.memory", "recollect.storage.sqlite"
+    )
 
 
 def assemble(

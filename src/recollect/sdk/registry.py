@@ -5,10 +5,11 @@ from __future__ import annotations
 from recollect.log.index import LogIndex
 from recollect.log.scopes import Scopes
 from recollect.log.views import Views
+from recollect.memory.view import MemoryView
 from recollect.state.view import StateView
 
 
 def all_views() -> Views:
     """Return every view, new. A set serves one database: the views remember rows of its tables."""
     scopes = Scopes()
-    return Views((LogIndex(scopes), StateView(scopes)))
+    return Views((LogIndex(scopes), StateView(scopes), MemoryView()))

@@ -48,7 +48,7 @@ def _check_replaceable(source: Path, target: Path, *, overwrite: bool) -> None:
 def _fetch(source: Path, draft: Path, progress: Progress | None) -> None:
     """Copy the backup. SQLite cannot where it may not write, so there the file itself is copied."""
     try:
-        with closing(_open(source)) as engine:
+        with closing(_open(source, migrate=False)) as engine:
             engine.copy_to(draft, progress)
     except InvalidInput as error:
         raise InvalidInput("backup", error.problem) from error
@@ -58,9 +58,9 @@ def _fetch(source: Path, draft: Path, progress: Progress | None) -> None:
         shutil.copyfile(source, draft)
 
 
-def _open(path: Path) -> Engine:
+def _open(path: Path, *, migrate: bool = True) -> Engine:
     """Open what nobody writes to, which therefore may be on a network file system."""
-    return open_engine(path, create=False, allow_network_file_system=True)
+    return open_engine(path, create=False, allow_network_file_system=True, migrate=migrate)
 
 
 def _verify(engine: Engine, progress: Progress | None) -> Verification:

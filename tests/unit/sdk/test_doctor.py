@@ -14,6 +14,7 @@ import pytest
 import recollect
 from recollect import Finding, InvalidInput, diagnose
 from recollect.storage.sqlite import inspection, mounts
+from recollect.storage.sqlite.formats import FORMAT
 from recollect.testing import FixedClock
 from tests.unprivileged import open_folder, run_unprivileged
 
@@ -57,7 +58,7 @@ def test_a_healthy_store(path: Path) -> None:
     assert troubles(found) == {}
     assert tuple(found) == (*ALWAYS, "pages", "chain")
     assert "50" in found["chain"].message
-    assert "format 1" in found["store"].message
+    assert f"format {FORMAT}" in found["store"].message
     assert list(path.parent.iterdir()) == [path]
 
 

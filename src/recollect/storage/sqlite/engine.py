@@ -7,23 +7,19 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 
 import apsw
 
 from recollect import errors
 from recollect.storage.port import Footprint, OutcomeUnknown, Parameters, Progress
+from recollect.storage.sqlite import formats
 from recollect.storage.sqlite.connection import Connection, translate, translated
 from recollect.storage.sqlite.copying import copy_snapshot, duplicate, keep_private
 from recollect.storage.sqlite.home import home_of
 from recollect.storage.sqlite.mounts import network_file_system
 from recollect.storage.sqlite.sql import SqlAnswer
 
-FORMAT = 1
-"""The stored format this version writes. It reads every older one and refuses newer ones."""
-
-_APPLICATION_ID = 0x52434C54  # "RCLT": what `file` and SQLite call the application's mark
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 _LOCK_WAIT_MS = 10_000
 _WAL_PAGES = 1_000
@@ -62,6 +58,7 @@ class SqliteEngine:
         create: bool = True,
         vfs: str | None = None,
         allow_network_file_system: bool = False,
+        migrate: bool = True,
     ) -> None:
         if durability not in tuple(_SYNCHRONOUS):
             raise errors.InvalidInput("durability", f"{durability!r} is not 'full' or 'relaxed'")
@@ -84,7 +81,7 @@ class SqliteEngine:
         try:
             self._writer = self._connect_writer(create=create)
             with closing_on_error(self._writer.database):
-                self._prepare(create=create)
+                self._prepare(create=create, migrate=migrate)
         except apsw.NotADBError as error:
             raise errors.InvalidInput(
                 "url",
@@ -286,30 +283,17 @@ class SqliteEngine:
             raise translate(error) from error
         return reader
 
-    def _prepare(self, *, create: bool) -> None:
-        """Make the tables of a new store, or make sure that what is there is one of ours."""
+    def _prepare(self, *, create: bool, migrate: bool) -> None:
+        """Make the tables of a new store, or bring those that are there up to date."""
         database = self._writer.database
-        if (
-            database.pragma("application_id") == 0
-            and create
-            and self._writer.row("any_table") is None
-        ):
+        if create and formats.is_new(self._writer):
             database.pragma("journal_mode", "WAL")
             with self.writing():  # another process may be doing the same: look again, locked
-                if self._writer.row("any_table") is None:
-                    database.execute((files(__package__) / "schema.sql").read_text("utf-8"))
-                    database.pragma("application_id", _APPLICATION_ID)
-                    database.pragma("user_version", FORMAT)
-        if database.pragma("application_id") != _APPLICATION_ID:
-            raise errors.InvalidInput(
-                "url", f"{self._path} is not a Recollect store: give another path"
-            )
-        found = database.pragma("user_version")
-        if found > FORMAT:
-            raise errors.UnsupportedFormat(
-                f"{self._path} has format {found}, and this version reads up to {FORMAT}: "
-                "upgrade Recollect to open it"
-            )
+                if formats.is_new(self._writer):
+                    formats.create(database)
+        if formats.is_outdated(database, self._path) and migrate:
+            with self.writing():
+                formats.migrate(database)
 
 
 @contextmanager

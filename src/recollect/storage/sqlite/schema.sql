@@ -1,4 +1,4 @@
--- The tables of a store, format 1.
+-- The tables of a store as the first format had them; `migrations` has what came since.
 --
 -- `event` is the log and the only truth. The other tables can be emptied and filled again from it,
 -- but for `meta`, which says which log this is and where it lives.

@@ -1,0 +1,62 @@
+"""Blobs: long content that is kept beside the log, one blob an operation.
+
+The operation holds the content's hash and size, so the chain covers the content without carrying
+it. How the content is packed is the storage's own matter: what is checked is what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from recollect.errors import ChainBroken, Corruption
+from recollect.model.operations import AnyOperation, KeepTranscript, Remember, Revise
+from recollect.model.packing import unpack
+from recollect.storage.port import Engine, Reader, Writer
+
+
+def append(
+    writer: Writer, commit_ts: int, operations: Sequence[AnyOperation], blobs: Mapping[bytes, bytes]
+) -> None:
+    """Keep the packed content of an event's operations."""
+    for position, operation in enumerate(operations):
+        if operation.blob is not None:
+            writer.run(
+                "blob_add",
+                commit_ts=commit_ts,
+                position=position,
+                content=blobs[operation.blob],
+            )
+
+
+def load(reader: Reader, commit_ts: int, position: int, *, size: int, digest: bytes) -> bytes:
+    """Return the content of one operation, or raise if it is not what the log says it is."""
+    row = reader.row("blob_get", commit_ts=commit_ts, position=position)
+    if row is None:
+        raise Corruption(f"the content of commit {commit_ts} is missing: restore a backup")
+    return unpack(row[0], size=size, digest=digest)
+
+
+def check(engine: Engine, commit_ts: int, operations: Sequence[AnyOperation]) -> None:
+    """Raise `ChainBroken` if content of an event is missing or has been changed."""
+    for position, operation in enumerate(operations):
+        if operation.blob is None:
+            continue
+        try:
+            with engine.reading() as reader:
+                load(reader, commit_ts, position, size=_size(operation), digest=operation.blob)
+        except Corruption as error:
+            raise ChainBroken(commit_ts, str(error)) from error
+
+
+def copy(reader: Reader, writer: Writer, commit_ts: int) -> None:
+    """Copy the packed content of an event to another database, where it has the same number."""
+    for position, content in reader.rows("blobs_of_commit", commit_ts=commit_ts):
+        writer.run("blob_add", commit_ts=commit_ts, position=position, content=content)
+
+
+def _size(operation: AnyOperation) -> int:
+    if isinstance(operation, KeepTranscript):
+        return operation.size
+    assert isinstance(operation, Remember | Revise)
+    assert operation.content is not None
+    return operation.content.size

@@ -1,0 +1,67 @@
+"""What a transaction has staged about memories, seen by its own reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.memory.records import Link
+from recollect.memory.requests import MemoryRequest
+from recollect.memory.rules import MemoryRules
+from recollect.memory.settings import KnownSettings
+from recollect.memory.working import Working
+from recollect.storage.port import Reader
+
+
+class PendingMemories:
+    """The requests of one transaction, decided as of its beginning.
+
+    The same rules run again when it is committed, then on what is there by then.
+    """
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+        self._staged: list[MemoryRequest] = []
+        self._decided = 0
+        self._rules: MemoryRules | None = None
+
+    def add(self, request: MemoryRequest) -> None:
+        """Remember a staged request."""
+        self._staged.append(request)
+
+    def working(self, reader: Reader) -> Working:
+        """Return the memories as the transaction sees them."""
+        if self._rules is None:
+            self._rules = MemoryRules(Working(reader, self._at, KnownSettings()))
+        working = self._rules.working
+        working.reader = reader
+        while self._decided < len(self._staged):
+            list(self._rules.decide(self._staged[self._decided]))
+            self._decided += 1
+        return working
+
+    def links(
+        self, reader: Reader, memory_id: str, relations: Iterable[str], viewer: str
+    ) -> list[Link]:
+        """Return the links of a memory that hold, as far as an agent may see both ends."""
+        working = self.working(reader)
+        ends = [
+            end
+            for relation in relations
+            for end in (
+                *(
+                    (memory_id, to, relation)
+                    for to in working.targets((memory_id,), relation)[memory_id]
+                ),
+                *(
+                    (of, memory_id, relation)
+                    for of in working.sources((memory_id,), relation)[memory_id]
+                ),
+            )
+        ]
+        known = working.memories({end for source, target, _ in ends for end in (source, target)})
+        seen = {each for each, found in known.items() if found.seen_by(viewer)}
+        return [
+            Link(source, target, relation, None)
+            for source, target, relation in ends
+            if source in seen and target in seen
+        ]

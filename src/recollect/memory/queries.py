@@ -1,0 +1,300 @@
+"""Reading memories: by id, by title, as lists, with their histories, links and notices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from recollect.log import pages
+from recollect.log.moments import Moment, commit_at
+from recollect.memory import standing
+from recollect.memory.records import Invalidation, Link, Memory, memory_of, time_of
+from recollect.memory.requests import TitleKey
+from recollect.memory.standing import Standing, text_of
+from recollect.model import codec, document
+from recollect.model.clock import Clock
+from recollect.model.instant import to_datetime, to_micros
+from recollect.model.operations import Notify
+from recollect.storage.port import Engine, Reader, Row
+
+_WITH_CONTENT = 32
+"""How many memories a page has at most when each may bring a long content."""
+BEYOND_NAMES = "\U0010ffff"
+"""Sorts behind every name of a namespace."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The moment a read is about: a commit, and the time by which things have expired."""
+
+    commit: int
+    now: int
+
+
+def asked_at(reader: Reader, clock: Clock, at: Moment | None) -> Asked:
+    """Return the moment that is meant; none in particular is now."""
+    if at is None:
+        return Asked(pages.head_commit(reader), clock.now())
+    commit = commit_at(reader, "at", at)
+    if not isinstance(at, int):
+        return Asked(commit, to_micros("at", at))
+    row = reader.row("event_get", commit_ts=commit)
+    return Asked(commit, row[1] if row else 0)
+
+
+def get(
+    reader: Reader, memory_id: str, asked: Asked, viewer: str, version: int | None = None
+) -> Memory | None:
+    """Return a memory that is neither retracted nor expired; a version is shown in any case."""
+    if version is None:
+        found = standing.find_one(reader, memory_id, asked.commit, viewer=viewer)
+        hidden = found is None or found.hidden(asked.now)
+    else:
+        found = _at_version(reader, memory_id, version, asked.commit, viewer)
+        hidden = found is None or found.retracted
+    return None if found is None or hidden else memory_of(found, text_of(reader, found))
+
+
+def _at_version(
+    reader: Reader, memory_id: str, version: int, at: int, viewer: str
+) -> Standing | None:
+    row = reader.row("memory_state_of_version", memory_id=memory_id, version=version, at=at)
+    found = standing.load(reader, [row[0]], at, viewer=viewer) if row else []
+    return found[0] if found else None
+
+
+def titled(reader: Reader, key: TitleKey, at: int) -> str | None:
+    """Return the id of the memory that had a title at a commit."""
+    row = reader.row("title_find", **msgspec.structs.asdict(key), at=at)
+    return str(row[0]) if row else None
+
+
+def written(reader: Reader, memory_id: str, commit: int, txn_id: str, actor: str) -> Memory:
+    """Return a memory as a transaction left it, and what the transaction did to it."""
+    found = standing.find_one(reader, memory_id, commit)
+    assert found is not None, "what was just written is there"
+    changed = found.state_commit == commit and _is_own(reader, commit, txn_id, actor)
+    outcome: Any = "unchanged"
+    if changed:
+        outcome = "created" if found.version == 1 else "updated"
+    return memory_of(found, text_of(reader, found), outcome)
+
+
+def _is_own(reader: Reader, commit: int, txn_id: str, actor: str) -> bool:
+    """Say whether a transaction became that commit, or changed nothing and so became none."""
+    return reader.row("txn_find", txn_id=txn_id, actor=actor) == (commit,)
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which memories a list is about."""
+
+    namespace: str | None
+    """None: every one."""
+    children: bool
+    agent_id: str | None
+    kind: str | None
+    tier: str | None
+    tags: frozenset[str]
+    metadata: document.Document
+    viewer: str
+
+    def bounds(self) -> dict[str, Any]:
+        """Return the namespaces as a range: names below one begin with it and a slash."""
+        name = self.namespace
+        if name is None:
+            return {"namespace": "", "children": "", "beyond": BEYOND_NAMES, "inboxes": 0}
+        inboxes = int(any(part.startswith("_") for part in name.split("/")))
+        if not self.children:
+            return {
+                "namespace": name,
+                "children": BEYOND_NAMES,
+                "beyond": f"{name} ",
+                "inboxes": inboxes,
+            }
+        return {
+            "namespace": name,
+            "children": f"{name}/",
+            "beyond": f"{name}0",
+            "inboxes": inboxes,
+        }
+
+    def accept(self, found: Standing) -> bool:
+        """Say whether a memory has the tags and the metadata asked for."""
+        if not self.tags.issubset(found.details.tags):
+            return False
+        if not self.metadata:
+            return True
+        metadata = document.decode(found.details.metadata) if found.details.metadata else {}
+        return all(
+            name in metadata and document.same({"": metadata[name]}, {"": value})
+            for name, value in self.metadata.items()
+        )
+
+
+class Memories:
+    """A list of memories as of a moment, a page at a time."""
+
+    def __init__(self, engine: Engine, asked: Asked, filters: Filters, *, content: bool) -> None:
+        self._engine = engine
+        self._asked = asked
+        self._filters = filters
+        self._content = content
+        self._range = filters.bounds() | {
+            "at": asked.commit,
+            "now": asked.now,
+            "viewer": filters.viewer,
+            "agent_id": filters.agent_id,
+            "kind": filters.kind,
+            "tier": filters.tier,
+            "most": _WITH_CONTENT if content else pages.PAGE_ROWS,
+        }
+        self._after = ("", 0)
+        self._ended = False
+
+    def next_page(self) -> list[Memory]:
+        """Return the next memories that fit; a page of which none does is skipped."""
+        page: list[Memory] = []
+        while not page and not self._ended:
+            page = self._next()
+        return page
+
+    def _next(self) -> list[Memory]:
+        namespace, number = self._after
+        with self._engine.reading() as reader:
+            rows = reader.rows(
+                "memory_page", **self._range, after_namespace=namespace, after=number
+            )
+            found = standing.load(
+                reader,
+                [row[0] for row in rows],
+                self._asked.commit,
+                viewer=self._filters.viewer,
+                content=self._content,
+            )
+            fitting = [each for each in found if self._filters.accept(each)]
+            page = [
+                memory_of(each, text_of(reader, each) if self._content else None)
+                for each in fitting
+            ]
+        self._ended = not rows
+        if rows:
+            self._after = (rows[-1][1], rows[-1][2])
+        return page
+
+
+class MemoryHistory:
+    """Every version of a memory, oldest first, retractions too."""
+
+    def __init__(self, engine: Engine, memory_id: str, viewer: str, *, through: int) -> None:
+        self._engine = engine
+        self._viewer = viewer
+        self._through = through
+        self._range: dict[str, Any] = {
+            "memory_id": memory_id,
+            "through": through,
+            "most": _WITH_CONTENT,
+        }
+        self._after = 0
+
+    def next_page(self) -> list[Memory]:
+        """Return the next versions."""
+        with self._engine.reading() as reader:
+            rows = reader.rows("memory_versions", **self._range, after=self._after)
+            states = [row[0] for row in rows]
+            found = standing.load(reader, states, self._through, viewer=self._viewer)
+            page = [memory_of(each, text_of(reader, each)) for each in found]
+        if rows:
+            self._after = rows[-1][1]
+        return page
+
+
+def links(
+    reader: Reader, memory_id: str, at: int, viewer: str, *, relation: str | None, closed: bool
+) -> list[Link]:
+    """Return the links of a memory, as far as an agent may see both ends, oldest first."""
+    if standing.find_one(reader, memory_id, at, viewer=viewer) is None:
+        return []
+    rows = reader.rows("links_of", memory_id=memory_id, at=at, viewer=viewer, closed=int(closed))
+    return [_link(row) for row in rows if relation in (None, row[2])]
+
+
+def link_written(
+    reader: Reader, edge: tuple[str, str, str], commit: int, txn_id: str, actor: str, viewer: str
+) -> Link:
+    """Return a link as a transaction left it, and those who were told because of it."""
+    source, relation, target = edge
+    row = reader.row("link_find", source=source, relation=relation, target=target, at=commit)
+    assert row is not None, "what was just written is there"
+    link = _link(row)
+    if not _is_own(reader, commit, txn_id, actor):
+        return link
+    notified = _notified(reader, commit, source, target, viewer)
+    return msgspec.structs.replace(link, notified=notified)
+
+
+def _notified(
+    reader: Reader, commit: int, source: str, target: str, viewer: str
+) -> tuple[str, ...]:
+    row = reader.row("event_get", commit_ts=commit)
+    assert row is not None, "a transaction's own commit is there"
+    told = [
+        operation.dependent_id
+        for operation in codec.decode_operations(row[5])
+        if isinstance(operation, Notify)
+        and (operation.invalidating_id, operation.invalidated_id) == (source, target)
+    ]
+    seen = standing.find(reader, told, commit, viewer=viewer)
+    return tuple(memory_id for memory_id in told if memory_id in seen)
+
+
+def _link(row: Row) -> Link:
+    return Link(row[0], row[1], row[2], to_datetime(row[3]), time_of(row[4]))
+
+
+class Inbox:
+    """Notices as of a commit, oldest first."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        at: int,
+        agent_id: str | None,
+        viewer: str,
+        is_open: bool | None,
+    ) -> None:
+        self._engine = engine
+        self._range: dict[str, Any] = {
+            "at": at,
+            "agent_id": agent_id,
+            "viewer": viewer,
+            "is_open": None if is_open is None else int(is_open),
+            "most": pages.PAGE_ROWS,
+        }
+        self._after = 0
+
+    def next_page(self) -> list[Invalidation]:
+        """Return the next notices."""
+        with self._engine.reading() as reader:
+            rows = reader.rows("notice_page", **self._range, after=self._after)
+        if rows:
+            self._after = rows[-1][0]
+        return [_invalidation(row[1:]) for row in rows]
+
+
+def _invalidation(row: Row) -> Invalidation:
+    return Invalidation(
+        id=row[0],
+        namespace=row[1],
+        agent_id=row[2],
+        dependent_id=row[3],
+        invalidated_id=row[4],
+        invalidating_id=row[5],
+        by=row[6],
+        created_at=to_datetime(row[7]),
+        decision=row[8],
+        note=row[9],
+        replacement=row[10],
+        resolved_at=time_of(row[11]),
+        resolved_by=row[12],
+    )

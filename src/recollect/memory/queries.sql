@@ -1,0 +1,359 @@
+-- Memories, links, transcripts, notices and settings.
+
+-- name: memory_number
+SELECT id FROM memory WHERE memory_id = :memory_id
+
+-- name: memory_add
+INSERT INTO memory (memory_id, namespace, agent_id, private, commit_ts, created_at)
+VALUES (:memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
+RETURNING id
+
+-- name: memory_last_state
+-- What the newest row says of a memory, to be carried on by the next one.
+SELECT
+    id, version, updated_at, kind, tier, title, retracted, reason, expires_at, depth,
+    access_count, last_accessed_at, details_in, content_in
+FROM memory_state WHERE memory = :memory
+ORDER BY commit_ts DESC, position DESC LIMIT 1
+
+-- name: memory_state_add
+INSERT INTO memory_state (
+    memory, commit_ts, position, version, updated_at, kind, tier, title, retracted, reason,
+    expires_at, depth, access_count, last_accessed_at, details_in, content_in,
+    details, digest, size, content
+) VALUES (
+    :memory, :commit_ts, :position, :version, :updated_at, :kind, :tier, :title, :retracted, :reason,
+    :expires_at, :depth, :access_count, :last_accessed_at, :details_in, :content_in,
+    :details, :digest, :size, :content
+)
+
+-- name: memory_page
+-- A page of the rows that held at a commit, in a namespace and those below it, in the order of
+-- namespaces and, within one, of the memories' beginnings.
+SELECT state.id, memory.namespace, memory.id
+FROM memory
+JOIN memory_state AS state ON state.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND commit_ts <= :at
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+WHERE memory.namespace >= :namespace AND memory.namespace < :beyond
+    AND (memory.namespace = :namespace OR memory.namespace >= :children)
+    AND (memory.namespace, memory.id) > (:after_namespace, :after)
+    AND memory.commit_ts <= :at
+    AND (memory.private = 0 OR memory.agent_id = :viewer)
+    AND (:agent_id IS NULL OR memory.agent_id = :agent_id)
+    AND (:kind IS NULL OR state.kind = :kind)
+    AND (:tier IS NULL OR state.tier = :tier)
+    AND (:inboxes = 1 OR memory.namespace NOT LIKE '%/!_%' ESCAPE '!')
+    AND state.retracted = 0
+    AND (state.expires_at IS NULL OR state.expires_at > :now)
+ORDER BY memory.namespace, memory.id LIMIT :most
+
+-- name: memory_versions
+-- A page of the last rows of each version, oldest first.
+SELECT MAX(state.id), state.version
+FROM memory JOIN memory_state AS state ON state.memory = memory.id
+WHERE memory.memory_id = :memory_id AND state.version > :after AND state.commit_ts <= :through
+GROUP BY state.version ORDER BY state.version LIMIT :most
+
+-- name: memory_state_of_version
+-- The last row of one version, as of a commit.
+SELECT state.id
+FROM memory JOIN memory_state AS state ON state.memory = memory.id
+WHERE memory.memory_id = :memory_id AND state.version = :version AND state.commit_ts <= :at
+ORDER BY state.commit_ts DESC, state.position DESC LIMIT 1
+
+-- name: memory_changed
+-- Whether anything about a memory, or what supersedes it, changed after a commit.
+SELECT 1 FROM memory WHERE memory.memory_id = :memory_id AND (
+    EXISTS (
+        SELECT 1 FROM memory_state WHERE memory = memory.id AND commit_ts > :since
+    ) OR EXISTS (
+        SELECT 1 FROM memory_link AS link
+        WHERE link.target = memory.id AND link.relation = 'supersedes'
+            AND (link.commit_ts > :since OR (link.until_commit > :since AND link.until_commit < :still))
+    )
+)
+
+-- name: title_find
+SELECT memory.memory_id
+FROM memory_title AS title JOIN memory ON memory.id = title.memory
+WHERE title.namespace = :namespace AND title.owner = :owner AND title.title = :title
+    AND title.commit_ts <= :at AND title.until_commit > :at
+
+-- name: title_changed
+SELECT 1 FROM memory_title AS title
+WHERE title.namespace = :namespace AND title.owner = :owner AND title.title = :title
+    AND (title.commit_ts > :since OR (title.until_commit > :since AND title.until_commit < :still))
+
+-- name: title_add
+INSERT INTO memory_title (namespace, owner, title, commit_ts, position, until_commit, memory)
+SELECT namespace, CASE private WHEN 1 THEN agent_id ELSE '' END, :title, :commit_ts, :position, :still, id
+FROM memory WHERE id = :memory
+
+-- name: title_close
+UPDATE memory_title SET until_commit = :commit_ts
+WHERE title = :title AND memory = :memory AND until_commit = :still
+    AND (namespace, owner) = (
+        SELECT namespace, CASE private WHEN 1 THEN agent_id ELSE '' END
+        FROM memory WHERE id = :memory
+    )
+
+-- name: link_add
+INSERT INTO memory_link (
+    source, relation, target, commit_ts, position, valid_from, until_commit, valid_until
+) VALUES (:source, :relation, :target, :commit_ts, :position, :valid_from, :still, NULL)
+
+-- name: link_close
+UPDATE memory_link SET until_commit = :commit_ts, valid_until = :valid_until
+WHERE source = :source AND relation = :relation AND target = :target AND until_commit = :still
+
+-- name: link_find
+-- The last link between two memories as of a commit, closed or not.
+SELECT
+    source.memory_id, target.memory_id, link.relation, link.valid_from,
+    CASE WHEN link.until_commit > :at THEN NULL ELSE link.valid_until END
+FROM memory AS source
+JOIN memory AS target ON target.memory_id = :target
+JOIN memory_link AS link
+    ON link.source = source.id AND link.target = target.id AND link.relation = :relation
+WHERE source.memory_id = :source AND link.commit_ts <= :at
+ORDER BY link.commit_ts DESC, link.position DESC LIMIT 1
+
+-- name: link_to_any
+SELECT 1
+FROM memory AS target
+JOIN memory_link AS link ON link.target = target.id AND link.relation = :relation
+WHERE target.memory_id = :target AND link.commit_ts <= :at AND link.until_commit > :at
+LIMIT 1
+
+-- name: links_of
+-- The links of a memory as of a commit, in the order they were made.
+SELECT
+    source.memory_id, target.memory_id, link.relation, link.valid_from,
+    CASE WHEN link.until_commit > :at THEN NULL ELSE link.valid_until END,
+    link.commit_ts, link.position
+FROM memory AS own
+JOIN memory_link AS link ON link.source = own.id
+JOIN memory AS source ON source.id = link.source
+JOIN memory AS target ON target.id = link.target
+WHERE own.memory_id = :memory_id AND link.commit_ts <= :at
+    AND (:closed = 1 OR link.until_commit > :at)
+    AND (target.private = 0 OR target.agent_id = :viewer)
+UNION ALL
+SELECT
+    source.memory_id, target.memory_id, link.relation, link.valid_from,
+    CASE WHEN link.until_commit > :at THEN NULL ELSE link.valid_until END,
+    link.commit_ts, link.position
+FROM memory AS own
+JOIN memory_link AS link ON link.target = own.id
+JOIN memory AS source ON source.id = link.source
+JOIN memory AS target ON target.id = link.target
+WHERE own.memory_id = :memory_id AND link.commit_ts <= :at
+    AND (:closed = 1 OR link.until_commit > :at)
+    AND (source.private = 0 OR source.agent_id = :viewer)
+ORDER BY 6, 7
+
+-- name: links_changed
+SELECT 1
+FROM memory JOIN memory_link AS link ON link.source = memory.id OR link.target = memory.id
+WHERE memory.memory_id = :memory_id
+    AND (link.commit_ts > :since OR (link.until_commit > :since AND link.until_commit < :still))
+LIMIT 1
+
+-- name: transcript_number
+SELECT id FROM transcript WHERE transcript_id = :transcript_id
+
+-- name: transcript_add
+INSERT INTO transcript (
+    transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at, expires_at,
+    size, digest
+) VALUES (
+    :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, :occurred_at,
+    :expires_at, :size, :digest
+)
+RETURNING id
+
+-- name: transcript_get
+SELECT
+    transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
+    transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
+    transcript.size, transcript.digest, LENGTH(blob.content)
+FROM transcript
+JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
+WHERE transcript.transcript_id = :transcript_id AND transcript.commit_ts <= :at
+
+-- name: transcript_page
+-- A page of the transcripts of a namespace and those below it, as memory_page orders memories.
+SELECT
+    transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
+    transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
+    transcript.size, transcript.digest, LENGTH(blob.content), transcript.id
+FROM transcript
+JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
+WHERE transcript.namespace >= :namespace AND transcript.namespace < :beyond
+    AND (transcript.namespace = :namespace OR transcript.namespace >= :children)
+    AND (transcript.namespace, transcript.id) > (:after_namespace, :after)
+    AND transcript.commit_ts <= :at
+ORDER BY transcript.namespace, transcript.id LIMIT :most
+
+-- name: citation_add
+INSERT INTO citation (memory, transcript, first, beyond, commit_ts)
+VALUES (:memory, :transcript, :first, :beyond, :commit_ts)
+ON CONFLICT DO NOTHING
+
+-- name: citation_find
+SELECT citation.first, citation.beyond
+FROM citation
+JOIN memory ON memory.id = citation.memory
+JOIN transcript ON transcript.id = citation.transcript
+WHERE memory.memory_id = :memory_id AND transcript.transcript_id = :transcript_id
+ORDER BY citation.first, citation.beyond
+
+-- name: citations_of_transcript
+-- The memories that come from a transcript, and the spans they name.
+SELECT memory.memory_id, citation.first, citation.beyond
+FROM transcript
+JOIN citation ON citation.transcript = transcript.id
+JOIN memory ON memory.id = citation.memory
+WHERE transcript.transcript_id = :transcript_id AND citation.commit_ts <= :at
+    AND (memory.private = 0 OR memory.agent_id = :viewer)
+ORDER BY memory.memory_id, citation.first, citation.beyond
+
+-- name: notice_add
+INSERT INTO notice (memory, dependent, invalidated, invalidating, by_agent, commit_ts)
+VALUES (:memory, :dependent, :invalidated, :invalidating, :by_agent, :commit_ts)
+
+-- name: notice_known
+-- Whether somebody was told of this before.
+SELECT 1
+FROM notice
+JOIN memory AS dependent ON dependent.id = notice.dependent
+JOIN memory AS invalidated ON invalidated.id = notice.invalidated
+JOIN memory AS invalidating ON invalidating.id = notice.invalidating
+WHERE dependent.memory_id = :dependent AND invalidated.memory_id = :invalidated
+    AND invalidating.memory_id = :invalidating
+
+-- name: notice_find
+SELECT dependent.memory_id, notice.decision, notice.replacement
+FROM memory
+JOIN notice ON notice.memory = memory.id
+JOIN memory AS dependent ON dependent.id = notice.dependent
+WHERE memory.memory_id = :memory_id
+
+-- name: notice_resolve
+UPDATE notice SET
+    resolved_commit = :commit_ts, resolved_at = :resolved_at, resolved_by = :resolved_by,
+    decision = :decision, note = :note, replacement = :replacement
+WHERE memory = :memory
+
+-- name: notice_page
+-- A page of notices, oldest first: of one agent or of all, open or resolved as of a commit.
+SELECT
+    memory.id, memory.memory_id, memory.namespace, memory.agent_id, dependent.memory_id,
+    invalidated.memory_id, invalidating.memory_id, notice.by_agent, memory.created_at,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.decision END,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.note END,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.replacement END,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.resolved_at END,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.resolved_by END
+FROM notice
+JOIN memory ON memory.id = notice.memory
+JOIN memory AS dependent ON dependent.id = notice.dependent
+JOIN memory AS invalidated ON invalidated.id = notice.invalidated
+JOIN memory AS invalidating ON invalidating.id = notice.invalidating
+WHERE notice.memory > :after AND notice.commit_ts <= :at
+    AND (:agent_id IS NULL OR memory.agent_id = :agent_id)
+    AND (memory.private = 0 OR memory.agent_id = :viewer)
+    AND (:is_open IS NULL OR :is_open = (notice.resolved_commit IS NULL OR notice.resolved_commit > :at))
+ORDER BY notice.memory LIMIT :most
+
+-- name: setting_set
+INSERT INTO setting (namespace, name, value) VALUES (:namespace, :name, :value)
+ON CONFLICT (namespace, name) DO UPDATE SET value = excluded.value
+
+-- name: setting_rows
+SELECT namespace, name, value FROM setting ORDER BY namespace, name
+
+-- name: memory_clear
+DELETE FROM memory
+
+-- name: memory_state_clear
+DELETE FROM memory_state
+
+-- name: memory_title_clear
+DELETE FROM memory_title
+
+-- name: memory_link_clear
+DELETE FROM memory_link
+
+-- name: transcript_clear
+DELETE FROM transcript
+
+-- name: citation_clear
+DELETE FROM citation
+
+-- name: notice_clear
+DELETE FROM notice
+
+-- name: setting_clear
+DELETE FROM setting
+
+-- name: memory_rows
+SELECT memory_id, namespace, agent_id, private, commit_ts, created_at
+FROM memory ORDER BY commit_ts, memory_id
+
+-- name: memory_state_rows
+SELECT
+    memory.memory_id, state.commit_ts, state.position, state.version, state.updated_at, state.kind,
+    state.tier, state.title, state.retracted, state.reason, state.expires_at, state.depth,
+    state.access_count, state.last_accessed_at, details.commit_ts, details.position,
+    content.commit_ts, content.position, state.details, state.digest, state.size, state.content
+FROM memory_state AS state
+JOIN memory ON memory.id = state.memory
+JOIN memory_state AS details ON details.id = COALESCE(state.details_in, state.id)
+JOIN memory_state AS content ON content.id = COALESCE(state.content_in, state.id)
+ORDER BY memory.memory_id, state.commit_ts, state.position
+
+-- name: memory_title_rows
+SELECT
+    title.namespace, title.owner, title.title, title.commit_ts, title.position,
+    title.until_commit, memory.memory_id
+FROM memory_title AS title JOIN memory ON memory.id = title.memory
+ORDER BY title.namespace, title.owner, title.title, title.commit_ts, title.position
+
+-- name: memory_link_rows
+SELECT
+    source.memory_id, link.relation, target.memory_id, link.commit_ts, link.position,
+    link.valid_from, link.until_commit, link.valid_until
+FROM memory_link AS link
+JOIN memory AS source ON source.id = link.source
+JOIN memory AS target ON target.id = link.target
+ORDER BY source.memory_id, link.relation, target.memory_id, link.commit_ts, link.position
+
+-- name: transcript_rows
+SELECT
+    transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at, expires_at,
+    size, digest
+FROM transcript ORDER BY transcript_id
+
+-- name: citation_rows
+SELECT
+    memory.memory_id, transcript.transcript_id, citation.first, citation.beyond, citation.commit_ts
+FROM citation
+JOIN memory ON memory.id = citation.memory
+JOIN transcript ON transcript.id = citation.transcript
+ORDER BY memory.memory_id, transcript.transcript_id, citation.first, citation.beyond
+
+-- name: notice_rows
+SELECT
+    memory.memory_id, dependent.memory_id, invalidated.memory_id, invalidating.memory_id,
+    notice.by_agent, notice.commit_ts, notice.resolved_commit, notice.resolved_at,
+    notice.resolved_by, notice.decision, notice.note, notice.replacement
+FROM notice
+JOIN memory ON memory.id = notice.memory
+JOIN memory AS dependent ON dependent.id = notice.dependent
+JOIN memory AS invalidated ON invalidated.id = notice.invalidated
+JOIN memory AS invalidating ON invalidating.id = notice.invalidating
+ORDER BY memory.memory_id

@@ -1,0 +1,191 @@
+"""Transcripts: words kept as they were said, and the spans of them that memories name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.log import blobs, pages
+from recollect.memory.queries import Asked, Filters
+from recollect.memory.records import TranscriptLink, time_of
+from recollect.model.instant import to_datetime
+from recollect.model.limits import shown
+from recollect.model.memory import Span
+from recollect.storage.port import Engine, Reader, Row
+
+WHOLE: Span = (0, 0)
+"""How the tables say that a transcript is cited as a whole."""
+
+
+class TranscriptInfo(msgspec.Struct, frozen=True):
+    """What is known of a transcript without its text."""
+
+    id: str
+    namespace: str
+    agent_id: str
+    commit_ts: int
+    position: int
+    created_micros: int
+    occurred_micros: int | None
+    expires_micros: int | None
+    original_size: int
+    digest: bytes
+    compressed_size: int
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was stored."""
+        return to_datetime(self.created_micros)
+
+    @property
+    def occurred_at(self) -> datetime | None:
+        """When it was said, if that is known."""
+        return time_of(self.occurred_micros)
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """From when on it is kept only if something rests on it."""
+        return time_of(self.expires_micros)
+
+    @property
+    def instant(self) -> int:
+        """When it was said, as far as is known."""
+        return self.created_micros if self.occurred_micros is None else self.occurred_micros
+
+    def expired(self, now: int) -> bool:
+        """Say whether its time is over."""
+        return self.expires_micros is not None and self.expires_micros <= now
+
+
+def get(reader: Reader, transcript_id: str, at: int) -> TranscriptInfo | None:
+    """Return a transcript that there was at a commit."""
+    row = reader.row("transcript_get", transcript_id=transcript_id, at=at)
+    return TranscriptInfo(*row) if row else None
+
+
+def load(reader: Reader, transcript: TranscriptInfo) -> bytes:
+    """Return a transcript's text as UTF-8."""
+    return blobs.load(
+        reader,
+        transcript.commit_ts,
+        transcript.position,
+        size=transcript.original_size,
+        digest=transcript.digest,
+    )
+
+
+class Transcripts:
+    """A list of transcripts as of a commit, a page at a time."""
+
+    def __init__(self, engine: Engine, asked: Asked, filters: Filters) -> None:
+        self._engine = engine
+        bounds = filters.bounds()
+        self._range: dict[str, Any] = {
+            "namespace": bounds["namespace"],
+            "children": bounds["children"],
+            "beyond": bounds["beyond"],
+            "at": asked.commit,
+            "most": pages.PAGE_ROWS,
+        }
+        self._after = ("", 0)
+
+    def next_page(self) -> list[TranscriptInfo]:
+        """Return the next transcripts."""
+        namespace, number = self._after
+        with self._engine.reading() as reader:
+            rows = reader.rows(
+                "transcript_page", **self._range, after_namespace=namespace, after=number
+            )
+        if rows:
+            self._after = (rows[-1][1], rows[-1][11])
+        return [TranscriptInfo(*row[:11]) for row in rows]
+
+
+def cited_by(
+    reader: Reader, memory_ids: Iterable[str], at: int
+) -> list[tuple[str, int, Span, Row]]:
+    """Return what these memories cite: memory, transcript's number, span, transcript's row."""
+    listed = msgspec.json.encode(list(memory_ids)).decode()
+    rows = reader.rows("citations_of_memories", memory_ids=listed, at=at)
+    return [(row[0], row[1], (row[2], row[3]), row[4:]) for row in rows]
+
+
+def links_of_memory(reader: Reader, memory_id: str, at: int) -> list[TranscriptLink]:
+    """Return the transcripts a memory comes from, in the order of their ids."""
+    spans: dict[str, list[Span]] = {}
+    sizes: dict[str, int] = {}
+    for _, _, span, row in cited_by(reader, [memory_id], at):
+        if row[0] is not None:
+            spans.setdefault(row[0], []).append(span)
+            sizes[row[0]] = row[8]
+    return [
+        TranscriptLink(memory_id, transcript_id, plain_spans(found, sizes[transcript_id]))
+        for transcript_id, found in spans.items()
+    ]
+
+
+def links_of_transcript(
+    reader: Reader, transcript: TranscriptInfo, at: int, viewer: str
+) -> list[TranscriptLink]:
+    """Return the memories that come from a transcript, as far as an agent may see them."""
+    spans: dict[str, list[Span]] = {}
+    for memory_id, first, beyond in reader.rows(
+        "citations_of_transcript", transcript_id=transcript.id, at=at, viewer=viewer
+    ):
+        spans.setdefault(memory_id, []).append((first, beyond))
+    return [
+        TranscriptLink(memory_id, transcript.id, plain_spans(found, transcript.original_size))
+        for memory_id, found in spans.items()
+    ]
+
+
+def plain_spans(spans: Sequence[Span], size: int) -> tuple[Span, ...]:
+    """Return spans as callers see them: none means the whole, which beside others is a span too."""
+    if set(spans) == {WHOLE}:
+        return ()
+    return tuple(sorted((0, size) if span == WHOLE else span for span in spans))
+
+
+def check_spans(spans: object, text: bytes) -> tuple[Span, ...]:
+    """Return the spans of a text, or say what is wrong with one."""
+    if spans is None:
+        return ()
+    if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
+        raise InvalidInput("spans", f"{shown(spans)} is not a list of (start, end) pairs")
+    return tuple(dict.fromkeys(_check_span(span, text) for span in spans))
+
+
+def _check_span(span: object, text: bytes) -> Span:
+    if (
+        not isinstance(span, (tuple, list))
+        or len(span) != 2
+        or not all(type(offset) is int for offset in span)
+    ):
+        raise InvalidInput("spans", f"{shown(span)} is not a pair of byte offsets (start, end)")
+    start, end = span
+    if not 0 <= start < end:
+        raise InvalidInput("spans", f"{shown(span)} is not a span: 0 ≤ start < end must hold")
+    if end > len(text):
+        raise InvalidInput(
+            "spans", f"{shown(span)} ends past the text, which has {len(text)} bytes"
+        )
+    for offset in (start, end):
+        if offset < len(text) and text[offset] & 0xC0 == 0x80:
+            raise InvalidInput("spans", f"{shown(span)} cuts a character in two at byte {offset}")
+    return (start, end)
+
+
+def excerpts_of(text: bytes, spans: Sequence[Span]) -> tuple[str, ...]:
+    """Return what stands at these spans; at none, the whole text."""
+    return tuple(text[start:end].decode() for start, end in spans) or (text.decode(),)
+
+
+def span_of(text: bytes, quote: str, *, after: int = 0) -> Span | None:
+    """Return where exact words stand in a text."""
+    wanted = quote.encode()
+    start = text.find(wanted, after)
+    return (start, start + len(wanted)) if wanted and start >= 0 else None

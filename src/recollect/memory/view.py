@@ -1,0 +1,308 @@
+"""The memory view: applying what was decided about memories to the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from recollect.log.views import Commit, View
+from recollect.memory import requests
+from recollect.memory.notices import notice_memory
+from recollect.memory.numbers import Numbers
+from recollect.memory.rules import MemoryRules
+from recollect.memory.settings import KnownSettings
+from recollect.memory.standing import NEWEST, STILL
+from recollect.memory.states import (
+    At,
+    Values,
+    add_state,
+    add_title,
+    content_of,
+    details_of,
+    last_state,
+)
+from recollect.memory.working import Working
+from recollect.model.memory import Depth, Expiry
+from recollect.model.operations import (
+    AddLink,
+    Cite,
+    CloseLink,
+    Configure,
+    KeepTranscript,
+    Notify,
+    Remember,
+    Resolve,
+    Retract,
+    Revise,
+    Touch,
+)
+from recollect.storage.port import Reader, Writer
+
+
+class MemoryView(View):
+    """Memories at every commit, their links, titles and transcripts, notices and settings."""
+
+    name = "memory"
+    version = 1
+    staged = (
+        requests.RememberMemory,
+        requests.ReviseMemory,
+        requests.RetractMemory,
+        requests.TouchMemory,
+        requests.PromoteMemory,
+        requests.LinkMemories,
+        requests.UnlinkMemories,
+        requests.StoreTranscript,
+        requests.CiteTranscript,
+        requests.ResolveNotice,
+        requests.ChangeSettings,
+    )
+    tracked = (requests.MemoryRead, requests.TitleKey, requests.LinksRead)
+    clear = (
+        "memory_clear",
+        "memory_state_clear",
+        "memory_title_clear",
+        "memory_link_clear",
+        "transcript_clear",
+        "citation_clear",
+        "notice_clear",
+        "setting_clear",
+    )
+    rows = (
+        "memory_rows",
+        "memory_state_rows",
+        "memory_title_rows",
+        "memory_link_rows",
+        "transcript_rows",
+        "citation_rows",
+        "notice_rows",
+        "setting_rows",
+    )
+
+    def __init__(self) -> None:
+        self._numbers = Numbers()
+        self._settings = KnownSettings()
+        self._appliers: Mapping[type, Callable[[Writer, At, Any], None]] = {
+            Remember: self._remember,
+            Revise: self._revise,
+            Retract: self._retract,
+            Touch: self._touch,
+            AddLink: self._add_link,
+            CloseLink: self._close_link,
+            KeepTranscript: self._keep_transcript,
+            Cite: self._cite,
+            Notify: self._notify,
+            Resolve: self._resolve,
+            Configure: self._configure,
+        }
+
+    def rules(self, reader: Reader, /) -> MemoryRules:
+        """Return the rules for one transaction."""
+        return MemoryRules(Working(reader, NEWEST, self._settings))
+
+    def changed(
+        self,
+        reader: Reader,
+        read: requests.MemoryRead | requests.TitleKey | requests.LinksRead,
+        since: int,
+        /,
+    ) -> bool:
+        """Say whether a memory, whose title it is, or the links have changed since."""
+        values = msgspec.structs.asdict(read)
+        if isinstance(read, requests.MemoryRead):
+            row = reader.row("memory_changed", **values, since=since, still=STILL)
+        elif isinstance(read, requests.TitleKey):
+            row = reader.row("title_changed", **values, since=since, still=STILL)
+        else:
+            row = reader.row("links_changed", **values, since=since, still=STILL)
+        return row is not None
+
+    def apply(self, writer: Writer, commit: Commit, /) -> None:
+        """Bring the tables from before the commit to after it."""
+        for position, operation in enumerate(commit.operations):
+            applier = self._appliers.get(type(operation))
+            if applier is not None:
+                applier(writer, At(commit.commit_ts, position, commit.committed_at), operation)
+
+    def forget(self) -> None:
+        """Drop what is remembered of memories, transcripts and settings."""
+        self._numbers.forget()
+        self._settings.forget()
+
+    def _remember(self, writer: Writer, at: At, operation: Remember) -> None:
+        """Add a memory: its number, its first state, and its title."""
+        added = writer.row(
+            "memory_add",
+            memory_id=operation.memory_id,
+            namespace=operation.namespace,
+            agent_id=operation.agent_id,
+            private=int(operation.private),
+            commit_ts=at.commit_ts,
+            created_at=at.time,
+        )
+        assert added is not None, "adding a row returns its number"
+        memory = int(added[0])
+        self._numbers.put(operation.memory_id, memory)
+        state: Values = {
+            "version": 1,
+            "updated_at": at.time,
+            "kind": operation.kind,
+            "tier": operation.tier,
+            "title": operation.title,
+            "retracted": 0,
+            "reason": None,
+            "expires_at": operation.expiry.end(at.time, None),
+            "depth": 0,
+            "access_count": 0,
+            "last_accessed_at": None,
+        }
+        state |= details_of(operation.details) | content_of(operation.content)
+        add_state(writer, at, memory, state)
+        if operation.title is not None:
+            add_title(writer, at, memory, operation.title)
+
+    def _revise(self, writer: Writer, at: At, operation: Revise) -> None:
+        memory = self._numbers.of(writer, operation.memory_id)
+        last = last_state(writer, memory)
+        if last["title"] != operation.title:
+            if last["title"] is not None:
+                writer.run(
+                    "title_close",
+                    title=last["title"],
+                    memory=memory,
+                    commit_ts=at.commit_ts,
+                    still=STILL,
+                )
+            if operation.title is not None:
+                add_title(writer, at, memory, operation.title)
+        state = last | {
+            "version": operation.version,
+            "updated_at": at.time,
+            "kind": operation.kind,
+            "tier": operation.tier,
+            "title": operation.title,
+            "retracted": 0,
+            "reason": None,
+        }
+        if operation.expiry is not None:
+            state["expires_at"] = operation.expiry.end(at.time, last["expires_at"])
+        if operation.details is not None:
+            state |= details_of(operation.details)
+        if operation.content is not None:
+            state |= content_of(operation.content)
+        add_state(writer, at, memory, state)
+
+    def _retract(self, writer: Writer, at: At, operation: Retract) -> None:
+        memory = self._numbers.of(writer, operation.memory_id)
+        changes = {
+            "version": operation.version,
+            "updated_at": at.time,
+            "retracted": 1,
+            "reason": operation.reason,
+        }
+        add_state(writer, at, memory, last_state(writer, memory) | changes)
+
+    def _touch(self, writer: Writer, at: At, operation: Touch) -> None:
+        memory = self._numbers.of(writer, operation.memory_id)
+        last = last_state(writer, memory)
+        expiry = Expiry(operation.lifetime, extends=True)
+        changes = {
+            "access_count": last["access_count"] + 1,
+            "last_accessed_at": at.time,
+            "expires_at": expiry.end(at.time, last["expires_at"]),
+        }
+        add_state(writer, at, memory, last | changes)
+
+    def _add_link(self, writer: Writer, at: At, operation: AddLink) -> None:
+        writer.run(
+            "link_add",
+            source=self._numbers.of(writer, operation.source),
+            relation=operation.relation,
+            target=self._numbers.of(writer, operation.target),
+            commit_ts=at.commit_ts,
+            position=at.position,
+            valid_from=at.time,
+            still=STILL,
+        )
+        self._set_depths(writer, at, operation.depths)
+
+    def _close_link(self, writer: Writer, at: At, operation: CloseLink) -> None:
+        writer.run(
+            "link_close",
+            source=self._numbers.of(writer, operation.source),
+            relation=operation.relation,
+            target=self._numbers.of(writer, operation.target),
+            commit_ts=at.commit_ts,
+            valid_until=at.time,
+            still=STILL,
+        )
+        self._set_depths(writer, at, operation.depths)
+
+    def _set_depths(self, writer: Writer, at: At, depths: tuple[Depth, ...]) -> None:
+        for memory_id, depth in ((each.memory_id, each.depth) for each in depths):
+            memory = self._numbers.of(writer, memory_id)
+            add_state(writer, at, memory, last_state(writer, memory) | {"depth": depth})
+
+    def _keep_transcript(self, writer: Writer, at: At, operation: KeepTranscript) -> None:
+        added = writer.row(
+            "transcript_add",
+            transcript_id=operation.transcript_id,
+            namespace=operation.namespace,
+            agent_id=operation.agent_id,
+            commit_ts=at.commit_ts,
+            position=at.position,
+            created_at=at.time,
+            occurred_at=operation.occurred_at,
+            expires_at=operation.expiry.end(at.time, None),
+            size=operation.size,
+            digest=operation.blob,
+        )
+        assert added is not None, "adding a row returns its number"
+        self._numbers.put_transcript(operation.transcript_id, int(added[0]))
+
+    def _cite(self, writer: Writer, at: At, operation: Cite) -> None:
+        memory = self._numbers.of(writer, operation.memory_id)
+        transcript = self._numbers.of_transcript(writer, operation.transcript_id)
+        for first, beyond in operation.spans or ((0, 0),):
+            writer.run(
+                "citation_add",
+                memory=memory,
+                transcript=transcript,
+                first=first,
+                beyond=beyond,
+                commit_ts=at.commit_ts,
+            )
+
+    def _notify(self, writer: Writer, at: At, operation: Notify) -> None:
+        self._remember(writer, at, notice_memory(operation, at.time))
+        writer.run(
+            "notice_add",
+            memory=self._numbers.of(writer, operation.memory_id),
+            dependent=self._numbers.of(writer, operation.dependent_id),
+            invalidated=self._numbers.of(writer, operation.invalidated_id),
+            invalidating=self._numbers.of(writer, operation.invalidating_id),
+            by_agent=operation.by,
+            commit_ts=at.commit_ts,
+        )
+
+    def _resolve(self, writer: Writer, at: At, operation: Resolve) -> None:
+        memory = self._numbers.of(writer, operation.memory_id)
+        writer.run(
+            "notice_resolve",
+            memory=memory,
+            commit_ts=at.commit_ts,
+            resolved_at=at.time,
+            resolved_by=operation.by,
+            decision=operation.decision,
+            note=operation.note,
+            replacement=operation.replacement,
+        )
+        expires_at = operation.expiry.end(at.time, None)
+        add_state(writer, at, memory, last_state(writer, memory) | {"expires_at": expires_at})
+
+    def _configure(self, writer: Writer, _: At, operation: Configure) -> None:
+        for name, value in operation.settings.items():
+            writer.run("setting_set", namespace=operation.namespace, name=name, value=value)
+        self._settings.forget()

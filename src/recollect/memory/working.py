@@ -1,0 +1,199 @@
+"""Memories as of a commit, under what one transaction has decided so far.
+
+Rules read through this, so that each request sees those before it; a transaction's own reads are
+answered by the same rules on what it has staged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from recollect.memory import standing
+from recollect.memory.notices import Warrant
+from recollect.memory.requests import TitleKey
+from recollect.memory.settings import KnownSettings, Setting, Settings, fold
+from recollect.memory.standing import Standing
+from recollect.storage.port import Reader
+
+Edge = tuple[str, str, str]
+"""Source, relation and target of a link."""
+Neighbours = dict[str, list[str]]
+"""For each memory, those at the other ends of its links, in the order of their ids."""
+
+
+class NoticeStanding(msgspec.Struct, frozen=True):
+    """What a notice is about, and what was decided."""
+
+    dependent: str
+    decision: str | None = None
+    replacement: str | None = None
+
+
+class Working:
+    """What the rules know."""
+
+    def __init__(self, reader: Reader, at: int, settings: KnownSettings) -> None:
+        self.reader = reader
+        self._at = at
+        self._known_settings = settings
+        self._memories: dict[str, Standing] = {}
+        self._titles: dict[TitleKey, str | None] = {}
+        self._outgoing: dict[tuple[str, str], dict[str, bool]] = {}
+        """By source and relation: the targets of links that were added (true) or closed (false)."""
+        self._incoming: dict[tuple[str, str], dict[str, bool]] = {}
+        """The same, by target and relation."""
+        self._transcripts: set[str] = set()
+        self._spans: dict[tuple[str, str], set[tuple[int, int]]] = {}
+        self._told: set[Warrant] = set()
+        self._notices: dict[str, NoticeStanding] = {}
+        self._settings: list[Setting] = []
+
+    def memory(self, memory_id: str) -> Standing | None:
+        """Return a memory."""
+        return self.memories((memory_id,)).get(memory_id)
+
+    def memories(self, memory_ids: Iterable[str]) -> dict[str, Standing]:
+        """Return those of the memories that there are."""
+        wanted = list(memory_ids)
+        missing = [memory_id for memory_id in wanted if memory_id not in self._memories]
+        found = standing.find(self.reader, missing, self._at) if missing else {}
+        known = {each: self._memories[each] for each in wanted if each in self._memories}
+        return known | found
+
+    def put(self, memory: Standing) -> None:
+        """Let a memory be so from here on."""
+        self._memories[memory.memory_id] = memory
+
+    def titled(self, key: TitleKey) -> str | None:
+        """Return the id of the memory that has a title."""
+        if key in self._titles:
+            return self._titles[key]
+        row = self.reader.row("title_find", **msgspec.structs.asdict(key), at=self._at)
+        return str(row[0]) if row else None
+
+    def put_title(self, key: TitleKey, memory_id: str | None) -> None:
+        """Let a title be a memory's, or nobody's, from here on."""
+        self._titles[key] = memory_id
+
+    def has_link(self, edge: Edge) -> bool:
+        """Say whether a link holds."""
+        source, relation, target = edge
+        decided = self._outgoing.get((source, relation), {})
+        if target in decided:
+            return decided[target]
+        row = self.reader.row(
+            "link_find", source=source, relation=relation, target=target, at=self._at
+        )
+        return row is not None and row[4] is None
+
+    def put_link(self, edge: Edge, *, holds: bool) -> None:
+        """Let a link hold, or hold no longer, from here on."""
+        source, relation, target = edge
+        self._outgoing.setdefault((source, relation), {})[target] = holds
+        self._incoming.setdefault((target, relation), {})[source] = holds
+
+    def targets(self, sources: Iterable[str], relation: str) -> Neighbours:
+        """Return where the links of these memories lead: one query, however many they are."""
+        return self._linked("links_from", sources, relation, self._outgoing)
+
+    def sources(self, targets: Iterable[str], relation: str) -> Neighbours:
+        """Return from where links lead to these memories: one query, however many they are."""
+        return self._linked("links_to", targets, relation, self._incoming)
+
+    def has_sources(self, target: str, relation: str) -> bool:
+        """Say whether any link leads to a memory, without counting them."""
+        decided = self._incoming.get((target, relation), {})
+        if any(decided.values()):
+            return True
+        if decided:  # some were closed, so it matters which there are
+            return bool(self.sources((target,), relation)[target])
+        row = self.reader.row("link_to_any", target=target, relation=relation, at=self._at)
+        return row is not None
+
+    def _linked(
+        self,
+        query: str,
+        memory_ids: Iterable[str],
+        relation: str,
+        decided: dict[tuple[str, str], dict[str, bool]],
+    ) -> Neighbours:
+        found: dict[str, set[str]] = {memory_id: set() for memory_id in memory_ids}
+        wanted = msgspec.json.encode(list(found)).decode()
+        for own, other in self.reader.rows(
+            query, memory_ids=wanted, relation=relation, at=self._at
+        ):
+            found[own].add(other)
+        for own, others in found.items():
+            for other, holds in decided.get((own, relation), {}).items():
+                (others.add if holds else others.discard)(other)
+        return {own: sorted(others) for own, others in found.items()}
+
+    def depths(self, memory_ids: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Return the namespaces and reflection depths of memories."""
+        wanted = list(memory_ids)
+        stored = [each for each in wanted if each not in self._memories]
+        listed = msgspec.json.encode(stored).decode()
+        rows = self.reader.rows("memory_depths", memory_ids=listed, at=self._at) if stored else []
+        known = [self._memories[each] for each in wanted if each in self._memories]
+        return {row[0]: (row[1], row[2]) for row in rows} | {
+            each.memory_id: (each.namespace, each.depth) for each in known
+        }
+
+    def has_transcript(self, transcript_id: str) -> bool:
+        """Say whether there is a transcript."""
+        if transcript_id in self._transcripts:
+            return True
+        return self.reader.row("transcript_number", transcript_id=transcript_id) is not None
+
+    def put_transcript(self, transcript_id: str) -> None:
+        """Let there be a transcript from here on."""
+        self._transcripts.add(transcript_id)
+
+    def spans(self, memory_id: str, transcript_id: str) -> set[tuple[int, int]]:
+        """Return the spans that a memory names of a transcript, to be added to."""
+        pair = (memory_id, transcript_id)
+        if pair not in self._spans:
+            rows = self.reader.rows(
+                "citation_find", memory_id=memory_id, transcript_id=transcript_id
+            )
+            self._spans[pair] = {(first, beyond) for first, beyond in rows}
+        return self._spans[pair]
+
+    def was_told(self, warrant: Warrant) -> bool:
+        """Say whether there was ever a notice for this."""
+        if warrant in self._told:
+            return True
+        return self.reader.row("notice_known", **msgspec.structs.asdict(warrant)) is not None
+
+    def notice(self, notice_id: str) -> NoticeStanding | None:
+        """Return a notice."""
+        if notice_id in self._notices:
+            return self._notices[notice_id]
+        row = self.reader.row("notice_find", memory_id=notice_id)
+        return NoticeStanding(*row) if row else None
+
+    def put_notice(self, warrant: Warrant) -> None:
+        """Let somebody have been told."""
+        self._told.add(warrant)
+        self._notices[warrant.notice_id] = NoticeStanding(warrant.dependent)
+
+    def resolve_notice(self, notice_id: str, resolved: NoticeStanding) -> None:
+        """Let a notice be closed from here on."""
+        self._notices[notice_id] = resolved
+
+    def settings(self, namespace: str) -> Settings:
+        """Return what holds in a namespace."""
+        if not self._settings:
+            return self._known_settings.of(self.reader, namespace)
+        return fold([*self._known_settings.rows(self.reader), *self._settings], namespace)
+
+    def own_settings(self, namespace: str) -> dict[str, int | None]:
+        """Return what is set in a namespace itself, and not above it."""
+        every = [*self._known_settings.rows(self.reader), *self._settings]
+        return {each.name: each.value for each in every if each.namespace == namespace}
+
+    def put_settings(self, settings: Iterable[Setting]) -> None:
+        """Let these hold from here on."""
+        self._settings.extend(settings)
