@@ -1,5 +1,6 @@
 """Recollect: a state-and-memory engine for AI agents, on a log that can be replayed and proven."""
 
+from recollect.audit.events import AuditEvent
 from recollect.errors import (
     ChainBroken,
     CommitUnknown,
@@ -7,13 +8,16 @@ from recollect.errors import (
     Corruption,
     IdempotencyMismatch,
     InvalidInput,
+    LinkCycle,
     LogForked,
     NotFound,
     RecollectError,
+    ReflectionTooDeep,
     StoreBusy,
     StoreClosed,
     StoreFull,
     StoreReadOnly,
+    TitleTaken,
     TransactionClosed,
     TransactionConflict,
     TransactionExpired,
@@ -24,13 +28,30 @@ from recollect.errors import (
 from recollect.log.forking import Fork
 from recollect.log.verification import Verification
 from recollect.log.views import Rebuild
+from recollect.memory.inputs import ChangedMemory, NamespaceSettings, NewMemory
+from recollect.memory.records import (
+    Anchor,
+    DependentRecord,
+    Invalidation,
+    Link,
+    Memory,
+    Origin,
+    Source,
+    TranscriptLink,
+)
 from recollect.model.event import ReplayEvent
 from recollect.model.finding import Finding
 from recollect.model.limits import Limits
 from recollect.model.operations import Operation, OperationType
 from recollect.model.refs import KeyRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, Scope
-from recollect.sdk.aio import AsyncStore, AsyncSubscription, AsyncTransaction
+from recollect.sdk.aio import (
+    AsyncReplayEntry,
+    AsyncStore,
+    AsyncSubscription,
+    AsyncTransaction,
+    AsyncTranscript,
+)
 from recollect.sdk.backup import Backup
 from recollect.sdk.doctor import diagnose
 from recollect.sdk.open import open, open_async
@@ -39,6 +60,7 @@ from recollect.sdk.stats import Stats
 from recollect.sdk.store import Store
 from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
+from recollect.sdk.transcript import ReplayEntry, Transcript
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 
 __version__ = "0.2.0"
@@ -46,28 +68,44 @@ __version__ = "0.2.0"
 __all__ = [
     "ALL_AGENTS",
     "ALL_NAMESPACES",
+    "Anchor",
+    "AsyncReplayEntry",
     "AsyncStore",
     "AsyncSubscription",
     "AsyncTransaction",
+    "AsyncTranscript",
+    "AuditEvent",
     "Backup",
     "ChainBroken",
+    "ChangedMemory",
     "CommitUnknown",
     "Conflict",
     "Corruption",
+    "DependentRecord",
     "Finding",
     "Fork",
     "IdempotencyMismatch",
     "InvalidInput",
+    "Invalidation",
     "KeyRef",
     "Limits",
+    "Link",
+    "LinkCycle",
     "LogForked",
+    "Memory",
+    "NamespaceSettings",
+    "NewMemory",
     "NotFound",
     "Operation",
     "OperationType",
+    "Origin",
     "Rebuild",
     "RecollectError",
+    "ReflectionTooDeep",
+    "ReplayEntry",
     "ReplayEvent",
     "Scope",
+    "Source",
     "StateChange",
     "StateEntry",
     "StateRecord",
@@ -79,10 +117,13 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "Subscription",
+    "TitleTaken",
     "Transaction",
     "TransactionClosed",
     "TransactionConflict",
     "TransactionExpired",
+    "Transcript",
+    "TranscriptLink",
     "Unavailable",
     "UnsupportedFormat",
     "Verification",

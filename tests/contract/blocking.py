@@ -9,7 +9,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any
 
-from recollect import AsyncStore, AsyncSubscription, AsyncTransaction
+from recollect import (
+    AsyncReplayEntry,
+    AsyncStore,
+    AsyncSubscription,
+    AsyncTransaction,
+    AsyncTranscript,
+)
+
+TWINS = (AsyncReplayEntry, AsyncStore, AsyncSubscription, AsyncTransaction, AsyncTranscript)
 
 
 class Loop:
@@ -37,16 +45,14 @@ class Loop:
 class Blocking:
     """Awaits every call, and turns asynchronous iterators into plain ones."""
 
-    def __init__(
-        self, target: AsyncStore | AsyncSubscription | AsyncTransaction, loop: Loop
-    ) -> None:
+    def __init__(self, target: Any, loop: Loop) -> None:
         self._target = target
         self._loop = loop
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._target, name)
         if not callable(attribute):
-            return attribute
+            return self._settle(attribute)
         return lambda *args, **kwargs: self._settle(
             attribute(*(self._awaitable(arg) if callable(arg) else arg for arg in args), **kwargs)
         )
@@ -73,14 +79,16 @@ class Blocking:
     def _settle(self, result: Any) -> Any:
         if inspect.iscoroutine(result):
             result = self._loop.run(result)
-        if isinstance(result, (AsyncStore, AsyncSubscription, AsyncTransaction)):
+        if isinstance(result, TWINS):
             return Blocking(result, self._loop)
+        if isinstance(result, list):
+            return [self._settle(item) for item in result]
         return self._iterate(result) if hasattr(result, "__anext__") else result
 
     def _iterate(self, items: AsyncIterator[Any]) -> Iterator[Any]:
         async def following() -> list[Any]:
             try:
-                return [await anext(items)]
+                return [self._settle(await anext(items))]
             except StopAsyncIteration:
                 return []
 

@@ -12,33 +12,52 @@ from typing import assert_type
 import recollect
 import recollect.testing
 from recollect import (
+    AsyncReplayEntry,
     AsyncStore,
     AsyncSubscription,
     AsyncTransaction,
+    AsyncTranscript,
+    Memory,
+    ReplayEntry,
     ReplayEvent,
     StateRecord,
     Store,
     Subscription,
     Transaction,
+    Transcript,
 )
 
-BY_POSITION = (["self"], ["self", "work"], ["self", "path"], ["self", "query", "parameters"])
+BY_POSITION = (
+    ["self"],
+    ["self", "work"],
+    ["self", "path"],
+    ["self", "query", "parameters"],
+    ["self", "content"],
+    ["self", "memory_id"],
+    ["self", "notice_id"],
+    ["self", "text"],
+    ["self", "transcript_id"],
+)
+"""What a call is about may come first, without its name."""
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def test_the_names_are_these() -> None:
     errors = {
         "ChainBroken", "CommitUnknown", "Conflict", "Corruption", "IdempotencyMismatch",
-        "InvalidInput", "LogForked", "NotFound", "RecollectError", "StoreBusy", "StoreClosed",
-        "StoreFull",
-        "StoreReadOnly", "TransactionClosed", "TransactionConflict", "TransactionExpired",
-        "Unavailable", "UnsupportedFormat", "VersionMismatch",
+        "InvalidInput", "LinkCycle", "LogForked", "NotFound", "RecollectError", "ReflectionTooDeep",
+        "StoreBusy", "StoreClosed", "StoreFull", "StoreReadOnly", "TitleTaken", "TransactionClosed",
+        "TransactionConflict", "TransactionExpired", "Unavailable", "UnsupportedFormat",
+        "VersionMismatch",
     }  # fmt: skip
     others = {
-        "ALL_AGENTS", "ALL_NAMESPACES", "AsyncStore", "AsyncSubscription", "AsyncTransaction",
-        "Backup", "Finding", "Fork", "KeyRef", "Limits", "Operation", "OperationType", "Rebuild",
-        "ReplayEvent", "Scope", "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats",
-        "Store", "Subscription", "Transaction", "Verification", "__version__", "diagnose", "open",
+        "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AsyncReplayEntry", "AsyncStore",
+        "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent", "Backup",
+        "ChangedMemory", "DependentRecord", "Finding", "Fork", "Invalidation", "KeyRef", "Limits",
+        "Link", "Memory", "NamespaceSettings", "NewMemory", "Operation", "OperationType", "Origin",
+        "Rebuild", "ReplayEntry", "ReplayEvent", "Scope", "Source", "StateChange", "StateEntry",
+        "StateRecord", "StateVersion", "Stats", "Store", "Subscription", "Transaction",
+        "Transcript", "TranscriptLink", "Verification", "__version__", "diagnose", "open",
         "open_async", "restore",
     }  # fmt: skip
     assert set(recollect.__all__) == errors | others
@@ -70,6 +89,8 @@ def test_the_asynchronous_twins_have_the_same_methods_and_parameters() -> None:
         (Store, AsyncStore),
         (Subscription, AsyncSubscription),
         (Transaction, AsyncTransaction),
+        (Transcript, AsyncTranscript),
+        (ReplayEntry, AsyncReplayEntry),
     )
     for plain, twin in pairs:
         ours, theirs = public_methods(plain), public_methods(twin)
@@ -84,7 +105,7 @@ def test_arguments_are_given_by_name() -> None:
             by_position = [
                 parameter.name
                 for parameter in signature.parameters.values()
-                if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+                if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
             ]
             assert by_position in BY_POSITION, f"{owner.__name__}.{name}"
 
@@ -94,6 +115,7 @@ def test_types_are_inferred() -> None:
     assert_type(store, Store)
     assert_type(store.get_state(agent_id="a", key="k"), StateRecord | None)
     assert_type(store.transact(lambda _: 7), int)
+    assert_type(store.get_memory("m"), Memory | None)
     assert_type(list(store.subscribe(agent_id="a", timeout=0)), list[ReplayEvent])
     assert store.transact(lambda _: 7) == 7
 
@@ -108,10 +130,10 @@ def test_importing_touches_nothing_and_loads_no_command_line() -> None:
     assert done.stdout.strip() == "['asyncio']"
 
 
-def test_the_core_needs_three_packages() -> None:
+def test_the_core_needs_four_packages() -> None:
     project = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]
     names = sorted(requirement.split(">")[0] for requirement in project["dependencies"])
-    assert names == ["apsw", "msgspec", "uuid-utils"]
+    assert names == ["apsw", "backports.zstd", "msgspec", "uuid-utils"]
 
 
 def test_the_package_is_typed_and_says_its_version() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from recollect.errors import RecollectError
 from recollect.log.cursors import Cursor, list_cursors
@@ -21,31 +21,28 @@ from recollect.model.instant import Instant
 from recollect.model.limits import check_seconds, check_text, plain_text
 from recollect.model.refs import KeyRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
+from recollect.sdk.audit_calls import AuditCalls
 from recollect.sdk.backup import Backup, back_up, fork_at
-from recollect.sdk.calls import Calls, paged
-from recollect.sdk.core import Core, Defaults, check_version
+from recollect.sdk.calls import paged
+from recollect.sdk.core import Defaults, check_version
+from recollect.sdk.link_calls import LinkCalls
+from recollect.sdk.memory_calls import MemoryCalls
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
+from recollect.sdk.transcript_calls import TranscriptCalls
 from recollect.sdk.urls import Url
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.storage.port import Parameters, Progress
 
-Result = TypeVar("Result")
 
-
-class Store:
+class Store(MemoryCalls, LinkCalls, TranscriptCalls, AuditCalls):
     """An open store. One may be shared by any number of threads.
 
     Every method takes `agent_id` and `namespace`; what is left out is what the handle is bound to.
     `at` takes a commit number, an aware datetime or RFC 3339 text; beyond the head means the head.
     """
-
-    def __init__(self, core: Core, defaults: Defaults, calls: Calls | None = None) -> None:
-        self._core = core
-        self._calls = calls or Calls(core.clock)
-        self._defaults = defaults
 
     def bind(self, *, agent_id: str | None = None, namespace: str | None = None) -> Store:
         """Return this store with an agent or a namespace as default. They share what is open."""
@@ -55,31 +52,6 @@ class Store:
         )
         defaults.scope(defaults.actor, None, self._core.limits)
         return Store(self._core, defaults, self._calls)
-
-    def begin_transaction(self, *, timeout: float = 30.0, txn_id: str | None = None) -> Transaction:
-        """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
-        draft = self._core.draft(self._defaults.actor, timeout, txn_id)
-        return Transaction(self._core, self._calls, self._defaults, draft)
-
-    def transact(
-        self,
-        work: Callable[[Transaction], Result],
-        *,
-        retries: int = 10,
-        timeout: float = 30.0,
-        txn_id: str | None = None,
-    ) -> Result:
-        """Run `work` in a transaction and commit it; on a conflict, run it again with a new one."""
-        attempt = 0
-        while True:
-            try:
-                with self.begin_transaction(timeout=timeout, txn_id=txn_id) as transaction:
-                    return work(transaction)
-            except RecollectError as error:
-                if not error.retryable or attempt >= retries:
-                    raise
-            self._calls.sleep(self._core.backoff(attempt))
-            attempt += 1
 
     def write(
         self,

@@ -9,6 +9,7 @@ from typing import Self
 from recollect.errors import InvalidInput
 from recollect.log.pages import Mapped
 from recollect.log.transaction import Draft
+from recollect.memory.pending import PendingMemories
 from recollect.model import document
 from recollect.model.document import Document
 from recollect.model.limits import check_text, plain_text
@@ -16,12 +17,14 @@ from recollect.model.refs import KeyRef
 from recollect.model.scope import Scope
 from recollect.sdk.calls import Calls, paged
 from recollect.sdk.core import Core, Defaults, check_version
+from recollect.sdk.link_staging import LinkStaging
+from recollect.sdk.memory_staging import MemoryStaging
 from recollect.state.pending import PendingScan, PendingState
 from recollect.state.records import StateEntry, StateRecord
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 
 
-class Transaction:
+class Transaction(MemoryStaging, LinkStaging):
     """Operations that are committed together, and reads they depend on.
 
     Staging is done in memory. Reads see the state as of the transaction's beginning under its own
@@ -35,6 +38,7 @@ class Transaction:
         self._defaults = defaults
         self._draft = draft
         self._pending = PendingState()
+        self._memories = PendingMemories(draft.since)
         self.commit_ts: int | None = None
         """The commit this transaction became, once it is committed."""
 

@@ -1,0 +1,39 @@
+"""What a store tells about what was done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
+from recollect.log.moments import commit_of_token
+from recollect.model.scope import AllAgents
+from recollect.sdk.calls import paged
+from recollect.sdk.handle import Handle
+
+
+class AuditCalls(Handle):
+    """Listing what was done, by whom."""
+
+    def audit_events(
+        self,
+        *,
+        event_type: str | None = None,
+        agent_id: str | AllAgents | None = None,
+        after_commit: int | str = 0,
+    ) -> Iterator[AuditEvent]:
+        """Yield what was done, in order, up to the log's end at the time of this call.
+
+        `agent_id` asks for what one agent did; without it, it is what everybody did. The content
+        stands as a salted hash. `after_commit` takes an event's `token` or a bare number.
+        """
+        core = self._core
+        with core.engine.reading() as reader:
+            after = commit_of_token(reader, "after_commit", core.log_id, after_commit)
+        trail = AuditTrail(
+            core.engine,
+            event_type=check_event_type(event_type),
+            agent_id=self._agent(agent_id),
+            after=after,
+            through=core.head(),
+        )
+        return paged(self._calls, trail)

@@ -1,0 +1,89 @@
+"""Handles: what every group of calls on a store stands on.
+
+`Store` is put together from one such group for each kind of thing, each in a file of its own. They
+share nothing but this: the open store, who is bound to the handle, and transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from recollect.errors import RecollectError
+from recollect.log.moments import Moment
+from recollect.memory.queries import Asked, asked_at
+from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
+from recollect.sdk.calls import Calls
+from recollect.sdk.core import Core, Defaults
+from recollect.sdk.transaction import Transaction
+
+Result = TypeVar("Result")
+
+
+class Handle:
+    """A way to an open store, with defaults of its own."""
+
+    def __init__(self, core: Core, defaults: Defaults, calls: Calls | None = None) -> None:
+        self._core = core
+        self._calls = calls or Calls(core.clock)
+        self._defaults = defaults
+
+    def begin_transaction(self, *, timeout: float = 30.0, txn_id: str | None = None) -> Transaction:
+        """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
+        draft = self._core.draft(self._defaults.actor, timeout, txn_id)
+        return Transaction(self._core, self._calls, self._defaults, draft)
+
+    def transact(
+        self,
+        work: Callable[[Transaction], Result],
+        *,
+        retries: int = 10,
+        timeout: float = 30.0,
+        txn_id: str | None = None,
+    ) -> Result:
+        """Run `work` in a transaction and commit it; on a conflict, run it again with a new one."""
+        attempt = 0
+        while True:
+            try:
+                with self.begin_transaction(timeout=timeout, txn_id=txn_id) as transaction:
+                    return work(transaction)
+            except RecollectError as error:
+                if not error.retryable or attempt >= retries:
+                    raise
+            self._calls.sleep(self._core.backoff(attempt))
+            attempt += 1
+
+    def _commit(
+        self, work: Callable[[Transaction], Result], txn_id: str | None
+    ) -> tuple[Transaction, Result]:
+        """Run `work` in a transaction of its own, and return both once it is committed."""
+
+        def stage(transaction: Transaction) -> tuple[Transaction, Result]:
+            return transaction, work(transaction)
+
+        return self.transact(stage, txn_id=txn_id)
+
+    def _asked(self, at: Moment | None) -> Asked:
+        """Return the moment a read is about."""
+        with self._core.engine.reading() as reader:
+            return asked_at(reader, self._core.clock, at)
+
+    def _viewer(self, agent_id: str | AllAgents | None) -> str:
+        """Return whose eyes count in a call."""
+        named = None if agent_id is ALL_AGENTS else agent_id
+        return self._scope(self._defaults.acting(named), None).agent_id
+
+    def _agent(self, agent_id: str | AllAgents | None) -> str | None:
+        """Return the one agent a call asks for, if it is not about all."""
+        if agent_id is None or agent_id is ALL_AGENTS:
+            return None
+        return self._scope(agent_id, None).agent_id
+
+    def _namespace(self, namespace: str | AllNamespaces | None) -> str | None:
+        """Return the one namespace a call asks for, if it is not about all."""
+        if namespace is ALL_NAMESPACES:
+            return None
+        return self._scope(self._defaults.actor, namespace).namespace
+
+    def _scope(self, agent_id: str, namespace: str | None) -> Scope:
+        return self._defaults.scope(agent_id, namespace, self._core.limits)

@@ -1,0 +1,258 @@
+"""What a store does with memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Unpack
+
+from recollect.log.moments import Moment
+from recollect.memory import queries
+from recollect.memory.inputs import (
+    ChangedMemory,
+    NamespaceSettings,
+    NewMemory,
+    check_id,
+    choose,
+)
+from recollect.memory.queries import Filters, Memories, MemoryHistory, asked_at
+from recollect.memory.records import Memory
+from recollect.memory.requests import TitleKey
+from recollect.model import document
+from recollect.model.document import Document
+from recollect.model.limits import check_text
+from recollect.model.memory import KINDS, TIERS
+from recollect.model.scope import AllAgents, AllNamespaces
+from recollect.sdk.calls import paged
+from recollect.sdk.core import check_version
+from recollect.sdk.handle import Handle
+from recollect.sdk.memory_staging import check_named, title_keys
+from recollect.sdk.transaction import Transaction
+
+
+class MemoryCalls(Handle):
+    """Remembering, reflecting, revising and reading memories."""
+
+    def remember(
+        self,
+        content: str,
+        *,
+        title: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+        **fields: Unpack[NewMemory],
+    ) -> Memory:
+        """Remember something and return the memory; its `outcome` says what became of it.
+
+        A title is an identity in its namespace: remembering it again makes a new version.
+        """
+
+        def work(transaction: Transaction) -> str:
+            return transaction.remember(
+                content, title=title, agent_id=agent_id, namespace=namespace, **fields
+            )
+
+        transaction, memory_id = self._commit(work, txn_id)
+        return self._calls.run(self._written, memory_id, transaction)
+
+    def reflect(
+        self,
+        content: str,
+        *,
+        on: Iterable[str],
+        title: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+        **fields: Unpack[NewMemory],
+    ) -> Memory:
+        """Draw a reflection on other memories, and return it."""
+        targets = on if isinstance(on, str) or not isinstance(on, Iterable) else tuple(on)
+
+        def work(transaction: Transaction) -> str:
+            return transaction.reflect(
+                content, on=targets, title=title, agent_id=agent_id, namespace=namespace, **fields
+            )
+
+        transaction, memory_id = self._commit(work, txn_id)
+        return self._calls.run(self._written, memory_id, transaction)
+
+    def update_memory(
+        self,
+        memory_id: str,
+        *,
+        agent_id: str | None = None,
+        expect_version: int | None = None,
+        txn_id: str | None = None,
+        **fields: Unpack[ChangedMemory],
+    ) -> Memory:
+        """Change some of what is said of a memory, and return its new version."""
+
+        def work(transaction: Transaction) -> None:
+            transaction.update_memory(
+                memory_id, agent_id=agent_id, expect_version=expect_version, **fields
+            )
+
+        transaction, _ = self._commit(work, txn_id)
+        return self._calls.run(self._written, memory_id, transaction)
+
+    def retract_memory(
+        self,
+        memory_id: str,
+        *,
+        reason: str | None = None,
+        agent_id: str | None = None,
+        txn_id: str | None = None,
+    ) -> Memory:
+        """Take a memory back: it is shown no more, but its history and its links stay."""
+
+        def work(transaction: Transaction) -> None:
+            transaction.retract_memory(memory_id, reason=reason, agent_id=agent_id)
+
+        transaction, _ = self._commit(work, txn_id)
+        return self._calls.run(self._written, memory_id, transaction)
+
+    def touch(
+        self, memory_id: str, *, agent_id: str | None = None, txn_id: str | None = None
+    ) -> Memory:
+        """Count a use of a memory, which then lasts as long again."""
+
+        def work(transaction: Transaction) -> None:
+            transaction.touch(memory_id, agent_id=agent_id)
+
+        transaction, _ = self._commit(work, txn_id)
+        return self._calls.run(self._written, memory_id, transaction)
+
+    def promote(
+        self,
+        memory_id: str,
+        *,
+        tier: str = "long",
+        agent_id: str | None = None,
+        txn_id: str | None = None,
+    ) -> Memory:
+        """Let a memory last longer."""
+
+        def work(transaction: Transaction) -> None:
+            transaction.promote(memory_id, tier=tier, agent_id=agent_id)
+
+        transaction, _ = self._commit(work, txn_id)
+        return self._calls.run(self._written, memory_id, transaction)
+
+    def get_memory(
+        self,
+        memory_id: str | None = None,
+        *,
+        title: str | None = None,
+        version: int | None = None,
+        at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Memory | None:
+        """Return a memory by its id or its title: now, at a version, or at a moment.
+
+        One that is retracted or expired is not shown, unless a version of it is asked for.
+        """
+        viewer = self._viewer(agent_id)
+        wanted = check_version("version", version, least=1)
+        check_named(memory_id, title)
+        keys: Sequence[TitleKey] = ()
+        if title is not None:
+            keys = title_keys(self._scope(viewer, namespace), title, self._core.limits)
+        else:
+            memory_id = check_id("memory_id", memory_id)
+        return self._calls.run(self._get_memory, memory_id, keys, wanted, at, viewer)
+
+    def memory_history(self, memory_id: str, *, agent_id: str | None = None) -> Iterator[Memory]:
+        """Yield every version of a memory, oldest first, retractions too."""
+        viewer, memory_id = self._viewer(agent_id), check_id("memory_id", memory_id)
+        through = self._core.head()
+        history = MemoryHistory(self._core.engine, memory_id, viewer, through=through)
+        return paged(self._calls, history)
+
+    def list_memories(
+        self,
+        *,
+        namespace: str | AllNamespaces | None = None,
+        children: bool = True,
+        agent_id: str | AllAgents | None = None,
+        kind: str | None = None,
+        tier: str | None = None,
+        tags: Iterable[str] = (),
+        metadata: Document | None = None,
+        at: Moment | None = None,
+        content: bool = False,
+    ) -> Iterator[Memory]:
+        """Yield the memories of a namespace and those below it, as far as they may be seen.
+
+        They come by namespace and, within one, in the order they were made. `agent_id` asks for
+        those of one agent, `tags` for those that have all of them, `metadata` for those that have
+        these members. Their content comes only when it is asked for.
+        """
+        filters = Filters(
+            namespace=self._namespace(namespace),
+            children=children,
+            agent_id=self._agent(agent_id),
+            kind=None if kind is None else choose("kind", kind, KINDS),
+            tier=None if tier is None else choose("tier", tier, TIERS),
+            tags=frozenset(check_text("tags", tag, most_bytes=512) for tag in tags),
+            metadata=self._metadata(metadata),
+            viewer=self._viewer(agent_id),
+        )
+        return paged(
+            self._calls,
+            Memories(self._core.engine, self._asked(at), filters, content=content),
+        )
+
+    def configure(
+        self,
+        *,
+        namespace: str | None = None,
+        agent_id: str | None = None,
+        txn_id: str | None = None,
+        **settings: Unpack[NamespaceSettings],
+    ) -> int:
+        """Set how long things last and how deep reflections go; return the `commit_ts`.
+
+        It holds in the namespace and in those below it that have no setting of their own, for what
+        is written from then on.
+        """
+
+        def work(transaction: Transaction) -> None:
+            transaction.configure(namespace=namespace, agent_id=agent_id, **settings)
+
+        transaction, _ = self._commit(work, txn_id)
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return transaction.commit_ts
+
+    def _written(self, memory_id: str, transaction: Transaction) -> Memory:
+        assert transaction.commit_ts is not None, "it is committed by now"
+        with self._core.engine.reading() as reader:
+            return queries.written(
+                reader,
+                memory_id,
+                transaction.commit_ts,
+                transaction.txn_id,
+                self._defaults.actor,
+            )
+
+    def _get_memory(
+        self,
+        memory_id: str | None,
+        keys: Sequence[TitleKey],
+        version: int | None,
+        at: Moment | None,
+        viewer: str,
+    ) -> Memory | None:
+        with self._core.engine.reading() as reader:
+            asked = asked_at(reader, self._core.clock, at)
+            for key in keys:
+                memory_id = memory_id or queries.titled(reader, key, asked.commit)
+            if memory_id is None:
+                return None
+            return queries.get(reader, memory_id, asked, viewer, version)
+
+    def _metadata(self, metadata: Document | None) -> Document:
+        if metadata is None:
+            return {}
+        return document.decode(document.encode("metadata", metadata, self._core.limits))

@@ -1,0 +1,211 @@
+"""What a transaction does with memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Unpack
+
+from recollect.errors import InvalidInput
+from recollect.memory.inputs import (
+    ChangedMemory,
+    NamespaceSettings,
+    NewMemory,
+    check_changes,
+    check_content,
+    check_duration,
+    check_id,
+    check_known,
+    check_note,
+    check_settings,
+    check_title,
+    choose,
+    new_details,
+)
+from recollect.memory.records import Memory, memory_of
+from recollect.memory.requests import (
+    ChangeSettings,
+    CiteTranscript,
+    LinkMemories,
+    MemoryRead,
+    PromoteMemory,
+    RememberMemory,
+    RetractMemory,
+    ReviseMemory,
+    TitleKey,
+    TouchMemory,
+)
+from recollect.model.limits import Limits, shown
+from recollect.model.memory import KINDS, REFLECTION, REFLECTS_ON, TIERS, VISIBILITIES
+from recollect.model.scope import Scope
+from recollect.sdk.core import check_version
+from recollect.sdk.staging import Staging
+
+ON_CONFLICT = ("update", "error")
+
+
+class MemoryStaging(Staging):
+    """Remembering, reflecting, revising and reading memories as part of a transaction."""
+
+    def remember(
+        self,
+        content: str,
+        *,
+        title: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        **fields: Unpack[NewMemory],
+    ) -> str:
+        """Stage a memory and return its id, which is that of the memory that has its title."""
+        check_known(fields, NewMemory)
+        scope, limits = self._owner(agent_id, namespace), self._core.limits
+        checked, blobs = check_content(content, limits)
+        title = check_title(title, limits)
+        private = choose("visibility", fields.get("visibility", "namespace"), VISIBILITIES)
+        conflict = choose("on_conflict", fields.get("on_conflict", "update"), ON_CONFLICT)
+        kind, tier = fields.get("kind"), fields.get("tier")
+        request = RememberMemory(
+            scope=scope,
+            memory_id=self._draft.new_id(self._core.ids),
+            kind=None if kind is None else choose("kind", kind, KINDS),
+            tier=None if tier is None else choose("tier", tier, TIERS),
+            title=title,
+            private=private == "private",
+            content=checked,
+            details=new_details(fields, limits),
+            ttl=check_duration("ttl", fields.get("ttl")),
+            update=conflict == "update",
+        )
+        cited = self._cited(fields)
+        known = None if title is None else self._titled(_key(request, title))
+        self._stage(request, blobs)
+        memory_id = known or request.memory_id
+        if cited is not None:
+            self._stage(CiteTranscript(scope.agent_id, memory_id, *cited))
+        return memory_id
+
+    def reflect(
+        self,
+        content: str,
+        *,
+        on: Iterable[str],
+        title: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        **fields: Unpack[NewMemory],
+    ) -> str:
+        """Stage a reflection with its links to what it reflects on, and return its id."""
+        targets = _check_targets(on)
+        by = self._acting(agent_id)
+        fields.setdefault("kind", REFLECTION)
+        memory_id = self.remember(
+            content, title=title, agent_id=agent_id, namespace=namespace, **fields
+        )
+        for target in targets:
+            self._stage(LinkMemories(by, memory_id, target, REFLECTS_ON))
+        return memory_id
+
+    def update_memory(
+        self,
+        memory_id: str,
+        *,
+        agent_id: str | None = None,
+        expect_version: int | None = None,
+        **fields: Unpack[ChangedMemory],
+    ) -> None:
+        """Stage changes of a memory. `expect_version` makes it a compare-and-set."""
+        check_known(fields, ChangedMemory)
+        by, memory_id = self._acting(agent_id), check_id("memory_id", memory_id)
+        changes, blobs = check_changes(fields, self._core.limits)
+        expected = check_version("expect_version", expect_version, least=1)
+        self._stage(ReviseMemory(by, memory_id, changes, expected), blobs)
+
+    def retract_memory(
+        self, memory_id: str, *, reason: str | None = None, agent_id: str | None = None
+    ) -> None:
+        """Stage taking a memory back: it is shown no more, but its history and its links stay."""
+        by, memory_id = self._acting(agent_id), check_id("memory_id", memory_id)
+        self._stage(RetractMemory(by, memory_id, check_note("reason", reason, self._core.limits)))
+
+    def touch(self, memory_id: str, *, agent_id: str | None = None) -> None:
+        """Stage that a memory was of use: it is counted, and lasts as long again."""
+        self._stage(TouchMemory(self._acting(agent_id), check_id("memory_id", memory_id)))
+
+    def promote(self, memory_id: str, *, tier: str = "long", agent_id: str | None = None) -> None:
+        """Stage a longer life for a memory."""
+        by, memory_id = self._acting(agent_id), check_id("memory_id", memory_id)
+        self._stage(PromoteMemory(by, memory_id, choose("tier", tier, TIERS)))
+
+    def get_memory(
+        self,
+        memory_id: str | None = None,
+        *,
+        title: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Memory | None:
+        """Return a memory by its id or its title as this transaction sees it."""
+        viewer, limits = self._acting(agent_id), self._core.limits
+        check_named(memory_id, title)
+        if title is not None:
+            where = self._defaults.scope(viewer, namespace, limits)
+            found = [self._titled(key) for key in title_keys(where, title, limits)]
+            memory_id = found[0] or found[1]
+        if memory_id is None:
+            return None
+        self._draft.track(MemoryRead(check_id("memory_id", memory_id)))
+        return self._calls.run(self._read_memory, memory_id, viewer)
+
+    def configure(
+        self,
+        *,
+        namespace: str | None = None,
+        agent_id: str | None = None,
+        **settings: Unpack[NamespaceSettings],
+    ) -> None:
+        """Stage settings of a namespace and those below it; they hold for what comes later."""
+        scope = self._owner(self._acting(agent_id), namespace)
+        self._stage(ChangeSettings(scope, check_settings(settings)))
+
+    def _read_memory(self, memory_id: str, viewer: str) -> Memory | None:
+        with self._core.engine.reading() as reader:
+            found = self._memories.working(reader).memory(memory_id)
+            if found is None or not found.seen_by(viewer) or found.hidden(self._core.clock.now()):
+                return None
+            return memory_of(found, self._text(reader, found))
+
+    def _cited(self, fields: NewMemory) -> tuple[str, tuple[tuple[int, int], ...]] | None:
+        """Return the transcript a memory is said to come from, and where in it."""
+        transcript, spans = fields.get("transcript"), fields.get("spans")
+        if transcript is None:
+            if spans is not None:
+                raise InvalidInput("spans", "are given without the transcript they are of")
+            return None
+        transcript = check_id("transcript", transcript)
+        return transcript, self._check_spans(transcript, spans)
+
+
+def check_named(memory_id: object, title: object) -> None:
+    """Refuse a memory that is named by nothing, or twice."""
+    if (memory_id is None) == (title is None):
+        raise InvalidInput("memory_id", "give a memory's id or its title, one of the two")
+
+
+def title_keys(scope: Scope, title: str, limits: Limits) -> tuple[TitleKey, TitleKey]:
+    """Return under which keys an agent finds a title: its own first, then everybody's."""
+    checked = check_title(title, limits)
+    assert checked is not None, "a title is given"
+    own, shared = (TitleKey.of(scope, checked, private=private) for private in (True, False))
+    return own, shared
+
+
+def _key(request: RememberMemory, title: str) -> TitleKey:
+    return TitleKey.of(request.scope, title, private=request.private)
+
+
+def _check_targets(on: object) -> tuple[str, ...]:
+    if isinstance(on, (str, bytes)) or not isinstance(on, Iterable):
+        raise InvalidInput("on", f"{shown(on)} is not a list of memory ids")
+    targets = tuple(dict.fromkeys(check_id("on", target) for target in on))
+    if not targets:
+        raise InvalidInput("on", "is empty: name at least one memory to reflect on")
+    return targets

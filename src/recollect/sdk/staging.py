@@ -1,0 +1,79 @@
+"""Staging: what every group of a transaction's calls stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.log.transaction import Draft
+from recollect.memory import transcripts
+from recollect.memory.pending import PendingMemories
+from recollect.memory.requests import MemoryRequest, TitleKey
+from recollect.memory.standing import Standing, text_of
+from recollect.model.memory import Span
+from recollect.model.packing import unpack
+from recollect.model.scope import Scope
+from recollect.sdk.calls import Calls
+from recollect.sdk.core import Core, Defaults
+from recollect.storage.port import Reader
+
+
+class Staging:
+    """A transaction that is being put together, on behalf of whoever is bound to its store."""
+
+    _core: Core
+    _calls: Calls
+    _defaults: Defaults
+    _draft: Draft
+    _memories: PendingMemories
+    _words: tuple[str, bytes] | None = None
+    """The transcript whose spans were checked last, and its text: often the next one's too."""
+
+    def _owner(self, agent_id: str | None, namespace: str | None) -> Scope:
+        """Return whose something new is."""
+        self._draft.check()
+        return self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
+
+    def _acting(self, agent_id: str | None) -> str:
+        """Return who acts in a call."""
+        self._draft.check()
+        acting = self._defaults.acting(agent_id)
+        return (
+            Scope(self._defaults.namespace, acting).check(self._core.limits, engine=True).agent_id
+        )
+
+    def _stage(self, request: MemoryRequest, blobs: Mapping[bytes, bytes] | None = None) -> None:
+        self._draft.stage(request, blobs)
+        self._memories.add(request)
+
+    def _titled(self, key: TitleKey) -> str | None:
+        """Return which memory has a title, as this transaction sees it; a read that is tracked."""
+        self._draft.track(key)
+        with self._core.engine.reading() as reader:
+            return self._memories.working(reader).titled(key)
+
+    def _text(self, reader: Reader, found: Standing) -> str:
+        """Return a memory's content, which may be staged only."""
+        digest = found.content.digest
+        packed = None if digest is None else self._draft.blob(digest)
+        if packed is None or digest is None:
+            return text_of(reader, found)
+        return unpack(packed, size=found.content.size, digest=digest).decode()
+
+    def _check_spans(self, transcript_id: str, spans: object) -> tuple[Span, ...]:
+        """Return spans of a transcript, once they are sure to fit its text, which never changes."""
+        if spans is None:
+            return ()
+        if self._words is None or self._words[0] != transcript_id:
+            self._words = (transcript_id, self._load(transcript_id))
+        checked = transcripts.check_spans(spans, self._words[1])
+        if not checked:
+            raise InvalidInput("spans", "are empty: give at least one, or none for the whole text")
+        return checked
+
+    def _load(self, transcript_id: str) -> bytes:
+        with self._core.engine.reading() as reader:
+            found = transcripts.get(reader, transcript_id, self._draft.since)
+            if found is None:
+                raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
+            return transcripts.load(reader, found)

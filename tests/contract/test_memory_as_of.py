@@ -1,0 +1,73 @@
+"""The past of memories: every read answers as it did before what came since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from recollect import Store
+from recollect.testing import FixedClock
+
+Ids = dict[str, str]
+
+
+@pytest.fixture
+def beliefs(agent: Store) -> Ids:
+    """A reflection on two observations with words of their own."""
+    made: Ids = {}
+    for name in ("tea", "rain"):
+        words = agent.store_transcript(f"the words about {name}")
+        memory = agent.remember(name, transcript=words.id, spans=[words.find(name)])
+        made[name] = memory.id
+    made["top"] = agent.reflect("stays inside", on=[made["tea"], made["rain"]]).id
+    made["other"] = agent.remember("goes out", kind="reflection").id
+    return made
+
+
+CHANGES: dict[str, Callable[[Store, Ids], Any]] = {
+    "update": lambda store, ids: store.update_memory(ids["tea"], content="coffee", tags=["new"]),
+    "supersede": lambda store, ids: store.supersede(old=ids["top"], new=ids["other"]),
+    "unlink": lambda store, ids: store.unlink(
+        source=ids["top"], target=ids["tea"], relation="reflects_on"
+    ),
+    "retract": lambda store, ids: store.retract_memory(ids["tea"]),
+    "retract the top": lambda store, ids: store.retract_memory(ids["top"]),
+    "touch": lambda store, ids: store.touch(ids["tea"]),
+    "link": lambda store, ids: store.link(
+        source=ids["top"], target=ids["other"], relation="reflects_on"
+    ),
+    "cite": lambda store, ids: store.link_transcript(
+        memory_id=ids["top"], transcript_id=store.store_transcript("later").id
+    ),
+}
+
+
+def everything(store: Store, ids: Ids, at: Any = None) -> list[Any]:
+    replayed = store.replay_transcripts(ids["top"], at=at)
+    return [
+        *(store.get_memory(each, at=at) for each in ids.values()),
+        *(store.links(each, at=at) for each in ids.values()),
+        *(store.transcripts_for(each, at=at) for each in ids.values()),
+        *(store.dependents(each, depth=None, at=at) for each in ids.values()),
+        store.origins(ids["top"], at=at),
+        [(each.anchors, each.expired, each.retracted, each.excerpts()) for each in replayed],
+        list(store.list_memories(at=at, content=True)),
+    ]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_past_stays_as_it_was(
+    agent: Store, beliefs: Ids, clock: FixedClock, change: str
+) -> None:
+    head = agent.stats().commits
+    time = agent.stats().last_committed_at
+    before = everything(agent, beliefs)
+    clock.advance(3600)
+    CHANGES[change](agent, beliefs)
+    assert everything(agent, beliefs) != before
+    assert everything(agent, beliefs, at=head) == before
+    assert everything(agent, beliefs, at=time) == before
+    assert agent.rebuild().identical
+    assert everything(agent, beliefs, at=head) == before

@@ -1,0 +1,230 @@
+"""Random graphs of reflections, and which words they are made of: compared with a plain model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import LinkCycle, Store
+from recollect.storage.sqlite.engine import SqliteEngine
+from recollect.testing import FixedClock, memory_store
+
+MOST = 7
+TEXT = "abcdefghij"
+KINDS = ("observation", "reflection", "reflection", "decision")
+
+Edge = tuple[int, int]
+Span = tuple[int, int]
+
+
+@dataclass
+class Node:
+    kind: str
+    private: bool
+    expires: bool
+    retracted: bool
+
+
+@dataclass
+class Graph:
+    """What is to be made: nodes, links, those of them that are closed, and what cites what."""
+
+    nodes: list[Node]
+    edges: list[Edge]
+    closed: set[Edge]
+    by_hand: list[Edge]
+    transcripts: list[int | None]
+    """When each was said; None: when it was stored."""
+    citations: list[tuple[int, int, Span | None]]
+
+
+numbers = st.integers(0, MOST - 1)
+edges = st.tuples(numbers, numbers)
+spans = st.one_of(
+    st.none(),
+    st.tuples(st.integers(0, 8), st.integers(1, 9)).filter(lambda span: span[0] < span[1]),
+)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    nodes = draw(
+        st.lists(
+            st.builds(Node, st.sampled_from(KINDS), st.booleans(), st.booleans(), st.booleans()),
+            min_size=MOST,
+            max_size=MOST,
+        )
+    )
+    made = draw(st.lists(edges, max_size=14, unique=True))
+    closed = {edge for edge in made if draw(st.integers(0, 3)) == 0}
+    return Graph(
+        nodes=nodes,
+        edges=made,
+        closed=closed,
+        by_hand=draw(st.lists(edges, max_size=3, unique=True)),
+        transcripts=draw(
+            st.lists(st.one_of(st.none(), st.integers(-3, 3)), min_size=3, max_size=3)
+        ),
+        citations=draw(
+            st.lists(st.tuples(numbers, st.integers(0, 2), spans), max_size=12, unique=True)
+        ),
+    )
+
+
+@dataclass
+class Made:
+    """The store, the ids it gave, and the links it took."""
+
+    store: Store
+    clock: FixedClock
+    graph: Graph
+    ids: list[str] = field(default_factory=list)
+    transcripts: list[str] = field(default_factory=list)
+    instants: dict[str, int] = field(default_factory=dict)
+    links: set[Edge] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        owner = self.store
+        owner.configure(max_reflection_depth=100)
+        for node in self.graph.nodes:
+            visibility = "private" if node.private else "namespace"
+            made = owner.remember("m", kind=node.kind, visibility=visibility)
+            self.ids.append(made.id)
+        for said in self.graph.transcripts:
+            self.clock.step(1)
+            self._keep(said)
+        for number, transcript, span in self.graph.citations:
+            owner.link_transcript(
+                memory_id=self.ids[number],
+                transcript_id=self.transcripts[transcript],
+                spans=None if span is None else [span],
+            )
+        for source, target in self.graph.edges:
+            self._link(source, target)
+        for node, memory_id in zip(self.graph.nodes, self.ids, strict=True):
+            if node.retracted:
+                owner.retract_memory(memory_id)
+            elif node.expires:
+                owner.update_memory(memory_id, ttl=1)
+        self.clock.step(60)
+
+    def _keep(self, said: int | None) -> None:
+        now = self.clock.now()
+        occurred = None if said is None else now + said * 1_000_000
+        from recollect.model.instant import to_datetime
+
+        time = None if occurred is None else to_datetime(occurred)
+        kept = self.store.store_transcript(TEXT, occurred_at=time)
+        self.transcripts.append(kept.id)
+        self.instants[kept.id] = kept._info.instant
+
+    def _link(self, source: int, target: int) -> None:
+        ends = {"source": self.ids[source], "target": self.ids[target]}
+        try:
+            self.store.link(**ends, relation="reflects_on")
+        except LinkCycle:
+            return
+        self.links.add((source, target))
+        if (source, target) in self.graph.closed:
+            self.store.unlink(**ends, relation="reflects_on")
+            self.links.remove((source, target))
+
+    def write_by_hand(self) -> None:
+        """Add links behind the guards' back, cycles among them."""
+        database = cast(SqliteEngine, self.store._core.engine)._writer.database
+        for source, target in self.graph.by_hand:
+            if (source, target) not in self.links:
+                database.execute(
+                    "INSERT INTO memory_link SELECT s.id, 'reflects_on', t.id, 1, 999, 0, ?, NULL "
+                    "FROM memory s, memory t WHERE s.memory_id = ? AND t.memory_id = ?",
+                    (2**63 - 1, self.ids[source], self.ids[target]),
+                )
+                self.links.add((source, target))
+
+
+def walked(made: Made, root: int, depth: int | None, viewer: str) -> list[tuple[int, int]]:
+    """Return the nodes in the order a reader would find them, and how far away they are."""
+    nodes = made.graph.nodes
+    if nodes[root].private and viewer != "owner":
+        return []
+    levels = [[root]]
+    while (
+        nodes[root].kind == "reflection" and levels[-1] and (depth is None or len(levels) <= depth)
+    ):
+        known = {number for level in levels for number in level}
+        following: list[int] = []
+        for here in levels[-1]:
+            below = sorted((made.ids[end], end) for start, end in made.links if start == here)
+            for _, end in below:
+                hidden = nodes[end].private and viewer != "owner"
+                if end not in known and end not in following and not hidden:
+                    following.append(end)
+        levels.append(following)
+    return [(number, hop) for hop, level in enumerate(levels) for number in level]
+
+
+def expected(made: Made, root: int, depth: int | None, viewer: str) -> list[object]:
+    """Return what the replay must give, worked out from the definitions."""
+    order = walked(made, root, depth, viewer)
+    found: list[tuple[int, str, object]] = []
+    for index, transcript_id in enumerate(made.transcripts):
+        anchors = []
+        for number, hop in order:
+            named = {
+                span
+                for citing, cited, span in made.graph.citations
+                if (citing, cited) == (number, index)
+            }
+            if not named:
+                continue
+            plain = (
+                () if named == {None} else tuple(sorted(span or (0, len(TEXT)) for span in named))
+            )
+            anchors.append((made.ids[number], hop, plain))
+        if anchors:
+            first = made.graph.nodes[made.ids.index(anchors[0][0])]
+            gone = first.expires and not first.retracted
+            entry = (transcript_id, anchors[0][0], tuple(anchors), gone, first.retracted)
+            found.append((made.instants[transcript_id], transcript_id, entry))
+    return [entry for _, _, entry in sorted(found, key=lambda each: each[:2])]
+
+
+def replayed(made: Made, root: int, depth: int | None, viewer: str) -> list[object]:
+    store = made.store.bind(agent_id=viewer)
+    return [
+        (
+            each.transcript.id,
+            each.memory_id,
+            tuple(map(tuple, each.anchors)),
+            each.expired,
+            each.retracted,
+        )
+        for each in store.replay_transcripts(made.ids[root], depth=depth)
+    ]
+
+
+def compare(made: Made) -> None:
+    for root in range(MOST):
+        for depth in (None, *range(MOST + 1)):
+            for viewer in ("owner", "other"):
+                assert replayed(made, root, depth, viewer) == expected(made, root, depth, viewer)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(graph=graphs())
+def test_replay_equals_the_model(graph: Graph) -> None:
+    clock = FixedClock()
+    with memory_store(clock=clock) as opened:
+        made = Made(opened.bind(agent_id="owner"), clock, graph)
+        compare(made)
+        assert made.store.rebuild().identical
+        compare(made)
+        kept = set(made.links)
+        made.write_by_hand()
+        compare(made)
+        made.store.rebuild()
+        made.links = kept
+        compare(made)
