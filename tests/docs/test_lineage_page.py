@@ -7,9 +7,11 @@ import ast
 import pytest
 
 from scripts.generate_lineage import LINEAGE, ROOT, TARGET, generate
-from tests.lineage.corrections import CORRECTIONS, applied
-from tests.lineage.statehouse_map import SECTIONS, Entry
+from tests.lineage import ai_memory_map, statehouse_map
+from tests.lineage.corrections import EVERY, applied
+from tests.lineage.statehouse_map import Entry
 
+SECTIONS = (*statehouse_map.SECTIONS, *ai_memory_map.SECTIONS)
 ENTRIES = [entry for section in SECTIONS for entry in section.entries]
 NODES = sorted({entry.test for entry in ENTRIES if entry.test})
 LEFT_OUT = {"skip", "skipif", "xfail", "importorskip"}
@@ -61,7 +63,7 @@ def test_what_is_changed_is_a_correction_its_test_applies() -> None:
     tests = applied()
     changed = {entry.changed for entry in ENTRIES if entry.changed}
 
-    assert changed == {correction.id for correction in CORRECTIONS}
+    assert changed == {correction.id for correction in EVERY}
     for entry in ENTRIES:
         if entry.changed:
             assert entry.test.removeprefix(LINEAGE) in tests[entry.changed]

@@ -1,4 +1,4 @@
-"""Where Statehouse's document does not run as it stands, or where we do otherwise: the whole list.
+"""Where what we come from does not run as it stands, or where we do otherwise: the whole list.
 
 A test that applies a correction says so with `@corrected`; the lineage page shows both.
 """
@@ -14,7 +14,7 @@ Test = TypeVar("Test", bound=Callable[..., None])
 
 
 class Correction(NamedTuple):
-    """One departure: where, what Statehouse says there, what we do, and why."""
+    """One departure: where, what is said there, what we do, and why."""
 
     id: str
     block: str
@@ -146,10 +146,105 @@ CORRECTIONS: tuple[Correction, ...] = (
     ),
 )
 
+AI_MEMORY_CORRECTIONS: tuple[Correction, ...] = (
+    Correction(
+        id="an-unloadable-root-is-empty",
+        block="replay, Non-Reflection passthrough",
+        it_says="in its text a root that cannot be loaded falls back to its links; in its code, "
+        "and in its test, the union is empty",
+        we_do="the union is empty",
+        why="What is not there has no words, and a caller who wants its links can ask for them.",
+    ),
+    Correction(
+        id="every-anchor-is-listed",
+        block="replay, replay_transcript_union",
+        it_says="of a transcript that several memories cite, only the first one's span is kept",
+        we_do="the entry is anchored at the first and lists every memory that cites it, with the "
+        "distance and the spans of each",
+        why="The other memories' spans are evidence too.",
+    ),
+    Correction(
+        id="instants-not-text",
+        block="replay, the order of the entries",
+        it_says="times are compared as RFC 3339 text",
+        we_do="times are compared as instants; what was said at a known time is ordered by that, "
+        "not by when it was stored",
+        why="As text, one instant in two offsets is two, and in the wrong order.",
+    ),
+    Correction(
+        id="times-over-is-not-gone",
+        block="replay, unreachable ids in the chain",
+        it_says="a memory whose time is over is collected, and what lies behind it is not found",
+        we_do="expired memories are walked and marked as expired",
+        why="Evidence does not vanish under a belief that holds.",
+    ),
+    Correction(
+        id="text-when-asked-for",
+        block="replay, ReplayEntry",
+        it_says="an entry has `link` and `meta`; a handler unpacks the text",
+        we_do="an entry has `spans` and `transcript`; `text()` and `excerpts()` read the text",
+        why="Whoever holds an entry can get at its words without another call.",
+    ),
+    Correction(
+        id="told-once",
+        block="invalidation, Idempotency",
+        it_says="running it twice makes the attempt, and an audit row, twice",
+        we_do="the same dependent, invalidated and invalidating memory make one notice and one "
+        "audit event, ever",
+        why="Who has decided once is not asked again.",
+    ),
+    Correction(
+        id="a-notice-per-superseder",
+        block="invalidation, write_notification",
+        it_says="the title names the invalidated and the dependent memory, so a notice of a second "
+        "superseder replaces the first one's",
+        we_do="the title also names the superseding memory, and each has its notice",
+        why="To judge a dependent one has to know everything that its ground gave way to.",
+    ),
+    Correction(
+        id="all-or-none-are-told",
+        block="invalidation, propagate_reflection_invalidation, Errors",
+        it_says="an error leaves the notices written before it",
+        we_do="the link and all notices are one event: all are there, or none is",
+        why="A supersede of which some are not told is the failure that notices are to prevent.",
+    ),
+    Correction(
+        id="the-audit-is-the-log",
+        block="invalidation, signed_events",
+        it_says="the audit row is written if it can be, beside the data",
+        we_do="audit events are a projection of the log's operations, each with its leaf hash",
+        why="What is done and what is recorded cannot differ.",
+    ),
+    Correction(
+        id="who-is-told",
+        block="invalidation, metadata",
+        it_says="a notice belongs to who superseded (`agent_id`)",
+        we_do="it belongs to the agent of the dependent memory, `target_agent_id`; who superseded "
+        "stands beside it as `agent_id`",
+        why="It is the dependent's owner who has to decide.",
+    ),
+    Correction(
+        id="open-notices-stay",
+        block="invalidation, write_notification",
+        it_says="a notice expires after seven days, decided or not",
+        we_do="an open notice does not expire; from its resolution on it lasts seven days",
+        why="A question does not go away because nobody looked.",
+    ),
+    Correction(
+        id="reads-count-nothing",
+        block="invalidation, `access_count`",
+        it_says="reading a memory counts",
+        we_do="`touch` counts, and is in the log",
+        why="Reads never write.",
+    ),
+)
+
+EVERY = (*CORRECTIONS, *AI_MEMORY_CORRECTIONS)
+
 
 def corrected(*names: str) -> Callable[[Test], Test]:
     """Say which corrections a test applies; a name that is not in the list is an error."""
-    if unknown := set(names) - {correction.id for correction in CORRECTIONS}:
+    if unknown := set(names) - {correction.id for correction in EVERY}:
         raise KeyError(f"no such correction: {sorted(unknown)}")
     return lambda test: test
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lineage.corrections import CORRECTIONS, applied, corrected
+from tests.lineage.corrections import EVERY, applied, corrected
 
 HERE = Path(__file__).parent
 BESIDE = HERE.parents[2] / "shared"
@@ -83,7 +83,7 @@ def _headings_of_blocks(document: str) -> Iterator[str]:
 
 
 def test_every_correction_is_applied_by_a_test() -> None:
-    names = [correction.id for correction in CORRECTIONS]
+    names = [correction.id for correction in EVERY]
 
     assert len(set(names)) == len(names)
     assert set(applied()) == set(names)
