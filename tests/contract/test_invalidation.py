@@ -11,6 +11,7 @@ import pytest
 from recollect import (
     ALL_AGENTS,
     Conflict,
+    IdempotencyMismatch,
     Invalidation,
     InvalidInput,
     Link,
@@ -212,9 +213,13 @@ class TestOnce:
         old, new = reflections(agent, "old", "new")
         agent.supersede(old=old.id, new=new.id)
         again = agent.supersede(old=old.id, new=new.id, txn_id="again")
+        agent.unlink(source=new.id, target=old.id, relation="supersedes")
         head = agent.stats().commits
         assert agent.supersede(old=old.id, new=new.id, txn_id="again") == again
         assert agent.stats().commits == head
+        assert agent.links(old.id) == []
+        with pytest.raises(IdempotencyMismatch):
+            agent.supersede(old=new.id, new=old.id, txn_id="again")
         assert agent.rebuild().identical
         agent.verify()
 

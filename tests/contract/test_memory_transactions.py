@@ -120,6 +120,17 @@ class TestReads:
         assert found is not None
         assert (found.content, found.version, found.reflection_depth) == ("again", 2, 0)
 
+    def test_what_only_the_commit_can_grant_does_not_stop_them(self, agent: Store) -> None:
+        transaction = agent.begin_transaction()
+        late, other = agent.remember("late"), agent.remember("other")
+        transaction.link(source=late.id, target=other.id, relation="related_to")
+        staged = transaction.remember("x", title="t")
+        seen = transaction.get_memory(title="t")
+        assert seen is not None
+        assert seen.id == staged
+        transaction.commit()
+        assert len(agent.links(late.id)) == 1
+
     def test_they_are_as_of_the_beginning(self, agent: Store) -> None:
         memory, other = agent.remember("x", title="t"), agent.remember("y")
         transaction = agent.begin_transaction()

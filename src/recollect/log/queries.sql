@@ -32,6 +32,9 @@ VALUES (:commit_ts, :committed_at, :hash, :salts, :envelope, :operations)
 SELECT commit_ts, committed_at, hash, salts, envelope, operations
 FROM event WHERE commit_ts = :commit_ts
 
+-- name: event_time
+SELECT committed_at FROM event WHERE commit_ts = :commit_ts
+
 -- name: event_hash
 SELECT hash FROM event WHERE commit_ts = :commit_ts
 

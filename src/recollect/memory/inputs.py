@@ -135,19 +135,7 @@ def check_note(field: str, value: object, limits: Limits) -> str | None:
 
 def check_details(fields: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """Return the fields of `Details` that are given, in the form the log keeps."""
-    checks: Mapping[str, Callable[[Any], object]] = {
-        "tags": lambda value: _texts("tags", value, limits.tags, limits.tag_bytes),
-        "priority": _priority,
-        "confidence": _confidence,
-        "source": lambda value: check_text("source", value, most_bytes=limits.tag_bytes),
-        "metadata": lambda value: _metadata(value, limits),
-        "event_time": lambda value: None if value is None else to_micros("event_time", value),
-        "source_uri": lambda value: check_note("source_uri", value, limits),
-        "citations": lambda value: _texts("citations", value, limits.tags, limits.note_bytes),
-        "entity_id": lambda value: check_note("entity_id", value, limits),
-        "confidence_source": lambda value: check_note("confidence_source", value, limits),
-    }
-    return {name: check(fields[name]) for name, check in checks.items() if name in fields}
+    return {name: _CHECKS[name](value, limits) for name, value in fields.items() if name in _CHECKS}
 
 
 def new_details(fields: MemoryFields, limits: Limits) -> Details:
@@ -263,3 +251,18 @@ def _metadata(value: object, limits: Limits) -> bytes | None:
             f"has {len(encoded)} bytes as JSON, and the limit is {limits.metadata_bytes}",
         )
     return encoded
+
+
+_CHECKS: Mapping[str, Callable[[Any, Limits], object]] = {
+    "tags": lambda value, limits: _texts("tags", value, limits.tags, limits.tag_bytes),
+    "priority": lambda value, _: _priority(value),
+    "confidence": lambda value, _: _confidence(value),
+    "source": lambda value, limits: check_text("source", value, most_bytes=limits.tag_bytes),
+    "metadata": _metadata,
+    "event_time": lambda value, _: None if value is None else to_micros("event_time", value),
+    "source_uri": lambda value, limits: check_note("source_uri", value, limits),
+    "citations": lambda value, limits: _texts("citations", value, limits.tags, limits.note_bytes),
+    "entity_id": lambda value, limits: check_note("entity_id", value, limits),
+    "confidence_source": lambda value, limits: check_note("confidence_source", value, limits),
+}
+"""How each of the details is checked."""

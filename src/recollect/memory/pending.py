@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
+from recollect.errors import Conflict, InvalidInput, LinkCycle, NotFound, ReflectionTooDeep
 from recollect.memory.records import Link
 from recollect.memory.requests import MemoryRequest
 from recollect.memory.rules import MemoryRules
 from recollect.memory.settings import KnownSettings
 from recollect.memory.working import Working
 from recollect.storage.port import Reader
+
+_REFUSALS = (Conflict, InvalidInput, LinkCycle, NotFound, ReflectionTooDeep)
+"""What the rules say to a request they do not grant. The commit may yet: it sees more."""
 
 
 class PendingMemories:
@@ -35,7 +40,8 @@ class PendingMemories:
         working = self._rules.working
         working.reader = reader
         while self._decided < len(self._staged):
-            list(self._rules.decide(self._staged[self._decided]))
+            with suppress(*_REFUSALS):
+                list(self._rules.decide(self._staged[self._decided]))
             self._decided += 1
         return working
 

@@ -38,8 +38,8 @@ def asked_at(reader: Reader, clock: Clock, at: Moment | None) -> Asked:
     commit = commit_at(reader, "at", at)
     if not isinstance(at, int):
         return Asked(commit, to_micros("at", at))
-    row = reader.row("event_get", commit_ts=commit)
-    return Asked(commit, row[1] if row else 0)
+    row = reader.row("event_time", commit_ts=commit)
+    return Asked(commit, row[0] if row else 0)
 
 
 def get(

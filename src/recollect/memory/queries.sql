@@ -266,7 +266,7 @@ JOIN memory AS invalidating ON invalidating.id = notice.invalidating
 WHERE notice.memory > :after AND notice.commit_ts <= :at
     AND (:agent_id IS NULL OR memory.agent_id = :agent_id)
     AND (memory.private = 0 OR memory.agent_id = :viewer)
-    AND (:is_open IS NULL OR :is_open = (notice.resolved_commit IS NULL OR notice.resolved_commit > :at))
+    AND (:is_open IS NULL OR :is_open = CASE WHEN notice.resolved_commit <= :at THEN 0 ELSE 1 END)
 ORDER BY notice.memory LIMIT :most
 
 -- name: setting_set

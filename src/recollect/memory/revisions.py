@@ -43,7 +43,7 @@ def remember(working: Working, asked: RememberMemory) -> Iterator[AnyOperation]:
         asked.details,
         Expiry(lifetime),
     )
-    working.put(_begun(operation))
+    working.begin(_begun(operation))
     if key is not None:
         working.put_title(key, asked.memory_id)
     yield operation

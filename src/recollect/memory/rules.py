@@ -146,17 +146,19 @@ class MemoryRules:
         warrants: list[Warrant] = []
         if relation == SUPERSEDES and source.kind == target.kind == REFLECTION:
             old, new = target.memory_id, source.memory_id
-            dependents = self.working.sources((old,), REFLECTS_ON)[old]
-            warrants = [Warrant(dependent, old, new) for dependent in dependents]
+            resting = self.working.sources((old,), REFLECTS_ON)[old]
+            warrants = [Warrant(dependent, old, new) for dependent in resting]
         elif relation == REFLECTS_ON and target.kind == REFLECTION:
             old, dependent = target.memory_id, source.memory_id
-            newer = self.working.memories(self.working.sources((old,), SUPERSEDES)[old])
+            superseding = self.working.sources((old,), SUPERSEDES)[old]
+            newer = self.working.memories(superseding, content=False)
             warrants = [
                 Warrant(dependent, old, new)
                 for new in sorted(newer)
                 if newer[new].kind == REFLECTION
             ]
-        concerned = self.working.memories(warrant.dependent for warrant in warrants)
+        dependents = {warrant.dependent for warrant in warrants}
+        concerned = self.working.memories(dependents, content=False)
         for warrant in warrants:
             if warrant.dependent != warrant.invalidating and not self.working.was_told(warrant):
                 self.working.put_notice(warrant)

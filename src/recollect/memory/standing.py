@@ -71,12 +71,17 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find(
-    reader: Reader, memory_ids: Iterable[str], at: int, *, viewer: str | None = None
+    reader: Reader,
+    memory_ids: Iterable[str],
+    at: int,
+    *,
+    viewer: str | None = None,
+    content: bool = True,
 ) -> dict[str, Standing]:
     """Return the memories there were at a commit that an agent may see, by their ids."""
     wanted = _listed(memory_ids)
     states = [row[0] for row in reader.rows("memory_states_at", memory_ids=wanted, at=at)]
-    found = load(reader, states, at, viewer=viewer)
+    found = load(reader, states, at, viewer=viewer, content=content)
     return {standing.memory_id: standing for standing in found}
 
 

@@ -39,6 +39,8 @@ class Working:
         self._at = at
         self._known_settings = settings
         self._memories: dict[str, Standing] = {}
+        self._begun: set[str] = set()
+        """Memories that are new: the tables have nothing about them yet, and need not be asked."""
         self._titles: dict[TitleKey, str | None] = {}
         self._outgoing: dict[tuple[str, str], dict[str, bool]] = {}
         """By source and relation: the targets of links that were added (true) or closed (false)."""
@@ -52,19 +54,24 @@ class Working:
 
     def memory(self, memory_id: str) -> Standing | None:
         """Return a memory."""
-        return self.memories((memory_id,)).get(memory_id)
+        known = self._memories.get(memory_id)
+        return standing.find_one(self.reader, memory_id, self._at) if known is None else known
 
-    def memories(self, memory_ids: Iterable[str]) -> dict[str, Standing]:
-        """Return those of the memories that there are."""
+    def memories(self, memory_ids: Iterable[str], *, content: bool = True) -> dict[str, Standing]:
+        """Return those of the memories that there are; many are better had without content."""
         wanted = list(memory_ids)
         missing = [memory_id for memory_id in wanted if memory_id not in self._memories]
-        found = standing.find(self.reader, missing, self._at) if missing else {}
-        known = {each: self._memories[each] for each in wanted if each in self._memories}
-        return known | found
+        found = standing.find(self.reader, missing, self._at, content=content) if missing else {}
+        return {each: self._memories[each] for each in wanted if each in self._memories} | found
 
     def put(self, memory: Standing) -> None:
         """Let a memory be so from here on."""
         self._memories[memory.memory_id] = memory
+
+    def begin(self, memory: Standing) -> None:
+        """Let there be a new memory from here on."""
+        self._begun.add(memory.memory_id)
+        self.put(memory)
 
     def titled(self, key: TitleKey) -> str | None:
         """Return the id of the memory that has a title."""
@@ -83,6 +90,8 @@ class Working:
         decided = self._outgoing.get((source, relation), {})
         if target in decided:
             return decided[target]
+        if source in self._begun or target in self._begun:
+            return False
         row = self.reader.row(
             "link_find", source=source, relation=relation, target=target, at=self._at
         )
@@ -107,6 +116,8 @@ class Working:
         decided = self._incoming.get((target, relation), {})
         if any(decided.values()):
             return True
+        if target in self._begun:
+            return False
         if decided:  # some were closed, so it matters which there are
             return bool(self.sources((target,), relation)[target])
         row = self.reader.row("link_to_any", target=target, relation=relation, at=self._at)
@@ -120,11 +131,13 @@ class Working:
         decided: dict[tuple[str, str], dict[str, bool]],
     ) -> Neighbours:
         found: dict[str, set[str]] = {memory_id: set() for memory_id in memory_ids}
-        wanted = msgspec.json.encode(list(found)).decode()
-        for own, other in self.reader.rows(
-            query, memory_ids=wanted, relation=relation, at=self._at
-        ):
-            found[own].add(other)
+        stored = [memory_id for memory_id in found if memory_id not in self._begun]
+        if stored:
+            wanted = msgspec.json.encode(stored).decode()
+            for own, other in self.reader.rows(
+                query, memory_ids=wanted, relation=relation, at=self._at
+            ):
+                found[own].add(other)
         for own, others in found.items():
             for other, holds in decided.get((own, relation), {}).items():
                 (others.add if holds else others.discard)(other)
@@ -145,7 +158,10 @@ class Working:
         """Say whether there is a transcript."""
         if transcript_id in self._transcripts:
             return True
-        return self.reader.row("transcript_number", transcript_id=transcript_id) is not None
+        row = self.reader.row("transcript_number", transcript_id=transcript_id)
+        if row is not None:
+            self._transcripts.add(transcript_id)
+        return row is not None
 
     def put_transcript(self, transcript_id: str) -> None:
         """Let there be a transcript from here on."""
@@ -155,10 +171,12 @@ class Working:
         """Return the spans that a memory names of a transcript, to be added to."""
         pair = (memory_id, transcript_id)
         if pair not in self._spans:
-            rows = self.reader.rows(
-                "citation_find", memory_id=memory_id, transcript_id=transcript_id
-            )
-            self._spans[pair] = {(first, beyond) for first, beyond in rows}
+            self._spans[pair] = set()
+            if memory_id not in self._begun:
+                rows = self.reader.rows(
+                    "citation_find", memory_id=memory_id, transcript_id=transcript_id
+                )
+                self._spans[pair].update((first, beyond) for first, beyond in rows)
         return self._spans[pair]
 
     def was_told(self, warrant: Warrant) -> bool:
