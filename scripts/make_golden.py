@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect import ALL_NAMESPACES, KeyRef, ReplayEvent, Store
+from recollect import ALL_AGENTS, ALL_NAMESPACES, KeyRef, ReplayEvent, Store
 from recollect.testing import FixedClock, FixedIds
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
@@ -51,6 +51,27 @@ def fill(store: Store, clock: FixedClock) -> None:
     planner.delete(key="goal")
     planner.write(key="goal", value={"city": "Bergen"})
     store.write(agent_id="helper", key="k", value={"big": "x" * 5000, "least": -(2**63)})
+    believe(planner)
+
+
+def believe(planner: Store) -> None:
+    """Use everything this version can write about memories."""
+    planner.configure(max_reflection_depth=5, tiers={"short": 60}, transcript_retention=None)
+    words = planner.store_transcript("é😀 I never fly.", occurred_at="2025-12-24T18:00:00+01:00")
+    ground = planner.remember(
+        "does not fly", title="flying", tags=["ann"], metadata={"n": 1}, tier="mid",
+        transcript=words.id, spans=[words.find("never fly")],
+    )  # fmt: skip
+    planner.remember("never flies", title="flying", kind="claim")
+    planner.remember("x" * 5000, visibility="private", agent_id="helper")
+    planner.touch(ground.id)
+    old = planner.reflect("travels slowly", on=[ground.id], title="old")
+    planner.reflect("goes by train", on=[old.id], title="dependent")
+    new = planner.reflect("travels calmly", on=[ground.id], title="new")
+    planner.supersede(old=old.id, new=new.id)
+    (notice,) = planner.invalidations()
+    planner.resolve_invalidation(notice.id, decision="retract", note="gone")
+    planner.unlink(source=old.id, target=ground.id, relation="reflects_on")
 
 
 def go_on(store: Store) -> None:
@@ -73,6 +94,20 @@ def ask(store: Store) -> dict[str, Any]:
         "history": [
             [entry.version, entry.value, [[ref.key, ref.version] for ref in entry.because]]
             for entry in store.history(agent_id="planner", namespace="team/eng", key="step")
+        ],
+        "memories": [
+            [memory.title, memory.version, memory.content, memory.reflection_depth]
+            for memory in store.bind(agent_id="helper").list_memories(
+                namespace="team/eng", content=True
+            )
+        ],
+        "notices": [
+            [notice.namespace, notice.decision, notice.note]
+            for notice in store.invalidations(agent_id=ALL_AGENTS, status="all")
+        ],
+        "words": [
+            [transcript.text(), str(transcript.occurred_at)]
+            for transcript in store.list_transcripts(namespace="team/eng")
         ],
         "past": [
             [change.kind, change.key]
