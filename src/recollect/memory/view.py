@@ -133,17 +133,15 @@ class MemoryView(View):
 
     def _remember(self, writer: Writer, at: At, operation: Remember) -> None:
         """Add a memory: its number, its first state, and its title."""
-        added = writer.row(
+        memory = writer.add(
             "memory_add",
-            memory_id=operation.memory_id,
-            namespace=operation.namespace,
-            agent_id=operation.agent_id,
-            private=int(operation.private),
-            commit_ts=at.commit_ts,
-            created_at=at.time,
+            operation.memory_id,
+            operation.namespace,
+            operation.agent_id,
+            int(operation.private),
+            at.commit_ts,
+            at.time,
         )
-        assert added is not None, "adding a row returns its number"
-        memory = int(added[0])
         self._numbers.put(operation.memory_id, memory)
         state: Values = {
             "version": 1,
@@ -216,15 +214,15 @@ class MemoryView(View):
         add_state(writer, at, memory, last | changes)
 
     def _add_link(self, writer: Writer, at: At, operation: AddLink) -> None:
-        writer.run(
+        writer.put(
             "link_add",
-            source=self._numbers.of(writer, operation.source),
-            relation=operation.relation,
-            target=self._numbers.of(writer, operation.target),
-            commit_ts=at.commit_ts,
-            position=at.position,
-            valid_from=at.time,
-            still=STILL,
+            self._numbers.of(writer, operation.source),
+            operation.relation,
+            self._numbers.of(writer, operation.target),
+            at.commit_ts,
+            at.position,
+            at.time,
+            STILL,
         )
         self._set_depths(writer, at, operation.depths)
 
@@ -246,34 +244,26 @@ class MemoryView(View):
             add_state(writer, at, memory, last_state(writer, memory) | {"depth": depth})
 
     def _keep_transcript(self, writer: Writer, at: At, operation: KeepTranscript) -> None:
-        added = writer.row(
+        number = writer.add(
             "transcript_add",
-            transcript_id=operation.transcript_id,
-            namespace=operation.namespace,
-            agent_id=operation.agent_id,
-            commit_ts=at.commit_ts,
-            position=at.position,
-            created_at=at.time,
-            occurred_at=operation.occurred_at,
-            expires_at=operation.expiry.end(at.time, None),
-            size=operation.size,
-            digest=operation.blob,
+            operation.transcript_id,
+            operation.namespace,
+            operation.agent_id,
+            at.commit_ts,
+            at.position,
+            at.time,
+            operation.occurred_at,
+            operation.expiry.end(at.time, None),
+            operation.size,
+            operation.blob,
         )
-        assert added is not None, "adding a row returns its number"
-        self._numbers.put_transcript(operation.transcript_id, int(added[0]))
+        self._numbers.put_transcript(operation.transcript_id, number)
 
     def _cite(self, writer: Writer, at: At, operation: Cite) -> None:
         memory = self._numbers.of(writer, operation.memory_id)
         transcript = self._numbers.of_transcript(writer, operation.transcript_id)
         for first, beyond in operation.spans or ((0, 0),):
-            writer.run(
-                "citation_add",
-                memory=memory,
-                transcript=transcript,
-                first=first,
-                beyond=beyond,
-                commit_ts=at.commit_ts,
-            )
+            writer.put("citation_add", memory, transcript, first, beyond, at.commit_ts)
 
     def _notify(self, writer: Writer, at: At, operation: Notify) -> None:
         self._remember(writer, at, notice_memory(operation, at.time))

@@ -122,7 +122,7 @@ class Epoch(Operation, frozen=True, tag=3, gc=False):
     origin: str | None = None
 
 
-class Remember(Operation, frozen=True, tag=4):
+class Remember(Operation, frozen=True, tag=4, gc=False):
     """A memory begins."""
 
     type = OperationType.REMEMBER
@@ -155,7 +155,7 @@ class Remember(Operation, frozen=True, tag=4):
         return shown | self.content.shown() | self.details.shown()
 
 
-class Revise(Operation, frozen=True, tag=5):
+class Revise(Operation, frozen=True, tag=5, gc=False):
     """A memory takes a new version; what is None among the last three is as it was."""
 
     type = OperationType.UPDATE
@@ -184,7 +184,7 @@ class Revise(Operation, frozen=True, tag=5):
         return shown if self.details is None else shown | self.details.shown()
 
 
-class Retract(Operation, frozen=True, tag=6):
+class Retract(Operation, frozen=True, tag=6, gc=False):
     """A memory is taken back: it was said in error."""
 
     type = OperationType.RETRACT
@@ -196,7 +196,7 @@ class Retract(Operation, frozen=True, tag=6):
     reason: str | None = None
 
 
-class Touch(Operation, frozen=True, tag=7):
+class Touch(Operation, frozen=True, tag=7, gc=False):
     """A memory was of use: it is counted, and lasts as long again."""
 
     type = OperationType.TOUCH
@@ -208,7 +208,7 @@ class Touch(Operation, frozen=True, tag=7):
     lifetime: int | None
 
 
-class AddLink(Operation, frozen=True, tag=8):
+class AddLink(Operation, frozen=True, tag=8, gc=False):
     """A link between memories begins to hold; with it the depths that follow from it."""
 
     type = OperationType.LINK
@@ -221,7 +221,7 @@ class AddLink(Operation, frozen=True, tag=8):
     depths: tuple[Depth, ...] = ()
 
 
-class CloseLink(Operation, frozen=True, tag=9):
+class CloseLink(Operation, frozen=True, tag=9, gc=False):
     """A link between memories holds no longer; with it the depths that follow from that."""
 
     type = OperationType.UNLINK
@@ -234,7 +234,7 @@ class CloseLink(Operation, frozen=True, tag=9):
     depths: tuple[Depth, ...] = ()
 
 
-class KeepTranscript(Operation, frozen=True, tag=10):
+class KeepTranscript(Operation, frozen=True, tag=10, gc=False):
     """Words are kept as they were said; the text itself is kept beside the log."""
 
     type = OperationType.TRANSCRIPT
@@ -252,7 +252,7 @@ class KeepTranscript(Operation, frozen=True, tag=10):
         return {"hash": self.blob.hex(), "size": self.size, "occurred_at": self.occurred_at}
 
 
-class Cite(Operation, frozen=True, tag=11):
+class Cite(Operation, frozen=True, tag=11, gc=False):
     """A memory names the words it comes from; no spans: the whole transcript."""
 
     type = OperationType.CITE
@@ -268,7 +268,7 @@ class Cite(Operation, frozen=True, tag=11):
         return {"spans": [list(span) for span in self.spans]}
 
 
-class Notify(Operation, frozen=True, tag=12):
+class Notify(Operation, frozen=True, tag=12, gc=False):
     """Somebody is told that what a memory of theirs reflects on was superseded: a memory itself.
 
     Its words follow from these ids and the commit's time, and are written by who applies it.
@@ -291,7 +291,7 @@ class Notify(Operation, frozen=True, tag=12):
         return 1
 
 
-class Resolve(Operation, frozen=True, tag=13):
+class Resolve(Operation, frozen=True, tag=13, gc=False):
     """A notice is closed with a decision; what follows from that stands behind it."""
 
     type = OperationType.RESOLVE
@@ -306,7 +306,7 @@ class Resolve(Operation, frozen=True, tag=13):
     replacement: str | None = None
 
 
-class Configure(Operation, frozen=True, tag=14):
+class Configure(Operation, frozen=True, tag=14, gc=False):
     """Settings of a namespace, and of those below it that do not set their own."""
 
     type = OperationType.CONFIGURE
