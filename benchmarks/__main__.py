@@ -17,7 +17,7 @@ from statistics import mean, median
 
 import apsw
 
-from benchmarks import commits, growth, paused, reads, report
+from benchmarks import commits, growth, memories, paused, reads, report
 from benchmarks.limits import synced_appends
 from benchmarks.report import Figure
 from tests.bulk import write_events
@@ -36,7 +36,12 @@ def main() -> int:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=arguments.folder, prefix=".bench-") as name:
         bench = Bench(Path(name), arguments.seconds)
-        figures = [*bench.commits(), *bench.reads(), *bench.growth(million=arguments.million)]
+        figures = [
+            *bench.commits(),
+            *bench.reads(),
+            *bench.memories(),
+            *bench.growth(million=arguments.million),
+        ]
     sync = 1e6 / median(bench.limits)
     binding = "they bind" if sync >= 200 else "below 200 µs, so the commit ratios do not bind"
     conditions = (
@@ -84,6 +89,41 @@ class Bench:
             ),
             Figure("get_state", read, bare_read, "/s", "same SELECT, decoded", 0.5, 0.7),
         ]
+
+    def memories(self) -> list[Figure]:
+        self._say("10,000 memories with links and spans")
+        folder = self._folder / "ingest"
+        folder.mkdir()
+        ours, plain = memories.ingest(folder)
+        figures = [
+            Figure("memories with links and spans", ours, plain, "/s", "state writes", 0.5, 0.7)
+        ]
+        path = self._path()
+        self._say("the union of 5,000 transcripts")
+        top = memories.fill_union(path)
+        asked, hops = memories.union_queries(path, top)
+        replayed, bare = memories.union(path, top, self._seconds)
+        figures += [
+            Figure(
+                "queries of a union replay",
+                asked,
+                hops,
+                "",
+                "one a hop, and one",
+                1.1,
+                1.1,
+                True,
+            ),
+            Figure("transcripts of a union replay", replayed, bare, "/s", "bare SELECTs", 0.3, 0.5),
+        ]
+        path = self._path()
+        self._say("10,000 memories listed")
+        memories.fill_list(path)
+        for filtered in ("all", "kind", "tags"):
+            listed, bare = memories.listed(path, self._seconds, filtered)
+            work = "memories listed" + ("" if filtered == "all" else f", by {filtered}")
+            figures.append(Figure(work, listed, bare, "/s", "bare SELECTs of all", 0.2, 0.4))
+        return figures
 
     def growth(self, *, million: bool) -> list[Figure]:
         figures = []

@@ -44,7 +44,7 @@ def replay(path: Path, seconds: float) -> tuple[float, float]:
         def ours() -> int:
             return sum(1 for _ in agent.replay())
 
-        figures = _alternate(ours, bare, seconds)
+        figures = alternate(ours, bare, seconds)
     database.close()
     return figures
 
@@ -71,12 +71,12 @@ def point_reads(path: Path, seconds: float) -> tuple[float, float]:
                 agent.get_state(key="k1")
             return batch
 
-        figures = _alternate(ours, bare, seconds)
+        figures = alternate(ours, bare, seconds)
     database.close()
     return figures
 
 
-def _alternate(
+def alternate(
     ours: Callable[[], int], bare: Callable[[], int], seconds: float
 ) -> tuple[float, float]:
     """Measure both in turns, so that a busy moment of the machine falls on both."""

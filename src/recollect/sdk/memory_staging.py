@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Unpack
 
 from recollect.errors import InvalidInput
@@ -60,8 +60,6 @@ class MemoryStaging(Staging):
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         checked, blobs = check_content(content, limits)
         title = check_title(title, limits)
-        private = choose("visibility", fields.get("visibility", "namespace"), VISIBILITIES)
-        conflict = choose("on_conflict", fields.get("on_conflict", "update"), ON_CONFLICT)
         kind, tier = fields.get("kind"), fields.get("tier")
         request = RememberMemory(
             scope=scope,
@@ -69,11 +67,11 @@ class MemoryStaging(Staging):
             kind=None if kind is None else choose("kind", kind, KINDS),
             tier=None if tier is None else choose("tier", tier, TIERS),
             title=title,
-            private=private == "private",
+            private=_chosen(fields, "visibility", VISIBILITIES) == "private",
             content=checked,
             details=new_details(fields, limits),
             ttl=check_duration("ttl", fields.get("ttl")),
-            update=conflict == "update",
+            update=_chosen(fields, "on_conflict", ON_CONFLICT) == "update",
         )
         cited = self._cited(fields)
         known = None if title is None else self._titled(_key(request, title))
@@ -182,6 +180,11 @@ class MemoryStaging(Staging):
             return None
         transcript = check_id("transcript", transcript)
         return transcript, self._check_spans(transcript, spans)
+
+
+def _chosen(fields: NewMemory, field: str, choices: Sequence[str]) -> str:
+    """Return what was chosen; the first of the choices, if nothing was said."""
+    return choose(field, fields[field], choices) if field in fields else choices[0]  # type: ignore[literal-required]
 
 
 def check_named(memory_id: object, title: object) -> None:

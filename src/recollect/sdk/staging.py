@@ -37,6 +37,8 @@ class Staging:
     def _acting(self, agent_id: str | None) -> str:
         """Return who acts in a call."""
         self._draft.check()
+        if agent_id is None:  # it was checked when it was bound
+            return self._defaults.actor
         acting = self._defaults.acting(agent_id)
         return (
             Scope(self._defaults.namespace, acting).check(self._core.limits, engine=True).agent_id
