@@ -30,8 +30,8 @@ what the library does and decides nothing of its own.
   text in UTC. An error is one object on stderr: `{"error": "NotFound", "message": "…"}`.
 - A moment is a commit number, or a time in RFC 3339 with any offset, such as
   `2026-02-07T10:00:00+01:00`. Beyond the last commit means the last commit.
-- Of the commands on your store only `write`, `delete` and `restore` create it; the others end with
-  code 4.
+- Of the commands on your store only `write`, `delete`, `remember`, `reflect`, `transcript add`,
+  `configure` and `restore` create it; the others end with code 4.
 - Colours are for terminals, and `NO_COLOR` turns them off.
 """
 
@@ -67,6 +67,10 @@ def generate() -> str:
         command = cli.get_command(root, name)
         assert command is not None, f"{name} is listed"
         parts.append(section(name, command, root, common))
+        if isinstance(command, click.Group):
+            inner = click.Context(command, info_name=name, parent=root)
+            for each, found in command.commands.items():
+                parts.append(section(each, found, inner, common))
     return "\n".join(parts)
 
 
@@ -84,8 +88,9 @@ def section(name: str, command: click.Command, root: click.Context, common: list
     """Return one command's part: how it is called, what it does, and its own options."""
     ctx = click.Context(command, info_name=name, parent=root)
     usage = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
+    title = ctx.command_path.partition(" ")[2]
     parts = [
-        f"## {name}\n",
+        f"## {title}\n",
         f"```text\n{usage}\n```\n",
         f"{inspect.cleandoc(command.help or '')}\n",
     ]

@@ -46,7 +46,26 @@ def document(text: str) -> Any:
         raise InvalidInput("value", "is nested too deeply") from error
 
 
-def _source(text: str) -> str | bytes:
+def text(typed: str) -> str:
+    """Return the text that was typed, or that is in what was named: `-` or `@file`."""
+    source = _source(typed, "text")
+    try:
+        return source if isinstance(source, str) else source.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("text", f"is not UTF-8: {error}") from error
+
+
+def duration(field: str, typed: str) -> float | None:
+    """Return the seconds that were typed; `never` means for ever."""
+    if typed == "never":
+        return None
+    try:
+        return float(typed)
+    except ValueError as error:
+        raise InvalidInput(field, f"{typed!r} is neither seconds nor `never`") from error
+
+
+def _source(text: str, field: str = "value") -> str | bytes:
     if text == "-":
         return sys.stdin.buffer.read()
     if not text.startswith("@"):
@@ -55,4 +74,4 @@ def _source(text: str) -> str | bytes:
         return Path(text[1:]).read_bytes()
     except OSError as error:
         problem = f"cannot read the file {text[1:]!r}: {error.strerror}"
-        raise InvalidInput("value", problem) from error
+        raise InvalidInput(field, problem) from error

@@ -128,6 +128,8 @@ class AsyncStaging:
     def _acting(self, agent_id: str | None) -> str:
         """Return who acts in a call."""
         self._draft.check()
+        if agent_id is None:
+            return self._defaults.actor
         acting = self._defaults.acting(agent_id)
         return (
             Scope(self._defaults.namespace, acting).check(self._core.limits, engine=True).agent_id
@@ -190,8 +192,6 @@ class AsyncMemoryStaging(AsyncStaging):
         scope, limits = (self._owner(agent_id, namespace), self._core.limits)
         checked, blobs = check_content(content, limits)
         title = check_title(title, limits)
-        private = choose("visibility", fields.get("visibility", "namespace"), VISIBILITIES)
-        conflict = choose("on_conflict", fields.get("on_conflict", "update"), ON_CONFLICT)
         kind, tier = (fields.get("kind"), fields.get("tier"))
         request = RememberMemory(
             scope=scope,
@@ -199,11 +199,11 @@ class AsyncMemoryStaging(AsyncStaging):
             kind=None if kind is None else choose("kind", kind, KINDS),
             tier=None if tier is None else choose("tier", tier, TIERS),
             title=title,
-            private=private == "private",
+            private=_chosen(fields, "visibility", VISIBILITIES) == "private",
             content=checked,
             details=new_details(fields, limits),
             ttl=check_duration("ttl", fields.get("ttl")),
-            update=conflict == "update",
+            update=_chosen(fields, "on_conflict", ON_CONFLICT) == "update",
         )
         cited = self._cited(fields)
         known = None if title is None else self._titled(_key(request, title))
@@ -312,6 +312,11 @@ class AsyncMemoryStaging(AsyncStaging):
             return None
         transcript = check_id("transcript", transcript)
         return (transcript, self._check_spans(transcript, spans))
+
+
+def _chosen(fields: NewMemory, field: str, choices: Sequence[str]) -> str:
+    """Return what was chosen; the first of the choices, if nothing was said."""
+    return choose(field, fields[field], choices) if field in fields else choices[0]
 
 
 def check_named(memory_id: object, title: object) -> None:

@@ -24,7 +24,7 @@ def test_another_shell_is_a_usage_error(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("recollect re", {"replay", "rebuild", "restore"}),
+        ("recollect rep", {"replay"}),
         ("recollect replay --all", {"--all-agents", "--all-namespaces"}),
         ("recollect completion f", {"fish"}),
     ],

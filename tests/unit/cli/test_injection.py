@@ -36,6 +36,45 @@ def hostile(cli: Cli) -> Cli:
     return cli
 
 
+@pytest.fixture
+def believing(hostile: Cli) -> Cli:
+    """A store with hostile memories, words and notes too."""
+    words = hostile.row("transcript", "add", HOSTILE)["id"]
+    ground = hostile.row("remember", HOSTILE, "--transcript", words, "--tag", HOSTILE)["id"]
+    old = hostile.row("reflect", HOSTILE, "--on", ground, "--title", HOSTILE)["id"]
+    hostile("reflect", HOSTILE, "--on", old)
+    hostile("supersede", old, hostile.row("reflect", HOSTILE, "--on", ground)["id"])
+    notice = hostile.row("inbox")["id"]
+    hostile("resolve", notice, "keep", "--note", HOSTILE)
+    return hostile
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["human", "json"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("memories",),
+        ("memories", "--content"),
+        ("show", "--title", HOSTILE),
+        ("inbox", "--status", "all"),
+        ("replay",),
+        ("origins",),
+        ("transcript", "show"),
+    ],
+    ids=lambda arguments: " ".join(arguments[:2])[:20],
+)
+def test_no_control_character_of_a_belief_gets_out(
+    believing: Cli, arguments: tuple[str, ...], form: tuple[str, ...]
+) -> None:
+    if arguments == ("origins",):
+        arguments += (believing.rows("memories")[1]["id"],)
+    if arguments == ("transcript", "show"):
+        arguments += (believing.row("transcript", "list")["id"],)
+    shown = believing(*arguments, *form)
+    assert not CONTROL.search(shown)
+    assert "[red]x[/red]" in shown
+
+
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["human", "json"])
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: str(arguments[0]))
 def test_no_control_character_gets_out(

@@ -1,0 +1,154 @@
+"""The commands about memories, and about what they rest on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.unit.cli.runner import Cli
+
+WORDS = "I never fly. The train is fine."
+
+
+@pytest.fixture
+def believing(cli: Cli) -> Cli:
+    """A command line on a store with words, a memory of them, and reflections on that."""
+    words = cli.row("transcript", "add", WORDS)["id"]
+    ground = cli.row(
+        "remember", "Ann does not fly", "--title", "ground", "--transcript", words,
+        "--quote", "I never fly", "--tag", "ann", "--metadata", '{"n": 1}',
+    )["id"]  # fmt: skip
+    old = cli.row("reflect", "travels slowly", "--on", ground, "--title", "old")["id"]
+    cli("reflect", "goes by train", "--on", old, "--title", "dependent")
+    cli("reflect", "travels calmly", "--on", ground, "--title", "new")
+    return cli
+
+
+def named(cli: Cli, title: str) -> str:
+    """Return the id of the memory with a title."""
+    return str(cli.row("show", "--title", title)["id"])
+
+
+def test_remember_says_what_became_of_it(cli: Cli) -> None:
+    assert re.fullmatch(r"created \S+  version 1\n", cli("remember", "x", "--title", "t"))
+    assert re.fullmatch(r"updated \S+  version 2\n", cli("remember", "y", "--title", "t"))
+    assert re.fullmatch(r"unchanged \S+  version 2\n", cli("remember", "y", "--title", "t"))
+    made = cli.row("remember", "z", "--private", "--priority", 9, "--ttl", 60, "--kind", "claim")
+    assert (made["visibility"], made["priority"], made["kind"]) == ("private", 9, "claim")
+    assert made["expires_at"] is not None
+
+
+def test_the_words_come_from_stdin_or_a_file(cli: Cli) -> None:
+    cli("remember", "-", stdin="é from stdin")
+    path = cli.home / "words.txt"
+    path.write_text("from a file", "utf-8")
+    cli("remember", f"@{path}")
+    assert [row["content"] for row in cli.rows("memories", "--content")] == [
+        "é from stdin",
+        "from a file",
+    ]
+    assert "UTF-8" in cli.fails(2, "remember", "-", stdin=b"\xff")
+    assert "no/such" in cli.fails(2, "remember", "@no/such")
+
+
+def test_bad_input_is_named_as_it_is_typed(cli: Cli) -> None:
+    assert "--kind: " in cli.fails(2, "remember", "x", "--kind", "guess")
+    assert "--priority: " in cli.fails(2, "remember", "x", "--priority", 11)
+    assert "CONTENT: " in cli.fails(2, "remember", "")
+    assert "--transcript" in cli.fails(2, "remember", "x", "--quote", "y")
+    assert not cli.db.exists() or cli.rows("memories") == []
+
+
+def test_show_and_list(believing: Cli) -> None:
+    shown = believing("show", "--title", "ground")
+    for part in ("Ann does not fly", "ground", "observation", "ann"):
+        assert part in shown
+    assert len(believing.rows("memories")) == 4
+    (tagged,) = believing.rows("memories", "--tag", "ann", "--metadata", '{"n": 1}')
+    assert (tagged["title"], tagged["content"]) == ("ground", None)
+    assert len(believing.rows("memories", "--kind", "reflection", "--limit", 2)) == 2
+    assert "ground" in believing("memories")
+    assert "no memory" in believing.fails(4, "show", "nobody")
+
+
+def test_edit_and_retract(believing: Cli) -> None:
+    ground = named(believing, "ground")
+    changed = believing.row("edit", ground, "--content", "never flies", "--expect-version", 1)
+    assert (changed["version"], changed["content"], changed["tags"]) == (2, "never flies", ["ann"])
+    believing.fails(5, "edit", ground, "--content", "x", "--expect-version", 1)
+    believing("retract", ground, "--reason", "misheard")
+    assert "retracted" in believing.fails(4, "show", ground)
+    history = believing.rows("show", ground, "--history")
+    assert [row["version"] for row in history] == [1, 2, 3]
+    assert (history[-1]["retracted"], history[-1]["reason"]) == (True, "misheard")
+    assert believing.row("show", ground, "--version", 1)["content"] == "Ann does not fly"
+    assert believing.row("show", ground, "--at", 2)["content"] == "Ann does not fly"
+
+
+def test_origins_quote_the_words(believing: Cli) -> None:
+    tree = believing("origins", named(believing, "dependent"))
+    assert tree.splitlines() == [
+        "reflection goes by train",
+        "  reflection travels slowly",
+        "    observation Ann does not fly",
+        "      “I never fly”",
+    ]
+    found = believing.row("origins", named(believing, "old"))
+    assert found["origins"][0]["sources"][0]["excerpts"] == ["I never fly"]
+    believing.fails(4, "origins", "nobody")
+
+
+def test_superseding_fills_the_inbox(believing: Cli) -> None:
+    old, new, dependent = (named(believing, name) for name in ("old", "new", "dependent"))
+    assert "nothing to decide" in believing.run("inbox").stderr
+    assert f"told the owner of {dependent}" in believing("supersede", old, new)
+    (notice,) = believing.rows("inbox")
+    assert (notice["dependent_id"], notice["status"]) == (dependent, "open")
+    told = believing("inbox")
+    assert f"recollect resolve {notice['id']} keep | retract | revise" in told
+    assert "--with" in believing.fails(2, "resolve", notice["id"], "revise")
+    assert "keep" in believing("resolve", notice["id"], "keep", "--note", "fine")
+    assert believing.rows("inbox") == []
+    (closed,) = believing.rows("inbox", "--status", "resolved")
+    assert (closed["decision"], closed["note"]) == ("keep", "fine")
+    assert "keep by planner: fine" in believing("inbox", "--status", "all")
+    believing.fails(5, "resolve", notice["id"], "retract")
+
+
+def test_link_and_unlink(believing: Cli) -> None:
+    old, new = named(believing, "old"), named(believing, "new")
+    made = believing.row("link", old, new, "--relation", "contradicts")
+    assert (made["source"], made["target"], made["valid_until"]) == (old, new, None)
+    assert "until" in believing("unlink", old, new, "--relation", "contradicts")
+    believing.fails(4, "unlink", old, new, "--relation", "contradicts")
+    assert "--relation: " in believing.fails(2, "link", old, new, "--relation", "likes")
+    ground = named(believing, "ground")
+    assert "cycle" in believing.fails(1, "link", ground, old, "--relation", "reflects_on")
+
+
+def test_transcripts(cli: Cli) -> None:
+    made = cli.row("transcript", "add", "é\nsecond line", "--occurred-at", "2026-01-01T00:00:00Z")
+    assert (made["original_size"], made["occurred_at"]) == (14, "2026-01-01T00:00:00.000000Z")
+    assert cli("transcript", "show", made["id"]) == "é\nsecond line\n"
+    assert cli.row("transcript", "show", made["id"])["text"] == "é\nsecond line"
+    assert made["id"] in cli("transcript", "list")
+    cli.fails(4, "transcript", "show", "nobody")
+
+
+def test_configure(cli: Cli) -> None:
+    assert cli("configure", "--tier", "short=60", "--tier", "mid=never").startswith("configured")
+    assert cli.row("remember", "x", "--tier", "mid")["expires_at"] is None
+    cli("configure", "--max-reflection-depth", 0, "--retention", "3600")
+    assert "limit is 0" in cli.fails(1, "remember", "x", "--kind", "reflection")
+    assert "--tier: " in cli.fails(2, "configure", "--tier", "short=soon")
+    cli.fails(2, "configure")
+
+
+def test_audit(believing: Cli) -> None:
+    believing("retract", named(believing, "ground"))
+    (event,) = believing.rows("audit", "--type", "memory.retracted", "--by", "planner")
+    assert (event["attest_level"], event["signature"]) == ("unsigned", None)
+    assert "memory.remembered" in believing("audit", "--limit", 5)
+    assert believing.rows("audit", "--after", event["commit_ts"]) == []
+    assert "--type: " in believing.fails(2, "audit", "--type", "x")
