@@ -1,4 +1,4 @@
-"""`recollect demo`: an agent works, is killed, resumes, and can be asked what it did."""
+"""`recollect demo`: an agent works, is killed, resumes, believes, and can be asked about it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ def demo(target: Target) -> None:
 
     A small agent settles invoices in a process of its own. The process is killed in the middle of a
     transaction; another one resumes from the state it finds. Then its log is replayed, read in the
-    past, compared between two moments and verified. The store goes to a temporary folder unless
-    --db names a new path.
+    past and compared between two moments. Then it keeps talks, notes what matters in them, draws
+    beliefs, and changes its mind; whoever built on the old belief decides. At last the log is
+    verified. The store goes to a temporary folder unless --db names a new path.
     """
+    from recollect.cli.demo_beliefs import believe
     from recollect.cli.stage import JsonStage, TerminalStage
 
     path = _place(_named_on_the_command_line(target))
@@ -46,6 +48,7 @@ def demo(target: Target) -> None:
         stage.replay(store.replay())
         stage.past(store, crash)
         stage.diff(store.diff(a=crash), crash)
+        believe(store.bind(namespace="beliefs"), stage)
         stage.proof(store)
     stage.close(target, crash)
 

@@ -24,6 +24,21 @@ from recollect.state.records import StateChange
 Report = dict[str, Any]
 _LOOKED_AT = ("policy", "ledger", "progress")
 _DECISION = "invoice/7"
+_PARTS = {
+    "note": ("Its beliefs", "three talks are kept word for word, and noted where it matters"),
+    "words": ("The words", "what the last belief is made of, however far away"),
+    "superseded": ("A change of mind", "whoever built on the old belief is told"),
+}
+"""Where a part of the second act begins, its title and what is said beside it."""
+_BELIEFS = {
+    "note": "[green]noted[/green]      {content} [dim]bytes {span[0]} to {span[1]}[/dim]",
+    "reflection": "[cyan]believes[/cyan]   {content}",
+    "words": "[dim]{hop} links away[/dim]  “{words}”",
+    "superseded": "[yellow]superseded[/yellow] {old} → {new}",
+    "notice": "[yellow]to decide[/yellow]  {about} [dim]rests on what was superseded[/dim]",
+    "decision": "[green]{decision}d[/green]    {content}",
+}
+"""How each step is told."""
 
 
 class Stage(Protocol):
@@ -47,6 +62,10 @@ class Stage(Protocol):
 
     def diff(self, changes: Iterable[StateChange], crash: int) -> None:
         """Show what has changed in between."""
+        ...
+
+    def belief(self, report: Report) -> None:
+        """Show one step on the way from words to a belief, and on from there."""
         ...
 
     def proof(self, store: Store) -> None:
@@ -84,6 +103,10 @@ class JsonStage:
         for change in changes:
             write_json({"what": "change", "since": crash, **shapes.change(change)})
 
+    def belief(self, report: Report) -> None:
+        """Pass the step on."""
+        write_json(report)
+
     def proof(self, store: Store) -> None:
         """Give the verification."""
         write_json({"what": "verification", **shapes.report(store.verify())})
@@ -97,6 +120,7 @@ class TerminalStage:
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, soft_wrap=True, no_color=not colour_wanted())
+        self._part = ""
 
     def open(self, path: Path) -> None:
         """Say where the store is."""
@@ -144,6 +168,14 @@ class TerminalStage:
             before = json.dumps(change.before.value) + " → " if change.before else ""
             after = json.dumps(change.after.value) if change.after else "deleted"
             self._say(f"{marks[change.kind]}[/] {change.key:<10} {before}{after}")
+
+    def belief(self, report: Report) -> None:
+        """Give each step a line, and a title where another part begins."""
+        what = report["what"]
+        if what in _PARTS and what != self._part:
+            self._part = what
+            self._title(*_PARTS[what])
+        self._say(_BELIEFS[what].format(**report))
 
     def proof(self, store: Store) -> None:
         """Show the chain's head and a decision's reason."""

@@ -314,7 +314,7 @@ class AsyncMemoryStaging(AsyncStaging):
         return (transcript, self._check_spans(transcript, spans))
 
 
-def _chosen(fields: NewMemory, field: str, choices: Sequence[str]) -> str:
+def _chosen(fields: Mapping[str, object], field: str, choices: Sequence[str]) -> str:
     """Return what was chosen; the first of the choices, if nothing was said."""
     return choose(field, fields[field], choices) if field in fields else choices[0]
 

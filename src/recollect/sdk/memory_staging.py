@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
 
 from recollect.errors import InvalidInput
@@ -182,9 +182,9 @@ class MemoryStaging(Staging):
         return transcript, self._check_spans(transcript, spans)
 
 
-def _chosen(fields: NewMemory, field: str, choices: Sequence[str]) -> str:
+def _chosen(fields: Mapping[str, object], field: str, choices: Sequence[str]) -> str:
     """Return what was chosen; the first of the choices, if nothing was said."""
-    return choose(field, fields[field], choices) if field in fields else choices[0]  # type: ignore[literal-required]
+    return choose(field, fields[field], choices) if field in fields else choices[0]
 
 
 def check_named(memory_id: object, title: object) -> None:

@@ -49,6 +49,25 @@ def test_the_demo_kills_and_resumes(tmp_path: Path) -> None:
         assert store.verify().head_hash[:16] in done.stdout
 
 
+def test_the_second_act_goes_from_words_to_a_belief_and_on(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    done = demo("--db", str(path), "--json")
+    assert done.returncode == 0, done.stderr
+    steps = [json.loads(line) for line in done.stdout.splitlines()]
+    told = [step for step in steps if step["what"] in ("words", "superseded", "notice", "decision")]
+    assert [step["what"] for step in told] == ["words", "words", "superseded", "notice", "decision"]
+    assert {step["words"] for step in told[:2]} == {
+        "Nordlys was late again",
+        "Nordlys sent the wrong parts",
+    }
+    with recollect.open(path, create=False) as store:
+        clerk = store.bind(agent_id="clerk", namespace="beliefs")
+        assert list(clerk.invalidations()) == []
+        (closed,) = clerk.invalidations(status="resolved")
+        assert (closed.decision, closed.note) == ("revise", "they deserve a chance")
+        assert store.rebuild().identical
+
+
 def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     command = [*AGENT, str(path), "clerk", "default", "3"]
@@ -75,6 +94,7 @@ def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
     assert {each["what"] for each in told} == {
         *("store", "begin", "committed", "staged", "killed", "policy"),
         *("event", "past", "change", "verification"),
+        *("note", "reflection", "words", "superseded", "notice", "decision"),
     }
     with recollect.open(path, create=False) as store:
         events = list(store.replay(agent_id="ann", namespace="team/eng"))

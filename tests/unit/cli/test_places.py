@@ -10,7 +10,10 @@ from recollect.cli.main import COMMANDS
 from recollect.model.scope import DEFAULT_NAMESPACE
 from tests.unit.cli.runner import Cli
 
-ON_A_STORE = tuple(name for name in COMMANDS if name not in ("demo", "completion"))
+GROUPS = {"transcript": "transcript list"}
+ON_A_STORE = tuple(
+    GROUPS.get(name, name) for name in COMMANDS if name not in ("demo", "completion")
+)
 
 
 def test_flags_win_over_the_environment(cli: Cli) -> None:
@@ -64,7 +67,7 @@ def test_an_agent_must_be_named_before_a_store_is_made(cli: Cli) -> None:
 
 @pytest.mark.parametrize("command", ON_A_STORE)
 def test_help_names_the_environment_and_the_defaults(cli: Cli, command: str) -> None:
-    shown = " ".join(cli(command, "--help").split())
+    shown = " ".join(cli(*command.split(), "--help").split())
     for option in ("--db", "--agent", "--namespace", "--json"):
         assert option in shown
     for variable in ("RECOLLECT_DB", "RECOLLECT_AGENT", "RECOLLECT_NAMESPACE"):
