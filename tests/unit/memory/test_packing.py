@@ -122,3 +122,12 @@ def test_content_that_is_packed_otherwise_is_the_same_content(store: Store) -> N
     database(store).execute("UPDATE blob SET content = ?", (again,))
     assert transcript.text() == "the words " * 500
     store.verify()
+
+
+def test_what_waits_to_be_committed_counts_its_content() -> None:
+    with memory_store() as opened:
+        transaction = opened.bind(agent_id="a").begin_transaction()
+        transaction.store_transcript("words " * 2000)
+        request = transaction._draft.request()
+    (packed,) = request.blobs.values()
+    assert request.size == len(request.encoded) + len(packed)
