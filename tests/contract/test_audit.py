@@ -24,11 +24,11 @@ def test_every_operation_is_an_event(store: Store) -> None:
     assert told == [
         ("log.epoch_begun", "ann"),
         ("state.written", "ann"),
-        ("memory.remembered", "ann"),
-        ("memory.remembered", "bob"),
-        ("memory.remembered", "ann"),
-        ("memory.linked", "ann"),
-        ("memory.linked", "bob"),
+        ("memory.stored", "ann"),
+        ("memory.stored", "bob"),
+        ("memory.stored", "ann"),
+        ("link.created", "ann"),
+        ("link.created", "bob"),
         ("reflection.invalidation_notified", "bob"),
     ]
 

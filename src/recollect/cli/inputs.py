@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recollect.model.refs import KeyRef
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,1000}")
+_LONGEST_NAME = 250
 _REFERENCE = re.compile(r"(?P<key>.*)@(?P<version>[0-9]{1,1000})", re.DOTALL)
 
 
@@ -48,6 +49,8 @@ def document(text: str) -> Any:
 
 def text(typed: str) -> str:
     """Return the text that was typed, or that is in what was named: `-` or `@file`."""
+    if len(typed) < _LONGEST_NAME and Path(typed).is_file():
+        raise InvalidInput("text", f"{typed!r} is a file: give @{typed} for what is in it")
     source = _source(typed, "text")
     try:
         return source if isinstance(source, str) else source.decode()

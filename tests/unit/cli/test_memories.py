@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +137,17 @@ def test_transcripts(cli: Cli) -> None:
     cli.fails(4, "transcript", "show", "nobody")
 
 
+def test_the_name_of_a_file_is_not_taken_for_words(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("talk.txt").write_text("words", "utf-8")
+    assert "@talk.txt" in cli.fails(2, "transcript", "add", "talk.txt")
+    assert "@talk.txt" in cli.fails(2, "remember", "talk.txt")
+    made = cli.row("transcript", "add", "@talk.txt")
+    assert cli("transcript", "show", made["id"]) == "words\n"
+
+
 def test_configure(cli: Cli) -> None:
     assert cli("configure", "--tier", "short=60", "--tier", "mid=never").startswith("configured")
     assert cli.row("remember", "x", "--tier", "mid")["expires_at"] is None
@@ -149,6 +161,6 @@ def test_audit(believing: Cli) -> None:
     believing("retract", named(believing, "ground"))
     (event,) = believing.rows("audit", "--type", "memory.retracted", "--by", "planner")
     assert (event["attest_level"], event["signature"]) == ("unsigned", None)
-    assert "memory.remembered" in believing("audit", "--limit", 5)
+    assert "memory.stored" in believing("audit", "--limit", 5)
     assert believing.rows("audit", "--after", event["commit_ts"]) == []
     assert "--type: " in believing.fails(2, "audit", "--type", "x")
