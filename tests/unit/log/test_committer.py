@@ -424,6 +424,7 @@ engine = SqliteEngine(__import__("pathlib").Path(sys.argv[1]), queries=load_quer
 store = Store(assemble(engine, SystemClock(), SystemIds(), Limits(), failpoint), Defaults("a"))
 leader = threading.Thread(target=lambda: store.write(key="first", value={}))
 leader.start(); held.wait(30)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     store.write(key="interrupted", value={})

@@ -300,6 +300,7 @@ def test_interrupts_at_any_moment_leave_the_store_usable(tmp_path: Path) -> None
     code = """
 import os, signal, sys, threading, time
 import recollect
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
 store = recollect.open(sys.argv[1], durability="relaxed").bind(agent_id="a")
 acknowledged = interrupts = 0
 stop = threading.Event()
