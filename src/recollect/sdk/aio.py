@@ -1515,7 +1515,7 @@ class AsyncStore(AsyncMemoryCalls, AsyncLinkCalls, AsyncTranscriptCalls, AsyncAu
         txn_id: str | None = None,
     ) -> int:
         """Write one key in a transaction of its own and return its `commit_ts`."""
-        if isinstance(because, Iterable):
+        if because != () and isinstance(because, Iterable):
             because = tuple(because)
         return await self._once(
             lambda transaction: transaction.write(

@@ -65,7 +65,7 @@ class Store(MemoryCalls, LinkCalls, TranscriptCalls, AuditCalls):
         txn_id: str | None = None,
     ) -> int:
         """Write one key in a transaction of its own and return its `commit_ts`."""
-        if isinstance(because, Iterable):
+        if because != () and isinstance(because, Iterable):
             because = tuple(because)  # it is staged again when the commit is tried again
         return self._once(
             lambda transaction: transaction.write(
