@@ -175,3 +175,30 @@ def test_a_handle_without_an_agent_sees_with_the_eyes_it_names(
     assert store.get_memory(secret.id) is None
     assert store.get_memory(secret.id, agent_id="owner") is not None
     assert other.get_memory(secret.id, agent_id="owner") is None
+
+
+FOLLOWING: dict[str, Callable[[Store], Any]] = {
+    "replay": lambda store: store.replay(agent_id="owner", namespace=ALL_NAMESPACES),
+    "replay of all": lambda store: store.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES),
+    "subscribe": lambda store: store.subscribe(
+        agent_id="owner", namespace=ALL_NAMESPACES, after_commit=0, timeout=0
+    ),
+}
+
+
+@pytest.mark.parametrize("how", FOLLOWING)
+def test_who_follows_the_log_is_not_shown_it(
+    store: Store, owner: Store, other: Store, secret: Memory, how: str
+) -> None:
+    owner.touch(secret.id)
+    owner.retract_memory(secret.id, reason="it was found out")
+    shown = {
+        name: "".join(repr(event.operations) for event in FOLLOWING[how](handle))
+        for name, handle in (("owner", owner), ("other", other), ("nobody", store))
+    }
+    assert secret.id not in shown["other"]
+    assert "secret" not in shown["other"]
+    for name in ("owner", "nobody"):
+        assert "more secret" in shown[name]
+        assert "it was found out" in shown[name]
+    assert "'new'" in shown["other"], "what is not private is there"

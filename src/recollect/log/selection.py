@@ -21,6 +21,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str | AllNamespaces
     kinds: frozenset[OperationType] | None = None
     prefix: str = ""
+    viewer: str | None = None
+    """Who looks: an agent is shown nothing that is private to another one. None: nobody, but all
+    of it, as whoever holds the file could."""
 
     def part_of(self, event: ReplayEvent) -> ReplayEvent | None:
         """Return the event with what is asked for and nothing else; None if none of it is."""
@@ -41,6 +44,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             )
             and (self.kinds is None or operation.type in self.kinds)
             and (not self.prefix or operation.key.startswith(self.prefix))
+            and (not operation.private or self.viewer in (None, operation.agent_id))
         )
 
     def _includes_scope(self, agent_id: str, namespace: str) -> bool:

@@ -138,7 +138,9 @@ def retract(working: Working, memory: Standing, reason: str | None) -> Iterator[
     """Take a memory back."""
     version = memory.version + 1
     working.put(replace(memory, version=version, retracted=True, reason=reason))
-    yield Retract(memory.namespace, memory.agent_id, memory.memory_id, version, reason)
+    yield Retract(
+        memory.namespace, memory.agent_id, memory.memory_id, version, reason, memory.private
+    )
 
 
 def _revised(
@@ -158,6 +160,7 @@ def _revised(
         None if revised.content == memory.content else revised.content,
         None if revised.details == memory.details else revised.details,
         expiry,
+        memory.private,
     )
 
 

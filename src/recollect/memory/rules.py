@@ -117,7 +117,7 @@ class MemoryRules:
         memory = self._current(asked.memory_id, asked.by)
         lifetime = self.working.settings(memory.namespace).lifetime(memory.tier)
         self.working.put(replace(memory, access_count=memory.access_count + 1))
-        yield Touch(*_scope(memory), memory.memory_id, memory.version, lifetime)
+        yield Touch(*_scope(memory), memory.memory_id, memory.version, lifetime, memory.private)
 
     def _link(self, asked: LinkMemories) -> Operations:
         source = self._seen(asked.source, asked.by, "source")
@@ -138,7 +138,10 @@ class MemoryRules:
             depths = guards.deepen(self.working, source.memory_id, target.memory_id)
         self._put_depths(depths)
         self.working.put_link(edge, holds=True)
-        yield AddLink(*_scope(source), source.memory_id, target.memory_id, relation, depths)
+        private = source.private or target.private
+        yield AddLink(
+            *_scope(source), source.memory_id, target.memory_id, relation, depths, private
+        )
         yield from self._tell(source, target, relation, by)
 
     def _tell(self, source: Standing, target: Standing, relation: str, by: str) -> Operations:
@@ -167,7 +170,7 @@ class MemoryRules:
 
     def _unlink(self, asked: UnlinkMemories) -> Operations:
         source = self._seen(asked.source, asked.by, "source")
-        self._seen(asked.target, asked.by, "target")
+        target = self._seen(asked.target, asked.by, "target")
         edge = (asked.source, asked.relation, asked.target)
         if not self.working.has_link(edge):
             raise NotFound(
@@ -178,7 +181,10 @@ class MemoryRules:
         if asked.relation == REFLECTS_ON:
             depths = guards.flatten(self.working, asked.source)
         self._put_depths(depths)
-        yield CloseLink(*_scope(source), asked.source, asked.target, asked.relation, depths)
+        private = source.private or target.private
+        yield CloseLink(
+            *_scope(source), asked.source, asked.target, asked.relation, depths, private
+        )
 
     def _put_depths(self, depths: tuple[Depth, ...]) -> None:
         memories = self.working.memories(each.memory_id for each in depths)
@@ -208,7 +214,7 @@ class MemoryRules:
             return
         new = tuple(span for span in asked.spans if span not in known)
         known.update(new or whole)
-        yield Cite(*_scope(memory), asked.memory_id, asked.transcript_id, new)
+        yield Cite(*_scope(memory), asked.memory_id, asked.transcript_id, new, memory.private)
 
     def _resolve(self, asked: ResolveNotice) -> Operations:
         memory = self._seen(asked.notice_id, asked.by, "notice_id")
@@ -232,6 +238,7 @@ class MemoryRules:
             expiry=Expiry(self.working.settings(memory.namespace).lifetime(memory.tier)),
             note=asked.note,
             replacement=asked.replacement,
+            private=memory.private,
         )
         if asked.decision == "retract":
             yield from self._retract(asked.by, notice.dependent, asked.note)

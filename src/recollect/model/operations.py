@@ -62,6 +62,11 @@ class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return 0
 
     @property
+    def private(self) -> bool:
+        """Whether it is about something that no other agent is shown."""
+        return False
+
+    @property
     def scope(self) -> Scope:
         """Whose operation it is."""
         return Scope(self.namespace, self.agent_id)
@@ -169,6 +174,7 @@ class Revise(Operation, frozen=True, tag=5, gc=False):
     content: Content | None = None
     details: Details | None = None
     expiry: Expiry | None = None
+    private: bool = False
 
     @property
     def blob(self) -> bytes | None:
@@ -194,6 +200,7 @@ class Retract(Operation, frozen=True, tag=6, gc=False):
     memory_id: str
     version: int
     reason: str | None = None
+    private: bool = False
 
 
 class Touch(Operation, frozen=True, tag=7, gc=False):
@@ -206,6 +213,7 @@ class Touch(Operation, frozen=True, tag=7, gc=False):
     memory_id: str
     version: int
     lifetime: int | None
+    private: bool = False
 
 
 class AddLink(Operation, frozen=True, tag=8, gc=False):
@@ -219,6 +227,7 @@ class AddLink(Operation, frozen=True, tag=8, gc=False):
     target: str
     relation: str
     depths: tuple[Depth, ...] = ()
+    private: bool = False
 
 
 class CloseLink(Operation, frozen=True, tag=9, gc=False):
@@ -232,6 +241,7 @@ class CloseLink(Operation, frozen=True, tag=9, gc=False):
     target: str
     relation: str
     depths: tuple[Depth, ...] = ()
+    private: bool = False
 
 
 class KeepTranscript(Operation, frozen=True, tag=10, gc=False):
@@ -261,6 +271,7 @@ class Cite(Operation, frozen=True, tag=11, gc=False):
     memory_id: str
     transcript_id: str
     spans: tuple[Span, ...] = ()
+    private: bool = False
 
     @property
     def value(self) -> document.Document:
@@ -304,6 +315,7 @@ class Resolve(Operation, frozen=True, tag=13, gc=False):
     expiry: Expiry
     note: str | None = None
     replacement: str | None = None
+    private: bool = False
 
 
 class Configure(Operation, frozen=True, tag=14, gc=False):

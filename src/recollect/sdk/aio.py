@@ -1734,6 +1734,7 @@ class AsyncStore(AsyncMemoryCalls, AsyncLinkCalls, AsyncTranscriptCalls, AsyncAu
             namespace=namespace if namespace is ALL_NAMESPACES else scope.namespace,
             kinds=check_kinds(kinds),
             prefix=plain_text("prefix", prefix),
+            viewer=self._defaults.agent_id,
         )
 
     async def _once(self, stage: Callable[[AsyncTransaction], None], txn_id: str | None) -> int:

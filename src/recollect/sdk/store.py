@@ -284,6 +284,7 @@ class Store(MemoryCalls, LinkCalls, TranscriptCalls, AuditCalls):
             namespace=namespace if namespace is ALL_NAMESPACES else scope.namespace,
             kinds=check_kinds(kinds),
             prefix=plain_text("prefix", prefix),
+            viewer=self._defaults.agent_id,
         )
 
     def _once(self, stage: Callable[[Transaction], None], txn_id: str | None) -> int:
