@@ -14,7 +14,7 @@ from recollect.testing import memory_store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "sql.md").read_text("utf-8")
 SECTION = re.compile(r"^## (\w+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-COLUMN = re.compile(r"^\| `(\w+)` \| (\w+) \|", re.MULTILINE)
+COLUMN = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", re.MULTILINE)
 QUERY = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = {"integer": int, "text": str, "JSON": str}
 
@@ -30,7 +30,25 @@ def store() -> Iterator[Store]:
         planner.write(key="goal", value={"city": "Oslo"})
         planner.write(key="step", value={"n": 1}, because=[KeyRef("goal")])
         planner.delete(key="step")
+        believe(planner)
         yield opened
+
+
+def believe(planner: Store) -> None:
+    """Fill every column about memories at least once."""
+    words = planner.store_transcript("I never fly", occurred_at="2026-01-01T00:00:00Z", ttl=60)
+    ground = planner.remember(
+        "never flies", title="t", tier="mid", tags=["ann"], transcript=words.id
+    )
+    planner.touch(ground.id)
+    old, new = (planner.reflect(each, on=[ground.id]) for each in ("slowly", "é" * 5000))
+    for _ in range(2):
+        planner.reflect("by train", on=[old.id])
+    planner.supersede(old=old.id, new=new.id)
+    (notice, _) = planner.invalidations()
+    planner.resolve_invalidation(
+        notice.id, decision="revise", replacement=planner.remember("x").id, note="calmer"
+    )
 
 
 def test_every_view_is_documented() -> None:
@@ -43,11 +61,11 @@ def test_the_columns_are_those_documented(store: Store, view: str) -> None:
     rows = list(store.sql(f"SELECT * FROM {view}"))
     assert rows
     for row in rows:
-        assert list(row) == [name for name, _ in DOCUMENTED[view]]
-        for name, kind in DOCUMENTED[view]:
+        assert list(row) == [name for name, _, _ in DOCUMENTED[view]]
+        for name, kind, _ in DOCUMENTED[view]:
             assert row[name] is None or isinstance(row[name], TYPES[kind])
-    for name, kind in DOCUMENTED[view]:
-        nullable = kind == "JSON"
+    for name, _, meaning in DOCUMENTED[view]:
+        nullable = "NULL" in meaning
         assert nullable or all(row[name] is not None for row in rows)
         assert any(row[name] is not None for row in rows), "shown with content at least once"
 

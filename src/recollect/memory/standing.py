@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from recollect.log import blobs
+from recollect.model import codec
 from recollect.model.memory import Content, Details
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Row
@@ -15,8 +16,6 @@ NEWEST = 2**63 - 2
 """Given as a commit: whatever is there."""
 STILL = 2**63 - 1
 """Given as the commit at which something ended: it has not."""
-
-_details = msgspec.msgpack.Decoder(Details)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -147,7 +146,7 @@ def _standing(row: Row) -> Standing:
         access_count=row[16],
         last_accessed_at=row[17],
         superseded_by=row[18],
-        details=_details.decode(row[19]),
+        details=codec.decode_details(row[19]),
         content=Content(text, digest, size or 0),
         place=Place(row[20], row[21]) if digest else None,
     )

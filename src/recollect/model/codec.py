@@ -1,4 +1,4 @@
-"""The stored bytes of operations and envelopes. What was ever written can be read for ever."""
+"""The stored bytes of operations, envelopes and details. Once written, always readable."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 
 from recollect.errors import Corruption
 from recollect.model.event import Envelope
+from recollect.model.memory import Details
 from recollect.model.operations import AnyOperation
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
@@ -16,6 +17,7 @@ _encoder = msgspec.msgpack.Encoder()
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _envelope = msgspec.msgpack.Decoder(Envelope)
+_details = msgspec.msgpack.Decoder(Details)
 
 
 def encode(value: msgspec.Struct) -> bytes:
@@ -50,3 +52,11 @@ def decode_envelope(envelope: bytes) -> Envelope:
         return _envelope.decode(envelope)
     except _UNREADABLE as error:
         raise Corruption(f"an event's envelope cannot be read: {error}") from error
+
+
+def decode_details(details: bytes) -> Details:
+    """Return what is said of a memory beside its content."""
+    try:
+        return _details.decode(details)
+    except _UNREADABLE as error:
+        raise Corruption(f"a memory's details cannot be read: {error}") from error

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from recollect.model import codec
+from recollect.model.instant import to_rfc3339
 from recollect.model.operations import AnyOperation, Write
 
 
@@ -65,6 +66,17 @@ def _because_text(operation: AnyOperation) -> str | None:
     )
 
 
+def _details(encoded: bytes) -> str:
+    """Return what is said of a memory; its times are text, as they are in the columns."""
+    details = codec.decode_details(encoded)
+    return _json(details.shown() | {"event_time": _instant(details.event_time)})
+
+
+def _instant(micros: int | None) -> str | None:
+    """Return a time as text; SQLite's own arithmetic rounds times before 1970 the wrong way."""
+    return None if micros is None else to_rfc3339(micros)
+
+
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -75,5 +87,7 @@ FUNCTIONS: Mapping[str, Callable[..., str | int | None]] = {
     "operation_count": _count,
     "operations_json": _all,
     "operation_value": _value,
+    "details_json": _details,
+    "instant_text": _instant,
 }
 """The functions that `views.sql` calls, by their names there."""

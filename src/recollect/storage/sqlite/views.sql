@@ -70,3 +70,84 @@ FROM main.state_version AS place
 JOIN main.state AS state ON state.id = place.key_id
 JOIN main.scope ON scope.id = state.scope_id
 JOIN main.event ON event.commit_ts = place.commit_ts;
+
+-- The memories there are now: the newest state of each that is not retracted. Notices have a view
+-- of their own.
+CREATE TEMP VIEW memories AS
+SELECT
+    memory.memory_id AS id,
+    memory.namespace AS namespace,
+    memory.agent_id AS agent_id,
+    CASE memory.private WHEN 1 THEN 'private' ELSE 'namespace' END AS visibility,
+    state.kind AS kind,
+    state.tier AS tier,
+    state.title AS title,
+    state.version AS version,
+    memory.commit_ts AS commit_ts,
+    instant_text(memory.created_at) AS created_at,
+    instant_text(state.updated_at) AS updated_at,
+    instant_text(state.expires_at) AS expires_at,
+    state.depth AS reflection_depth,
+    state.access_count AS access_count,
+    instant_text(state.last_accessed_at) AS last_accessed_at,
+    details_json(described.details) AS details,
+    COALESCE(said.size, LENGTH(CAST(said.content AS BLOB))) AS size,
+    said.content AS content
+FROM main.memory AS memory
+JOIN main.memory_state AS state ON state.id = (
+    SELECT id FROM main.memory_state
+    WHERE memory = memory.id ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+JOIN main.memory_state AS described ON described.id = COALESCE(state.details_in, state.id)
+JOIN main.memory_state AS said ON said.id = COALESCE(state.content_in, state.id)
+WHERE state.retracted = 0
+    AND NOT EXISTS (SELECT 1 FROM main.notice WHERE notice.memory = memory.id);
+
+-- The links that hold now.
+CREATE TEMP VIEW links AS
+SELECT
+    source.memory_id AS source,
+    link.relation AS relation,
+    target.memory_id AS target,
+    link.commit_ts AS commit_ts,
+    instant_text(link.valid_from) AS since
+FROM main.memory_link AS link
+JOIN main.memory AS source ON source.id = link.source
+JOIN main.memory AS target ON target.id = link.target
+WHERE link.valid_until IS NULL;
+
+-- The transcripts that are kept, without their words.
+CREATE TEMP VIEW transcripts AS
+SELECT
+    transcript_id AS id,
+    namespace AS namespace,
+    agent_id AS agent_id,
+    commit_ts AS commit_ts,
+    instant_text(created_at) AS created_at,
+    instant_text(occurred_at) AS occurred_at,
+    instant_text(expires_at) AS expires_at,
+    size AS size
+FROM main.transcript;
+
+-- The notices: what was said to whom about whom, and what was decided.
+CREATE TEMP VIEW notices AS
+SELECT
+    memory.memory_id AS id,
+    memory.namespace AS namespace,
+    memory.agent_id AS agent_id,
+    dependent.memory_id AS dependent,
+    invalidated.memory_id AS invalidated,
+    invalidating.memory_id AS invalidating,
+    notice.by_agent AS by_agent,
+    notice.commit_ts AS commit_ts,
+    instant_text(memory.created_at) AS created_at,
+    notice.decision AS decision,
+    notice.note AS note,
+    notice.replacement AS replacement,
+    instant_text(notice.resolved_at) AS resolved_at,
+    notice.resolved_by AS resolved_by
+FROM main.notice AS notice
+JOIN main.memory AS memory ON memory.id = notice.memory
+JOIN main.memory AS dependent ON dependent.id = notice.dependent
+JOIN main.memory AS invalidated ON invalidated.id = notice.invalidated
+JOIN main.memory AS invalidating ON invalidating.id = notice.invalidating;
