@@ -53,6 +53,33 @@ def test_stats_count(store: Store) -> None:
     assert found.data_bytes > 0
 
 
+def test_stats_count_what_is_believed(agent: Store, clock: FixedClock) -> None:
+    def counts() -> tuple[int, int, int]:
+        found = agent.stats()
+        return found.memories, found.transcripts, found.open_notices
+
+    assert counts() == (0, 0, 0)
+    agent.store_transcript("words", ttl=60)
+    ground = agent.remember("ground", title="t", namespace="n")
+    agent.remember("ground again", title="t", namespace="n")
+    agent.remember("fleeting", ttl=60)
+    private = agent.remember("secret", visibility="private")
+    old, new = (agent.reflect(each, on=[ground.id]) for each in ("old", "new"))
+    agent.reflect("dependent", on=[old.id])
+    assert counts() == (6, 1, 0)
+    agent.supersede(old=old.id, new=new.id)
+    assert counts() == (6, 1, 1)
+    (notice,) = agent.invalidations()
+    agent.resolve_invalidation(notice.id, decision="keep")
+    assert counts() == (6, 1, 0)
+    agent.retract_memory(private.id)
+    assert counts() == (5, 1, 0)
+    clock.advance(61)
+    assert counts() == (4, 1, 0)
+    assert agent.rebuild().identical
+    assert counts() == (4, 1, 0)
+
+
 def test_a_clock_set_far_back_is_noticed(agent: Store, clock: FixedClock) -> None:
     agent.write(key="k", value={})
     clock.step(-299)

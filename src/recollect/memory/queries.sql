@@ -50,6 +50,22 @@ WHERE memory.namespace >= :namespace AND memory.namespace < :beyond
     AND (state.expires_at IS NULL OR state.expires_at > :now)
 ORDER BY memory.namespace, memory.id LIMIT :most
 
+-- name: memory_counts
+-- How many memories there are to be seen by somebody, notices aside; transcripts; open notices.
+SELECT
+    (
+        SELECT COUNT(*)
+        FROM memory
+        JOIN memory_state AS state ON state.id = (
+            SELECT id FROM memory_state
+            WHERE memory = memory.id ORDER BY commit_ts DESC, position DESC LIMIT 1
+        )
+        WHERE state.retracted = 0 AND (state.expires_at IS NULL OR state.expires_at > :now)
+            AND NOT EXISTS (SELECT 1 FROM notice WHERE notice.memory = memory.id)
+    ),
+    (SELECT COUNT(*) FROM transcript),
+    (SELECT COUNT(*) FROM notice WHERE decision IS NULL)
+
 -- name: memory_versions
 -- A page of the last rows of each version, oldest first.
 SELECT MAX(state.id), state.version

@@ -13,7 +13,11 @@ from recollect.sdk.core import Core
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """How much a store holds, and what deserves a look."""
+    """How much a store holds, and what deserves a look.
+
+    `memories` are those that are neither retracted nor expired, private ones among them, and
+    `open_notices` those that nobody has decided about.
+    """
 
     log_id: str
     epoch: int
@@ -22,6 +26,9 @@ class Stats(msgspec.Struct, frozen=True):
     agents: int
     namespaces: int
     keys: int
+    memories: int
+    transcripts: int
+    open_notices: int
     data_bytes: int
     journal_bytes: int
     warnings: tuple[str, ...] = ()
@@ -34,6 +41,7 @@ def gather(core: Core) -> Stats:
         epoch = reader.row("meta_get", name="epoch")
         agents, namespaces = reader.row("scope_counts") or (0, 0)
         (keys,) = reader.row("state_count") or (0,)
+        believed = reader.row("memory_counts", now=core.clock.now()) or (0, 0, 0)
     footprint = core.engine.footprint()
     return Stats(
         log_id=core.log_id,
@@ -43,6 +51,9 @@ def gather(core: Core) -> Stats:
         agents=agents,
         namespaces=namespaces,
         keys=keys,
+        memories=believed[0],
+        transcripts=believed[1],
+        open_notices=believed[2],
         data_bytes=footprint.data,
         journal_bytes=footprint.journal,
         warnings=clock_warnings(head.committed_at, core.clock) if head.commit_ts else (),

@@ -172,7 +172,7 @@ def test_stats(filled: Cli) -> None:
     assert (found["commits"], found["agents"], found["keys"], found["epoch"]) == (5, 1, 2, 1)
     assert found["last_committed_at"] == filled.rows("replay")[-1]["committed_at"]
     shown = filled("stats")
-    for fact in (f"store        {filled.db}\n", "commits      5\n", "keys         2\n"):
+    for fact in (f"store         {filled.db}\n", "commits       5\n", "keys          2\n"):
         assert fact in shown
 
 

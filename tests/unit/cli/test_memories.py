@@ -117,6 +117,16 @@ def test_superseding_fills_the_inbox(believing: Cli) -> None:
     believing.fails(5, "resolve", notice["id"], "retract")
 
 
+def test_stats_count_memories(believing: Cli) -> None:
+    old, new = named(believing, "old"), named(believing, "new")
+    believing("supersede", old, new)
+    found = believing.row("stats")
+    assert (found["memories"], found["transcripts"], found["open_notices"]) == (4, 1, 1)
+    shown = believing("stats")
+    for fact in ("memories      4\n", "transcripts   1\n", "open notices  1\n"):
+        assert fact in shown
+
+
 def test_link_and_unlink(believing: Cli) -> None:
     old, new = named(believing, "old"), named(believing, "new")
     made = believing.row("link", old, new, "--relation", "contradicts")
