@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from recollect import (
     TitleTaken,
     VersionMismatch,
 )
+from recollect.model.instant import Instant
 from recollect.testing import FixedClock
 from tests.contract.opener import Opener
 
@@ -349,6 +350,64 @@ class TestLists:
         assert listed(metadata={"odd": True, "half": 0.5}) == ["m1"]
         assert listed(metadata={"n": True}) == []
         assert listed(metadata={"absent": None}) == []
+
+    def test_made_between_two_times(self, agent: Store, clock: FixedClock) -> None:
+        for hour in range(5):
+            agent.remember(f"m{hour}", title=f"t{hour}")
+            clock.advance(HOUR)
+        agent.remember("m2 again", title="t2")  # made at two, whenever it is changed
+        one, three = (datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (1, 3))
+        between = {"created_after": one, "created_before": three}
+        assert contents(agent, **between) == ["m1", "m2 again"]
+        assert contents(agent, created_after=three) == ["m3", "m4"]
+        assert contents(agent, created_before=one) == ["m0"]
+        moment = timedelta(microseconds=1)
+        assert contents(agent, created_after=three + moment) == ["m4"]
+        assert contents(agent, created_before=one + moment) == ["m0", "m1"]
+        assert contents(agent, **between, at=2) == ["m1"]
+        assert contents(agent, created_after=three, created_before=one) == []
+        assert contents(agent, created_after=one, created_before=one) == []
+
+    @pytest.mark.parametrize(
+        "three",
+        [
+            "2026-01-01T03:00:00Z",
+            "2026-01-01T08:30:00+05:30",
+            "2025-12-31 22:00:00.000000-05:00",
+            datetime(2026, 1, 1, 4, tzinfo=timezone(timedelta(hours=1))),
+        ],
+    )
+    def test_one_instant_in_several_words(
+        self, agent: Store, clock: FixedClock, three: Instant
+    ) -> None:
+        for hour in range(5):
+            agent.remember(f"m{hour}")
+            clock.advance(HOUR)
+        assert contents(agent, created_after=three) == ["m3", "m4"]
+        assert contents(agent, created_before=three) == ["m0", "m1", "m2"]
+
+    @pytest.mark.parametrize("field", ["created_after", "created_before"])
+    @pytest.mark.parametrize(
+        "value",
+        ["yesterday", "2026-01-01T03:00:00", "2026-02-30T00:00:00Z", "", 3, datetime(2026, 1, 1)],  # noqa: DTZ001
+    )
+    def test_what_is_no_time_is_refused_at_once(self, agent: Store, field: str, value: Any) -> None:
+        with pytest.raises(InvalidInput) as caught:
+            agent.list_memories(**{field: value})
+        assert caught.value.field == field
+
+    def test_pages_of_a_stretch_of_time(self, agent: Store, clock: FixedClock) -> None:
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        for day in range(3):
+            with agent.begin_transaction() as transaction:
+                for number in range(300):
+                    transaction.remember(f"{day}/{number}", tags=["odd"] if number % 2 else [])
+            clock.advance(24 * HOUR)
+        first, last = start + timedelta(days=1), start + timedelta(days=2)
+        stretch = {"created_after": first, "created_before": last}
+        assert contents(agent, **stretch) == [f"1/{number}" for number in range(300)]
+        assert contents(agent, **stretch, tags=["odd"]) == [f"1/{n}" for n in range(1, 300, 2)]
+        assert len(list(agent.list_memories(created_after=first))) == 600
 
     def test_namespaces_are_paths_not_prefixes(self, agent: Store) -> None:
         for namespace in ("a", "a/b", "a-b", "a.b", "a0", "ab", "a b"):

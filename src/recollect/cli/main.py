@@ -100,6 +100,8 @@ _OPTION_NAMES: Mapping[str, str] = {
     "note": "--note",
     "reason": "--reason",
     "event_type": "--type",
+    "created_after": "--after",
+    "created_before": "--before",
     "max_reflection_depth": "--max-reflection-depth",
     "transcript_retention": "--retention",
     "tiers": "--tier",

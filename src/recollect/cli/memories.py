@@ -163,6 +163,8 @@ def show(
 @click.option("--tier", metavar="TIER", help="Only of this tier.")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only with this. Repeatable.")
 @click.option("--metadata", metavar="JSON", help="Only with these members.")
+@click.option("--after", metavar="TIME", help="Only those made at this time or later.")
+@click.option("--before", metavar="TIME", help="Only those made earlier than this.")
 @click.option("--of", "owner", metavar="AGENT", help="Only of this agent.")
 @click.option("--content", "with_content", is_flag=True, help="With their content.")
 @takes_moment
@@ -175,6 +177,8 @@ def memories(
     tier: str | None,
     tags: tuple[str, ...],
     metadata: str | None,
+    after: str | None,
+    before: str | None,
     owner: str | None,
     with_content: bool,
     at: str | None,
@@ -189,6 +193,8 @@ def memories(
             tier=tier,
             tags=tags,
             metadata=None if metadata is None else inputs.document(metadata),
+            created_after=after,
+            created_before=before,
             agent_id=owner,
             at=inputs.moment(at),
             content=with_content or not target.as_json,

@@ -181,6 +181,11 @@ def check_duration(field: str, value: object) -> int | None:
     return max(round(seconds * 1_000_000), 1)
 
 
+def check_time(field: str, value: Instant | None) -> int | None:
+    """Return a time in microseconds, if there is one."""
+    return None if value is None else to_micros(field, value)
+
+
 def check_settings(given: NamespaceSettings) -> dict[str, int | None]:
     """Return the settings that are given, by the names the log has for them."""
     check_known(given, NamespaceSettings)
@@ -259,7 +264,7 @@ _CHECKS: Mapping[str, Callable[[Any, Limits], object]] = {
     "confidence": lambda value, _: _confidence(value),
     "source": lambda value, limits: check_text("source", value, most_bytes=limits.tag_bytes),
     "metadata": _metadata,
-    "event_time": lambda value, _: None if value is None else to_micros("event_time", value),
+    "event_time": lambda value, _: check_time("event_time", value),
     "source_uri": lambda value, limits: check_note("source_uri", value, limits),
     "citations": lambda value, limits: _texts("citations", value, limits.tags, limits.note_bytes),
     "entity_id": lambda value, limits: check_note("entity_id", value, limits),

@@ -96,6 +96,10 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     tier: str | None
     tags: frozenset[str]
     metadata: document.Document
+    created_after: int | None = None
+    """The first microsecond that is meant."""
+    created_before: int | None = None
+    """The first one that no longer is."""
     viewer: str
 
     def bounds(self) -> dict[str, Any]:
@@ -146,6 +150,8 @@ class Memories:
             "agent_id": filters.agent_id,
             "kind": filters.kind,
             "tier": filters.tier,
+            "created_after": filters.created_after,
+            "created_before": filters.created_before,
             "most": _WITH_CONTENT if content else pages.PAGE_ROWS,
         }
         self._after = ("", 0)

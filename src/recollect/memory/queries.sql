@@ -43,6 +43,8 @@ WHERE memory.namespace >= :namespace AND memory.namespace < :beyond
     AND memory.commit_ts <= :at
     AND (memory.private = 0 OR memory.agent_id = :viewer)
     AND (:agent_id IS NULL OR memory.agent_id = :agent_id)
+    AND (:created_after IS NULL OR memory.created_at >= :created_after)
+    AND (:created_before IS NULL OR memory.created_at < :created_before)
     AND (:kind IS NULL OR state.kind = :kind)
     AND (:tier IS NULL OR state.tier = :tier)
     AND (:inboxes = 1 OR memory.namespace NOT LIKE '%/!_%' ESCAPE '!')

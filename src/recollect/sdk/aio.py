@@ -41,6 +41,7 @@ from recollect.memory.inputs import (
     check_known,
     check_note,
     check_settings,
+    check_time,
     check_title,
     check_words,
     choose,
@@ -1063,6 +1064,8 @@ class AsyncMemoryCalls(AsyncHandle):
         tier: str | None = None,
         tags: Iterable[str] = (),
         metadata: Document | None = None,
+        created_after: Instant | None = None,
+        created_before: Instant | None = None,
         at: Moment | None = None,
         content: bool = False,
     ) -> AsyncIterator[Memory]:
@@ -1070,7 +1073,8 @@ class AsyncMemoryCalls(AsyncHandle):
 
         They come by namespace and, within one, in the order they were made. `agent_id` asks for
         those of one agent, `tags` for those that have all of them, `metadata` for those that have
-        these members. Their content comes only when it is asked for.
+        these members, `created_after` and `created_before` for those made at or after the one time
+        and before the other. Their content comes only when it is asked for.
         """
         filters = Filters(
             namespace=self._namespace(namespace),
@@ -1080,6 +1084,8 @@ class AsyncMemoryCalls(AsyncHandle):
             tier=None if tier is None else choose("tier", tier, TIERS),
             tags=frozenset(check_text("tags", tag, most_bytes=512) for tag in tags),
             metadata=self._metadata(metadata),
+            created_after=check_time("created_after", created_after),
+            created_before=check_time("created_before", created_before),
             viewer=self._viewer(agent_id),
         )
         return async_paged(

@@ -12,6 +12,7 @@ from recollect.memory.inputs import (
     NamespaceSettings,
     NewMemory,
     check_id,
+    check_time,
     choose,
 )
 from recollect.memory.queries import Filters, Memories, MemoryHistory, asked_at
@@ -19,6 +20,7 @@ from recollect.memory.records import Memory
 from recollect.memory.requests import TitleKey
 from recollect.model import document
 from recollect.model.document import Document
+from recollect.model.instant import Instant
 from recollect.model.limits import check_text
 from recollect.model.memory import KINDS, TIERS
 from recollect.model.scope import AllAgents, AllNamespaces
@@ -180,6 +182,8 @@ class MemoryCalls(Handle):
         tier: str | None = None,
         tags: Iterable[str] = (),
         metadata: Document | None = None,
+        created_after: Instant | None = None,
+        created_before: Instant | None = None,
         at: Moment | None = None,
         content: bool = False,
     ) -> Iterator[Memory]:
@@ -187,7 +191,8 @@ class MemoryCalls(Handle):
 
         They come by namespace and, within one, in the order they were made. `agent_id` asks for
         those of one agent, `tags` for those that have all of them, `metadata` for those that have
-        these members. Their content comes only when it is asked for.
+        these members, `created_after` and `created_before` for those made at or after the one time
+        and before the other. Their content comes only when it is asked for.
         """
         filters = Filters(
             namespace=self._namespace(namespace),
@@ -197,6 +202,8 @@ class MemoryCalls(Handle):
             tier=None if tier is None else choose("tier", tier, TIERS),
             tags=frozenset(check_text("tags", tag, most_bytes=512) for tag in tags),
             metadata=self._metadata(metadata),
+            created_after=check_time("created_after", created_after),
+            created_before=check_time("created_before", created_before),
             viewer=self._viewer(agent_id),
         )
         return paged(

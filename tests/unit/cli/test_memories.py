@@ -73,6 +73,17 @@ def test_show_and_list(believing: Cli) -> None:
     assert "no memory" in believing.fails(4, "show", "nobody")
 
 
+def test_a_list_between_two_times(believing: Cli) -> None:
+    made = [row["created_at"] for row in believing.rows("memories")]
+    assert len(set(made)) == 4
+    rows = believing.rows("memories", "--after", made[1], "--before", made[3])
+    assert [row["created_at"] for row in rows] == made[1:3]
+    assert len(believing.rows("memories", "--after", made[2])) == 2
+    assert len(believing.rows("memories", "--before", made[2])) == 2
+    assert "--after: " in believing.fails(2, "memories", "--after", "yesterday")
+    assert "--before: " in believing.fails(2, "memories", "--before", "2026-01-01T00:00:00")
+
+
 def test_edit_and_retract(believing: Cli) -> None:
     ground = named(believing, "ground")
     changed = believing.row("edit", ground, "--content", "never flies", "--expect-version", 1)
