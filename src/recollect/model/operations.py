@@ -155,9 +155,8 @@ class Remember(Operation, frozen=True, tag=4, gc=False):
     @property
     def value(self) -> document.Document:
         """Everything said of the memory; a long content by its hash."""
-        visibility = {"visibility": "private" if self.private else "namespace"}
-        shown = _shown_identity(self) | visibility
-        return shown | self.content.shown() | self.details.shown()
+        shown = _shown_identity(self) | self.content.shown() | self.details.shown()
+        return shown | {"visibility": "private" if self.private else "namespace"}
 
 
 class Revise(Operation, frozen=True, tag=5, gc=False):
@@ -348,8 +347,4 @@ ENGINE_SCOPE = Scope("_log", "_engine")
 
 
 def _shown_identity(operation: Remember | Revise) -> document.Document:
-    return {
-        "kind": operation.kind,
-        "tier": operation.tier,
-        "title": operation.title,
-    }
+    return {"kind": operation.kind, "tier": operation.tier, "title": operation.title}
