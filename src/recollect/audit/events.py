@@ -11,7 +11,7 @@ from recollect.log import chain, pages
 from recollect.model import codec
 from recollect.model.event import SealedEvent
 from recollect.model.instant import to_rfc3339
-from recollect.model.limits import plain_text
+from recollect.model.limits import plain_text, shown
 from recollect.model.operations import AnyOperation, OperationType
 from recollect.storage.port import Engine
 
@@ -57,7 +57,7 @@ def check_event_type(value: object) -> str | None:
     name = plain_text("event_type", value)
     if name not in EVENT_TYPES.values():
         known = ", ".join(sorted(EVENT_TYPES.values()))
-        raise InvalidInput("event_type", f"{name!r} is not one of {known}")
+        raise InvalidInput("event_type", f"{shown(name)} is not one of {known}")
     return name
 
 

@@ -48,7 +48,7 @@ def commit_of_token(reader: Reader, field: str, log_id: str, token: int | str) -
     row = reader.row("event_hash", commit_ts=wanted.commit_ts) if there else None
     if wanted.log_id != log_id or row != (wanted.hash,):
         raise LogForked(
-            f"the resume token {token!r} names a commit that this log ({log_id}) does not have: "
-            "start again from the beginning, or open the store the token came from"
+            f"the resume token {shown(token)} names a commit that this log ({log_id}) does not "
+            "have: start again from the beginning, or open the store the token came from"
         )
     return wanted.commit_ts

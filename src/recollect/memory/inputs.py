@@ -19,7 +19,8 @@ from recollect.model.packing import digest_of, pack
 INLINE_BYTES = 4096
 """Longer content is kept beside the log."""
 _MOST_DEPTH = 1_000_000
-_MOST_SECONDS = 1e10
+MOST_SECONDS = 10_000_000_000
+"""The longest lifetime, some 316 years: the end of one is always a time that can be shown."""
 
 Duration = timedelta | float
 """A length of time: a timedelta, or seconds."""
@@ -176,8 +177,12 @@ def check_duration(field: str, value: object) -> int | None:
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise InvalidInput(field, f"{shown(value)} is neither a timedelta nor seconds")
-    if not 0 < seconds <= _MOST_SECONDS:
+    if not seconds > 0:  # nor is what is no number
         raise InvalidInput(field, f"{shown(value)} is not a positive length of time")
+    if seconds > MOST_SECONDS:
+        raise InvalidInput(
+            field, f"{shown(value)} is over {MOST_SECONDS} seconds: give less, or None for no end"
+        )
     return max(round(seconds * 1_000_000), 1)
 
 

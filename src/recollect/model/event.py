@@ -9,6 +9,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.model.instant import to_datetime, to_rfc3339
+from recollect.model.limits import shown
 from recollect.model.operations import AnyOperation
 
 
@@ -61,7 +62,7 @@ class ResumeToken(msgspec.Struct, frozen=True):
             return cls(log_id, int(commit_ts), bytes.fromhex(event_hash))
         except ValueError as error:
             raise InvalidInput(
-                field, f"{text!r} is neither a commit number nor a resume token (event.token)"
+                field, f"{shown(text)} is neither a commit number nor a resume token (event.token)"
             ) from error
 
 

@@ -6,37 +6,48 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from recollect.errors import InvalidInput
+from recollect.model.limits import shown
 
 Instant = datetime | str
 """What a caller may give for a time: an aware datetime, or RFC 3339 text with an offset."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _RFC3339 = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE
 )
 
 
 def to_micros(field: str, value: Instant) -> int:
-    """Return microseconds since 1970 UTC, or say what is wrong with `value`."""
+    """Return microseconds since 1970 UTC, or say what is wrong with `value`.
+
+    An offset can put a time outside the years 1 to 9999 of UTC, where it could not be shown again.
+    """
     if isinstance(value, str):
         value = _parse(field, value)
     elif not isinstance(value, datetime):
-        raise InvalidInput(field, f"{value!r} is neither a datetime nor RFC 3339 text")
+        raise InvalidInput(field, f"{shown(value)} is neither a datetime nor RFC 3339 text")
     if value.utcoffset() is None:
         raise InvalidInput(field, f"{value} has no offset: give an aware time, such as …+00:00")
-    return (value - _EPOCH) // _MICROSECOND
+    micros = (value - _EPOCH) // _MICROSECOND
+    if not _FIRST <= micros <= _LAST:
+        raise InvalidInput(
+            field, f"{value} is outside the years 1 to 9999 in UTC: give a time within them"
+        )
+    return micros
 
 
 def _parse(field: str, text: str) -> datetime:
     if not _RFC3339.fullmatch(text):
         raise InvalidInput(
-            field, f"{text!r} is not RFC 3339 with an offset, such as 2026-02-07T10:00:00Z"
+            field, f"{shown(text)} is not RFC 3339 with an offset, such as 2026-02-07T10:00:00Z"
         )
     try:
         return datetime.fromisoformat(text.upper())
     except ValueError as error:
-        raise InvalidInput(field, f"{text!r} is not a time: {error}") from error
+        raise InvalidInput(field, f"{shown(text)} is not a time: {error!s:.80}") from error
 
 
 def to_datetime(micros: int) -> datetime:

@@ -1481,14 +1481,15 @@ class AsyncAuditCalls(AsyncHandle):
         stands as a salted hash. `after_commit` takes an event's `token` or a bare number.
         """
         core = self._core
+        through = core.head()
         with core.engine.reading() as reader:
             after = commit_of_token(reader, "after_commit", core.log_id, after_commit)
         trail = AuditTrail(
             core.engine,
             event_type=check_event_type(event_type),
             agent_id=self._agent(agent_id),
-            after=after,
-            through=core.head(),
+            after=min(after, through),
+            through=through,
         )
         return async_paged(self._calls, trail)
 
