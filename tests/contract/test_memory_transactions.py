@@ -308,3 +308,30 @@ def test_a_fork_takes_long_content_along(agent: Store, tmp_path: Any) -> None:
         assert [entry.text() for entry in fork.replay_transcripts(memory.id)] == [LONG + "!"]
         assert fork.rebuild().identical
         assert fork.verify().commits == 3
+
+
+class TestCitedSpans:
+    def test_of_every_transcript_that_is_staged(self, agent: Store) -> None:
+        with agent.begin_transaction() as transaction:
+            first = transaction.store_transcript("first words")
+            second = transaction.store_transcript("second")
+            memory = transaction.remember("m", transcript=first, spans=[(0, 5)])
+            transaction.link_transcript(memory_id=memory, transcript_id=second, spans=[(0, 6)])
+            transaction.link_transcript(memory_id=memory, transcript_id=first, spans=[(6, 11)])
+        cited = {each.transcript_id: each.spans for each in agent.transcripts_for(memory)}
+        assert cited == {first: ((0, 5), (6, 11)), second: ((0, 6),)}
+
+    def test_they_are_checked_in_each_of_them(self, agent: Store) -> None:
+        transaction = agent.begin_transaction()
+        first = transaction.store_transcript("first")
+        transaction.store_transcript("much longer than the first")
+        with pytest.raises(InvalidInput, match="ends past the text, which has 5 bytes"):
+            transaction.remember("m", transcript=first, spans=[(0, 9)])
+
+    @pytest.mark.parametrize("spans", [None, [(0, 5)]])
+    def test_of_a_transcript_that_was_stored_meanwhile(self, agent: Store, spans: Any) -> None:
+        with agent.begin_transaction() as transaction:
+            words = agent.store_transcript("other words")
+            memory = transaction.remember("m", transcript=words.id, spans=spans)
+        (cited,) = agent.transcripts_for(memory)
+        assert cited.transcript_id == words.id

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
 from recollect.errors import InvalidInput, NotFound, RecollectError, StoreClosed
+from recollect.log import pages
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
 from recollect.log.forking import Fork
@@ -118,6 +119,8 @@ class AsyncStaging:
     _defaults: Defaults
     _draft: Draft
     _memories: PendingMemories
+    _transcripts: dict[str, tuple[bytes, int]]
+    "The transcripts that are staged: the hash of each one's text, and its size."
     _words: tuple[str, bytes] | None = None
     "The transcript whose spans were checked last, and its text: often the next one's too."
 
@@ -166,8 +169,14 @@ class AsyncStaging:
         return checked
 
     def _load(self, transcript_id: str) -> bytes:
+        """Return a transcript's text: as it never changes, one of after the beginning will do."""
+        if staged := self._transcripts.get(transcript_id):
+            digest, size = staged
+            packed = self._draft.blob(digest)
+            assert packed is not None, "a transcript is staged with its text"
+            return unpack(packed, size=size, digest=digest)
         with self._core.engine.reading() as reader:
-            found = transcripts.get(reader, transcript_id, self._draft.since)
+            found = transcripts.get(reader, transcript_id, pages.head_commit(reader))
             if found is None:
                 raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
             return transcripts.load(reader, found)
@@ -411,6 +420,7 @@ class AsyncLinkStaging(AsyncStaging):
             StoreTranscript(scope, transcript_id, digest, len(words), occurred, lifetime),
             {digest: pack(words)},
         )
+        self._transcripts[transcript_id] = (digest, len(words))
         self._words = (transcript_id, words)
         return transcript_id
 
@@ -468,6 +478,7 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging):
         self._draft = draft
         self._pending = PendingState()
         self._memories = PendingMemories(draft.since)
+        self._transcripts = {}
         self.commit_ts: int | None = None
         "The commit this transaction became, once it is committed."
 

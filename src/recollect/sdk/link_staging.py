@@ -92,6 +92,7 @@ class LinkStaging(Staging):
             StoreTranscript(scope, transcript_id, digest, len(words), occurred, lifetime),
             {digest: pack(words)},
         )
+        self._transcripts[transcript_id] = (digest, len(words))
         self._words = (transcript_id, words)
         return transcript_id
 

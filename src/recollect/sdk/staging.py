@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.log import pages
 from recollect.log.transaction import Draft
 from recollect.memory import transcripts
 from recollect.memory.pending import PendingMemories
@@ -26,6 +27,8 @@ class Staging:
     _defaults: Defaults
     _draft: Draft
     _memories: PendingMemories
+    _transcripts: dict[str, tuple[bytes, int]]
+    """The transcripts that are staged: the hash of each one's text, and its size."""
     _words: tuple[str, bytes] | None = None
     """The transcript whose spans were checked last, and its text: often the next one's too."""
 
@@ -74,8 +77,14 @@ class Staging:
         return checked
 
     def _load(self, transcript_id: str) -> bytes:
+        """Return a transcript's text: as it never changes, one of after the beginning will do."""
+        if staged := self._transcripts.get(transcript_id):
+            digest, size = staged
+            packed = self._draft.blob(digest)
+            assert packed is not None, "a transcript is staged with its text"
+            return unpack(packed, size=size, digest=digest)
         with self._core.engine.reading() as reader:
-            found = transcripts.get(reader, transcript_id, self._draft.since)
+            found = transcripts.get(reader, transcript_id, pages.head_commit(reader))
             if found is None:
                 raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
             return transcripts.load(reader, found)

@@ -39,6 +39,7 @@ class Transaction(MemoryStaging, LinkStaging):
         self._draft = draft
         self._pending = PendingState()
         self._memories = PendingMemories(draft.since)
+        self._transcripts = {}
         self.commit_ts: int | None = None
         """The commit this transaction became, once it is committed."""
 
