@@ -294,6 +294,51 @@ def test_long_content_counts_towards_a_transactions_size(open_store: Opener) -> 
         transaction.remember(noise)
 
 
+@pytest.mark.parametrize("stage", ["remember", "store_transcript"])
+def test_it_counts_as_what_it_unpacks_to(open_store: Opener, stage: str) -> None:
+    agent = open_store(limits=Limits(transaction_bytes=20_000)).bind(agent_id="a")
+    transaction = agent.begin_transaction()
+    getattr(transaction, stage)("a" * 10_000)
+    with pytest.raises(InvalidInput, match="limit is 20000"):
+        getattr(transaction, stage)("b" * 10_000)
+    transaction.commit()
+
+
+class TestWhatBelongsTogether:
+    """A memory is staged with its links and its citation, or not at all."""
+
+    def test_a_reflection_that_passes_the_operations(self, open_store: Opener) -> None:
+        agent = open_store(limits=Limits(transaction_operations=3)).bind(agent_id="a")
+        ground = agent.remember("ground").id
+        transaction = agent.begin_transaction()
+        transaction.touch(ground)
+        transaction.touch(ground)
+        with pytest.raises(InvalidInput, match="over 3 operations"):
+            transaction.reflect("half", on=[ground], title="half")
+        assert transaction.get_memory(title="half") is None
+        transaction.commit()
+        assert [memory.id for memory in agent.list_memories()] == [ground]
+
+    def test_a_citation_that_passes_the_operations(self, open_store: Opener) -> None:
+        agent = open_store(limits=Limits(transaction_operations=2)).bind(agent_id="a")
+        transaction = agent.begin_transaction()
+        words = transaction.store_transcript("words")
+        with pytest.raises(InvalidInput, match="over 2 operations"):
+            transaction.remember("half", transcript=words)
+        transaction.commit()
+        assert list(agent.list_memories()) == []
+
+    def test_links_that_pass_the_size(self, open_store: Opener) -> None:
+        agent = open_store(limits=Limits(transaction_bytes=1000)).bind(agent_id="a")
+        ground = [agent.remember(str(number)).id for number in range(30)]
+        transaction = agent.begin_transaction()
+        with pytest.raises(InvalidInput, match="limit is 1000"):
+            transaction.reflect("half", on=ground)
+        transaction.touch(ground[0])
+        transaction.commit()
+        assert len(list(agent.list_memories())) == 30
+
+
 def test_a_fork_takes_long_content_along(agent: Store, tmp_path: Any) -> None:
     memory = agent.remember(LONG)
     words = agent.store_transcript(LONG + "!")

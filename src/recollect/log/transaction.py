@@ -12,6 +12,7 @@ from recollect.model import codec
 from recollect.model.clock import Clock
 from recollect.model.ids import IdSource, derived
 from recollect.model.limits import Limits
+from recollect.model.packing import unpacked_size
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -100,12 +101,15 @@ class Draft:
         """Return long content that was staged, packed."""
         return self._blobs.get(digest)
 
-    def stage(self, request: msgspec.Struct, blobs: Mapping[bytes, bytes] | None = None) -> None:
-        """Add a request and its long content, unless the transaction would grow past its limits."""
-        encoded = codec.encode(request)
+    def stage(self, *requests: msgspec.Struct, blobs: Mapping[bytes, bytes] | None = None) -> None:
+        """Add requests and their long content: all, or none if the limits would be passed.
+
+        Long content counts as what it unpacks to, which is what reading it costs.
+        """
+        encoded = [codec.encode(request) for request in requests]
         blobs = blobs or {}
-        count = len(self._staged) + 1
-        size = self._size + len(encoded) + sum(map(len, blobs.values()))
+        count = len(self._staged) + len(requests)
+        size = self._size + sum(map(len, encoded)) + sum(map(unpacked_size, blobs.values()))
         if count > self._limits.transaction_operations:
             raise InvalidInput(
                 "transaction",
@@ -115,8 +119,8 @@ class Draft:
             raise InvalidInput(
                 "transaction", f"has {size} bytes; the limit is {self._limits.transaction_bytes}"
             )
-        self._staged.append(request)
-        self._encoded.append(encoded)
+        self._staged.extend(requests)
+        self._encoded.extend(encoded)
         self._blobs.update(blobs)
         self._size = size
 

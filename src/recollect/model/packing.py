@@ -21,6 +21,11 @@ def pack(content: bytes) -> bytes:
     return zstd.compress(content, level=_LEVEL)
 
 
+def unpacked_size(packed: bytes) -> int:
+    """Return how large content is that was packed here; stored bytes may lie about it."""
+    return zstd.get_frame_info(packed).decompressed_size or 0
+
+
 def unpack(stored: bytes, *, size: int, digest: bytes) -> bytes:
     """Return the content, which the log says has this size and hash.
 

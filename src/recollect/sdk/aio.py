@@ -139,9 +139,11 @@ class AsyncStaging:
             Scope(self._defaults.namespace, acting).check(self._core.limits, engine=True).agent_id
         )
 
-    def _stage(self, request: MemoryRequest, blobs: Mapping[bytes, bytes] | None = None) -> None:
-        self._draft.stage(request, blobs)
-        self._memories.add(request)
+    def _stage(self, *requests: MemoryRequest, blobs: Mapping[bytes, bytes] | None = None) -> None:
+        """Stage what belongs together: all of it, or nothing."""
+        self._draft.stage(*requests, blobs=blobs)
+        for request in requests:
+            self._memories.add(request)
 
     def _titled(self, key: TitleKey) -> str | None:
         """Return which memory has a title, as this transaction sees it; a read that is tracked."""
@@ -198,6 +200,18 @@ class AsyncMemoryStaging(AsyncStaging):
         **fields: Unpack[NewMemory],
     ) -> str:
         """Stage a memory and return its id, which is that of the memory that has its title."""
+        return self._remember(content, title, agent_id, namespace, fields)
+
+    def _remember(
+        self,
+        content: str,
+        title: str | None,
+        agent_id: str | None,
+        namespace: str | None,
+        fields: NewMemory,
+        targets: Sequence[str] = (),
+    ) -> str:
+        """Stage a memory with its citation and its links, all or nothing."""
         check_known(fields, NewMemory)
         scope, limits = (self._owner(agent_id, namespace), self._core.limits)
         checked, blobs = check_content(content, limits)
@@ -217,10 +231,13 @@ class AsyncMemoryStaging(AsyncStaging):
         )
         cited = self._cited(fields)
         known = None if title is None else self._titled(_key(request, title))
-        self._stage(request, blobs)
         memory_id = known or request.memory_id
+        group: list[MemoryRequest] = [request]
         if cited is not None:
-            self._stage(CiteTranscript(scope.agent_id, memory_id, *cited))
+            group.append(CiteTranscript(scope.agent_id, memory_id, *cited))
+        by = self._acting(agent_id)
+        group.extend(LinkMemories(by, memory_id, target, REFLECTS_ON) for target in targets)
+        self._stage(*group, blobs=blobs)
         return memory_id
 
     def reflect(
@@ -235,14 +252,8 @@ class AsyncMemoryStaging(AsyncStaging):
     ) -> str:
         """Stage a reflection with its links to what it reflects on, and return its id."""
         targets = _check_targets(on)
-        by = self._acting(agent_id)
         fields.setdefault("kind", REFLECTION)
-        memory_id = self.remember(
-            content, title=title, agent_id=agent_id, namespace=namespace, **fields
-        )
-        for target in targets:
-            self._stage(LinkMemories(by, memory_id, target, REFLECTS_ON))
-        return memory_id
+        return self._remember(content, title, agent_id, namespace, fields, targets)
 
     def update_memory(
         self,
@@ -257,7 +268,7 @@ class AsyncMemoryStaging(AsyncStaging):
         by, memory_id = (self._acting(agent_id), check_id("memory_id", memory_id))
         changes, blobs = check_changes(fields, self._core.limits)
         expected = check_version("expect_version", expect_version, least=1)
-        self._stage(ReviseMemory(by, memory_id, changes, expected), blobs)
+        self._stage(ReviseMemory(by, memory_id, changes, expected), blobs=blobs)
 
     def retract_memory(
         self, memory_id: str, *, reason: str | None = None, agent_id: str | None = None
@@ -418,7 +429,7 @@ class AsyncLinkStaging(AsyncStaging):
         digest = digest_of(words)
         self._stage(
             StoreTranscript(scope, transcript_id, digest, len(words), occurred, lifetime),
-            {digest: pack(words)},
+            blobs={digest: pack(words)},
         )
         self._transcripts[transcript_id] = (digest, len(words))
         self._words = (transcript_id, words)

@@ -90,7 +90,7 @@ class LinkStaging(Staging):
         digest = digest_of(words)
         self._stage(
             StoreTranscript(scope, transcript_id, digest, len(words), occurred, lifetime),
-            {digest: pack(words)},
+            blobs={digest: pack(words)},
         )
         self._transcripts[transcript_id] = (digest, len(words))
         self._words = (transcript_id, words)

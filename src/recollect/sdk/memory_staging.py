@@ -27,6 +27,7 @@ from recollect.memory.requests import (
     CiteTranscript,
     LinkMemories,
     MemoryRead,
+    MemoryRequest,
     PromoteMemory,
     RememberMemory,
     RetractMemory,
@@ -56,6 +57,18 @@ class MemoryStaging(Staging):
         **fields: Unpack[NewMemory],
     ) -> str:
         """Stage a memory and return its id, which is that of the memory that has its title."""
+        return self._remember(content, title, agent_id, namespace, fields)
+
+    def _remember(
+        self,
+        content: str,
+        title: str | None,
+        agent_id: str | None,
+        namespace: str | None,
+        fields: NewMemory,
+        targets: Sequence[str] = (),
+    ) -> str:
+        """Stage a memory with its citation and its links, all or nothing."""
         check_known(fields, NewMemory)
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         checked, blobs = check_content(content, limits)
@@ -75,10 +88,13 @@ class MemoryStaging(Staging):
         )
         cited = self._cited(fields)
         known = None if title is None else self._titled(_key(request, title))
-        self._stage(request, blobs)
         memory_id = known or request.memory_id
+        group: list[MemoryRequest] = [request]
         if cited is not None:
-            self._stage(CiteTranscript(scope.agent_id, memory_id, *cited))
+            group.append(CiteTranscript(scope.agent_id, memory_id, *cited))
+        by = self._acting(agent_id)
+        group.extend(LinkMemories(by, memory_id, target, REFLECTS_ON) for target in targets)
+        self._stage(*group, blobs=blobs)
         return memory_id
 
     def reflect(
@@ -93,14 +109,8 @@ class MemoryStaging(Staging):
     ) -> str:
         """Stage a reflection with its links to what it reflects on, and return its id."""
         targets = _check_targets(on)
-        by = self._acting(agent_id)
         fields.setdefault("kind", REFLECTION)
-        memory_id = self.remember(
-            content, title=title, agent_id=agent_id, namespace=namespace, **fields
-        )
-        for target in targets:
-            self._stage(LinkMemories(by, memory_id, target, REFLECTS_ON))
-        return memory_id
+        return self._remember(content, title, agent_id, namespace, fields, targets)
 
     def update_memory(
         self,
@@ -115,7 +125,7 @@ class MemoryStaging(Staging):
         by, memory_id = self._acting(agent_id), check_id("memory_id", memory_id)
         changes, blobs = check_changes(fields, self._core.limits)
         expected = check_version("expect_version", expect_version, least=1)
-        self._stage(ReviseMemory(by, memory_id, changes, expected), blobs)
+        self._stage(ReviseMemory(by, memory_id, changes, expected), blobs=blobs)
 
     def retract_memory(
         self, memory_id: str, *, reason: str | None = None, agent_id: str | None = None

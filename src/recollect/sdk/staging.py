@@ -47,9 +47,11 @@ class Staging:
             Scope(self._defaults.namespace, acting).check(self._core.limits, engine=True).agent_id
         )
 
-    def _stage(self, request: MemoryRequest, blobs: Mapping[bytes, bytes] | None = None) -> None:
-        self._draft.stage(request, blobs)
-        self._memories.add(request)
+    def _stage(self, *requests: MemoryRequest, blobs: Mapping[bytes, bytes] | None = None) -> None:
+        """Stage what belongs together: all of it, or nothing."""
+        self._draft.stage(*requests, blobs=blobs)
+        for request in requests:
+            self._memories.add(request)
 
     def _titled(self, key: TitleKey) -> str | None:
         """Return which memory has a title, as this transaction sees it; a read that is tracked."""
