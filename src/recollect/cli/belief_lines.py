@@ -14,7 +14,8 @@ from recollect.cli.text import safe, sized
 
 if TYPE_CHECKING:
     from recollect.audit.events import AuditEvent
-    from recollect.memory.records import Invalidation, Link, Memory, Origin
+    from recollect.cli.belief_shapes import Mention
+    from recollect.memory.records import Invalidation, Link, Memory
     from recollect.sdk.transcript import Transcript
 
 _bold = partial(click.style, bold=True)
@@ -87,8 +88,9 @@ def audit_event(found: AuditEvent) -> str:
     return f"{_dim(found.timestamp)}  {found.event_type}  {safe(found.agent_id)}  {found.id}"
 
 
-def origin(found: Origin, indent: str = "") -> Iterator[str]:
-    """Yield a tree of what a memory rests on, its words quoted."""
+def origin(mention: Mention) -> str:
+    """Return one memory of a tree of origins, indented, and the words it comes from."""
+    found, indent = mention.origin, "  " * mention.depth
     marks = [name for name in ("expired", "repeated") if getattr(found, name)]
     if found.memory.retracted:
         marks.append("retracted")
@@ -97,10 +99,9 @@ def origin(found: Origin, indent: str = "") -> Iterator[str]:
     beside = f"{indent}{found.memory.kind} "
     said = fit(safe(found.memory.content or found.memory.id), beside=beside)
     mark = _warned(f"  ({', '.join(marks)})") if marks else ""
-    yield f"{indent}{_bold(found.memory.kind)} {said}{mark}"
+    lines = [f"{indent}{_bold(found.memory.kind)} {said}{mark}"]
     for source in found.sources:
         for excerpt in source.excerpts:
             quoted = fit(safe(f"“{excerpt}”"), beside=f"{indent}  ")
-            yield f"{indent}  {_dim(quoted)}"
-    for each in found.origins:
-        yield from origin(each, f"{indent}  ")
+            lines.append(f"{indent}  {_dim(quoted)}")
+    return "\n".join(lines)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -54,15 +55,36 @@ def transcript(found: Transcript) -> Shape:
     }
 
 
-def origin(found: Origin) -> Shape:
-    """Return a tree of what a memory rests on."""
+class Mention(NamedTuple):
+    """One place in a tree of origins."""
+
+    origin: Origin
+    parent: str | None
+    """The memory that rests on this one; None at the root."""
+    depth: int
+
+
+def mentions(root: Origin) -> Iterator[Mention]:
+    """Yield a tree from its root on, each memory before what it rests on, however deep it is."""
+    waiting = [Mention(root, None, 0)]
+    while waiting:
+        mention = waiting.pop()
+        yield mention
+        above, depth = mention.origin.memory.id, mention.depth + 1
+        waiting.extend(Mention(each, above, depth) for each in reversed(mention.origin.origins))
+
+
+def origin(mention: Mention) -> Shape:
+    """Return one memory of a tree; nested, a deep tree would be more than programs can read."""
+    found = mention.origin
     return {
         "memory": memory(found.memory),
+        "parent": mention.parent,
+        "depth": mention.depth,
         "relation": found.relation,
         "expired": found.expired,
         "repeated": found.repeated,
         "sources": [_plain(source) for source in found.sources],
-        "origins": [origin(each) for each in found.origins],
     }
 
 

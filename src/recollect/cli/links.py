@@ -61,17 +61,23 @@ def supersede(target: Target, *, old: str, new: str) -> None:
 @takes_moment
 @takes_target
 def origins(target: Target, *, memory_id: str, at: str | None) -> None:
-    """Show what a memory rests on: memories, and the words they come from."""
+    """Show what a memory rests on: memories, and the words they come from.
+
+    As JSON, each memory is an object of its own and names its `parent`, which rests on it.
+    """
     from recollect.cli import belief_lines, belief_shapes
 
     with target.store() as store:
         found = store.origins(memory_id, at=inputs.moment(at))
     if found is None:
         raise NotFound(f"there is no memory {memory_id!r} that can be seen")
-    if target.as_json:
-        write_json(belief_shapes.origin(found))
-    else:
-        click.echo("\n".join(belief_lines.origin(found)))
+    write_each(
+        belief_shapes.mentions(found),
+        as_json=target.as_json,
+        shape=belief_shapes.origin,
+        lines=belief_lines.origin,
+        nothing="",
+    )
 
 
 @click.command()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+import recollect
 from tests.unit.cli.runner import Cli
 
 WORDS = "I never fly. The train is fine."
@@ -106,9 +108,24 @@ def test_origins_quote_the_words(believing: Cli) -> None:
         "    observation Ann does not fly",
         "      “I never fly”",
     ]
-    found = believing.row("origins", named(believing, "old"))
-    assert found["origins"][0]["sources"][0]["excerpts"] == ["I never fly"]
+    old, ground = believing.rows("origins", named(believing, "old"))
+    assert (old["parent"], old["depth"], old["sources"]) == (None, 0, [])
+    assert (ground["parent"], ground["depth"]) == (old["memory"]["id"], 1)
+    assert ground["sources"][0]["excerpts"] == ["I never fly"]
     believing.fails(4, "origins", "nobody")
+
+
+def test_origins_may_lie_deep(cli: Cli) -> None:
+    depth = 1500
+    with recollect.open(cli.db).bind(agent_id="a") as store, store.begin_transaction() as staged:
+        ids = [staged.remember(str(number)) for number in range(depth)]
+        for source, target in pairwise(ids):
+            staged.link(source=source, target=target, relation="derived_from")
+    lines = cli("origins", ids[0]).splitlines()
+    assert lines[-1] == f"{'  ' * (depth - 1)}observation {depth - 1}"
+    rows = cli.rows("origins", ids[0])
+    assert [row["memory"]["id"] for row in rows] == ids
+    assert [row["parent"] for row in rows] == [None, *ids[:-1]]
 
 
 def test_superseding_fills_the_inbox(believing: Cli) -> None:
