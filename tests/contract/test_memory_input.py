@@ -92,3 +92,46 @@ class TestLifetimes:
 def test_the_trail_ends_where_the_log_does(agent: Store, after: Any) -> None:
     agent.remember("x")
     assert list(agent.audit_events(after_commit=after)) == []
+
+
+class TestReads:
+    @pytest.mark.parametrize("tags", [5, None, "abc", b"abc", [1], [""], 2**80])
+    def test_tags_are_a_list_of_texts(self, agent: Store, tags: Any) -> None:
+        agent.remember("x", tags=["a", "b", "c"])
+        with pytest.raises(InvalidInput, match=r"^tags: "):
+            agent.list_memories(tags=tags)
+
+    @pytest.mark.parametrize("wanted", [None, "x", "", 2**80, 1.5, [1]])
+    def test_yes_or_no_is_said_by_anything(self, agent: Store, wanted: Any) -> None:
+        memory, other = agent.remember("x"), agent.remember("y")
+        edge = {"source": memory.id, "target": other.id, "relation": "related_to"}
+        agent.link(**edge)
+        agent.unlink(**edge)
+        listed = next(agent.list_memories(content=wanted))
+        assert listed.content == ("x" if wanted else None)
+        assert len(agent.links(memory.id, include_closed=wanted)) == bool(wanted)
+
+    @pytest.mark.parametrize("after", ["x", 1.5, -5, True, 2**80])
+    def test_a_quote_is_looked_for_behind_an_offset(self, agent: Store, after: Any) -> None:
+        transcript = agent.store_transcript("x and x")
+        assert transcript.find("x", after=1) == (6, 7)
+        with pytest.raises(InvalidInput, match=r"^after: "):
+            transcript.find("x", after=after)
+
+    def test_a_long_quote_is_not_said_again(self, agent: Store) -> None:
+        with pytest.raises(InvalidInput, match=r"^quote: .{,200}$"):
+            agent.store_transcript("x").find("q" * TOO_LONG)
+
+
+@pytest.mark.parametrize(
+    ("decision", "replacement", "remedy"),
+    [
+        ("revise", None, "is missing: 'revise' needs the memory"),
+        ("keep", "x", "goes with the decision 'revise' only, and this is 'keep'"),
+    ],
+)
+def test_a_replacement_goes_with_revising(
+    agent: Store, decision: str, replacement: str | None, remedy: str
+) -> None:
+    with pytest.raises(InvalidInput, match=f"^replacement: {remedy}"):
+        agent.resolve_invalidation("n", decision=decision, replacement=replacement)

@@ -230,6 +230,11 @@ def _turn(message: object) -> str:
     return f"{role}: {plain_text('text.content', message['content'])}"
 
 
+def check_tags(value: object, limits: Limits) -> tuple[str, ...]:
+    """Return tags, each once."""
+    return _texts("tags", value, limits.tags, limits.tag_bytes)
+
+
 def _texts(field: str, value: object, most: int, most_bytes: int) -> tuple[str, ...]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"{shown(value)} is not a list of texts")
@@ -264,7 +269,7 @@ def _metadata(value: object, limits: Limits) -> bytes | None:
 
 
 _CHECKS: Mapping[str, Callable[[Any, Limits], object]] = {
-    "tags": lambda value, limits: _texts("tags", value, limits.tags, limits.tag_bytes),
+    "tags": check_tags,
     "priority": lambda value, _: _priority(value),
     "confidence": lambda value, _: _confidence(value),
     "source": lambda value, limits: check_text("source", value, most_bytes=limits.tag_bytes),

@@ -42,6 +42,7 @@ from recollect.memory.inputs import (
     check_known,
     check_note,
     check_settings,
+    check_tags,
     check_time,
     check_title,
     check_words,
@@ -461,7 +462,11 @@ class AsyncLinkStaging(AsyncStaging):
         """Stage a decision: `keep`, `retract`, or `revise` with the memory that replaces it."""
         by, notice_id = (self._acting(agent_id), check_id("notice_id", notice_id))
         decision = choose("decision", decision, DECISIONS)
-        if (decision == "revise") != (replacement is not None):
+        if decision == "revise" and replacement is None:
+            raise InvalidInput(
+                "replacement", "is missing: 'revise' needs the memory that takes its place"
+            )
+        if decision != "revise" and replacement is not None:
             raise InvalidInput(
                 "replacement", f"goes with the decision 'revise' only, and this is {decision!r}"
             )
@@ -783,10 +788,11 @@ class AsyncTranscript:
     async def find(self, quote: str, *, after: int = 0) -> Span:
         """Return the span of exact words: the first behind an offset, or `InvalidInput`."""
         wanted = plain_text("quote", quote)
+        behind = check_version("after", after, least=0) or 0
         text = await self._calls.run(self._load)
-        span = span_of(text, wanted, after=after)
+        span = span_of(text, wanted, after=behind)
         if span is None:
-            raise InvalidInput("quote", f"{wanted!r} does not stand in transcript {self.id!r}")
+            raise InvalidInput("quote", f"{shown(wanted)} does not stand in transcript {self.id!r}")
         return span
 
     async def excerpts(self, spans: tuple[Span, ...]) -> tuple[str, ...]:
@@ -1104,14 +1110,15 @@ class AsyncMemoryCalls(AsyncHandle):
             agent_id=self._agent(agent_id),
             kind=None if kind is None else choose("kind", kind, KINDS),
             tier=None if tier is None else choose("tier", tier, TIERS),
-            tags=frozenset(check_text("tags", tag, most_bytes=512) for tag in tags),
+            tags=frozenset(check_tags(tags, self._core.limits)),
             metadata=self._metadata(metadata),
             created_after=check_time("created_after", created_after),
             created_before=check_time("created_before", created_before),
             viewer=self._viewer(agent_id),
         )
         return async_paged(
-            self._calls, Memories(self._core.engine, self._asked(at), filters, content=content)
+            self._calls,
+            Memories(self._core.engine, self._asked(at), filters, content=bool(content)),
         )
 
     async def configure(
@@ -1237,7 +1244,7 @@ class AsyncLinkCalls(AsyncHandle):
         viewer, memory_id = (self._viewer(agent_id), check_id("memory_id", memory_id))
         chosen = None if relation is None else choose("relation", relation, RELATIONS)
         return await self._calls.run(
-            self._links, memory_id, chosen, at, viewer, include_closed=include_closed
+            self._links, memory_id, chosen, at, viewer, include_closed=bool(include_closed)
         )
 
     async def dependents(

@@ -89,7 +89,7 @@ class LinkCalls(Handle):
         viewer, memory_id = self._viewer(agent_id), check_id("memory_id", memory_id)
         chosen = None if relation is None else choose("relation", relation, RELATIONS)
         return self._calls.run(
-            self._links, memory_id, chosen, at, viewer, include_closed=include_closed
+            self._links, memory_id, chosen, at, viewer, include_closed=bool(include_closed)
         )
 
     def dependents(

@@ -122,7 +122,11 @@ class LinkStaging(Staging):
         """Stage a decision: `keep`, `retract`, or `revise` with the memory that replaces it."""
         by, notice_id = self._acting(agent_id), check_id("notice_id", notice_id)
         decision = choose("decision", decision, DECISIONS)
-        if (decision == "revise") != (replacement is not None):
+        if decision == "revise" and replacement is None:
+            raise InvalidInput(
+                "replacement", "is missing: 'revise' needs the memory that takes its place"
+            )
+        if decision != "revise" and replacement is not None:
             raise InvalidInput(
                 "replacement", f"goes with the decision 'revise' only, and this is {decision!r}"
             )

@@ -12,6 +12,7 @@ from recollect.memory.inputs import (
     NamespaceSettings,
     NewMemory,
     check_id,
+    check_tags,
     check_time,
     choose,
 )
@@ -21,7 +22,6 @@ from recollect.memory.requests import TitleKey
 from recollect.model import document
 from recollect.model.document import Document
 from recollect.model.instant import Instant
-from recollect.model.limits import check_text
 from recollect.model.memory import KINDS, TIERS
 from recollect.model.scope import AllAgents, AllNamespaces
 from recollect.sdk.calls import paged
@@ -200,7 +200,7 @@ class MemoryCalls(Handle):
             agent_id=self._agent(agent_id),
             kind=None if kind is None else choose("kind", kind, KINDS),
             tier=None if tier is None else choose("tier", tier, TIERS),
-            tags=frozenset(check_text("tags", tag, most_bytes=512) for tag in tags),
+            tags=frozenset(check_tags(tags, self._core.limits)),
             metadata=self._metadata(metadata),
             created_after=check_time("created_after", created_after),
             created_before=check_time("created_before", created_before),
@@ -208,7 +208,7 @@ class MemoryCalls(Handle):
         )
         return paged(
             self._calls,
-            Memories(self._core.engine, self._asked(at), filters, content=content),
+            Memories(self._core.engine, self._asked(at), filters, content=bool(content)),
         )
 
     def configure(

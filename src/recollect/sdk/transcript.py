@@ -9,10 +9,10 @@ from recollect.memory import transcripts
 from recollect.memory.provenance import Replayed
 from recollect.memory.records import Anchor
 from recollect.memory.transcripts import TranscriptInfo, excerpts_of, span_of
-from recollect.model.limits import plain_text
+from recollect.model.limits import plain_text, shown
 from recollect.model.memory import Span
 from recollect.sdk.calls import Calls
-from recollect.sdk.core import Core
+from recollect.sdk.core import Core, check_version
 
 
 class Transcript:
@@ -70,10 +70,11 @@ class Transcript:
     def find(self, quote: str, *, after: int = 0) -> Span:
         """Return the span of exact words: the first behind an offset, or `InvalidInput`."""
         wanted = plain_text("quote", quote)
+        behind = check_version("after", after, least=0) or 0
         text = self._calls.run(self._load)
-        span = span_of(text, wanted, after=after)
+        span = span_of(text, wanted, after=behind)
         if span is None:
-            raise InvalidInput("quote", f"{wanted!r} does not stand in transcript {self.id!r}")
+            raise InvalidInput("quote", f"{shown(wanted)} does not stand in transcript {self.id!r}")
         return span
 
     def excerpts(self, spans: tuple[Span, ...]) -> tuple[str, ...]:
