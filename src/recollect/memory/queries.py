@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,13 +16,13 @@ from recollect.memory.standing import Standing, text_of
 from recollect.model import codec, document
 from recollect.model.clock import Clock
 from recollect.model.instant import to_datetime, to_micros
-from recollect.model.operations import Notify
+from recollect.model.operations import AddLink, AnyOperation, Cite, Notify, Remember, Revise
 from recollect.storage.port import Engine, Reader, Row
 
 _WITH_CONTENT = 32
 """How many memories a page has at most when each may bring a long content."""
-BEYOND_NAMES = "\U0010ffff"
-"""Sorts behind every name of a namespace."""
+BEYOND_NAMES = b""
+"""Sorts behind every name of a namespace: bytes do behind all text."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -69,20 +70,68 @@ def titled(reader: Reader, key: TitleKey, at: int) -> str | None:
     return str(row[0]) if row else None
 
 
-def written(reader: Reader, memory_id: str, commit: int, txn_id: str, actor: str) -> Memory:
-    """Return a memory as a transaction left it, and what the transaction did to it."""
-    found = standing.find_one(reader, memory_id, commit)
-    assert found is not None, "what was just written is there"
-    changed = found.state_commit == commit and _is_own(reader, commit, txn_id, actor)
+def get_titled(
+    reader: Reader, keys: Iterable[TitleKey], asked: Asked, viewer: str, version: int | None
+) -> Memory | None:
+    """Return the first memory that has one of the titles and is shown."""
+    for key in keys:
+        memory_id = titled(reader, key, asked.commit)
+        found = None if memory_id is None else get(reader, memory_id, asked, viewer, version)
+        if found is not None:
+            return found
+    return None
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """A transaction that was committed, and who is told of it."""
+
+    commit: int
+    txn_id: str
+    actor: str
+    viewer: str
+
+    def is_own(self, reader: Reader) -> bool:
+        """Say whether it became that commit, or changed nothing and so became none."""
+        return reader.row("txn_find", txn_id=self.txn_id, actor=self.actor) == (self.commit,)
+
+
+def written(
+    reader: Reader, memory_id: str, remembered: TitleKey | None, committed: Committed
+) -> Memory:
+    """Return a memory as a transaction left it, and what the transaction did to it.
+
+    Whose title was remembered is asked of the commit: a retry comes when it may have moved.
+    """
+    commit, own = committed.commit, committed.is_own(reader)
+    if remembered is not None:
+        said = _subject(reader, commit) if own else None
+        memory_id = said or titled(reader, remembered, commit) or memory_id
+    found = standing.find_one(reader, memory_id, commit, viewer=committed.viewer)
+    if found is None:  # said on behalf of another agent, who alone sees what became of it
+        found = standing.find_one(reader, memory_id, commit)
+        assert found is not None, "what was just written is there"
+        found = msgspec.structs.replace(found, superseded_by=None)
     outcome: Any = "unchanged"
-    if changed:
-        outcome = "created" if found.version == 1 else "updated"
+    if own and found.state_commit == commit:
+        begun = reader.row("event_time", commit_ts=commit) == (found.created_at,)
+        outcome = "created" if begun else "updated"
     return memory_of(found, text_of(reader, found), outcome)
 
 
-def _is_own(reader: Reader, commit: int, txn_id: str, actor: str) -> bool:
-    """Say whether a transaction became that commit, or changed nothing and so became none."""
-    return reader.row("txn_find", txn_id=txn_id, actor=actor) == (commit,)
+def _subject(reader: Reader, commit: int) -> str | None:
+    """Return the memory that a call's own commit is about first, if it changed any."""
+    for operation in _operations(reader, commit):
+        if isinstance(operation, (Remember, Revise, Cite)):
+            return operation.memory_id
+        if isinstance(operation, AddLink):
+            return operation.source
+    return None
+
+
+def _operations(reader: Reader, commit: int) -> Sequence[AnyOperation]:
+    row = reader.row("event_get", commit_ts=commit)
+    assert row is not None, "a transaction's own commit is there"
+    return codec.decode_operations(row[5])
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,23 +281,20 @@ def link_written(
     row = reader.row("link_find", source=source, relation=relation, target=target, at=commit)
     assert row is not None, "what was just written is there"
     link = _link(row)
-    if not _is_own(reader, commit, txn_id, actor):
+    if not Committed(commit, txn_id, actor, viewer).is_own(reader):
         return link
-    notified = _notified(reader, commit, source, target, viewer)
-    return msgspec.structs.replace(link, notified=notified)
+    return msgspec.structs.replace(link, notified=_notified(reader, commit, link, viewer))
 
 
-def _notified(
-    reader: Reader, commit: int, source: str, target: str, viewer: str
-) -> tuple[str, ...]:
-    row = reader.row("event_get", commit_ts=commit)
-    assert row is not None, "a transaction's own commit is there"
-    told = [
+def _notified(reader: Reader, commit: int, link: Link, viewer: str) -> tuple[str, ...]:
+    """Return who was told because of a link, whichever of the two sides it is that came last."""
+    told = dict.fromkeys(
         operation.dependent_id
-        for operation in codec.decode_operations(row[5])
+        for operation in _operations(reader, commit)
         if isinstance(operation, Notify)
-        and (operation.invalidating_id, operation.invalidated_id) == (source, target)
-    ]
+        and operation.invalidated_id == link.target
+        and link.source in (operation.invalidating_id, operation.dependent_id)
+    )
     seen = standing.find(reader, told, commit, viewer=viewer)
     return tuple(memory_id for memory_id in told if memory_id in seen)
 

@@ -19,13 +19,14 @@ _OF_DETAILS = frozenset(Details.__struct_fields__)
 
 def remember(working: Working, asked: RememberMemory) -> Iterator[AnyOperation]:
     """Begin a memory, or give the one that has its title a new version."""
-    key = None
+    key, known = None, None
     if asked.title is not None:
         key = TitleKey.of(asked.scope, asked.title, private=asked.private)
         known = working.titled(key)
-        if known is not None:
-            yield from _remember_again(working, known, asked)
-            return
+    working.put_drafted(asked.memory_id, known or asked.memory_id)
+    if known is not None:
+        yield from _remember_again(working, known, asked)
+        return
     kind, tier = asked.kind or "observation", asked.tier or "long"
     settings = working.settings(asked.scope.namespace)
     if kind == REFLECTION and not settings.max_reflection_depth:

@@ -120,7 +120,10 @@ class MemoryRules:
         yield Touch(*_scope(memory), memory.memory_id, memory.version, lifetime, memory.private)
 
     def _link(self, asked: LinkMemories) -> Operations:
-        source = self._seen(asked.source, asked.by, "source")
+        # what was said on another's behalf can be linked from, also where it can no more be seen
+        source = self.working.drafted(asked.source)
+        if source is None:
+            source = self._seen(asked.source, asked.by, "source")
         target = self._seen(asked.target, asked.by, "target")
         return self._add_link(source, target, asked.relation, asked.by)
 
@@ -208,13 +211,13 @@ class MemoryRules:
         memory = self._seen(asked.memory_id, asked.by)
         if not self.working.has_transcript(asked.transcript_id):
             raise NotFound(f"transcript_id: there is no transcript {asked.transcript_id!r}")
-        known = self.working.spans(asked.memory_id, asked.transcript_id)
+        known = self.working.spans(memory.memory_id, asked.transcript_id)
         whole = ((0, 0),)
         if known.issuperset(asked.spans or whole):
             return
         new = tuple(span for span in asked.spans if span not in known)
         known.update(new or whole)
-        yield Cite(*_scope(memory), asked.memory_id, asked.transcript_id, new, memory.private)
+        yield Cite(*_scope(memory), memory.memory_id, asked.transcript_id, new, memory.private)
 
     def _resolve(self, asked: ResolveNotice) -> Operations:
         memory = self._seen(asked.notice_id, asked.by, "notice_id")

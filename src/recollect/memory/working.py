@@ -41,6 +41,8 @@ class Working:
         self._memories: dict[str, Standing] = {}
         self._begun: set[str] = set()
         """Memories that are new: the tables have nothing about them yet, and need not be asked."""
+        self._drafted: dict[str, str] = {}
+        """By the id that a memory was drafted with: the one it has, which its title may decide."""
         self._titles: dict[TitleKey, str | None] = {}
         self._outgoing: dict[tuple[str, str], dict[str, bool]] = {}
         """By source and relation: the targets of links that were added (true) or closed (false)."""
@@ -53,9 +55,18 @@ class Working:
         self._settings: list[Setting] = []
 
     def memory(self, memory_id: str) -> Standing | None:
-        """Return a memory."""
+        """Return a memory, by its id or the one it was drafted with."""
+        memory_id = self._drafted.get(memory_id, memory_id)
         known = self._memories.get(memory_id)
         return standing.find_one(self.reader, memory_id, self._at) if known is None else known
+
+    def drafted(self, memory_id: str) -> Standing | None:
+        """Return a memory that was said under a drafted id, which only its transaction knows."""
+        return self.memory(memory_id) if memory_id in self._drafted else None
+
+    def put_drafted(self, drafted: str, memory_id: str) -> None:
+        """Let a drafted id mean a memory from here on."""
+        self._drafted[drafted] = memory_id
 
     def memories(self, memory_ids: Iterable[str], *, content: bool = True) -> dict[str, Standing]:
         """Return those of the memories that there are; many are better had without content."""

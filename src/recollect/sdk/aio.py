@@ -51,7 +51,15 @@ from recollect.memory.inputs import (
 )
 from recollect.memory.pending import PendingMemories
 from recollect.memory.provenance import Replayed
-from recollect.memory.queries import Asked, Filters, Inbox, Memories, MemoryHistory, asked_at
+from recollect.memory.queries import (
+    Asked,
+    Committed,
+    Filters,
+    Inbox,
+    Memories,
+    MemoryHistory,
+    asked_at,
+)
 from recollect.memory.records import (
     Anchor,
     DependentRecord,
@@ -191,6 +199,9 @@ ON_CONFLICT = ("update", "error")
 class AsyncMemoryStaging(AsyncStaging):
     """Remembering, reflecting, revising and reading memories as part of a transaction."""
 
+    remembered: TitleKey | None = None
+    "The title that was remembered last: whose it was, only the commit decides."
+
     def remember(
         self,
         content: str,
@@ -212,7 +223,11 @@ class AsyncMemoryStaging(AsyncStaging):
         fields: NewMemory,
         targets: Sequence[str] = (),
     ) -> str:
-        """Stage a memory with its citation and its links, all or nothing."""
+        """Stage a memory with its citation and its links, all or nothing, and return its id.
+
+        What is staged along with it names the id it is drafted with: a retry gives that again,
+        whoever has the title by then.
+        """
         check_known(fields, NewMemory)
         scope, limits = (self._owner(agent_id, namespace), self._core.limits)
         checked, blobs = check_content(content, limits)
@@ -231,15 +246,16 @@ class AsyncMemoryStaging(AsyncStaging):
             update=_chosen(fields, "on_conflict", ON_CONFLICT) == "update",
         )
         cited = self._cited(fields)
-        known = None if title is None else self._titled(_key(request, title))
-        memory_id = known or request.memory_id
+        self.remembered = None if title is None else _key(request, title)
+        known = None if self.remembered is None else self._titled(self.remembered)
+        drafted = request.memory_id
         group: list[MemoryRequest] = [request]
         if cited is not None:
-            group.append(CiteTranscript(scope.agent_id, memory_id, *cited))
+            group.append(CiteTranscript(scope.agent_id, drafted, *cited))
         by = self._acting(agent_id)
-        group.extend(LinkMemories(by, memory_id, target, REFLECTS_ON) for target in targets)
+        group.extend(LinkMemories(by, drafted, target, REFLECTS_ON) for target in targets)
         self._stage(*group, blobs=blobs)
-        return memory_id
+        return known or drafted
 
     def reflect(
         self,
@@ -253,7 +269,8 @@ class AsyncMemoryStaging(AsyncStaging):
     ) -> str:
         """Stage a reflection with its links to what it reflects on, and return its id."""
         targets = _check_targets(on)
-        fields.setdefault("kind", REFLECTION)
+        if fields.get("kind") is None:
+            fields["kind"] = REFLECTION
         return self._remember(content, title, agent_id, namespace, fields, targets)
 
     def update_memory(
@@ -963,7 +980,7 @@ class AsyncMemoryCalls(AsyncHandle):
             )
 
         transaction, memory_id = await self._commit(work, txn_id)
-        return await self._calls.run(self._written, memory_id, transaction)
+        return await self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     async def reflect(
         self,
@@ -985,7 +1002,7 @@ class AsyncMemoryCalls(AsyncHandle):
             )
 
         transaction, memory_id = await self._commit(work, txn_id)
-        return await self._calls.run(self._written, memory_id, transaction)
+        return await self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     async def update_memory(
         self,
@@ -1004,7 +1021,7 @@ class AsyncMemoryCalls(AsyncHandle):
             )
 
         transaction, _ = await self._commit(work, txn_id)
-        return await self._calls.run(self._written, memory_id, transaction)
+        return await self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     async def retract_memory(
         self,
@@ -1020,7 +1037,7 @@ class AsyncMemoryCalls(AsyncHandle):
             transaction.retract_memory(memory_id, reason=reason, agent_id=agent_id)
 
         transaction, _ = await self._commit(work, txn_id)
-        return await self._calls.run(self._written, memory_id, transaction)
+        return await self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     async def touch(
         self, memory_id: str, *, agent_id: str | None = None, txn_id: str | None = None
@@ -1031,7 +1048,7 @@ class AsyncMemoryCalls(AsyncHandle):
             transaction.touch(memory_id, agent_id=agent_id)
 
         transaction, _ = await self._commit(work, txn_id)
-        return await self._calls.run(self._written, memory_id, transaction)
+        return await self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     async def promote(
         self,
@@ -1047,7 +1064,7 @@ class AsyncMemoryCalls(AsyncHandle):
             transaction.promote(memory_id, tier=tier, agent_id=agent_id)
 
         transaction, _ = await self._commit(work, txn_id)
-        return await self._calls.run(self._written, memory_id, transaction)
+        return await self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     async def get_memory(
         self,
@@ -1142,12 +1159,13 @@ class AsyncMemoryCalls(AsyncHandle):
         assert transaction.commit_ts is not None, "it is committed by now"
         return transaction.commit_ts
 
-    def _written(self, memory_id: str, transaction: AsyncTransaction) -> Memory:
+    def _written(self, memory_id: str, transaction: AsyncTransaction, viewer: str) -> Memory:
         assert transaction.commit_ts is not None, "it is committed by now"
         with self._core.engine.reading() as reader:
-            return queries.written(
-                reader, memory_id, transaction.commit_ts, transaction.txn_id, self._defaults.actor
+            committed = Committed(
+                transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer
             )
+            return queries.written(reader, memory_id, transaction.remembered, committed)
 
     def _get_memory(
         self,
@@ -1159,10 +1177,8 @@ class AsyncMemoryCalls(AsyncHandle):
     ) -> Memory | None:
         with self._core.engine.reading() as reader:
             asked = asked_at(reader, self._core.clock, at)
-            for key in keys:
-                memory_id = memory_id or queries.titled(reader, key, asked.commit)
             if memory_id is None:
-                return None
+                return queries.get_titled(reader, keys, asked, viewer, version)
             return queries.get(reader, memory_id, asked, viewer, version)
 
     def _metadata(self, metadata: Document | None) -> Document:

@@ -16,7 +16,7 @@ from recollect.memory.inputs import (
     check_time,
     choose,
 )
-from recollect.memory.queries import Filters, Memories, MemoryHistory, asked_at
+from recollect.memory.queries import Committed, Filters, Memories, MemoryHistory, asked_at
 from recollect.memory.records import Memory
 from recollect.memory.requests import TitleKey
 from recollect.model import document
@@ -55,7 +55,7 @@ class MemoryCalls(Handle):
             )
 
         transaction, memory_id = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction)
+        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     def reflect(
         self,
@@ -77,7 +77,7 @@ class MemoryCalls(Handle):
             )
 
         transaction, memory_id = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction)
+        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     def update_memory(
         self,
@@ -96,7 +96,7 @@ class MemoryCalls(Handle):
             )
 
         transaction, _ = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction)
+        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     def retract_memory(
         self,
@@ -112,7 +112,7 @@ class MemoryCalls(Handle):
             transaction.retract_memory(memory_id, reason=reason, agent_id=agent_id)
 
         transaction, _ = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction)
+        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     def touch(
         self, memory_id: str, *, agent_id: str | None = None, txn_id: str | None = None
@@ -123,7 +123,7 @@ class MemoryCalls(Handle):
             transaction.touch(memory_id, agent_id=agent_id)
 
         transaction, _ = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction)
+        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     def promote(
         self,
@@ -139,7 +139,7 @@ class MemoryCalls(Handle):
             transaction.promote(memory_id, tier=tier, agent_id=agent_id)
 
         transaction, _ = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction)
+        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
 
     def get_memory(
         self,
@@ -232,16 +232,13 @@ class MemoryCalls(Handle):
         assert transaction.commit_ts is not None, "it is committed by now"
         return transaction.commit_ts
 
-    def _written(self, memory_id: str, transaction: Transaction) -> Memory:
+    def _written(self, memory_id: str, transaction: Transaction, viewer: str) -> Memory:
         assert transaction.commit_ts is not None, "it is committed by now"
         with self._core.engine.reading() as reader:
-            return queries.written(
-                reader,
-                memory_id,
-                transaction.commit_ts,
-                transaction.txn_id,
-                self._defaults.actor,
+            committed = Committed(
+                transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer
             )
+            return queries.written(reader, memory_id, transaction.remembered, committed)
 
     def _get_memory(
         self,
@@ -253,10 +250,8 @@ class MemoryCalls(Handle):
     ) -> Memory | None:
         with self._core.engine.reading() as reader:
             asked = asked_at(reader, self._core.clock, at)
-            for key in keys:
-                memory_id = memory_id or queries.titled(reader, key, asked.commit)
             if memory_id is None:
-                return None
+                return queries.get_titled(reader, keys, asked, viewer, version)
             return queries.get(reader, memory_id, asked, viewer, version)
 
     def _metadata(self, metadata: Document | None) -> Document:

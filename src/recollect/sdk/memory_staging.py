@@ -47,6 +47,9 @@ ON_CONFLICT = ("update", "error")
 class MemoryStaging(Staging):
     """Remembering, reflecting, revising and reading memories as part of a transaction."""
 
+    remembered: TitleKey | None = None
+    """The title that was remembered last: whose it was, only the commit decides."""
+
     def remember(
         self,
         content: str,
@@ -68,7 +71,11 @@ class MemoryStaging(Staging):
         fields: NewMemory,
         targets: Sequence[str] = (),
     ) -> str:
-        """Stage a memory with its citation and its links, all or nothing."""
+        """Stage a memory with its citation and its links, all or nothing, and return its id.
+
+        What is staged along with it names the id it is drafted with: a retry gives that again,
+        whoever has the title by then.
+        """
         check_known(fields, NewMemory)
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         checked, blobs = check_content(content, limits)
@@ -87,15 +94,16 @@ class MemoryStaging(Staging):
             update=_chosen(fields, "on_conflict", ON_CONFLICT) == "update",
         )
         cited = self._cited(fields)
-        known = None if title is None else self._titled(_key(request, title))
-        memory_id = known or request.memory_id
+        self.remembered = None if title is None else _key(request, title)
+        known = None if self.remembered is None else self._titled(self.remembered)
+        drafted = request.memory_id
         group: list[MemoryRequest] = [request]
         if cited is not None:
-            group.append(CiteTranscript(scope.agent_id, memory_id, *cited))
+            group.append(CiteTranscript(scope.agent_id, drafted, *cited))
         by = self._acting(agent_id)
-        group.extend(LinkMemories(by, memory_id, target, REFLECTS_ON) for target in targets)
+        group.extend(LinkMemories(by, drafted, target, REFLECTS_ON) for target in targets)
         self._stage(*group, blobs=blobs)
-        return memory_id
+        return known or drafted
 
     def reflect(
         self,
@@ -109,7 +117,8 @@ class MemoryStaging(Staging):
     ) -> str:
         """Stage a reflection with its links to what it reflects on, and return its id."""
         targets = _check_targets(on)
-        fields.setdefault("kind", REFLECTION)
+        if fields.get("kind") is None:
+            fields["kind"] = REFLECTION
         return self._remember(content, title, agent_id, namespace, fields, targets)
 
     def update_memory(

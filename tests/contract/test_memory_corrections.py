@@ -1,0 +1,121 @@
+"""Memories said again, retried, touched, seen by others, and read where they are only staged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from recollect import ALL_NAMESPACES, Memory, Store
+
+
+class TestRetries:
+    """A titled memory is remembered under a txn_id; then the title moves on; then the retry."""
+
+    def test_the_retry_gives_the_memory_that_had_the_title(self, agent: Store) -> None:
+        old = agent.remember("old", title="T")
+        first = agent.remember("new", title="T", txn_id="x")
+        agent.update_memory(old.id, title="U")
+        assert agent.remember("new", title="T", txn_id="x") == first
+        assert (first.id, first.outcome) == (old.id, "updated")
+        other = agent.remember("another", title="T")
+        assert agent.remember("new", title="T", txn_id="x") == first
+        assert other.id != old.id
+
+    def test_it_does_so_where_nothing_changed(self, agent: Store) -> None:
+        old = agent.remember("same", title="T")
+        first = agent.remember("same", title="T", txn_id="x")
+        agent.update_memory(old.id, title="U")
+        agent.remember("another", title="T")
+        assert agent.remember("same", title="T", txn_id="x") == first
+        assert (first.id, first.outcome) == (old.id, "unchanged")
+
+    def test_it_is_the_same_request_with_a_transcript(self, agent: Store) -> None:
+        words = agent.store_transcript("words")
+        old = agent.remember("old", title="T")
+        first = agent.remember("new", title="T", transcript=words.id, txn_id="x")
+        agent.update_memory(old.id, title="U")
+        assert agent.remember("new", title="T", transcript=words.id, txn_id="x") == first
+        assert [cited.memory_id for cited in agent.memories_for(words.id)] == [old.id]
+
+    def test_it_is_the_same_request_for_a_reflection(self, agent: Store) -> None:
+        ground = agent.remember("ground")
+        old = agent.reflect("old", on=[ground.id], title="T")
+        first = agent.reflect("new", on=[ground.id], title="T", txn_id="x")
+        again = agent.reflect("old", on=[agent.remember("more").id], title="T", txn_id="y")
+        agent.update_memory(old.id, title="U")
+        assert agent.reflect("new", on=[ground.id], title="T", txn_id="x") == first
+        assert first.id == again.id == old.id
+        assert len(agent.links(old.id)) == 2
+        assert agent.rebuild().identical
+
+
+class TestOutcomes:
+    def test_only_what_begins_is_created(self, agent: Store) -> None:
+        memory = agent.remember("x", tier="short")
+        assert memory.outcome == "created"
+        assert agent.touch(memory.id).outcome == "updated"
+        ground = agent.remember("ground")
+        assert agent.reflect("y", on=[ground.id]).outcome == "created"
+
+    @pytest.mark.parametrize(
+        "act",
+        [
+            lambda store, memory: store.touch(memory),
+            lambda store, memory: store.update_memory(memory, priority=9),
+            lambda store, memory: store.promote(memory),
+            lambda store, memory: store.retract_memory(memory),
+            lambda store, _: store.remember("y", title="t"),
+        ],
+    )
+    def test_what_is_returned_names_no_private_superseder(
+        self, store: Store, act: Callable[[Store, str], Memory]
+    ) -> None:
+        mine, theirs = store.bind(agent_id="a"), store.bind(agent_id="b")
+        memory = mine.remember("x", title="t", tier="mid")
+        secret = theirs.remember("z", visibility="private")
+        theirs.supersede(old=memory.id, new=secret.id)
+        assert act(mine, memory.id).superseded_by is None
+        assert theirs.remember("again", title="t").superseded_by == secret.id
+
+    def test_a_private_reflection_on_behalf_of_another(self, store: Store) -> None:
+        bound = store.bind(agent_id="a")
+        ground = bound.remember("ground")
+        made = bound.reflect("x", on=[ground.id], agent_id="b", visibility="private")
+        assert (made.agent_id, made.reflection_depth) == ("b", 1)
+        assert bound.get_memory(made.id) is None
+        assert store.get_memory(made.id, agent_id="b") is not None
+
+    def test_a_reflection_of_no_kind_is_one(self, agent: Store) -> None:
+        ground = agent.remember("ground")
+        unsaid: dict[str, Any] = {"kind": None}
+        assert agent.reflect("x", on=[ground.id], **unsaid).kind == "reflection"
+
+    def test_who_begins_to_reflect_on_what_is_superseded_is_notified(self, agent: Store) -> None:
+        ground = agent.remember("ground")
+        old = agent.reflect("old", on=[ground.id])
+        new = agent.reflect("new", on=[ground.id])
+        agent.supersede(old=old.id, new=new.id)
+        late = agent.remember("late")
+        link = agent.link(source=late.id, target=old.id, relation="reflects_on")
+        assert link.notified == (late.id,)
+        assert [notice.dependent_id for notice in agent.invalidations()] == [late.id]
+
+
+class TestFinding:
+    def test_a_title_goes_on_to_the_shared_one(self, agent: Store) -> None:
+        own = agent.remember("own", title="T", visibility="private")
+        shared = agent.remember("shared", title="T")
+        agent.retract_memory(own.id)
+        found = agent.get_memory(title="T")
+        assert found is not None
+        assert found.id == shared.id
+
+    def test_every_namespace_has_also_the_last(self, agent: Store) -> None:
+        for namespace in ("a", "\U0010ffff", "\U0010ffff/x"):
+            agent.remember(namespace, namespace=namespace)
+        every = agent.list_memories(namespace=ALL_NAMESPACES, content=True)
+        assert [memory.content for memory in every] == ["a", "\U0010ffff", "\U0010ffff/x"]
+        alone = agent.list_memories(namespace="\U0010ffff", children=False, content=True)
+        assert [memory.content for memory in alone] == ["\U0010ffff"]
