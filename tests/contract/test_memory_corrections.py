@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from recollect import ALL_NAMESPACES, Memory, Store
+from recollect import ALL_NAMESPACES, Memory, ReflectionTooDeep, Store
+from recollect.testing import FixedClock
+
+HOUR = 3600
 
 
 class TestRetries:
@@ -119,3 +123,61 @@ class TestFinding:
         assert [memory.content for memory in every] == ["a", "\U0010ffff", "\U0010ffff/x"]
         alone = agent.list_memories(namespace="\U0010ffff", children=False, content=True)
         assert [memory.content for memory in alone] == ["\U0010ffff"]
+
+
+class TestLifetimes:
+    def test_what_has_expired_is_there_when_it_is_said_again(
+        self, agent: Store, clock: FixedClock
+    ) -> None:
+        first = agent.remember("x", title="t", tier="short")
+        clock.advance(7 * HOUR)
+        again = agent.remember("x", title="t", tier="short")
+        assert (again.id, again.outcome) == (first.id, "updated")
+        assert again.expires_at == datetime(2026, 1, 1, 13, tzinfo=UTC)
+        assert agent.get_memory(title="t") is not None
+        assert agent.rebuild().identical
+
+    @pytest.mark.parametrize(
+        "act",
+        [
+            lambda store, memory: store.touch(memory),
+            lambda store, _: store.remember("x", title="t"),
+            lambda store, _: store.remember("y", title="t"),
+        ],
+    )
+    def test_what_has_an_end_of_its_own_lasts_as_long_again(
+        self, agent: Store, clock: FixedClock, act: Callable[[Store, str], Memory]
+    ) -> None:
+        memory = agent.remember("x", title="t", ttl=60)
+        for _ in range(2):
+            clock.advance(30)
+            agent.update_memory(memory.id, priority=agent.touch(memory.id).access_count)
+            clock.advance(10)
+            now = clock.now()
+            end = act(agent, memory.id).expires_at
+            assert end == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=now, seconds=60)
+        assert agent.rebuild().identical
+
+    def test_so_does_what_is_touched_where_it_is_staged(self, agent: Store) -> None:
+        with agent.begin_transaction() as transaction:
+            memory = transaction.remember("x", ttl=60)
+            transaction.touch(memory)
+        found = agent.get_memory(memory)
+        assert found is not None
+        assert found.expires_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+
+    def test_no_end_for_what_has_none_is_no_version(self, agent: Store) -> None:
+        memory = agent.remember("x")
+        same = agent.update_memory(memory.id, ttl=None)
+        assert (same.version, same.outcome) == (1, "unchanged")
+        agent.update_memory(memory.id, ttl=60)
+        assert agent.update_memory(memory.id, ttl=None).expires_at is None
+
+    def test_nothing_becomes_a_reflection_where_there_are_none(self, agent: Store) -> None:
+        agent.configure(max_reflection_depth=0)
+        memory = agent.remember("x", title="t")
+        with pytest.raises(ReflectionTooDeep):
+            agent.update_memory(memory.id, kind="reflection")
+        with pytest.raises(ReflectionTooDeep):
+            agent.remember("x", title="t", kind="reflection")
+        assert len(list(agent.memory_history(memory.id))) == 1

@@ -68,6 +68,13 @@ SELECT
     (SELECT COUNT(*) FROM transcript),
     (SELECT COUNT(*) FROM notice WHERE decision IS NULL)
 
+-- name: memory_lifetime
+-- How long a memory was given when it was given the end it has.
+SELECT state.expires_at - MAX(state.updated_at, COALESCE(state.last_accessed_at, 0))
+FROM memory JOIN memory_state AS state ON state.memory = memory.id
+WHERE memory.memory_id = :memory_id AND state.expires_at = :expires_at
+ORDER BY state.commit_ts, state.position LIMIT 1
+
 -- name: memory_versions
 -- A page of the last rows of each version, oldest first.
 SELECT MAX(state.id), state.version

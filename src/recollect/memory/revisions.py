@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 
 from recollect.errors import InvalidInput, ReflectionTooDeep, TitleTaken, VersionMismatch
 from recollect.memory.requests import MemoryChanges, RememberMemory, ReviseMemory, TitleKey
+from recollect.memory.settings import Settings
 from recollect.memory.standing import Standing
 from recollect.memory.working import Working
 from recollect.model.memory import REFLECTION, TIERS, Details, Expiry
@@ -29,8 +30,8 @@ def remember(working: Working, asked: RememberMemory) -> Iterator[AnyOperation]:
         return
     kind, tier = asked.kind or "observation", asked.tier or "long"
     settings = working.settings(asked.scope.namespace)
-    if kind == REFLECTION and not settings.max_reflection_depth:
-        raise ReflectionTooDeep(asked.scope.namespace, 1, 0)
+    if kind == REFLECTION:
+        _check_reflections(settings, asked.scope.namespace)
     lifetime = settings.lifetime(tier) if asked.ttl is None else asked.ttl
     operation = Remember(
         asked.scope.namespace,
@@ -44,7 +45,7 @@ def remember(working: Working, asked: RememberMemory) -> Iterator[AnyOperation]:
         asked.details,
         Expiry(lifetime),
     )
-    working.begin(_begun(operation))
+    working.begin(begun(operation))
     if key is not None:
         working.put_title(key, asked.memory_id)
     yield operation
@@ -64,7 +65,8 @@ def _remember_again(
     tier = max(asked.tier or memory.tier, memory.tier, key=TIERS.index)
     expiry = Expiry(asked.ttl)
     if asked.ttl is None:
-        expiry = Expiry(working.settings(memory.namespace).lifetime(tier), extends=True)
+        lifetime = working.settings(memory.namespace).lifetime(tier)
+        expiry = Expiry(working.lifetime(memory) if tier == memory.tier else lifetime, extends=True)
     revised = replace(
         memory,
         kind=asked.kind or memory.kind,
@@ -74,7 +76,7 @@ def _remember_again(
         retracted=False,
         reason=None,
     )
-    if revised != memory or asked.ttl is not None:
+    if revised != memory or asked.ttl is not None or memory.ends:
         yield from _revised(working, memory, revised, expiry)
 
 
@@ -91,7 +93,8 @@ def revise(working: Working, memory: Standing, asked: ReviseMemory) -> Iterator[
     rest = {name: given[name] for name in ("kind", "tier", "title", "content") if name in given}
     revised = replace(memory, **rest, details=replace(memory.details, **details))
     expiry = _expiry(working, memory, changes)
-    if revised == memory and changes.ttl is UNSET:
+    stays = expiry is not None and expiry.lifetime is None and not memory.ends
+    if revised == memory and (changes.ttl is UNSET or stays):
         return
     if revised.title != memory.title:
         _move_title(working, memory, revised)
@@ -147,9 +150,12 @@ def retract(working: Working, memory: Standing, reason: str | None) -> Iterator[
 def _revised(
     working: Working, memory: Standing, revised: Standing, expiry: Expiry | None
 ) -> Iterator[AnyOperation]:
+    if revised.kind == REFLECTION != memory.kind:
+        _check_reflections(working.settings(memory.namespace), memory.namespace)
     version = memory.version + 1
     place = memory.place if revised.content == memory.content else None
-    working.put(replace(revised, version=version, place=place))
+    staged = replace(revised, version=version, place=place)
+    working.put(staged if expiry is None else lasting(staged, expiry))
     yield Revise(
         memory.namespace,
         memory.agent_id,
@@ -165,7 +171,19 @@ def _revised(
     )
 
 
-def _begun(operation: Remember) -> Standing:
+def lasting(memory: Standing, expiry: Expiry) -> Standing:
+    """Return a memory that is to last from the commit on, the time of which is not known yet."""
+    endless = expiry.extends and not memory.ends
+    return replace(memory, expires_at=None, lifetime=None if endless else expiry.lifetime)
+
+
+def _check_reflections(settings: Settings, namespace: str) -> None:
+    """Refuse a reflection where there are to be none."""
+    if not settings.max_reflection_depth:
+        raise ReflectionTooDeep(namespace, 1, 0)
+
+
+def begun(operation: Remember) -> Standing:
     """Return a memory as it is before anything else happens to it."""
     return Standing(
         memory_id=operation.memory_id,
@@ -177,4 +195,5 @@ def _begun(operation: Remember) -> Standing:
         title=operation.title,
         details=operation.details,
         content=operation.content,
+        lifetime=operation.expiry.lifetime,
     )

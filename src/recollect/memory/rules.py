@@ -115,8 +115,9 @@ class MemoryRules:
 
     def _touch(self, asked: TouchMemory) -> Operations:
         memory = self._current(asked.memory_id, asked.by)
-        lifetime = self.working.settings(memory.namespace).lifetime(memory.tier)
-        self.working.put(replace(memory, access_count=memory.access_count + 1))
+        lifetime = self.working.lifetime(memory)
+        touched = replace(memory, access_count=memory.access_count + 1)
+        self.working.put(revisions.lasting(touched, Expiry(lifetime, extends=True)))
         yield Touch(*_scope(memory), memory.memory_id, memory.version, lifetime, memory.private)
 
     def _link(self, asked: LinkMemories) -> Operations:

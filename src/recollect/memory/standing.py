@@ -43,6 +43,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     retracted: bool = False
     reason: str | None = None
     expires_at: int | None = None
+    lifetime: int | None = None
+    """How long it lasts from the commit on, where that is only staged; its end is not known yet."""
     depth: int = 0
     access_count: int = 0
     last_accessed_at: int | None = None
@@ -59,6 +61,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     def seen_by(self, agent_id: str | None) -> bool:
         """Say whether an agent may see it; nobody in particular is the engine, which sees all."""
         return not self.private or agent_id is None or agent_id == self.agent_id
+
+    @property
+    def ends(self) -> bool:
+        """Whether it does not last for ever."""
+        return self.expires_at is not None or self.lifetime is not None
 
     def hidden(self, now: int) -> bool:
         """Say whether it is retracted or its time is over: then it is not shown unasked."""

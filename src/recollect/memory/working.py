@@ -79,6 +79,22 @@ class Working:
         """Let a memory be so from here on."""
         self._memories[memory.memory_id] = memory
 
+    def lifetime(self, memory: Standing) -> int | None:
+        """Return how long a memory is to last when it is to last as long again.
+
+        That is what its tier has, or, in one that lasts for ever, what it was given itself.
+        """
+        by_tier = self.settings(memory.namespace).lifetime(memory.tier)
+        if by_tier is not None or not memory.ends:
+            return by_tier
+        if memory.expires_at is None:
+            return memory.lifetime
+        row = self.reader.row(
+            "memory_lifetime", memory_id=memory.memory_id, expires_at=memory.expires_at
+        )
+        assert row is not None, "its end stands in the row that brought it"
+        return int(row[0])
+
     def begin(self, memory: Standing) -> None:
         """Let there be a new memory from here on."""
         self._begun.add(memory.memory_id)
