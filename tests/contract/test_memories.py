@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -208,6 +209,19 @@ class TestUpdate:
         for number, each in enumerate(history, start=1):
             assert agent.get_memory(memory.id, version=number) == each
         assert agent.get_memory(memory.id, version=5) is None
+
+    def test_a_history_of_many_pages_has_each_version_as_it_ended(self, agent: Store) -> None:
+        memory = agent.remember("0")
+        uses = [0, 40, 1, 100, *[0] * 70, 3]
+        for number, used in enumerate(uses):
+            with agent.begin_transaction() as transaction:
+                transaction.update_memory(memory.id, content=f"{number}, changed")
+                for _ in range(used):
+                    transaction.touch(memory.id)
+        _, *history = agent.memory_history(memory.id)
+        assert [each.version for each in history] == list(range(2, len(uses) + 2))
+        assert [each.access_count for each in history] == list(accumulate(uses))
+        assert list(agent.memory_history("nobody")) == []
 
     def test_what_is_not_there_cannot_be_changed(self, agent: Store) -> None:
         changes: list[Callable[[], object]] = [

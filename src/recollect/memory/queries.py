@@ -249,17 +249,32 @@ class MemoryHistory:
             "through": through,
             "most": _WITH_CONTENT,
         }
-        self._after = 0
+        self._after = (0, 0)
+        self._latest: dict[int, int] = {}
+        """The last row so far of a version that the next page may go on with."""
+        self._ended = False
 
     def next_page(self) -> list[Memory]:
-        """Return the next versions."""
+        """Return the next versions; a page within one of them is skipped."""
+        page: list[Memory] = []
+        while not page and not self._ended:
+            page = self._next()
+        return page
+
+    def _next(self) -> list[Memory]:
+        commit, position = self._after
         with self._engine.reading() as reader:
-            rows = reader.rows("memory_versions", **self._range, after=self._after)
-            states = [row[0] for row in rows]
+            rows = reader.rows(
+                "memory_versions", **self._range, after=commit, after_position=position
+            )
+            known = self._latest | {row[0]: row[1] for row in rows}
+            self._latest = {rows[-1][0]: known.pop(rows[-1][0])} if rows else {}
+            states = list(known.values())
             found = standing.load(reader, states, self._through, viewer=self._viewer)
             page = [memory_of(each, text_of(reader, each)) for each in found]
+        self._ended = not rows
         if rows:
-            self._after = rows[-1][1]
+            self._after = (rows[-1][2], rows[-1][3])
         return page
 
 

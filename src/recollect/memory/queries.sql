@@ -76,11 +76,13 @@ WHERE memory.memory_id = :memory_id AND state.expires_at = :expires_at
 ORDER BY state.commit_ts, state.position LIMIT 1
 
 -- name: memory_versions
--- A page of the last rows of each version, oldest first.
-SELECT MAX(state.id), state.version
+-- A page of what a memory was, oldest first, along the index from where the page before ended.
+SELECT state.version, state.id, state.commit_ts, state.position
 FROM memory JOIN memory_state AS state ON state.memory = memory.id
-WHERE memory.memory_id = :memory_id AND state.version > :after AND state.commit_ts <= :through
-GROUP BY state.version ORDER BY state.version LIMIT :most
+WHERE memory.memory_id = :memory_id
+    AND (state.commit_ts, state.position) > (:after, :after_position)
+    AND state.commit_ts <= :through
+ORDER BY state.commit_ts, state.position LIMIT :most
 
 -- name: memory_state_of_version
 -- The last row of one version, as of a commit.

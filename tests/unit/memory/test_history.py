@@ -1,0 +1,21 @@
+"""Histories: a page costs what it shows, however much was before and comes behind it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import recollect
+from recollect.storage import queries
+
+
+def test_a_page_is_read_along_the_index(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    recollect.open(path).close()
+    query = queries.load("recollect.memory")["memory_versions"]
+    given = {"memory_id": "m", "after": 1, "after_position": 0, "through": 9, "most": 2}
+    connection = sqlite3.connect(path)
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", given)]
+    connection.close()
+    assert not [step for step in plan if step.startswith(("SCAN", "USE TEMP"))]
+    assert any("(commit_ts,position)>(?,?)" in step for step in plan)
