@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+import recollect
 from recollect import ALL_NAMESPACES, Memory, ReflectionTooDeep, Store
+from recollect.memory.requests import LinkMemories
+from recollect.memory.rules import MemoryRules
+from recollect.memory.settings import KnownSettings
+from recollect.memory.standing import NEWEST
+from recollect.memory.working import Working
+from recollect.model.ids import derived
+from recollect.storage.port import Reader, Row
 from recollect.testing import FixedClock
 
 HOUR = 3600
+MOMENT = timedelta(microseconds=1)
+"""How far apart commits are when no time passes."""
 
 
 class TestRetries:
@@ -181,3 +191,127 @@ class TestLifetimes:
         with pytest.raises(ReflectionTooDeep):
             agent.remember("x", title="t", kind="reflection")
         assert len(list(agent.memory_history(memory.id))) == 1
+
+
+class TestWithinATransaction:
+    def test_what_supersedes_is_seen_until_it_does_no_longer(self, agent: Store) -> None:
+        old, new, newer = (agent.remember(word).id for word in ("old", "new", "newer"))
+        agent.supersede(old=old, new=new)
+
+        def superseder() -> str | None:
+            found = transaction.get_memory(old)
+            assert found is not None
+            return found.superseded_by
+
+        with agent.begin_transaction() as transaction:
+            assert superseder() == new
+            transaction.supersede(old=old, new=newer)
+            assert superseder() == newer
+            transaction.unlink(source=newer, target=old, relation="supersedes")
+            assert superseder() == new
+            transaction.unlink(source=new, target=old, relation="supersedes")
+            assert superseder() is None
+            transaction.supersede(old=old, new=new)
+            assert superseder() == new
+
+    def test_a_private_superseder_is_not_seen(self, store: Store) -> None:
+        mine, theirs = store.bind(agent_id="a"), store.bind(agent_id="b")
+        memory = mine.remember("x").id
+        secret = theirs.remember("z", visibility="private").id
+        with theirs.begin_transaction() as transaction:
+            transaction.supersede(old=memory, new=secret)
+            found = transaction.get_memory(memory)
+            assert found is not None
+            assert found.superseded_by == secret
+        with mine.begin_transaction() as transaction:
+            found = transaction.get_memory(memory)
+            assert found is not None
+            assert found.superseded_by is None
+
+    def test_what_is_touched_is_there_again(self, agent: Store, clock: FixedClock) -> None:
+        memory = agent.remember("x", tier="short").id
+        clock.advance(7 * HOUR)
+        with agent.begin_transaction() as transaction:
+            assert transaction.get_memory(memory) is None
+            transaction.touch(memory)
+            found = transaction.get_memory(memory)
+            assert found is not None
+            assert (found.access_count, found.expires_at) == (1, None)
+
+    def test_a_new_end_is_not_known_yet(self, agent: Store) -> None:
+        memory = agent.remember("x", tier="short").id
+        with agent.begin_transaction() as transaction:
+            transaction.update_memory(memory, ttl=60)
+            found = transaction.get_memory(memory)
+            assert found is not None
+            assert found.expires_at is None
+        kept = agent.get_memory(memory)
+        assert kept is not None
+        assert kept.expires_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC) + MOMENT
+
+    def test_a_title_goes_on_to_the_shared_one(self, agent: Store) -> None:
+        own = agent.remember("own", title="T", visibility="private")
+        shared = agent.remember("shared", title="T")
+        with agent.begin_transaction() as transaction:
+            transaction.retract_memory(own.id)
+            found = transaction.get_memory(title="T")
+            assert found is not None
+            assert found.id == shared.id
+
+    def test_a_notice_can_be_resolved_where_it_is_caused(self, agent: Store) -> None:
+        ground = agent.remember("ground").id
+        old, new = (agent.reflect(word, on=[ground]).id for word in ("old", "new"))
+        resting = agent.reflect("resting", on=[old]).id
+        notice = derived("notice", resting, old, new)
+        with agent.begin_transaction() as transaction:
+            transaction.supersede(old=old, new=new)
+            staged = transaction.get_memory(notice)
+            assert staged is not None
+            assert staged.metadata is not None
+            assert (staged.metadata["dependent_id"], staged.metadata["timestamp"]) == (
+                resting,
+                None,
+            )
+            transaction.resolve_invalidation(notice, decision="retract")
+            assert transaction.get_memory(resting) is None
+        (resolved,) = agent.invalidations(status="resolved")
+        assert (resolved.id, resolved.decision) == (notice, "retract")
+        assert agent.get_memory(resting) is None
+        assert agent.rebuild().identical
+
+
+class CountingReader:
+    """Counts what is asked of another reader."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.asked = 0
+
+    def row(self, query: str, /, **values: object) -> Row | None:
+        self.asked += 1
+        return self._reader.row(query, **values)
+
+    def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
+        self.asked += 1
+        return self._reader.rows(query, budget=budget, **values)
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_telling_many_asks_no_more_than_telling_one(*, before: bool) -> None:
+    asked = []
+    for count in (1, 20):
+        with recollect.open(":memory:").bind(agent_id="a") as store:
+            ground = store.remember("ground").id
+            old, new = (store.reflect(word, on=[ground]).id for word in ("old", "new"))
+            for number in range(count):
+                store.reflect(str(number), on=[old])
+            if before:
+                store.supersede(old=old, new=new)
+                store.unlink(source=new, target=old, relation="supersedes")
+            with store._core.engine.reading() as reader:
+                counting = CountingReader(reader)
+                rules = MemoryRules(Working(cast(Reader, counting), NEWEST, KnownSettings()))
+                decided = list(rules.decide(LinkMemories("a", new, old, "supersedes")))
+            assert len(decided) == 1 + (0 if before else count)
+            asked.append(counting.asked)
+    assert asked[0] == asked[1]

@@ -38,17 +38,17 @@ def notify(warrant: Warrant, owner: Scope, *, private: bool, by: str) -> Notify:
     )
 
 
-def notice_memory(notice: Notify, committed_at: int) -> Remember:
+def notice_memory(notice: Notify, committed_at: int | None = None) -> Remember:
     """Return the memory that a notice is: its words follow from the ids and the commit's time.
 
-    It has no end: an open notice does not expire.
+    While it is only staged, that time is None. It has no end: an open notice does not expire.
     """
     metadata = {
         "notification_kind": NOTICE_KIND,
         "dependent_id": notice.dependent_id,
         "invalidated_id": notice.invalidated_id,
         "invalidating_id": notice.invalidating_id,
-        "timestamp": to_rfc3339(committed_at),
+        "timestamp": None if committed_at is None else to_rfc3339(committed_at),
         "agent_id": notice.by,
         "target_agent_id": notice.agent_id,
     }

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from recollect.errors import Conflict, InvalidInput, LinkCycle, NotFound, ReflectionTooDeep
 from recollect.memory.records import Link
 from recollect.memory.requests import MemoryRequest
 from recollect.memory.rules import MemoryRules
 from recollect.memory.settings import KnownSettings
+from recollect.memory.standing import Standing
 from recollect.memory.working import Working
 from recollect.storage.port import Reader
 
@@ -44,6 +47,14 @@ class PendingMemories:
                 list(self._rules.decide(self._staged[self._decided]))
             self._decided += 1
         return working
+
+    def memory(self, reader: Reader, memory_id: str, viewer: str) -> Standing | None:
+        """Return a memory, if an agent may see it."""
+        working = self.working(reader)
+        found = working.memory(memory_id)
+        if found is None or not found.seen_by(viewer):
+            return None
+        return replace(found, superseded_by=working.superseder(found.memory_id, viewer))
 
     def links(
         self, reader: Reader, memory_id: str, relations: Iterable[str], viewer: str

@@ -252,16 +252,6 @@ ORDER BY memory.memory_id, citation.first, citation.beyond
 INSERT INTO notice (memory, dependent, invalidated, invalidating, by_agent, commit_ts)
 VALUES (:memory, :dependent, :invalidated, :invalidating, :by_agent, :commit_ts)
 
--- name: notice_known
--- Whether somebody was told of this before.
-SELECT 1
-FROM notice
-JOIN memory AS dependent ON dependent.id = notice.dependent
-JOIN memory AS invalidated ON invalidated.id = notice.invalidated
-JOIN memory AS invalidating ON invalidating.id = notice.invalidating
-WHERE dependent.memory_id = :dependent AND invalidated.memory_id = :invalidated
-    AND invalidating.memory_id = :invalidating
-
 -- name: notice_find
 SELECT dependent.memory_id, notice.decision, notice.replacement
 FROM memory

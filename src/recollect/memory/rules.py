@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.memory import guards, revisions
-from recollect.memory.notices import Warrant, notify
+from recollect.memory.notices import Warrant, notice_memory, notify
 from recollect.memory.requests import (
     ChangeSettings,
     CiteTranscript,
@@ -166,11 +166,12 @@ class MemoryRules:
             ]
         dependents = {warrant.dependent for warrant in warrants}
         concerned = self.working.memories(dependents, content=False)
-        for warrant in warrants:
-            if warrant.dependent != warrant.invalidating and not self.working.was_told(warrant):
-                self.working.put_notice(warrant)
-                owned = concerned[warrant.dependent]
-                yield notify(warrant, owned.scope, private=owned.private, by=by)
+        others = (each for each in warrants if each.dependent != each.invalidating)
+        for warrant in self.working.untold(others):
+            owned = concerned[warrant.dependent]
+            notice = notify(warrant, owned.scope, private=owned.private, by=by)
+            self.working.put_notice(revisions.begun(notice_memory(notice)), warrant.dependent)
+            yield notice
 
     def _unlink(self, asked: UnlinkMemories) -> Operations:
         source = self._seen(asked.source, asked.by, "source")

@@ -15,6 +15,7 @@ from recollect.memory.notices import Warrant
 from recollect.memory.requests import TitleKey
 from recollect.memory.settings import KnownSettings, Setting, Settings, fold
 from recollect.memory.standing import Standing
+from recollect.model.memory import SUPERSEDES
 from recollect.storage.port import Reader
 
 Edge = tuple[str, str, str]
@@ -50,7 +51,6 @@ class Working:
         """The same, by target and relation."""
         self._transcripts: set[str] = set()
         self._spans: dict[tuple[str, str], set[tuple[int, int]]] = {}
-        self._told: set[Warrant] = set()
         self._notices: dict[str, NoticeStanding] = {}
         self._settings: list[Setting] = []
 
@@ -128,7 +128,9 @@ class Working:
         """Let a link hold, or hold no longer, from here on."""
         source, relation, target = edge
         self._outgoing.setdefault((source, relation), {})[target] = holds
-        self._incoming.setdefault((target, relation), {})[source] = holds
+        incoming = self._incoming.setdefault((target, relation), {})
+        incoming.pop(source, None)  # so that the last one stands last
+        incoming[source] = holds
 
     def targets(self, sources: Iterable[str], relation: str) -> Neighbours:
         """Return where the links of these memories lead: one query, however many they are."""
@@ -149,6 +151,21 @@ class Working:
             return bool(self.sources((target,), relation)[target])
         row = self.reader.row("link_to_any", target=target, relation=relation, at=self._at)
         return row is not None
+
+    def superseder(self, memory_id: str, viewer: str) -> str | None:
+        """Return what superseded a memory last, as far as an agent may see it."""
+        decided = self._incoming.get((memory_id, SUPERSEDES), {})
+        known = self.memories(decided, content=False)
+        for source in reversed(decided):
+            if decided[source] and known[source].seen_by(viewer):
+                return source
+        if memory_id in self._begun:
+            return None
+        rows = self.reader.rows(
+            "links_of", memory_id=memory_id, at=self._at, viewer=viewer, closed=0
+        )
+        stored = [row[0] for row in rows if row[1:3] == (memory_id, SUPERSEDES)]
+        return next((source for source in reversed(stored) if source not in decided), None)
 
     def _linked(
         self,
@@ -206,11 +223,14 @@ class Working:
                 self._spans[pair].update((first, beyond) for first, beyond in rows)
         return self._spans[pair]
 
-    def was_told(self, warrant: Warrant) -> bool:
-        """Say whether there was ever a notice for this."""
-        if warrant in self._told:
-            return True
-        return self.reader.row("notice_known", **msgspec.structs.asdict(warrant)) is not None
+    def untold(self, warrants: Iterable[Warrant]) -> list[Warrant]:
+        """Return those for which there was never a notice: one query, however many they are."""
+        new = {each.notice_id: each for each in warrants if each.notice_id not in self._notices}
+        wanted = msgspec.json.encode(list(new)).decode()
+        rows = self.reader.rows("notices_known", notice_ids=wanted) if new else []
+        for (notice_id,) in rows:
+            del new[notice_id]
+        return list(new.values())
 
     def notice(self, notice_id: str) -> NoticeStanding | None:
         """Return a notice."""
@@ -219,10 +239,10 @@ class Working:
         row = self.reader.row("notice_find", memory_id=notice_id)
         return NoticeStanding(*row) if row else None
 
-    def put_notice(self, warrant: Warrant) -> None:
+    def put_notice(self, notice: Standing, dependent: str) -> None:
         """Let somebody have been told."""
-        self._told.add(warrant)
-        self._notices[warrant.notice_id] = NoticeStanding(warrant.dependent)
+        self.begin(notice)
+        self._notices[notice.memory_id] = NoticeStanding(dependent)
 
     def resolve_notice(self, notice_id: str, resolved: NoticeStanding) -> None:
         """Let a notice be closed from here on."""

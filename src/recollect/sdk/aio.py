@@ -312,17 +312,23 @@ class AsyncMemoryStaging(AsyncStaging):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> Memory | None:
-        """Return a memory by its id or its title as this transaction sees it."""
+        """Return a memory by its id or its title as this transaction sees it.
+
+        What was staged is seen as far as it is decided by now. Times are the commit's: the
+        end of a memory that is given a new one here is None until then, and so is the time in a
+        notice. A notice that only the commit brings about, on what others have written meanwhile,
+        is not seen.
+        """
         viewer, limits = (self._acting(agent_id), self._core.limits)
         check_named(memory_id, title)
+        wanted = [memory_id]
         if title is not None:
             where = self._defaults.scope(viewer, namespace, limits)
-            found = [self._titled(key) for key in title_keys(where, title, limits)]
-            memory_id = found[0] or found[1]
-        if memory_id is None:
-            return None
-        self._draft.track(MemoryRead(check_id("memory_id", memory_id)))
-        return await self._calls.run(self._read_memory, memory_id, viewer)
+            wanted = [self._titled(key) for key in title_keys(where, title, limits)]
+        checked = [check_id("memory_id", each) for each in wanted if each is not None]
+        for each in checked:
+            self._draft.track(MemoryRead(each))
+        return await self._calls.run(self._read_memory, checked, viewer)
 
     def configure(
         self,
@@ -335,12 +341,15 @@ class AsyncMemoryStaging(AsyncStaging):
         scope = self._owner(self._acting(agent_id), namespace)
         self._stage(ChangeSettings(scope, check_settings(settings)))
 
-    def _read_memory(self, memory_id: str, viewer: str) -> Memory | None:
+    def _read_memory(self, memory_ids: Sequence[str], viewer: str) -> Memory | None:
+        """Return the first of the memories that is shown."""
+        now = self._core.clock.now()
         with self._core.engine.reading() as reader:
-            found = self._memories.working(reader).memory(memory_id)
-            if found is None or not found.seen_by(viewer) or found.hidden(self._core.clock.now()):
-                return None
-            return memory_of(found, self._text(reader, found))
+            for memory_id in memory_ids:
+                found = self._memories.memory(reader, memory_id, viewer)
+                if found is not None and (not found.hidden(now)):
+                    return memory_of(found, self._text(reader, found))
+        return None
 
     def _cited(self, fields: NewMemory) -> tuple[str, tuple[tuple[int, int], ...]] | None:
         """Return the transcript a memory is said to come from, and where in it."""

@@ -98,6 +98,11 @@ SELECT memory.memory_id, memory.namespace, (
 )
 FROM json_each(:memory_ids) AS wanted JOIN memory ON memory.memory_id = wanted.value
 
+-- name: notices_known
+-- Those of the notices that there are: a notice's id says what it is about.
+SELECT memory.memory_id
+FROM json_each(:notice_ids) AS wanted JOIN memory ON memory.memory_id = wanted.value
+
 -- name: memory_brief
 -- What a walk has to know of a memory: whose it is, and whether it is over.
 SELECT
