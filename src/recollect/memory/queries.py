@@ -1,8 +1,8 @@
-"""Reading memories: by id, by title, as lists, with their histories, links and notices."""
+"""Reading memories: by id, by title, as lists, and with their histories."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -10,14 +10,15 @@ import msgspec
 from recollect.log import pages
 from recollect.log.moments import Moment, commit_at
 from recollect.memory import standing
-from recollect.memory.records import Invalidation, Link, Memory, memory_of, time_of
+from recollect.memory.committed import Committed, operations_of
+from recollect.memory.records import Memory, memory_of
 from recollect.memory.requests import TitleKey
 from recollect.memory.standing import Standing, text_of
-from recollect.model import codec, document
+from recollect.model import document
 from recollect.model.clock import Clock
-from recollect.model.instant import to_datetime, to_micros
-from recollect.model.operations import AddLink, AnyOperation, Cite, Notify, Remember, Revise
-from recollect.storage.port import Engine, Reader, Row
+from recollect.model.instant import to_micros
+from recollect.model.operations import AddLink, Cite, Remember, Revise
+from recollect.storage.port import Engine, Reader
 
 _WITH_CONTENT = 32
 """How many memories a page has at most when each may bring a long content."""
@@ -82,19 +83,6 @@ def get_titled(
     return None
 
 
-class Committed(msgspec.Struct, frozen=True):
-    """A transaction that was committed, and who is told of it."""
-
-    commit: int
-    txn_id: str
-    actor: str
-    viewer: str
-
-    def is_own(self, reader: Reader) -> bool:
-        """Say whether it became that commit, or changed nothing and so became none."""
-        return reader.row("txn_find", txn_id=self.txn_id, actor=self.actor) == (self.commit,)
-
-
 def written(
     reader: Reader, memory_id: str, remembered: TitleKey | None, committed: Committed
 ) -> Memory:
@@ -120,18 +108,12 @@ def written(
 
 def _subject(reader: Reader, commit: int) -> str | None:
     """Return the memory that a call's own commit is about first, if it changed any."""
-    for operation in _operations(reader, commit):
+    for operation in operations_of(reader, commit):
         if isinstance(operation, (Remember, Revise, Cite)):
             return operation.memory_id
         if isinstance(operation, AddLink):
             return operation.source
     return None
-
-
-def _operations(reader: Reader, commit: int) -> Sequence[AnyOperation]:
-    row = reader.row("event_get", commit_ts=commit)
-    assert row is not None, "a transaction's own commit is there"
-    return codec.decode_operations(row[5])
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -276,92 +258,3 @@ class MemoryHistory:
         if rows:
             self._after = (rows[-1][2], rows[-1][3])
         return page
-
-
-def links(
-    reader: Reader, memory_id: str, at: int, viewer: str, *, relation: str | None, closed: bool
-) -> list[Link]:
-    """Return the links of a memory, as far as an agent may see both ends, oldest first."""
-    if standing.find_one(reader, memory_id, at, viewer=viewer) is None:
-        return []
-    rows = reader.rows("links_of", memory_id=memory_id, at=at, viewer=viewer, closed=int(closed))
-    return [_link(row) for row in rows if relation in (None, row[2])]
-
-
-def link_written(
-    reader: Reader, edge: tuple[str, str, str], commit: int, txn_id: str, actor: str, viewer: str
-) -> Link:
-    """Return a link as a transaction left it, and those who were told because of it."""
-    source, relation, target = edge
-    row = reader.row("link_find", source=source, relation=relation, target=target, at=commit)
-    assert row is not None, "what was just written is there"
-    link = _link(row)
-    if not Committed(commit, txn_id, actor, viewer).is_own(reader):
-        return link
-    return msgspec.structs.replace(link, notified=_notified(reader, commit, link, viewer))
-
-
-def _notified(reader: Reader, commit: int, link: Link, viewer: str) -> tuple[str, ...]:
-    """Return who was told because of a link, whichever of the two sides it is that came last."""
-    told = dict.fromkeys(
-        operation.dependent_id
-        for operation in _operations(reader, commit)
-        if isinstance(operation, Notify)
-        and operation.invalidated_id == link.target
-        and link.source in (operation.invalidating_id, operation.dependent_id)
-    )
-    seen = standing.find(reader, told, commit, viewer=viewer)
-    return tuple(memory_id for memory_id in told if memory_id in seen)
-
-
-def _link(row: Row) -> Link:
-    return Link(row[0], row[1], row[2], to_datetime(row[3]), time_of(row[4]))
-
-
-class Inbox:
-    """Notices as of a commit, oldest first."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        at: int,
-        agent_id: str | None,
-        viewer: str,
-        is_open: bool | None,
-    ) -> None:
-        self._engine = engine
-        self._range: dict[str, Any] = {
-            "at": at,
-            "agent_id": agent_id,
-            "viewer": viewer,
-            "is_open": None if is_open is None else int(is_open),
-            "most": pages.PAGE_ROWS,
-        }
-        self._after = 0
-
-    def next_page(self) -> list[Invalidation]:
-        """Return the next notices."""
-        with self._engine.reading() as reader:
-            rows = reader.rows("notice_page", **self._range, after=self._after)
-        if rows:
-            self._after = rows[-1][0]
-        return [_invalidation(row[1:]) for row in rows]
-
-
-def _invalidation(row: Row) -> Invalidation:
-    return Invalidation(
-        id=row[0],
-        namespace=row[1],
-        agent_id=row[2],
-        dependent_id=row[3],
-        invalidated_id=row[4],
-        invalidating_id=row[5],
-        by=row[6],
-        created_at=to_datetime(row[7]),
-        decision=row[8],
-        note=row[9],
-        replacement=row[10],
-        resolved_at=time_of(row[11]),
-        resolved_by=row[12],
-    )

@@ -28,7 +28,9 @@ from recollect.log.signal import LOOK_SECONDS, RESTS
 from recollect.log.transaction import Draft
 from recollect.log.verification import Verification, verify
 from recollect.log.views import Rebuild, rebuild
-from recollect.memory import provenance, queries, standing, transcripts
+from recollect.memory import links, provenance, queries, standing, transcripts
+from recollect.memory.committed import Committed
+from recollect.memory.inbox import Inbox
 from recollect.memory.inputs import (
     ChangedMemory,
     Duration,
@@ -51,15 +53,7 @@ from recollect.memory.inputs import (
 )
 from recollect.memory.pending import PendingMemories
 from recollect.memory.provenance import Replayed
-from recollect.memory.queries import (
-    Asked,
-    Committed,
-    Filters,
-    Inbox,
-    Memories,
-    MemoryHistory,
-    asked_at,
-)
+from recollect.memory.queries import Asked, Filters, Memories, MemoryHistory, asked_at
 from recollect.memory.records import (
     Anchor,
     DependentRecord,
@@ -1337,14 +1331,10 @@ class AsyncLinkCalls(AsyncHandle):
     ) -> Link:
         assert transaction.commit_ts is not None, "it is committed by now"
         with self._core.engine.reading() as reader:
-            return queries.link_written(
-                reader,
-                edge,
-                transaction.commit_ts,
-                transaction.txn_id,
-                self._defaults.actor,
-                viewer,
+            committed = Committed(
+                transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer
             )
+            return links.link_written(reader, edge, committed)
 
     def _links(
         self,
@@ -1357,7 +1347,7 @@ class AsyncLinkCalls(AsyncHandle):
     ) -> list[Link]:
         commit = self._core.commit_at("at", at)
         with self._core.engine.reading() as reader:
-            return queries.links(
+            return links.links_of(
                 reader, memory_id, commit, viewer, relation=relation, closed=include_closed
             )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recollect.log.moments import Moment
-from recollect.memory import provenance, queries
+from recollect.memory import links, provenance
+from recollect.memory.committed import Committed
+from recollect.memory.inbox import Inbox
 from recollect.memory.inputs import check_id, choose
-from recollect.memory.queries import Inbox
 from recollect.memory.records import DependentRecord, Invalidation, Link
 from recollect.model.memory import RELATIONS, SUPERSEDES
 from recollect.model.scope import ALL_AGENTS, AllAgents
@@ -157,14 +158,10 @@ class LinkCalls(Handle):
     ) -> Link:
         assert transaction.commit_ts is not None, "it is committed by now"
         with self._core.engine.reading() as reader:
-            return queries.link_written(
-                reader,
-                edge,
-                transaction.commit_ts,
-                transaction.txn_id,
-                self._defaults.actor,
-                viewer,
+            committed = Committed(
+                transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer
             )
+            return links.link_written(reader, edge, committed)
 
     def _links(
         self,
@@ -177,7 +174,7 @@ class LinkCalls(Handle):
     ) -> list[Link]:
         commit = self._core.commit_at("at", at)
         with self._core.engine.reading() as reader:
-            return queries.links(
+            return links.links_of(
                 reader, memory_id, commit, viewer, relation=relation, closed=include_closed
             )
 

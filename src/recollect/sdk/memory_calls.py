@@ -7,6 +7,7 @@ from typing import Unpack
 
 from recollect.log.moments import Moment
 from recollect.memory import queries
+from recollect.memory.committed import Committed
 from recollect.memory.inputs import (
     ChangedMemory,
     NamespaceSettings,
@@ -16,7 +17,7 @@ from recollect.memory.inputs import (
     check_time,
     choose,
 )
-from recollect.memory.queries import Committed, Filters, Memories, MemoryHistory, asked_at
+from recollect.memory.queries import Filters, Memories, MemoryHistory, asked_at
 from recollect.memory.records import Memory
 from recollect.memory.requests import TitleKey
 from recollect.model import document

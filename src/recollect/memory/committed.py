@@ -1,0 +1,31 @@
+"""What became of a transaction: the commit it made, if it made one, and what stands in that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from recollect.model import codec
+from recollect.model.operations import AnyOperation
+from recollect.storage.port import Reader
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """A transaction that was committed, and who is told of it."""
+
+    commit: int
+    txn_id: str
+    actor: str
+    viewer: str
+
+    def is_own(self, reader: Reader) -> bool:
+        """Say whether it became that commit, or changed nothing and so became none."""
+        return reader.row("txn_find", txn_id=self.txn_id, actor=self.actor) == (self.commit,)
+
+
+def operations_of(reader: Reader, commit: int) -> Sequence[AnyOperation]:
+    """Return what a commit did."""
+    row = reader.row("event_get", commit_ts=commit)
+    assert row is not None, "a transaction's own commit is there"
+    return codec.decode_operations(row[5])
