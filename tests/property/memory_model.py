@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tests.property.model import Refused
 
@@ -64,6 +64,8 @@ class World:
     notices: tuple[tuple[Warrant, str | None], ...] = ()
     changes: int = 0
     """How many operations led here: a commit without any makes no event."""
+    stored: int = field(default=0, compare=False)
+    """How many memories there were when the transaction began."""
 
     def seen(self, number: int, by: str, *, current: bool = False) -> Belief:
         belief = self.beliefs[number]
@@ -134,7 +136,9 @@ class World:
         return self.put(number, retracted=True, version=old.version + 1)
 
     def link(self, source: int, relation: str, target: int, by: str) -> World:
-        self.seen(source, by), self.seen(target, by)
+        if source < self.stored:  # else the transaction itself has just made it
+            self.seen(source, by)
+        self.seen(target, by)
         if (source, relation, target) in self.links:
             return self
         if relation in ACYCLIC and self.leads(target, relation, source):
@@ -227,7 +231,7 @@ class World:
 
 def take_all(world: World, steps: Sequence[Step]) -> tuple[World, str, int]:
     """Return the world after all steps, or which error the store should raise at which of them."""
-    after = world
+    after = replace(world, stored=len(world.beliefs))
     for place, step in enumerate(steps):
         try:
             after = after.take(step)
