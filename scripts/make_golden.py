@@ -98,7 +98,9 @@ def ask(store: Store) -> dict[str, Any]:
         "memories": [
             [memory.title, memory.version, memory.content, memory.reflection_depth]
             for memory in store.bind(agent_id="helper").list_memories(
-                namespace="team/eng", content=True
+                namespace="team/eng",
+                content=True,
+                at=store.stats().commits,  # by now some have expired
             )
         ],
         "notices": [

@@ -63,7 +63,7 @@ from recollect.sdk.transaction import Transaction
 from recollect.sdk.transcript import ReplayEntry, Transcript
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "ALL_AGENTS",
