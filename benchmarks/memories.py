@@ -156,6 +156,7 @@ def listed(path: Path, seconds: float, filtered: str) -> tuple[float, float]:
         "namespace": "default", "children": "default/", "beyond": "default0", "inboxes": 0,
         "after_namespace": "", "after": 0, "at": NEWEST, "now": 0, "viewer": "a",
         "agent_id": None, "kind": None, "tier": None, "most": MEMORIES,
+        "created_after": None, "created_before": None,
     }  # fmt: skip
 
     def bare() -> int:
