@@ -130,12 +130,15 @@ class TestCycles:
         one, other = chain(agent, 2)
         agent.link(source=one.id, target=other.id, relation="derived_from")
         agent.link(source=other.id, target=one.id, relation="supersedes")
+        held = [(link.source, link.relation, link.target) for link in agent.links(one.id)]
+        assert held == [(one.id, "derived_from", other.id), (other.id, "supersedes", one.id)]
 
     def test_a_closed_link_is_no_part_of_one(self, agent: Store) -> None:
         one, other = chain(agent, 2)
         agent.link(source=one.id, target=other.id, relation="derived_from")
         agent.unlink(source=one.id, target=other.id, relation="derived_from")
         agent.link(source=other.id, target=one.id, relation="derived_from")
+        assert [link.source for link in agent.links(one.id)] == [other.id]
 
     def test_a_cycle_within_one_transaction(self, agent: Store) -> None:
         transaction = agent.begin_transaction()

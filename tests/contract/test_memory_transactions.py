@@ -204,7 +204,7 @@ class TestReads:
         agent.update_memory(other.id, content="z")
         agent.remember("new", title="u")
         transaction.write(key="k", value={})
-        transaction.commit()
+        assert transaction.commit() == agent.stats().commits
 
     def test_a_blind_change_never_conflicts(self, agent: Store) -> None:
         memory = agent.remember("x")

@@ -344,6 +344,9 @@ class TestCompareAndSet:
         with agent.begin_transaction() as transaction:
             transaction.write(key="k", value={"x": 1}, expect_version=0)
             transaction.write(key="k", value={"x": 2}, expect_version=1)
+        record = agent.get_state(key="k")
+        assert record is not None
+        assert (record.value, record.version) == ({"x": 2}, 2)
 
     def test_one_refusal_undoes_the_whole_transaction(self, agent: Store) -> None:
         transaction = agent.begin_transaction()
