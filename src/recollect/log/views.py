@@ -18,6 +18,8 @@ from recollect.log import chain, pages
 from recollect.model import codec
 from recollect.model.event import Envelope, SealedEvent
 from recollect.model.operations import AnyOperation
+from recollect.model.refs import Ref, Referent, TranscriptRef
+from recollect.model.scope import Scope
 from recollect.storage.port import Engine, Progress, Reader, Writer
 
 
@@ -40,6 +42,14 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
         )
 
 
+class LookUp(Protocol):
+    """How the rules of one view find what another view has, as the transaction sees it so far."""
+
+    def __call__(self, ref: Ref | TranscriptRef, asker: Scope, /) -> Referent:
+        """Return what a reference means to somebody, or raise `NotFound`."""
+        ...
+
+
 class Rules(Protocol):
     """What one transaction's requests become; made anew for each, so it may remember them."""
 
@@ -56,6 +66,8 @@ class View(ABC):
     """Raised when `apply` begins to write other rows: stores are then rebuilt when opened."""
     staged: ClassVar[tuple[type, ...]] = ()
     """The kinds of request it decides."""
+    referred: ClassVar[tuple[type, ...]] = ()
+    """The kinds of reference its rules can `look_up`."""
     tracked: ClassVar[tuple[type, ...]] = ()
     """The kinds of read it can check at commit."""
     clear: ClassVar[tuple[str, ...]]
@@ -70,7 +82,7 @@ class View(ABC):
     def forget(self) -> None:  # noqa: B027
         """Drop whatever was remembered of the tables: they may not be as they were."""
 
-    def rules(self, reader: Reader, /) -> Rules:
+    def rules(self, reader: Reader, look_up: LookUp, /) -> Rules:
         """Return the rules for one transaction; a view with `staged` requests has some."""
         raise NotImplementedError(f"{self.name} decides nothing")
 
@@ -86,16 +98,24 @@ class Views:
         self.all = tuple(views)
         self._deciders = {kind: view for view in views for kind in view.staged}
         self._trackers = {kind: view for view in views for kind in view.tracked}
+        self._referees = {kind: view for view in views for kind in view.referred}
 
     def decide(self, reader: Reader, staged: Iterable[object]) -> list[AnyOperation]:
         """Return what one transaction's requests become."""
-        rules: dict[str, Rules] = {}
+        rules: dict[str, Any] = {}
+
+        def rules_of(view: View) -> Any:
+            if view.name not in rules:
+                rules[view.name] = view.rules(reader, look_up)
+            return rules[view.name]
+
+        def look_up(ref: Ref | TranscriptRef, asker: Scope, /) -> Referent:
+            found: Referent = rules_of(self._referees[type(ref)]).look_up(ref, asker)
+            return found
+
         operations: list[AnyOperation] = []
         for request in staged:
-            view = self._deciders[type(request)]
-            if view.name not in rules:
-                rules[view.name] = view.rules(reader)
-            operations.extend(rules[view.name].decide(request))
+            operations.extend(rules_of(self._deciders[type(request)]).decide(request))
         return operations
 
     def changed(self, reader: Reader, reads: Iterable[object], since: int) -> object | None:

@@ -51,6 +51,8 @@ from recollect.model.operations import (
     Resolve,
     Touch,
 )
+from recollect.model.refs import MemoryRef, Referent, TranscriptRef
+from recollect.model.scope import Scope
 
 Operations = Iterator[AnyOperation]
 
@@ -77,6 +79,18 @@ class MemoryRules:
     def decide(self, staged: MemoryRequest, /) -> Operations:
         """Return what a request becomes: nothing, if all is as it asks for."""
         return self._deciders[type(staged)](staged)
+
+    def look_up(self, ref: MemoryRef | TranscriptRef, asker: Scope, /) -> Referent:
+        """Return the memory at a version it has or had, or the transcript."""
+        if isinstance(ref, TranscriptRef):
+            if not self.working.has_transcript(ref.transcript_id):
+                raise NotFound(f"there is no transcript {ref.transcript_id!r}")
+            return Referent(ref)
+        found = self._current(ref.memory_id, asker.agent_id)
+        version = ref.version or found.version
+        if version > found.version:
+            raise NotFound(f"memory {ref.memory_id!r} has no version {version}")
+        return Referent(MemoryRef(found.memory_id, version), found.details.event_time)
 
     def _seen(self, memory_id: str, by: str, field: str = "memory_id") -> Standing:
         """Return a memory that whoever acts may see."""

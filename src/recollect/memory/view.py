@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.log.views import Commit, View
+from recollect.log.views import Commit, LookUp, View
 from recollect.memory import requests
 from recollect.memory.notices import notice_memory
 from recollect.memory.numbers import Numbers
@@ -38,6 +38,7 @@ from recollect.model.operations import (
     Revise,
     Touch,
 )
+from recollect.model.refs import MemoryRef, TranscriptRef
 from recollect.storage.port import Reader, Writer
 
 
@@ -59,6 +60,7 @@ class MemoryView(View):
         requests.ResolveNotice,
         requests.ChangeSettings,
     )
+    referred = (MemoryRef, TranscriptRef)
     tracked = (requests.MemoryRead, requests.TitleKey, requests.LinksRead)
     clear = (
         "memory_clear",
@@ -98,7 +100,7 @@ class MemoryView(View):
             Configure: self._configure,
         }
 
-    def rules(self, reader: Reader, /) -> MemoryRules:
+    def rules(self, reader: Reader, _: LookUp, /) -> MemoryRules:
         """Return the rules for one transaction."""
         return MemoryRules(Working(reader, NEWEST, self._settings))
 

@@ -1,8 +1,10 @@
-"""References: how a value names what it rests on."""
+"""References: how a value names what it rests on, and a fact where it comes from."""
 
 from __future__ import annotations
 
 import msgspec
+
+from recollect.model.memory import Span
 
 
 class KeyRef(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
@@ -18,5 +20,36 @@ class KeyRef(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     namespace: str | None = None
 
 
-Ref = KeyRef
+class MemoryRef(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
+    """A memory at one of its versions; no version: the one it has when this is decided."""
+
+    memory_id: str
+    version: int | None = None
+
+
+class FactRef(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False):
+    """A fact, by one of the assertions it follows from."""
+
+    assertion_id: str
+
+
+class TranscriptRef(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False):
+    """Words as they were said: these spans of a transcript, or the whole of it."""
+
+    transcript_id: str
+    spans: tuple[Span, ...] = ()
+
+
+Ref = KeyRef | MemoryRef | FactRef
 """Everything a value can rest on."""
+Evidence = MemoryRef | TranscriptRef
+"""Everything a fact can come from."""
+
+
+class Referent(msgspec.Struct, frozen=True):
+    """What a reference turned out to mean, once it was looked up."""
+
+    ref: Ref | TranscriptRef
+    """The reference with everything said that was left out."""
+    event_time: int | None = None
+    """When what it names happened, if that is known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.model.refs import KeyRef
+from recollect.model.refs import Ref
 from recollect.model.scope import Scope
 
 
@@ -15,7 +15,7 @@ class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     key: str
     encoded: bytes
     expect_version: int | None = None
-    because: tuple[KeyRef, ...] = ()
+    because: tuple[Ref, ...] = ()
 
 
 class DeleteKey(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):

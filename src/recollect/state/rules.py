@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recollect.errors import NotFound, VersionMismatch
+from recollect.log.views import LookUp
 from recollect.model.operations import AnyOperation, Delete, Write
-from recollect.model.refs import KeyRef
+from recollect.model.refs import KeyRef, Ref, Referent, TranscriptRef
 from recollect.model.scope import Scope
 from recollect.state.heads import KeyHead, KeyHeads
-from recollect.state.requests import DeleteKey, KeyRequest
+from recollect.state.requests import DeleteKey, KeyRequest, WriteKey
 from recollect.storage.port import Reader
 
 
 class StateRules:
     """Decides one transaction's writes and deletes, in order, each seeing those before it."""
 
-    def __init__(self, reader: Reader, heads: KeyHeads) -> None:
+    def __init__(self, reader: Reader, heads: KeyHeads, look_up: LookUp) -> None:
         self._reader = reader
+        self._look_up = look_up
         self._heads = heads
         self._decided: dict[tuple[Scope, str], KeyHead] = {}
 
@@ -33,7 +35,7 @@ class StateRules:
         if isinstance(staged, DeleteKey):
             operation: AnyOperation = Delete(scope.namespace, scope.agent_id, key, version)
         else:
-            because = tuple(self._resolve(ref, scope) for ref in staged.because)
+            because = tuple(self._resting_on(staged, scope))
             operation = Write(
                 scope.namespace, scope.agent_id, key, version, staged.encoded, because
             )
@@ -41,9 +43,16 @@ class StateRules:
         self._decided[scope, key] = KeyHead(None, version, live)
         yield operation
 
-    def _resolve(self, ref: KeyRef, writer: Scope) -> KeyRef:
-        """Return the reference with everything said that the caller left out."""
-        scope = Scope(ref.namespace or writer.namespace, ref.agent_id or writer.agent_id)
+    def _resting_on(self, staged: WriteKey, writer: Scope) -> Iterator[Ref]:
+        """Yield what a value rests on, with everything said that the caller left out."""
+        for ref in staged.because:
+            found = self._look_up(ref, writer).ref
+            assert not isinstance(found, TranscriptRef), "no value rests on bare words"
+            yield found
+
+    def look_up(self, ref: KeyRef, asker: Scope, /) -> Referent:
+        """Return the key at a version it has or had; none given: at the one it has."""
+        scope = Scope(ref.namespace or asker.namespace, ref.agent_id or asker.agent_id)
         current = self._current(scope, ref.key)
         version = ref.version or (current.version if current.live else 0)
         if not 0 < version <= current.version:
@@ -51,7 +60,7 @@ class StateRules:
                 f"because: key {ref.key!r} of {scope.agent_id!r} in {scope.namespace!r} has "
                 + (f"no version {ref.version}" if ref.version else "no value to rest on")
             )
-        return KeyRef(ref.key, version, scope.agent_id, scope.namespace)
+        return Referent(KeyRef(ref.key, version, scope.agent_id, scope.namespace))
 
     def _current(self, scope: Scope, key: str) -> KeyHead:
         """Return the key as the transaction would leave it so far."""

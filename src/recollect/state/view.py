@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from recollect.log.scopes import Scopes
-from recollect.log.views import Commit, View
+from recollect.log.views import Commit, LookUp, View
 from recollect.model.operations import Delete, Write
+from recollect.model.refs import KeyRef
 from recollect.state.heads import KeyHead, KeyHeads
 from recollect.state.prefix import beyond
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
@@ -18,6 +19,7 @@ class StateView(View):
     name = "state"
     version = 1
     staged = (WriteKey, DeleteKey)
+    referred = (KeyRef,)
     tracked = (KeyRead, PrefixRead)
     clear = ("state_clear", "state_version_clear")
     rows = ("state_rows", "state_version_rows")
@@ -26,9 +28,9 @@ class StateView(View):
         self._scopes = scopes
         self._heads = KeyHeads()
 
-    def rules(self, reader: Reader, /) -> StateRules:
+    def rules(self, reader: Reader, look_up: LookUp, /) -> StateRules:
         """Return the rules for one transaction."""
-        return StateRules(reader, self._heads)
+        return StateRules(reader, self._heads, look_up)
 
     def changed(self, reader: Reader, read: KeyRead | PrefixRead, since: int, /) -> bool:
         """Say whether the key, or any key under the prefix, has a version made since."""
