@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from recollect.errors import InvalidInput, LogForked
 from recollect.log import pages
+from recollect.model.clock import Clock
 from recollect.model.event import ResumeToken
 from recollect.model.instant import Instant, to_micros
 from recollect.model.limits import shown
@@ -11,6 +14,14 @@ from recollect.storage.port import Reader
 
 Moment = int | Instant
 """A commit number, an aware datetime, or RFC 3339 text."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The moment a read is about: a commit, and the time it is taken to be."""
+
+    commit: int
+    now: int
+
 
 _MOST_DIGITS = 19  # of a number of 64 bits
 
@@ -29,6 +40,17 @@ def commit_at(reader: Reader, field: str, moment: Moment) -> int:
     if isinstance(moment, int):
         return min(check_commit(field, moment), pages.head_commit(reader))
     return commit_at_time(reader, to_micros(field, moment))
+
+
+def asked_at(reader: Reader, clock: Clock, moment: Moment | None, field: str = "at") -> Asked:
+    """Return the moment that is meant; none in particular is now."""
+    if moment is None:
+        return Asked(pages.head_commit(reader), clock.now())
+    commit = commit_at(reader, field, moment)
+    if not isinstance(moment, int):
+        return Asked(commit, to_micros(field, moment))
+    row = reader.row("event_time", commit_ts=commit)
+    return Asked(commit, row[0] if row else 0)
 
 
 def commit_at_time(reader: Reader, micros: int) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from recollect.log.moments import Asked
 from recollect.memory import standing, transcripts
-from recollect.memory.queries import Asked
 from recollect.memory.records import Anchor, DependentRecord, Memory, Origin, Source, memory_of
 from recollect.memory.standing import Standing, text_of
 from recollect.memory.transcripts import TranscriptInfo, excerpts_of, plain_spans

@@ -8,15 +8,13 @@ from typing import Any
 import msgspec
 
 from recollect.log import pages
-from recollect.log.moments import Moment, commit_at
+from recollect.log.moments import Asked
 from recollect.memory import standing
 from recollect.memory.committed import Committed, operations_of
 from recollect.memory.records import Memory, memory_of
 from recollect.memory.requests import TitleKey
 from recollect.memory.standing import Standing, text_of
 from recollect.model import document
-from recollect.model.clock import Clock
-from recollect.model.instant import to_micros
 from recollect.model.operations import AddLink, Cite, Remember, Revise
 from recollect.storage.port import Engine, Reader
 
@@ -24,24 +22,6 @@ _WITH_CONTENT = 32
 """How many memories a page has at most when each may bring a long content."""
 BEYOND_NAMES = b""
 """Sorts behind every name of a namespace: bytes do behind all text."""
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """The moment a read is about: a commit, and the time by which things have expired."""
-
-    commit: int
-    now: int
-
-
-def asked_at(reader: Reader, clock: Clock, at: Moment | None) -> Asked:
-    """Return the moment that is meant; none in particular is now."""
-    if at is None:
-        return Asked(pages.head_commit(reader), clock.now())
-    commit = commit_at(reader, "at", at)
-    if not isinstance(at, int):
-        return Asked(commit, to_micros("at", at))
-    row = reader.row("event_time", commit_ts=commit)
-    return Asked(commit, row[0] if row else 0)
 
 
 def get(

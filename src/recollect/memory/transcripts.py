@@ -10,7 +10,8 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.log import blobs, pages
-from recollect.memory.queries import Asked, Filters
+from recollect.log.moments import Asked
+from recollect.memory.queries import Filters
 from recollect.memory.records import TranscriptLink, time_of
 from recollect.model.instant import to_datetime
 from recollect.model.limits import shown

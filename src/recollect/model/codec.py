@@ -10,6 +10,7 @@ from recollect.errors import Corruption
 from recollect.model.event import Envelope
 from recollect.model.memory import Details
 from recollect.model.operations import AnyOperation
+from recollect.model.refs import Evidence
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 
@@ -18,6 +19,7 @@ _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _envelope = msgspec.msgpack.Decoder(Envelope)
 _details = msgspec.msgpack.Decoder(Details)
+_evidence = msgspec.msgpack.Decoder(Evidence)
 
 
 def encode(value: msgspec.Struct) -> bytes:
@@ -60,3 +62,12 @@ def decode_details(details: bytes) -> Details:
         return _details.decode(details)
     except _UNREADABLE as error:
         raise Corruption(f"a memory's details cannot be read: {error}") from error
+
+
+def decode_evidence(evidence: bytes) -> Evidence:
+    """Return what a fact comes from."""
+    try:
+        found: Evidence = _evidence.decode(evidence)
+    except _UNREADABLE as error:
+        raise Corruption(f"a fact's source cannot be read: {error}") from error
+    return found

@@ -20,7 +20,7 @@ from recollect.log import pages
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
 from recollect.log.forking import Fork
-from recollect.log.moments import Moment, commit_of_token
+from recollect.log.moments import Asked, Moment, asked_at, commit_of_token
 from recollect.log.pages import Mapped
 from recollect.log.replay import Bounds, Replay
 from recollect.log.selection import Kinds, Selection, check_kinds
@@ -53,7 +53,7 @@ from recollect.memory.inputs import (
 )
 from recollect.memory.pending import PendingMemories
 from recollect.memory.provenance import Replayed
-from recollect.memory.queries import Asked, Filters, Memories, MemoryHistory, asked_at
+from recollect.memory.queries import Filters, Memories, MemoryHistory
 from recollect.memory.records import (
     Anchor,
     DependentRecord,
@@ -933,10 +933,10 @@ class AsyncHandle:
 
         return await self.transact(stage, txn_id=txn_id)
 
-    def _asked(self, at: Moment | None) -> Asked:
+    def _asked(self, at: Moment | None, field: str = "at") -> Asked:
         """Return the moment a read is about."""
         with self._core.engine.reading() as reader:
-            return asked_at(reader, self._core.clock, at)
+            return asked_at(reader, self._core.clock, at, field)
 
     def _viewer(self, agent_id: str | AllAgents | None) -> str:
         """Return whose eyes count in a call."""

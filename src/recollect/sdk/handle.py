@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from recollect.errors import RecollectError
-from recollect.log.moments import Moment
-from recollect.memory.queries import Asked, asked_at
+from recollect.log.moments import Asked, Moment, asked_at
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.calls import Calls
 from recollect.sdk.core import Core, Defaults
@@ -63,10 +62,10 @@ class Handle:
 
         return self.transact(stage, txn_id=txn_id)
 
-    def _asked(self, at: Moment | None) -> Asked:
+    def _asked(self, at: Moment | None, field: str = "at") -> Asked:
         """Return the moment a read is about."""
         with self._core.engine.reading() as reader:
-            return asked_at(reader, self._core.clock, at)
+            return asked_at(reader, self._core.clock, at, field)
 
     def _viewer(self, agent_id: str | AllAgents | None) -> str:
         """Return whose eyes count in a call."""

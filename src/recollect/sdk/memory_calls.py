@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Unpack
 
-from recollect.log.moments import Moment
+from recollect.log.moments import Moment, asked_at
 from recollect.memory import queries
 from recollect.memory.committed import Committed
 from recollect.memory.inputs import (
@@ -17,7 +17,7 @@ from recollect.memory.inputs import (
     check_time,
     choose,
 )
-from recollect.memory.queries import Filters, Memories, MemoryHistory, asked_at
+from recollect.memory.queries import Filters, Memories, MemoryHistory
 from recollect.memory.records import Memory
 from recollect.memory.requests import TitleKey
 from recollect.model import document

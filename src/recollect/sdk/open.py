@@ -130,7 +130,11 @@ def _assemble(
 def load_queries() -> dict[str, str]:
     """Return every query the parts of a store on SQLite use."""
     return queries.load(
-        "recollect.log", "recollect.state", "recollect.memory", "recollect.storage.sqlite"
+        "recollect.log",
+        "recollect.state",
+        "recollect.memory",
+        "recollect.graph",
+        "recollect.storage.sqlite",
     )
 
 

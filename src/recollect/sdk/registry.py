@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.graph.view import GraphView
 from recollect.log.index import LogIndex
 from recollect.log.scopes import Scopes
 from recollect.log.views import Views
@@ -12,4 +13,4 @@ from recollect.state.view import StateView
 def all_views() -> Views:
     """Return every view, new. A set serves one database: the views remember rows of its tables."""
     scopes = Scopes()
-    return Views((LogIndex(scopes), StateView(scopes), MemoryView()))
+    return Views((LogIndex(scopes), StateView(scopes), MemoryView(), GraphView(scopes)))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from recollect.log.moments import Moment
+from recollect.log.moments import Moment, asked_at
 from recollect.log.pages import Mapped
 from recollect.memory import provenance, standing, transcripts
 from recollect.memory.inputs import Duration, Message, check_id
 from recollect.memory.provenance import Replayed
-from recollect.memory.queries import Filters, asked_at
+from recollect.memory.queries import Filters
 from recollect.memory.records import Origin, TranscriptLink
 from recollect.memory.transcripts import TranscriptInfo, Transcripts
 from recollect.model.instant import Instant

@@ -162,3 +162,114 @@ LEFT JOIN transcript ON transcript.id = citation.transcript
 LEFT JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
 WHERE citation.commit_ts <= :at
 ORDER BY memory.memory_id, transcript.transcript_id, citation.first, citation.beyond
+
+-- name: graph_edges_of
+-- What holds, or held, of some subjects: at an instant, or ever (no instant).
+SELECT
+    edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position,
+    edge.last_at, edge.last_commit, edge.last_position,
+    edge.valid_to, edge.to_commit, edge.to_position
+FROM json_each(:subjects) AS wanted JOIN graph_edge AS edge ON edge.subject = wanted.value
+WHERE (:relation IS NULL OR edge.relation = :relation)
+    AND (:object IS NULL OR edge.object = :object)
+    AND (:valid IS NULL OR (edge.valid_from <= :valid AND edge.valid_to > :valid))
+ORDER BY edge.subject, edge.relation, edge.valid_from, edge.from_commit, edge.from_position
+
+-- name: graph_edges_to
+-- The same, by objects.
+SELECT
+    edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position,
+    edge.last_at, edge.last_commit, edge.last_position,
+    edge.valid_to, edge.to_commit, edge.to_position
+FROM json_each(:objects) AS wanted JOIN graph_edge AS edge ON edge.object = wanted.value
+WHERE (:relation IS NULL OR edge.relation = :relation)
+    AND (:valid IS NULL OR (edge.valid_from <= :valid AND edge.valid_to > :valid))
+ORDER BY edge.subject, edge.relation, edge.valid_from, edge.from_commit, edge.from_position
+
+-- name: graph_assertions_of_edges
+-- What was said for edges, by their places in the list.
+SELECT
+    wanted.key, said.assertion_id, said.at, said.commit_ts, said.position, said.committed_at,
+    said.confidence, said.source
+FROM json_each(:edges) AS wanted
+JOIN graph_statement AS said
+    ON said.subject_root = wanted.value ->> 0 AND said.relation = wanted.value ->> 1
+    AND said.asserts = 1
+    AND (said.at, said.commit_ts, said.position)
+        >= (wanted.value ->> 3, wanted.value ->> 4, wanted.value ->> 5)
+    AND (said.at, said.commit_ts, said.position)
+        <= (wanted.value ->> 6, wanted.value ->> 7, wanted.value ->> 8)
+WHERE said.object_root = wanted.value ->> 2 AND said.until_commit = 9223372036854775807
+ORDER BY wanted.key, said.commit_ts, said.position
+
+-- name: graph_said_at
+-- What was known at a commit to have been said of some subjects: of everything that meant them then.
+WITH named AS (
+    SELECT node.id AS node, node.root AS now, wanted.value AS root
+    FROM json_each(:subjects) AS wanted JOIN graph_node AS node ON node.root = wanted.value
+    WHERE NOT EXISTS (
+        SELECT 1 FROM graph_root AS past
+        WHERE past.node = node.id AND past.until_commit > :known
+    )
+    UNION ALL
+    SELECT past.node, node.root, past.root
+    FROM json_each(:subjects) AS wanted
+    JOIN graph_root AS past ON past.root = wanted.value AND past.until_commit > :known
+    JOIN graph_node AS node ON node.id = past.node
+    WHERE NOT EXISTS (
+        SELECT 1 FROM graph_root AS sooner
+        WHERE sooner.node = past.node
+            AND sooner.until_commit > :known AND sooner.until_commit < past.until_commit
+    )
+)
+SELECT
+    named.root, said.relation, said.at, said.commit_ts, said.position, said.asserts,
+    COALESCE(
+        (
+            SELECT past.root FROM graph_root AS past
+            WHERE past.node = said.object AND past.until_commit > :known
+            ORDER BY past.until_commit LIMIT 1
+        ),
+        object.root
+    ),
+    said.assertion_id, said.committed_at, said.confidence, said.source
+FROM named
+JOIN graph_statement AS said ON said.subject_root = named.now AND said.subject = named.node
+LEFT JOIN graph_node AS object ON object.id = said.object
+WHERE said.commit_ts <= :known AND said.until_commit > :known
+    AND (:relation IS NULL OR said.relation = :relation)
+ORDER BY named.root, said.relation, said.at, said.commit_ts, said.position
+
+-- name: graph_subjects_naming
+-- Whose facts were known at a commit to name some objects, or whatever meant them then.
+SELECT DISTINCT COALESCE(
+    (
+        SELECT past.root FROM graph_root AS past
+        WHERE past.node = said.subject AND past.until_commit > :known
+        ORDER BY past.until_commit LIMIT 1
+    ),
+    said.subject_root
+)
+FROM (
+    SELECT node.id AS node
+    FROM json_each(:objects) AS wanted JOIN graph_node AS node ON node.root = wanted.value
+    WHERE NOT EXISTS (
+        SELECT 1 FROM graph_root AS past
+        WHERE past.node = node.id AND past.until_commit > :known
+    )
+    UNION
+    SELECT past.node
+    FROM json_each(:objects) AS wanted
+    JOIN graph_root AS past ON past.root = wanted.value AND past.until_commit > :known
+    WHERE NOT EXISTS (
+        SELECT 1 FROM graph_root AS sooner
+        WHERE sooner.node = past.node
+            AND sooner.until_commit > :known AND sooner.until_commit < past.until_commit
+    )
+) AS named
+JOIN graph_statement AS said ON said.object = named.node AND said.asserts = 1
+WHERE said.commit_ts <= :known AND said.until_commit > :known
+
+-- name: graph_nodes
+SELECT node.id, node.kind, node.key, node.name
+FROM json_each(:ids) AS wanted JOIN graph_node AS node ON node.id = wanted.value

@@ -1,0 +1,1 @@
+"""Facts: entities, what was said of them, and the timelines that follow."""

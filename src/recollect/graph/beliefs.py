@@ -1,0 +1,200 @@
+"""Beliefs: what follows from what was said, as of now or as of what was known at a commit."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from recollect.graph.derive import STILL, Holding, Place, Statement, derive
+from recollect.graph.literal import literal_of
+from recollect.graph.records import Fact
+from recollect.model import codec
+from recollect.model.graph_operations import ENTITY
+from recollect.model.instant import to_datetime
+from recollect.model.scope import Scope
+from recollect.storage.port import Reader, Row
+
+
+class Said(msgspec.Struct, frozen=True):
+    """An assertion that stands behind a belief."""
+
+    assertion_id: str
+    place: Place
+    committed_at: int
+    confidence: float
+    source: bytes | None
+
+
+class Belief(msgspec.Struct, frozen=True):
+    """An edge of the graph by its numbers, and what was said for it, oldest first."""
+
+    subject: int
+    relation: int
+    held: Holding[int]
+    said: tuple[Said, ...] = ()
+
+    @property
+    def edge(self) -> tuple[int, int, int]:
+        """What it says, whenever that holds."""
+        return self.subject, self.relation, self.held.object
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """What beliefs are asked for: whose, and on both axes of time."""
+
+    scope: Scope
+    scope_id: int
+    known: int | None = None
+    """The commit up to which things are known; None: all that is."""
+    valid: int | None = None
+    """The instant at which things hold; None: whenever."""
+    relation: int | None = None
+    object: int | None = None
+
+
+def of_subjects(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list[Belief]:
+    """Return what is believed of some subjects: one query, however many they are."""
+    listed = _listed(subjects)
+    if asking.known is not None:
+        found = _known(reader, asking, listed)
+        return [each for each in found if _is_wanted(each, asking)]
+    values = {"relation": asking.relation, "valid": asking.valid, "object": asking.object}
+    return [_belief(row) for row in reader.rows("graph_edges_of", subjects=listed, **values)]
+
+
+def to_objects(reader: Reader, asking: Asking, objects: Sequence[int]) -> list[Belief]:
+    """Return what is believed that leads to some objects."""
+    listed = _listed(objects)
+    if asking.known is None:
+        rows = reader.rows(
+            "graph_edges_to", objects=listed, relation=asking.relation, valid=asking.valid
+        )
+        return [_belief(row) for row in rows]
+    rows = reader.rows("graph_subjects_naming", objects=listed, known=asking.known)
+    wanted = set(objects)
+    found = of_subjects(reader, replace(asking, object=None), sorted(row[0] for row in rows))
+    return [each for each in found if each.held.object in wanted]
+
+
+def facts_of(reader: Reader, scope: Scope, beliefs: Sequence[Belief]) -> list[Fact]:
+    """Return beliefs as callers see them, in the same order."""
+    beliefs = _backed(reader, beliefs)
+    numbers = {number for each in beliefs for number in each.edge}
+    rows = reader.rows("graph_nodes", ids=_listed(sorted(numbers)))
+    nodes = {row[0]: row[1:] for row in rows}
+    return [_fact(scope, each, nodes) for each in beliefs]
+
+
+def once_each(beliefs: Iterable[Belief]) -> list[Belief]:
+    """Return what holds at one instant with each object of a timeline once, from its earliest."""
+    found: dict[tuple[int, int, int], Belief] = {}
+    for each in beliefs:
+        known = found.get(each.edge)
+        if known is None:
+            found[each.edge] = each
+            continue
+        last = max(known.held.last, each.held.last)
+        said = tuple(sorted(known.said + each.said, key=_by_commit))
+        found[each.edge] = replace(known, held=replace(known.held, last=last), said=said)
+    return list(found.values())
+
+
+def _known(reader: Reader, asking: Asking, subjects: str) -> list[Belief]:
+    """Derive what was believed at a commit from what was known by then."""
+    assert asking.known is not None, "what is known now stands in the tables"
+    singles = {
+        row[0]
+        for row in reader.rows(
+            "graph_singles_at",
+            scope_id=asking.scope_id,
+            namespace=asking.scope.namespace,
+            known=asking.known,
+        )
+    }
+    rows = reader.rows(
+        "graph_said_at", subjects=subjects, known=asking.known, relation=asking.relation
+    )
+    found: list[Belief] = []
+    for (subject, relation), group in groupby(rows, key=lambda row: (row[0], row[1])):
+        held = _derived(list(group), single=relation in singles)
+        found.extend(Belief(subject, relation, *each) for each in held)
+    return found
+
+
+def _derived(
+    rows: Sequence[Row], *, single: bool
+) -> Iterator[tuple[Holding[int], tuple[Said, ...]]]:
+    """Yield the edges of one timeline, each with its assertions, oldest first."""
+    statements = [Statement((row[2], row[3], row[4]), bool(row[5]), row[6]) for row in rows]
+    edges = derive(statements, single=single)
+    begins = [held.first for held in edges]
+    by_object = {(held.object, held.first[0]): index for index, held in enumerate(edges)}
+    said: list[list[Said]] = [[] for _ in edges]
+    for row, statement in zip(rows, statements, strict=True):
+        if statement.asserts:
+            place = statement.place
+            which = (row[6], place[0])
+            index = bisect_right(begins, place) - 1 if single else by_object[which]
+            said[index].append(Said(row[7], place, row[8], row[9], row[10]))
+    for held, own in zip(edges, said, strict=True):
+        yield held, tuple(sorted(own, key=_by_commit))
+
+
+def _is_wanted(belief: Belief, asking: Asking) -> bool:
+    held, valid = belief.held, asking.valid
+    return (asking.object is None or held.object == asking.object) and (
+        valid is None or held.first[0] <= valid < held.end[0]
+    )
+
+
+def _backed(reader: Reader, beliefs: Sequence[Belief]) -> list[Belief]:
+    """Return beliefs with what was said for them, where that was not known yet."""
+    bare = [each for each in beliefs if not each.said]
+    if not bare:
+        return list(beliefs)
+    edges = [[*each.edge, *each.held.first, *each.held.last] for each in bare]
+    said: dict[int, list[Said]] = {}
+    for row in reader.rows("graph_assertions_of_edges", edges=_listed(edges)):
+        known = Said(row[1], (row[2], row[3], row[4]), row[5], row[6], row[7])
+        said.setdefault(row[0], []).append(known)
+    backed = {id(each): tuple(said[index]) for index, each in enumerate(bare)}
+    return [replace(each, said=backed.get(id(each), each.said)) for each in beliefs]
+
+
+def _fact(scope: Scope, belief: Belief, nodes: dict[int, tuple[Any, ...]]) -> Fact:
+    held, said = belief.held, belief.said
+    kind, key, name = nodes[held.object]
+    sources = dict.fromkeys(each.source for each in said if each.source is not None)
+    return Fact(
+        subject=nodes[belief.subject][2],
+        relation=nodes[belief.relation][2],
+        object=name if kind == ENTITY else literal_of(kind, key),
+        valid_from=to_datetime(held.first[0]),
+        valid_to=None if held.end[0] == STILL else to_datetime(held.end[0]),
+        confidence=max(each.confidence for each in said),
+        sources=tuple(codec.decode_evidence(source) for source in sources),
+        known_from=to_datetime(said[0].committed_at),
+        assertions=tuple(each.assertion_id for each in said),
+        namespace=scope.namespace,
+        agent_id=scope.agent_id,
+    )
+
+
+def _belief(row: Row) -> Belief:
+    held = Holding(
+        row[2], (row[3], row[4], row[5]), (row[6], row[7], row[8]), (row[9], row[10], row[11])
+    )
+    return Belief(row[0], row[1], held)
+
+
+def _by_commit(said: Said) -> tuple[int, int]:
+    return said.place[1], said.place[2]
+
+
+def _listed(numbers: Sequence[Any]) -> str:
+    return msgspec.json.encode(numbers).decode()

@@ -1,0 +1,80 @@
+"""Deriving timelines: what held when, from what was said. A pure function of the statements."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+STILL = 2**63 - 1
+"""Given as an end on either axis: it has not come."""
+
+Place = tuple[int, int, int]
+"""An instant, and at one instant the commit and the position in it: where a statement stands."""
+
+OPEN: Place = (STILL, 0, 0)
+"""The end of what has none: behind every place."""
+
+Thing = TypeVar("Thing", bound=Hashable)
+
+
+class Statement(msgspec.Struct, Generic[Thing], frozen=True):
+    """Somebody said that something began to hold, or that it stopped; no object: whatever it is."""
+
+    place: Place
+    asserts: bool
+    object: Thing | None
+
+
+class Holding(msgspec.Struct, Generic[Thing], frozen=True):
+    """An object that holds a relation, from its first assertion up to where it ends."""
+
+    object: Thing
+    first: Place
+    last: Place
+    end: Place = OPEN
+
+
+def derive(statements: Iterable[Statement[Thing]], *, single: bool) -> list[Holding[Thing]]:
+    """Return what follows from statements in the order of their places, in that order."""
+    return _one_at_a_time(statements) if single else _side_by_side(statements)
+
+
+def _one_at_a_time(statements: Iterable[Statement[Thing]]) -> list[Holding[Thing]]:
+    """Let each assertion set the holder; saying again what holds already extends it."""
+    found: list[Holding[Thing]] = []
+    held: Holding[Thing] | None = None
+    for said in statements:
+        if said.asserts:
+            assert said.object is not None, "an assertion has an object"
+            if held is not None and held.object == said.object:
+                held = replace(held, last=said.place)
+                continue
+            if held is not None:
+                found.append(replace(held, end=said.place))
+            held = Holding(said.object, said.place, said.place)
+        elif held is not None and said.object in (None, held.object):
+            found.append(replace(held, end=said.place))
+            held = None
+    return found if held is None else [*found, held]
+
+
+def _side_by_side(statements: Iterable[Statement[Thing]]) -> list[Holding[Thing]]:
+    """Let each object hold from each instant it is said to, until the next end of it."""
+    found: dict[tuple[Thing, int], Holding[Thing]] = {}
+    unended: dict[Thing, set[tuple[Thing, int]]] = {}
+    for said in statements:
+        if said.asserts:
+            assert said.object is not None, "an assertion has an object"
+            which = (said.object, said.place[0])
+            known = found.get(which, Holding(said.object, said.place, said.place))
+            found[which] = replace(known, last=said.place, end=OPEN)
+            unended.setdefault(said.object, set()).add(which)
+            continue
+        ended = list(unended) if said.object is None else [said.object]
+        for thing in ended:
+            for which in unended.pop(thing, ()):
+                found[which] = replace(found[which], end=said.place)
+    return sorted(found.values(), key=lambda held: held.first)

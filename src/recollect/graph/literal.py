@@ -1,0 +1,69 @@
+"""Literals: objects that are values, not entities. They are never resolved or merged."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.model.graph_operations import Name
+from recollect.model.instant import to_datetime, to_micros, to_rfc3339
+from recollect.model.limits import check_text, shown
+
+Value = str | int | float | bool | date | datetime
+
+
+class Literal(msgspec.Struct, frozen=True):
+    """A number, a truth value, a date, a time or a text as the object of a fact."""
+
+    value: Value
+
+    def __str__(self) -> str:
+        return _form(self.value)[1]
+
+
+def name_of(literal: Literal, most_bytes: int) -> Name:
+    """Return a literal as the log keeps it: 1 and 1.0 are the same number."""
+    value = literal.value
+    if isinstance(value, str):
+        text = check_text("object", value, most_bytes=most_bytes)
+        return Name(text, text, "text")
+    if isinstance(value, datetime):
+        value = to_datetime(to_micros("object", value))
+    elif not isinstance(value, (bool, int, float, date)):
+        raise InvalidInput(
+            "object", f"{shown(value)} is no literal: give text, a number, a date or a time"
+        )
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput("object", f"{value} is not a finite number")
+    kind, text = _form(value)
+    return Name(check_text("object", text, most_bytes=most_bytes), text, kind)
+
+
+def literal_of(kind: str, text: str) -> Literal:
+    """Return the literal that the log keeps so."""
+    if kind == "boolean":
+        return Literal(text == "true")
+    if kind == "number":
+        return Literal(int(text) if text.lstrip("-").isdigit() else float(text))
+    if kind == "date":
+        return Literal(date.fromisoformat(text))
+    if kind == "time":
+        return Literal(datetime.fromisoformat(text).astimezone(UTC))
+    return Literal(text)
+
+
+def _form(value: Value) -> tuple[str, str]:
+    """Return a value's kind and its one form."""
+    if isinstance(value, bool):
+        return "boolean", "true" if value else "false"
+    if isinstance(value, datetime):
+        return "time", to_rfc3339(to_micros("object", value))
+    if isinstance(value, date):
+        return "date", value.isoformat()
+    if isinstance(value, str):
+        return "text", value
+    whole = isinstance(value, int) or value.is_integer()
+    return "number", str(int(value) if whole else value)

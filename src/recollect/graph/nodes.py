@@ -1,0 +1,65 @@
+"""Nodes: the numbers that stand for entities, literals and relations in the tables."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.log.scopes import Scopes
+from recollect.model.graph_operations import RELATION, Name
+from recollect.model.scope import Scope
+from recollect.storage.port import Reader, Writer
+
+_MOST = 50_000
+
+
+class Node(msgspec.Struct, frozen=True, gc=False):
+    """A name's number, and that of what it means now."""
+
+    id: int
+    root: int
+
+
+class Nodes:
+    """Remembers the nodes it has seen. What one means changes only by `point`."""
+
+    def __init__(self, scopes: Scopes) -> None:
+        self._scopes = scopes
+        self._known: dict[tuple[str, str, str, str], Node] = {}
+        self._single: dict[tuple[str, str], bool] = {}
+
+    def of(self, writer: Writer, scope: Scope, name: Name, commit_ts: int) -> Node:
+        """Return a name's node; one that is new means itself."""
+        which = (scope.agent_id, scope.namespace, name.kind, name.key)
+        known = self._known.get(which)
+        if known is None:
+            scope_id = self._scopes.id_of(writer, scope.agent_id, scope.namespace)
+            row = writer.row("graph_node_find", scope_id=scope_id, kind=name.kind, key=name.key)
+            if row is None:
+                number = writer.add(
+                    "graph_node_add", scope_id, name.kind, name.key, name.text, commit_ts
+                )
+                known = Node(number, number)
+            else:
+                known = Node(*row)
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[which] = known
+        return known
+
+    def relation(self, writer: Writer, scope: Scope, name: Name, commit_ts: int) -> int:
+        """Return a relation's number."""
+        return self.of(writer, scope, Name(name.text, name.key, RELATION), commit_ts).id
+
+    def is_single(self, reader: Reader, namespace: str, relation: str) -> bool:
+        """Say whether a relation has one object at a time in a namespace."""
+        known = self._single.get((namespace, relation))
+        if known is None:
+            row = reader.row("graph_cardinality_find", namespace=namespace, relation=relation)
+            known = self._single[namespace, relation] = row is not None and bool(row[0])
+        return known
+
+    def forget(self) -> None:
+        """Remember nothing: a node, its root or a cardinality may not be as it was."""
+        self._known.clear()
+        self._single.clear()
+        self._scopes.forget()

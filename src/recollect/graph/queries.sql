@@ -1,0 +1,397 @@
+-- Facts: nodes, what was said, and the timelines that follow.
+
+-- name: graph_node_find
+SELECT id, root FROM graph_node WHERE scope_id = :scope_id AND kind = :kind AND key = :key
+
+-- name: graph_node_add
+-- A name that is new means itself.
+INSERT INTO graph_node (scope_id, kind, key, name, commit_ts, id, root)
+SELECT :scope_id, :kind, :key, :name, :commit_ts, COALESCE(MAX(id), 0) + 1, COALESCE(MAX(id), 0) + 1
+FROM graph_node
+RETURNING id
+
+-- name: graph_cardinality_find
+SELECT single FROM graph_cardinality
+WHERE namespace = :namespace AND relation = :relation AND until_commit = 9223372036854775807
+
+-- name: graph_cardinality_close
+UPDATE graph_cardinality SET until_commit = :commit_ts
+WHERE namespace = :namespace AND relation = :relation
+    AND until_commit = 9223372036854775807 AND commit_ts < :commit_ts
+
+-- name: graph_cardinality_put
+INSERT INTO graph_cardinality (namespace, relation, commit_ts, until_commit, single)
+VALUES (:namespace, :relation, :commit_ts, 9223372036854775807, :single)
+ON CONFLICT (namespace, relation, commit_ts) DO UPDATE SET single = excluded.single
+
+-- name: graph_timelines_of_relation
+-- The timelines of a relation in a namespace, whoever's they are.
+SELECT DISTINCT statement.subject_root, statement.relation
+FROM scope
+JOIN graph_node AS relation
+    ON relation.scope_id = scope.id AND relation.kind = 'relation' AND relation.key = :relation
+JOIN graph_node AS subject ON subject.scope_id = scope.id
+JOIN graph_statement AS statement
+    ON statement.subject_root = subject.id AND statement.relation = relation.id
+WHERE scope.namespace = :namespace
+
+-- name: graph_statement_add
+INSERT INTO graph_statement (
+    assertion_id, asserts, subject, relation, object, subject_root, object_root, at,
+    commit_ts, position, committed_at, confidence, source, until_commit, reason
+) VALUES (
+    :assertion_id, :asserts, :subject, :relation, :object, :subject_root, :object_root, :at,
+    :commit_ts, :position, :committed_at, :confidence, :source, 9223372036854775807, NULL
+)
+
+-- name: graph_statements_live
+-- What was said under an id and stands.
+SELECT id, asserts, subject_root, relation, object_root, at, commit_ts, position
+FROM graph_statement
+WHERE assertion_id = :assertion_id AND until_commit = 9223372036854775807
+ORDER BY position
+
+-- name: graph_statement_withdraw
+UPDATE graph_statement SET until_commit = :commit_ts, reason = :reason WHERE id = :id
+
+-- name: graph_assertion_after
+SELECT at, commit_ts, position, object_root FROM graph_statement
+WHERE subject_root = :subject AND relation = :relation AND asserts = 1
+    AND (at, commit_ts, position) > (:at, :commit_ts, :position)
+    AND until_commit = 9223372036854775807
+ORDER BY at, commit_ts, position LIMIT 1
+
+-- name: graph_assertion_before
+SELECT at, commit_ts, position, object_root FROM graph_statement
+WHERE subject_root = :subject AND relation = :relation AND asserts = 1
+    AND (at, commit_ts, position) < (:at, :commit_ts, :position)
+    AND until_commit = 9223372036854775807
+ORDER BY at DESC, commit_ts DESC, position DESC LIMIT 1
+
+-- name: graph_assertions_at
+-- When an object was said to hold from an instant on.
+SELECT commit_ts, position FROM graph_statement
+WHERE subject_root = :subject AND relation = :relation AND asserts = 1
+    AND at = :at AND object_root = :object AND until_commit = 9223372036854775807
+ORDER BY commit_ts, position
+
+-- name: graph_end_after
+-- The next end of an object, or of whatever there is.
+SELECT at, commit_ts, position FROM (
+    SELECT at, commit_ts, position FROM graph_statement
+    WHERE object_root = :object AND subject_root = :subject AND relation = :relation
+        AND asserts = 0 AND (at, commit_ts, position) > (:at, :commit_ts, :position)
+        AND until_commit = 9223372036854775807
+    ORDER BY at, commit_ts, position LIMIT 1
+) AS own
+UNION ALL
+SELECT at, commit_ts, position FROM (
+    SELECT at, commit_ts, position FROM graph_statement
+    WHERE object_root = 0 AND subject_root = :subject AND relation = :relation
+        AND asserts = 0 AND (at, commit_ts, position) > (:at, :commit_ts, :position)
+        AND until_commit = 9223372036854775807
+    ORDER BY at, commit_ts, position LIMIT 1
+) AS whatever
+ORDER BY at, commit_ts, position LIMIT 1
+
+-- name: graph_edge_before
+SELECT
+    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
+    valid_to, to_commit, to_position
+FROM graph_edge
+WHERE subject = :subject AND relation = :relation
+    AND (valid_from, from_commit, from_position) < (:at, :commit_ts, :position)
+ORDER BY valid_from DESC, from_commit DESC, from_position DESC LIMIT 1
+
+-- name: graph_edge_from
+SELECT
+    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
+    valid_to, to_commit, to_position
+FROM graph_edge
+WHERE subject = :subject AND relation = :relation
+    AND valid_from = :at AND from_commit = :commit_ts AND from_position = :position
+
+-- name: graph_edge_of_object
+SELECT
+    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
+    valid_to, to_commit, to_position
+FROM graph_edge
+WHERE object = :object AND subject = :subject AND relation = :relation AND valid_from = :at
+
+-- name: graph_edges_crossing
+-- Edges whose assertions all stand before a place, and whose end behind it.
+SELECT
+    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
+    valid_to, to_commit, to_position
+FROM graph_edge
+WHERE subject = :subject AND relation = :relation AND valid_from <= :at AND valid_to >= :at
+    AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
+    AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
+
+-- name: graph_edges_crossing_of_object
+SELECT
+    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
+    valid_to, to_commit, to_position
+FROM graph_edge
+WHERE object = :object AND subject = :subject AND relation = :relation
+    AND valid_from <= :at AND valid_to >= :at
+    AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
+    AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
+
+-- name: graph_edges_ended_at
+SELECT
+    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
+    valid_to, to_commit, to_position
+FROM graph_edge
+WHERE subject = :subject AND relation = :relation
+    AND valid_to = :at AND to_commit = :commit_ts AND to_position = :position
+
+-- name: graph_edge_put
+INSERT INTO graph_edge (
+    subject, relation, object, valid_from, from_commit, from_position,
+    last_at, last_commit, last_position, valid_to, to_commit, to_position
+) VALUES (
+    :subject, :relation, :object, :valid_from, :from_commit, :from_position,
+    :last_at, :last_commit, :last_position, :valid_to, :to_commit, :to_position
+)
+ON CONFLICT (subject, relation, valid_from, from_commit, from_position) DO UPDATE SET
+    object = excluded.object,
+    last_at = excluded.last_at,
+    last_commit = excluded.last_commit,
+    last_position = excluded.last_position,
+    valid_to = excluded.valid_to,
+    to_commit = excluded.to_commit,
+    to_position = excluded.to_position
+
+-- name: graph_edge_drop
+DELETE FROM graph_edge
+WHERE subject = :subject AND relation = :relation
+    AND valid_from = :at AND from_commit = :commit_ts AND from_position = :position
+
+-- name: graph_timeline_drop
+DELETE FROM graph_edge WHERE subject = :subject AND relation = :relation
+
+-- name: graph_timeline_statements
+-- What was said of a timeline and stands, in order.
+SELECT at, commit_ts, position, asserts, object_root FROM graph_statement
+WHERE subject_root = :subject AND relation = :relation AND asserts IN (0, 1)
+    AND until_commit = 9223372036854775807
+ORDER BY at, commit_ts, position
+
+-- name: graph_timelines_touched
+-- The timelines that an entity is the subject of, or named in.
+SELECT DISTINCT subject_root, relation FROM graph_statement WHERE subject_root = :entity
+UNION
+SELECT subject, relation FROM graph_edge WHERE object = :entity
+UNION
+SELECT subject_root, relation FROM graph_statement
+WHERE object_root = :entity AND asserts = 0 AND until_commit = 9223372036854775807
+
+-- name: graph_roots_keep
+-- Note what the names of an entity meant until now.
+INSERT INTO graph_root (node, until_commit, root)
+SELECT id, :commit_ts, root FROM graph_node WHERE root = :entity
+ON CONFLICT (node, until_commit) DO NOTHING
+
+-- name: graph_nodes_point
+UPDATE graph_node SET root = :into WHERE root = :entity
+
+-- name: graph_objects_point
+UPDATE graph_statement SET object_root = :into
+WHERE subject_root = :subject AND relation = :relation AND object_root = :entity
+
+-- name: graph_subjects_point
+UPDATE graph_statement SET subject_root = :into WHERE subject_root = :entity
+
+-- name: graph_timeline_changed
+-- Whether anything that a timeline follows from has changed after a commit.
+SELECT 1 FROM scope WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace AND (
+    EXISTS (
+        SELECT 1
+        FROM graph_node AS relation
+        JOIN graph_node AS subject
+            ON subject.scope_id = scope.id AND subject.kind = 'entity' AND subject.key = :subject
+        JOIN graph_statement AS statement
+            ON statement.subject_root = subject.root AND statement.relation = relation.id
+        WHERE relation.scope_id = scope.id AND relation.kind = 'relation'
+            AND relation.key = :relation
+            AND (
+                statement.commit_ts > :since
+                OR (statement.until_commit > :since AND statement.until_commit < 9223372036854775807)
+            )
+    ) OR EXISTS (
+        SELECT 1 FROM graph_root JOIN graph_node ON graph_node.id = graph_root.node
+        WHERE graph_node.scope_id = scope.id AND graph_root.until_commit > :since
+    )
+)
+
+-- name: graph_cardinality_changed
+SELECT 1 FROM graph_cardinality
+WHERE namespace = :namespace AND relation = :relation AND commit_ts > :since
+
+-- name: graph_node_clear
+DELETE FROM graph_node
+
+-- name: graph_root_clear
+DELETE FROM graph_root
+
+-- name: graph_cardinality_clear
+DELETE FROM graph_cardinality
+
+-- name: graph_statement_clear
+DELETE FROM graph_statement
+
+-- name: graph_edge_clear
+DELETE FROM graph_edge
+
+-- name: graph_node_rows
+SELECT
+    scope.namespace, scope.agent_id, node.kind, node.key, node.name, root.key, node.commit_ts
+FROM graph_node AS node
+JOIN scope ON scope.id = node.scope_id
+JOIN graph_node AS root ON root.id = node.root
+ORDER BY scope.namespace, scope.agent_id, node.kind, node.key
+
+-- name: graph_root_rows
+SELECT scope.namespace, scope.agent_id, node.key, graph_root.until_commit, root.key
+FROM graph_root
+JOIN graph_node AS node ON node.id = graph_root.node
+JOIN graph_node AS root ON root.id = graph_root.root
+JOIN scope ON scope.id = node.scope_id
+ORDER BY scope.namespace, scope.agent_id, node.key, graph_root.until_commit
+
+-- name: graph_cardinality_rows
+SELECT namespace, relation, commit_ts, until_commit, single FROM graph_cardinality
+ORDER BY namespace, relation, commit_ts
+
+-- name: graph_statement_rows
+SELECT
+    said.assertion_id, said.asserts, subject.key, relation.key, object.kind, object.key,
+    subject_root.key, object_root.key, said.at, said.commit_ts, said.position, said.committed_at,
+    said.confidence, said.source, said.until_commit, said.reason
+FROM graph_statement AS said
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN graph_node AS relation ON relation.id = said.relation
+JOIN graph_node AS subject_root ON subject_root.id = said.subject_root
+LEFT JOIN graph_node AS object ON object.id = said.object
+LEFT JOIN graph_node AS object_root ON object_root.id = said.object_root
+ORDER BY said.commit_ts, said.position, said.asserts
+
+-- name: graph_edge_rows
+SELECT
+    scope.namespace, scope.agent_id, subject.key, relation.key, object.kind, object.key,
+    edge.valid_from, edge.from_commit, edge.from_position,
+    edge.last_at, edge.last_commit, edge.last_position,
+    edge.valid_to, edge.to_commit, edge.to_position
+FROM graph_edge AS edge
+JOIN graph_node AS subject ON subject.id = edge.subject
+JOIN graph_node AS relation ON relation.id = edge.relation
+JOIN graph_node AS object ON object.id = edge.object
+JOIN scope ON scope.id = subject.scope_id
+ORDER BY
+    scope.namespace, scope.agent_id, subject.key, relation.key,
+    edge.valid_from, edge.from_commit, edge.from_position
+
+-- name: graph_relation_place
+SELECT scope.namespace, node.key
+FROM graph_node AS node JOIN scope ON scope.id = node.scope_id WHERE node.id = :relation
+
+-- name: graph_root_key
+-- What a name means now.
+SELECT root.key
+FROM scope
+JOIN graph_node AS node ON node.scope_id = scope.id AND node.kind = 'entity' AND node.key = :key
+JOIN graph_node AS root ON root.id = node.root
+WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+
+-- name: graph_assertion_find
+-- Whose assertion or end an id is, whether it asserts, and whether it stands.
+SELECT
+    scope.namespace, scope.agent_id, said.asserts, said.until_commit = 9223372036854775807, said.at
+FROM graph_statement AS said
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN scope ON scope.id = subject.scope_id
+WHERE said.assertion_id = :assertion_id
+ORDER BY said.asserts DESC, said.position LIMIT 1
+
+-- name: graph_assertions_matching
+-- The assertions that stand of one fact, or of all of a subject and relation.
+SELECT said.assertion_id
+FROM scope
+JOIN graph_node AS subject
+    ON subject.scope_id = scope.id AND subject.kind = 'entity' AND subject.key = :subject
+JOIN graph_node AS relation
+    ON relation.scope_id = scope.id AND relation.kind = 'relation' AND relation.key = :relation
+JOIN graph_statement AS said
+    ON said.subject_root = subject.id AND said.relation = relation.id AND said.asserts = 1
+JOIN graph_node AS object ON object.id = said.object_root
+WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+    AND said.until_commit = 9223372036854775807
+    AND (:object IS NULL OR (object.kind = :kind AND object.key = :object))
+ORDER BY said.commit_ts, said.position
+
+-- name: graph_relation_size
+-- How many statements there are of a relation in a namespace.
+SELECT COUNT(*)
+FROM scope
+JOIN graph_node AS relation
+    ON relation.scope_id = scope.id AND relation.kind = 'relation' AND relation.key = :relation
+JOIN graph_node AS subject ON subject.scope_id = scope.id
+JOIN graph_statement AS said
+    ON said.subject_root = subject.id AND said.relation = relation.id
+WHERE scope.namespace = :namespace
+
+-- name: graph_entity_size
+-- How many statements there are in the timelines that an entity is the subject of, or named in.
+SELECT COUNT(*)
+FROM scope
+JOIN graph_node AS entity
+    ON entity.scope_id = scope.id AND entity.kind = 'entity' AND entity.key = :key
+JOIN (
+    SELECT subject_root AS named, subject_root, relation FROM graph_statement
+    UNION
+    SELECT object, subject, relation FROM graph_edge
+) AS touched ON touched.named = entity.root
+JOIN graph_statement AS said
+    ON said.subject_root = touched.subject_root AND said.relation = touched.relation
+WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+
+-- name: graph_node_at
+-- What a name meant at a commit.
+SELECT COALESCE(
+    (
+        SELECT past.root FROM graph_root AS past
+        WHERE past.node = node.id AND past.until_commit > :known
+        ORDER BY past.until_commit LIMIT 1
+    ),
+    node.root
+)
+FROM graph_node AS node
+WHERE node.scope_id = :scope_id AND node.kind = :kind AND node.key = :key
+    AND node.commit_ts <= :known
+
+-- name: graph_singles_at
+-- The relations of a scope that had one object at a time at a commit.
+SELECT relation.id
+FROM graph_cardinality AS cardinality
+JOIN graph_node AS relation
+    ON relation.scope_id = :scope_id AND relation.kind = 'relation'
+    AND relation.key = cardinality.relation
+WHERE cardinality.namespace = :namespace AND cardinality.single = 1
+    AND cardinality.commit_ts <= :known AND cardinality.until_commit > :known
+
+-- name: graph_entities_page
+-- A page of what was an entity of its own at a commit, in the order of first mention.
+SELECT node.id, node.key, node.name, event.committed_at
+FROM graph_node AS node JOIN event ON event.commit_ts = node.commit_ts
+WHERE node.scope_id = :scope_id AND node.kind = 'entity' AND node.id > :after
+    AND node.commit_ts <= :known
+    AND COALESCE(
+        (
+            SELECT past.root FROM graph_root AS past
+            WHERE past.node = node.id AND past.until_commit > :known
+            ORDER BY past.until_commit LIMIT 1
+        ),
+        node.root
+    ) = node.id
+ORDER BY node.id LIMIT :most

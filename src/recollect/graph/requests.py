@@ -1,0 +1,106 @@
+"""What can be asked of facts in a transaction: requests to stage and reads to track."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.model.graph_operations import Name
+from recollect.model.refs import Evidence
+from recollect.model.scope import Scope
+
+
+class AssertFact(msgspec.Struct, frozen=True, array_like=True, tag=31, gc=False):
+    """Say that something holds, and perhaps until when."""
+
+    scope: Scope
+    assertion_id: str
+    subject: Name
+    relation: Name
+    object: Name
+    valid_from: int | None
+    valid_to: int | None
+    confidence: float
+    source: Evidence | None
+
+
+class EndFact(msgspec.Struct, frozen=True, array_like=True, tag=32, gc=False):
+    """Say that something stopped being true."""
+
+    scope: Scope
+    assertion_id: str
+    subject: Name
+    relation: Name
+    object: Name | None
+    at: int | None
+
+
+class RetractAssertion(msgspec.Struct, frozen=True, array_like=True, tag=33, gc=False):
+    """Take back what was said under an id."""
+
+    scope: Scope
+    assertion_id: str
+    reason: str | None
+
+
+class RetractFact(msgspec.Struct, frozen=True, array_like=True, tag=34, gc=False):
+    """Take back every assertion of a fact; no object: of whichever there is."""
+
+    scope: Scope
+    subject: Name
+    relation: Name
+    object: Name | None
+    reason: str | None
+
+
+class SetCardinality(msgspec.Struct, frozen=True, array_like=True, tag=35, gc=False):
+    """Let a relation have one object at a time in a namespace, or many."""
+
+    scope: Scope
+    relation: Name
+    single: bool
+    most: int | None
+    """How many statements may be derived anew; None: any number."""
+
+
+class AliasEntity(msgspec.Struct, frozen=True, array_like=True, tag=36, gc=False):
+    """Let a name mean what another one means."""
+
+    scope: Scope
+    entity: Name
+    alias: Name
+    most: int | None
+
+
+class MergeEntities(msgspec.Struct, frozen=True, array_like=True, tag=37, gc=False):
+    """Let two entities be one."""
+
+    scope: Scope
+    source: Name
+    into: Name
+    most: int | None
+
+
+GraphRequest = (
+    AssertFact
+    | EndFact
+    | RetractAssertion
+    | RetractFact
+    | SetCardinality
+    | AliasEntity
+    | MergeEntities
+)
+
+
+class TimelineRead(msgspec.Struct, frozen=True):
+    """A timeline was read, by the keys of its subject and relation."""
+
+    scope: Scope
+    subject: str
+    relation: str
+
+    def __str__(self) -> str:
+        scope = self.scope
+        return (
+            f"the timeline of {self.subject!r} {self.relation!r} "
+            f"of {scope.agent_id!r} in {scope.namespace!r}"
+        )

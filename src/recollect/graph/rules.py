@@ -1,0 +1,278 @@
+"""The rules of facts: what a request becomes, and whether it may.
+
+They decide little: what holds follows from what was said, and is derived when it is applied. So who
+says something need not know what was said before, and the order in which things arrive does not
+matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.graph.requests import (
+    AliasEntity,
+    AssertFact,
+    EndFact,
+    GraphRequest,
+    MergeEntities,
+    RetractAssertion,
+    RetractFact,
+    SetCardinality,
+)
+from recollect.log.views import LookUp
+from recollect.model.graph_operations import Name
+from recollect.model.operations import (
+    Alias,
+    AnyOperation,
+    Assert,
+    Classify,
+    End,
+    Merge,
+    Withdraw,
+)
+from recollect.model.refs import Evidence, FactRef, MemoryRef, Referent, TranscriptRef
+from recollect.model.scope import Scope
+from recollect.storage.port import Reader
+
+Operations = Iterator[AnyOperation]
+
+
+class GraphRules:
+    """Decides one transaction's requests about facts, in order, each seeing those before it."""
+
+    def __init__(self, reader: Reader, look_up: LookUp) -> None:
+        self._reader = reader
+        self._look_up = look_up
+        self._said: dict[str, Assert | End] = {}
+        """What this transaction has said and not taken back, by its id."""
+        self._withdrawn: set[str] = set()
+        self._means: dict[tuple[Scope, str], str] = {}
+        """What names came to mean in this transaction."""
+        self._single: dict[tuple[str, str], bool] = {}
+        self._deciders: Mapping[type, Callable[[Any], Operations]] = {
+            AssertFact: self._assert,
+            EndFact: self._end,
+            RetractAssertion: self._retract_assertion,
+            RetractFact: self._retract,
+            SetCardinality: self._classify,
+            AliasEntity: self._alias,
+            MergeEntities: self._merge,
+        }
+
+    def decide(self, staged: GraphRequest, /) -> Operations:
+        """Return what a request becomes: nothing, if all is as it asks for."""
+        return self._deciders[type(staged)](staged)
+
+    def look_up(self, ref: FactRef, asker: Scope, /) -> Referent:  # noqa: ARG002
+        """Return the fact that an assertion stands for."""
+        said = self._said.get(ref.assertion_id)
+        if isinstance(said, Assert):
+            return Referent(ref, said.valid_from)
+        row = self._reader.row("graph_assertion_find", assertion_id=ref.assertion_id)
+        if row is None or not row[2]:
+            raise NotFound(f"there is no assertion {ref.assertion_id!r}")
+        if not row[3] or ref.assertion_id in self._withdrawn:
+            raise NotFound(f"assertion {ref.assertion_id!r} was retracted: rest on another one")
+        return Referent(ref, row[4])
+
+    def _assert(self, asked: AssertFact) -> Operations:
+        valid_from, source = asked.valid_from, asked.source
+        if source is not None:
+            found = self._look_up(source, asked.scope)
+            source = _evidence(found)
+            valid_from = found.event_time if valid_from is None else valid_from
+        if asked.valid_to is not None and valid_from is not None and asked.valid_to <= valid_from:
+            raise InvalidInput(
+                "valid_to", "is not after valid_from, and a fact holds for some time: give a later"
+            )
+        said = Assert(
+            asked.scope.namespace,
+            asked.scope.agent_id,
+            asked.assertion_id,
+            asked.subject,
+            asked.relation,
+            asked.object,
+            valid_from,
+            asked.confidence,
+            source,
+        )
+        self._said[asked.assertion_id] = said
+        yield said
+        if asked.valid_to is not None:
+            yield self._ending(asked, asked.object, asked.valid_to)
+
+    def _end(self, asked: EndFact) -> Operations:
+        said = self._ending(asked, asked.object, asked.at)
+        self._said[asked.assertion_id] = said
+        yield said
+
+    def _ending(self, asked: AssertFact | EndFact, object_: Name | None, at: int | None) -> End:
+        scope = asked.scope
+        return End(
+            scope.namespace,
+            scope.agent_id,
+            asked.assertion_id,
+            asked.subject,
+            asked.relation,
+            object_,
+            at,
+        )
+
+    def _retract_assertion(self, asked: RetractAssertion) -> Operations:
+        owner, assertion_id = asked.scope, asked.assertion_id
+        if assertion_id not in self._said:
+            row = self._reader.row("graph_assertion_find", assertion_id=assertion_id)
+            if row is None or row[:2] != (owner.namespace, owner.agent_id):
+                raise NotFound(
+                    f"assertion_id: {owner.agent_id!r} in {owner.namespace!r} has said nothing "
+                    f"under {assertion_id!r}"
+                )
+            if not row[3]:
+                return
+        yield from self._withdraw(owner, assertion_id, asked.reason)
+
+    def _retract(self, asked: RetractFact) -> Operations:
+        matching = self._matching(asked)
+        if not matching:
+            said = " ".join(
+                name.text for name in (asked.subject, asked.relation, asked.object) if name
+            )
+            raise NotFound(f"nobody has asserted {said!r}, or it is retracted already")
+        for assertion_id in matching:
+            yield from self._withdraw(asked.scope, assertion_id, asked.reason)
+
+    def _withdraw(self, scope: Scope, assertion_id: str, reason: str | None) -> Operations:
+        if assertion_id not in self._withdrawn:
+            self._withdrawn.add(assertion_id)
+            self._said.pop(assertion_id, None)
+            yield Withdraw(scope.namespace, scope.agent_id, assertion_id, reason)
+
+    def _matching(self, asked: RetractFact) -> list[str]:
+        """Return the assertions of a fact that stand, whatever names it was said under."""
+        scope, named = asked.scope, asked.object
+        found: dict[str, None] = {}
+        for subject in self._stored(scope, asked.subject):
+            for object_ in [None] if named is None else self._stored(scope, named):
+                rows = self._reader.rows(
+                    "graph_assertions_matching",
+                    agent_id=scope.agent_id,
+                    namespace=scope.namespace,
+                    subject=subject,
+                    relation=asked.relation.key,
+                    kind=None if named is None else named.kind,
+                    object=object_,
+                )
+                found |= dict.fromkeys(row[0] for row in rows)
+        for said in self._said.values():
+            if isinstance(said, Assert) and self._matches(said, asked):
+                found[said.assertion_id] = None
+        return [each for each in found if each not in self._withdrawn]
+
+    def _matches(self, said: Assert, asked: RetractFact) -> bool:
+        scope = asked.scope
+        return (
+            said.scope == scope
+            and said.relation.key == asked.relation.key
+            and self._meaning(scope, said.subject) == self._meaning(scope, asked.subject)
+            and (
+                asked.object is None
+                or self._meaning(scope, said.object) == self._meaning(scope, asked.object)
+            )
+        )
+
+    def _classify(self, asked: SetCardinality) -> Operations:
+        which = {"namespace": asked.scope.namespace, "relation": asked.relation.key}
+        known = self._single.get((which["namespace"], which["relation"]))
+        if known is None:
+            row = self._reader.row("graph_cardinality_find", **which)
+            known = row is not None and bool(row[0])
+        if known == asked.single:
+            return
+        self._check_size("graph_relation_size", asked.most, which)
+        self._single[which["namespace"], which["relation"]] = asked.single
+        yield Classify(*_owner(asked.scope), asked.relation, asked.single)
+
+    def _alias(self, asked: AliasEntity) -> Operations:
+        scope, alias = asked.scope, asked.alias
+        meaning = self._meaning(scope, alias)
+        if meaning == self._meaning(scope, asked.entity):
+            return
+        if meaning != (alias.kind, alias.key):
+            raise InvalidInput(
+                "alias",
+                f"{alias.text!r} means {meaning[1]!r} already: use merge_entities if the two are "
+                "one",
+            )
+        yield from self._unite(scope, alias, asked.entity, asked.most)
+        yield Alias(*_owner(scope), asked.entity, alias)
+
+    def _merge(self, asked: MergeEntities) -> Operations:
+        scope = asked.scope
+        for field, name in (("source", asked.source), ("into", asked.into)):
+            if self._root(scope, name.key) is None and not self._is_said(scope, name):
+                raise NotFound(f"{field}: nothing is known of an entity {name.text!r}")
+        if self._meaning(scope, asked.source) == self._meaning(scope, asked.into):
+            return
+        yield from self._unite(scope, asked.source, asked.into, asked.most)
+        yield Merge(*_owner(scope), asked.source, asked.into)
+
+    def _unite(self, scope: Scope, one: Name, other: Name, most: int | None) -> Operations:
+        """Let two names mean the same from here on; says nothing itself."""
+        for key in self._stored(scope, one):
+            values = {"namespace": scope.namespace, "agent_id": scope.agent_id, "key": key}
+            self._check_size("graph_entity_size", most, values)
+        self._means[scope, self._meaning(scope, one)[1]] = self._meaning(scope, other)[1]
+        yield from ()
+
+    def _is_said(self, scope: Scope, name: Name) -> bool:
+        """Say whether this transaction itself speaks of an entity."""
+        return (scope, name.key) in self._means or any(
+            said.scope == scope and name.key in (said.subject.key, said.object and said.object.key)
+            for said in self._said.values()
+        )
+
+    def _meaning(self, scope: Scope, name: Name) -> tuple[str, str]:
+        """Return what a name means, as this transaction sees it: a kind and a key."""
+        if name.kind != "entity":
+            return name.kind, name.key
+        key = self._root(scope, name.key) or name.key
+        while (scope, key) in self._means:
+            key = self._means[scope, key]
+        return name.kind, key
+
+    def _stored(self, scope: Scope, name: Name) -> list[str]:
+        """Return the keys under which the tables have what a name means."""
+        meaning = self._meaning(scope, name)
+        united = [key for of, key in self._means if of == scope]
+        same = [key for key in united if self._meaning(scope, Name(key, key)) == meaning]
+        return [*same, meaning[1]]
+
+    def _root(self, scope: Scope, key: str) -> str | None:
+        row = self._reader.row(
+            "graph_root_key", agent_id=scope.agent_id, namespace=scope.namespace, key=key
+        )
+        return None if row is None else str(row[0])
+
+    def _check_size(self, query: str, most: int | None, values: Mapping[str, str]) -> None:
+        """Refuse what would derive very much anew, unless that is asked for."""
+        if most is None:
+            return
+        row = self._reader.row(query, **values)
+        assert row is not None, "a count has a row"
+        if row[0] > most:
+            raise InvalidInput(
+                "allow_large",
+                f"{row[0]} statements would be derived anew, over the limit of {most}: give "
+                "allow_large=True if that is meant",
+            )
+
+
+def _evidence(found: Referent) -> Evidence:
+    assert isinstance(found.ref, MemoryRef | TranscriptRef), "a source is one of these"
+    return found.ref
+
+
+def _owner(scope: Scope) -> tuple[str, str]:
+    return scope.namespace, scope.agent_id

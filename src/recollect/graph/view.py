@@ -1,0 +1,207 @@
+"""The graph view: applying what was said of facts to the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from recollect.graph import requests
+from recollect.graph.derive import Statement
+from recollect.graph.nodes import Nodes
+from recollect.graph.rules import GraphRules
+from recollect.graph.timelines import Timeline
+from recollect.log.scopes import Scopes
+from recollect.log.views import Commit, LookUp, View
+from recollect.model import codec
+from recollect.model.graph_operations import Name
+from recollect.model.operations import Alias, Assert, Classify, End, Merge, Withdraw
+from recollect.model.refs import FactRef
+from recollect.storage.port import Reader, Writer
+
+_NOTHING = 0
+"""Stands for the object of an end of whatever there is."""
+
+
+class GraphView(View):
+    """Names, what was said of them, and what holds: current belief in full, the rest to derive."""
+
+    name = "graph"
+    version = 1
+    staged = (
+        requests.AssertFact,
+        requests.EndFact,
+        requests.RetractAssertion,
+        requests.RetractFact,
+        requests.SetCardinality,
+        requests.AliasEntity,
+        requests.MergeEntities,
+    )
+    referred = (FactRef,)
+    tracked = (requests.TimelineRead,)
+    clear = (
+        "graph_edge_clear",
+        "graph_statement_clear",
+        "graph_cardinality_clear",
+        "graph_root_clear",
+        "graph_node_clear",
+    )
+    rows = (
+        "graph_node_rows",
+        "graph_root_rows",
+        "graph_cardinality_rows",
+        "graph_statement_rows",
+        "graph_edge_rows",
+    )
+
+    def __init__(self, scopes: Scopes) -> None:
+        self._nodes = Nodes(scopes)
+        self._appliers: Mapping[type, Callable[[Writer, Commit, int, Any], None]] = {
+            Assert: self._assert,
+            End: self._end,
+            Withdraw: self._withdraw,
+            Classify: self._classify,
+            Alias: self._alias,
+            Merge: self._merge,
+        }
+
+    def rules(self, reader: Reader, look_up: LookUp, /) -> GraphRules:
+        """Return the rules for one transaction."""
+        return GraphRules(reader, look_up)
+
+    def changed(self, reader: Reader, read: requests.TimelineRead, since: int, /) -> bool:
+        """Say whether anything that the timeline follows from has changed since."""
+        values = {
+            "agent_id": read.scope.agent_id,
+            "namespace": read.scope.namespace,
+            "subject": read.subject,
+            "relation": read.relation,
+            "since": since,
+        }
+        queries = ("graph_timeline_changed", "graph_cardinality_changed")
+        return any(reader.row(query, **values) for query in queries)
+
+    def apply(self, writer: Writer, commit: Commit, /) -> None:
+        """Bring the tables from before the commit to after it."""
+        for position, operation in enumerate(commit.operations):
+            applier = self._appliers.get(type(operation))
+            if applier is not None:
+                applier(writer, commit, position, operation)
+
+    def forget(self) -> None:
+        """Drop what is remembered of nodes and cardinalities."""
+        self._nodes.forget()
+
+    def _assert(self, writer: Writer, commit: Commit, position: int, operation: Assert) -> None:
+        at = commit.committed_at if operation.valid_from is None else operation.valid_from
+        self._state(writer, commit, position, operation, at)
+
+    def _end(self, writer: Writer, commit: Commit, position: int, operation: End) -> None:
+        """Let something end; what belongs to an assertion ends no earlier than that begins."""
+        at = commit.committed_at if operation.at is None else operation.at
+        for other in commit.operations[:position]:
+            if isinstance(other, Assert) and other.assertion_id == operation.assertion_id:
+                begin = commit.committed_at if other.valid_from is None else other.valid_from
+                at = max(at, begin)
+        self._state(writer, commit, position, operation, at)
+
+    def _state(
+        self, writer: Writer, commit: Commit, position: int, operation: Assert | End, at: int
+    ) -> None:
+        """Add a statement, and let its timeline follow."""
+        scope, commit_ts = operation.scope, commit.commit_ts
+        asserts = isinstance(operation, Assert)
+        subject = self._nodes.of(writer, scope, operation.subject, commit_ts)
+        relation = self._nodes.relation(writer, scope, operation.relation, commit_ts)
+        named = operation.object
+        object_ = None if named is None else self._nodes.of(writer, scope, named, commit_ts)
+        source = operation.source if isinstance(operation, Assert) else None
+        writer.put(
+            "graph_statement_add",
+            operation.assertion_id,
+            int(asserts),
+            subject.id,
+            relation,
+            _NOTHING if object_ is None else object_.id,
+            subject.root,
+            _NOTHING if object_ is None else object_.root,
+            at,
+            commit_ts,
+            position,
+            commit.committed_at,
+            operation.confidence if isinstance(operation, Assert) else None,
+            None if source is None else codec.encode(source),
+        )
+        held = None if object_ is None else object_.root
+        said = Statement((at, commit_ts, position), asserts, held)
+        single = self._nodes.is_single(writer, scope.namespace, operation.relation.key)
+        Timeline(writer, subject.root, relation).update(said, stands=True, single=single)
+
+    def _withdraw(self, writer: Writer, commit: Commit, _: int, operation: Withdraw) -> None:
+        """Take back what was said under an id: an assertion, and the end that belongs to it."""
+        for row in writer.rows("graph_statements_live", assertion_id=operation.assertion_id):
+            number, asserts, subject, relation, object_, *place = row
+            writer.run(
+                "graph_statement_withdraw",
+                id=number,
+                commit_ts=commit.commit_ts,
+                reason=operation.reason,
+            )
+            said = Statement((place[0], place[1], place[2]), bool(asserts), object_ or None)
+            single = self._is_single(writer, relation)
+            Timeline(writer, subject, relation).update(said, stands=False, single=single)
+
+    def _classify(self, writer: Writer, commit: Commit, _: int, operation: Classify) -> None:
+        """Change a cardinality, and derive what was said of the relation anew."""
+        namespace, relation = operation.namespace, operation.relation.key
+        before = self._nodes.is_single(writer, namespace, relation)
+        values = {
+            "namespace": namespace,
+            "relation": relation,
+            "commit_ts": commit.commit_ts,
+            "single": int(operation.single),
+        }
+        writer.run("graph_cardinality_close", **values)
+        writer.run("graph_cardinality_put", **values)
+        self._nodes.forget()
+        if before != operation.single:
+            query = "graph_timelines_of_relation"
+            for row in writer.rows(query, namespace=namespace, relation=relation):
+                Timeline(writer, *row).rebuild(single=operation.single)
+
+    def _alias(self, writer: Writer, commit: Commit, _: int, operation: Alias) -> None:
+        self._unite(writer, commit, operation, operation.alias, operation.entity)
+
+    def _merge(self, writer: Writer, commit: Commit, _: int, operation: Merge) -> None:
+        self._unite(writer, commit, operation, operation.source, operation.into)
+
+    def _unite(
+        self, writer: Writer, commit: Commit, operation: Alias | Merge, one: Name, other: Name
+    ) -> None:
+        """Let a name, and all that means the same, mean what another one means."""
+        commit_ts = commit.commit_ts
+        into = self._nodes.of(writer, operation.scope, other, commit_ts).root
+        entity = self._nodes.of(writer, operation.scope, one, commit_ts).root
+        if entity == into:
+            return
+        touched = writer.rows("graph_timelines_touched", entity=entity)
+        for subject, relation in touched:
+            writer.run("graph_timeline_drop", subject=subject, relation=relation)
+            writer.run(
+                "graph_objects_point",
+                subject=subject,
+                relation=relation,
+                entity=entity,
+                into=into,
+            )
+        writer.run("graph_roots_keep", commit_ts=commit_ts, entity=entity)
+        writer.run("graph_nodes_point", entity=entity, into=into)
+        writer.run("graph_subjects_point", entity=entity, into=into)
+        self._nodes.forget()
+        for subject, relation in {(into if s == entity else s, r) for s, r in touched}:
+            single = self._is_single(writer, relation)
+            Timeline(writer, subject, relation).rebuild(single=single)
+
+    def _is_single(self, reader: Reader, relation: int) -> bool:
+        row = reader.row("graph_relation_place", relation=relation)
+        assert row is not None, "a relation has a place"
+        return self._nodes.is_single(reader, *row)
