@@ -13,6 +13,7 @@
     ├── CommitUnknown            durable or not? the txn_id tells
     ├── LinkCycle                a link would lead back to where it starts
     ├── ReflectionTooDeep        reflections on reflections, past what is allowed
+    ├── EdgeError                the edges to compare with cannot be read
     ├── LogForked                a resume token belongs to another history
     ├── StoreBusy                the store cannot take more just now
     ├── StoreFull                no space left where the store lives
@@ -143,6 +144,14 @@ class ReflectionTooDeep(RecollectError):
         self.namespace = namespace
         self.depth = depth
         self.limit = limit
+
+
+class EdgeError(RecollectError):
+    """The edge catalog cannot be read. Its own error is the cause; decide again once it answers."""
+
+    def __init__(self, message: str | None = None, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
 
 
 class LogForked(RecollectError):

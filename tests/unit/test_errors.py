@@ -12,6 +12,7 @@ from recollect import errors
 from recollect.errors import (
     ChainBroken,
     CommitUnknown,
+    EdgeError,
     InvalidInput,
     LinkCycle,
     RecollectError,
@@ -26,6 +27,7 @@ SPECIAL: list[RecollectError] = [
     ChainBroken(7, "it is gone"),
     LinkCycle("supersedes", ("a", None, "a")),
     ReflectionTooDeep("team", 4, 3),
+    EdgeError("the edge catalog cannot be read", retryable=True),
 ]
 PLAIN = [
     kind()

@@ -44,19 +44,21 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 def test_the_names_are_these() -> None:
     errors = {
-        "ChainBroken", "CommitUnknown", "Conflict", "Corruption", "IdempotencyMismatch",
-        "InvalidInput", "LinkCycle", "LogForked", "NotFound", "RecollectError", "ReflectionTooDeep",
-        "StoreBusy", "StoreClosed", "StoreFull", "StoreReadOnly", "TitleTaken", "TransactionClosed",
-        "TransactionConflict", "TransactionExpired", "Unavailable", "UnsupportedFormat",
-        "VersionMismatch",
+        "ChainBroken", "CommitUnknown", "Conflict", "Corruption", "EdgeError",
+        "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "NotFound",
+        "RecollectError", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
+        "StoreReadOnly", "TitleTaken", "TransactionClosed", "TransactionConflict",
+        "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch",
     }  # fmt: skip
     others = {
         "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AsyncReplayEntry", "AsyncStore",
         "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent", "Backup",
-        "ChangedMemory", "DependentRecord", "Finding", "Fork", "Invalidation", "KeyRef", "Limits",
-        "Link", "Memory", "NamespaceSettings", "NewMemory", "Operation", "OperationType", "Origin",
-        "Rebuild", "ReplayEntry", "ReplayEvent", "Scope", "Source", "StateChange", "StateEntry",
-        "StateRecord", "StateVersion", "Stats", "Store", "Subscription", "Transaction",
+        "CardinalityPolicy", "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
+        "EdgeResolution", "EdgeResolver", "ExistingEdge", "Finding", "Fork", "Invalidation",
+        "KeyRef", "Limits", "Link", "Memory", "NaiveAppendResolver", "NamespaceSettings",
+        "NewMemory", "Operation", "OperationType", "Origin", "Rebuild", "RelationCardinality",
+        "ReplayEntry", "ReplayEvent", "Scope", "Source", "StateChange", "StateEntry", "StateRecord",
+        "StateVersion", "Stats", "Store", "Subscription", "TemporalEdgeResolver", "Transaction",
         "Transcript", "TranscriptLink", "Verification", "__version__", "diagnose", "open",
         "open_async", "restore",
     }  # fmt: skip
