@@ -7,11 +7,11 @@ import ast
 import pytest
 
 from scripts.generate_lineage import LINEAGE, ROOT, TARGET, generate
-from tests.lineage import ai_memory_map, statehouse_map
+from tests.lineage import ai_memory_map, memoir_map, statehouse_map
 from tests.lineage.corrections import EVERY, applied
 from tests.lineage.statehouse_map import Entry
 
-SECTIONS = (*statehouse_map.SECTIONS, *ai_memory_map.SECTIONS)
+SECTIONS = (*statehouse_map.SECTIONS, *ai_memory_map.SECTIONS, *memoir_map.SECTIONS)
 ENTRIES = [entry for section in SECTIONS for entry in section.entries]
 NODES = sorted({entry.test for entry in ENTRIES if entry.test})
 LEFT_OUT = {"skip", "skipif", "xfail", "importorskip"}

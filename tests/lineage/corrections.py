@@ -239,7 +239,50 @@ AI_MEMORY_CORRECTIONS: tuple[Correction, ...] = (
     ),
 )
 
-EVERY = (*CORRECTIONS, *AI_MEMORY_CORRECTIONS)
+MEMOIR_CORRECTIONS: tuple[Correction, ...] = (
+    Correction(
+        id="both-sides-are-compared-by-form",
+        block="edge, CardinalityPolicy and TemporalEdgeResolver",
+        it_says="the policy ignores case, while subjects, relations and objects are compared as "
+        "they are written",
+        we_do="names are compared by one form on both sides: NFKC, case folded, spaces and "
+        "underscores alike",
+        why="A relation that is single-valued however it is written has to find its edges however "
+        "they are written.",
+    ),
+    Correction(
+        id="an-answer-says-more",
+        block="edge, EdgeResolution",
+        it_says="an answer is one edge to open and a list of edges to close",
+        we_do="these come first, frozen; `changed`, `folded` and `reopened` follow, and `open` may "
+        "be none",
+        why="A fact that arrives late can move the ends of others, or open nothing at all.",
+    ),
+    Correction(
+        id="nothing-is-awaited",
+        block="edge, EdgeCatalog and EdgeResolver",
+        it_says="`current_edges` and `resolve` are asynchronous",
+        we_do="both are plain calls",
+        why="Deciding runs under the store's commit lock, where nothing may be waited for.",
+    ),
+    Correction(
+        id="the-cause-is-kept",
+        block="edge, EdgeError",
+        it_says="the error has a text alone",
+        we_do="it has the catalog's own error as its cause, and says whether trying again may help",
+        why="Whoever has to mend it needs to know what failed.",
+    ),
+    Correction(
+        id="a-scope-is-a-path",
+        block="edge, Scope",
+        it_says="a scope has three parts: agent, organisation and user",
+        we_do="it has two, a namespace that is a path and an agent; organisation and user are two "
+        "segments of it, escaped",
+        why="Three fixed levels fit one kind of product, a path fits all of them.",
+    ),
+)
+
+EVERY = (*CORRECTIONS, *AI_MEMORY_CORRECTIONS, *MEMOIR_CORRECTIONS)
 
 
 def corrected(*names: str) -> Callable[[Test], Test]:
