@@ -1,0 +1,361 @@
+"""What the graph of one scope is, said as simply as possible: every step, and answers from all.
+
+Nothing is kept but the steps. Each answer is derived anew from those with `commit <= known_at`:
+first what names mean then, then the marks on every timeline, then the edges between the marks.
+Commits are numbers that grow; `known_at=None` is the last one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NamedTuple, TypeVar
+
+from recollect.graph.names import normal_name
+from tests.property.model import Refused
+
+
+class Literal(NamedTuple):
+    """A value, not a name: equal only to the same text of the same kind."""
+
+    kind: str
+    text: str
+
+
+Object = str | Literal
+Place = tuple[str, str]
+"""A timeline's subject, as what its name means, and its relation."""
+
+
+@dataclass(frozen=True)
+class Step:
+    commit: int
+    position: int
+
+
+@dataclass(frozen=True)
+class Mark(Step):
+    """A point on a timeline."""
+
+    id: str
+    subject: str
+    relation: str
+    object: Object | None
+    """None: whatever holds then. Only an end can mean that."""
+    instant: datetime
+
+    @property
+    def order(self) -> tuple[datetime, int, int]:
+        return (self.instant, self.commit, self.position)
+
+
+@dataclass(frozen=True)
+class Assertion(Mark):
+    confidence: float
+    source: str
+
+
+@dataclass(frozen=True)
+class End(Mark):
+    pass
+
+
+@dataclass(frozen=True)
+class Retraction(Step):
+    id: str
+
+
+@dataclass(frozen=True)
+class Cardinality(Step):
+    relation: str
+    single: bool
+
+
+@dataclass(frozen=True)
+class Naming(Step):
+    """From here on `name`, and all that means the same, means what `means` means."""
+
+    name: str
+    means: str
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What follows from assertions, and from what ends them."""
+
+    subject: str
+    relation: str
+    object: Object
+    valid_from: datetime
+    valid_to: datetime | None
+    confidence: float
+    sources: tuple[str, ...]
+    """One for each assertion, in the order of commits."""
+    known_from: int
+    assertions: tuple[str, ...]
+    """The ids, in the order of commits."""
+
+    def holds(self, at: datetime) -> bool:
+        return self.valid_from <= at and (self.valid_to is None or at < self.valid_to)
+
+
+Kind = TypeVar("Kind", bound=Step)
+
+
+class GraphOracle:
+    """One scope. Steps go to the commit that was begun last; each takes the next position."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.commit = 0
+        self._position = 0
+
+    # Steps
+
+    def begin(self, commit: int | None = None) -> int:
+        """Begin a commit: the next one, or a later one where others had commits between."""
+        number = self.commit + 1 if commit is None else commit
+        assert number > self.commit
+        self.commit, self._position = number, 0
+        return number
+
+    def assert_fact(
+        self,
+        subject: str,
+        relation: str,
+        object_: Object,
+        valid_from: datetime,
+        *,
+        valid_to: datetime | None = None,
+        confidence: float = 1.0,
+        source: str | None = None,
+        id_: str | None = None,
+    ) -> str:
+        """Say that it holds from `valid_from` on; with `valid_to`, also that it ends then."""
+        if valid_to is not None and valid_to < valid_from:
+            raise Refused("InvalidInput")
+        said = self._new_id(id_)
+        who, how, what = _name(subject), _name(relation), _object(object_)
+        why = source or said
+        self._add(Assertion(*self._place(), said, who, how, what, valid_from, confidence, why))
+        if valid_to is not None:
+            self._add(End(*self._place(), said, who, how, what, valid_to))
+        return said
+
+    def end_fact(
+        self,
+        subject: str,
+        relation: str,
+        object_: Object | None,
+        at: datetime,
+        *,
+        id_: str | None = None,
+    ) -> str:
+        """Say that it stopped being true; without an object, that whatever holds then did."""
+        said = self._new_id(id_)
+        ended = None if object_ is None else _object(object_)
+        self._add(End(*self._place(), said, _name(subject), _name(relation), ended, at))
+        return said
+
+    def retract(self, id_: str) -> None:
+        """Say that an assertion or an end was said in error."""
+        if id_ not in self.live_ids():
+            raise Refused("NotFound")
+        self._add(Retraction(*self._place(), id_))
+
+    def set_cardinality(self, relation: str, *, single: bool) -> None:
+        self._add(Cardinality(*self._place(), _name(relation), single))
+
+    def alias(self, entity: str, alias: str) -> None:
+        """Let `alias` mean what `entity` means, unless it was made to mean something else."""
+        names, name, means = self.names(), _name(alias), _name(entity)
+        if _meaning(names, name) not in (name, _meaning(names, means)):
+            raise Refused("Conflict")
+        self._add(Naming(*self._place(), name, means))
+
+    def merge(self, entity: str, into: str) -> None:
+        """Let everything that means `entity` mean `into`."""
+        self._add(Naming(*self._place(), _name(entity), _name(into)))
+
+    # Answers
+
+    def facts(
+        self,
+        valid_at: datetime,
+        known_at: int | None = None,
+        *,
+        subject: str | None = None,
+        relation: str | None = None,
+        object_: Object | None = None,
+    ) -> list[Edge]:
+        """Return what holds at an instant; each object once, from its earliest edge then."""
+        names = self.names(known_at)
+        found = []
+        for edges in self.timelines(known_at).values():
+            found.extend(_each_object_once([edge for edge in edges if edge.holds(valid_at)]))
+        return [
+            edge
+            for edge in found
+            if (subject is None or edge.subject == _meaning(names, _name(subject)))
+            and (relation is None or edge.relation == _name(relation))
+            and (object_ is None or edge.object == _resolved(names, _object(object_)))
+        ]
+
+    def timeline(self, subject: str, relation: str, known_at: int | None = None) -> list[Edge]:
+        """Return all edges of a subject and a relation, those that held for no time as well."""
+        place = (_meaning(self.names(known_at), _name(subject)), _name(relation))
+        return self.timelines(known_at).get(place, [])
+
+    def current_edges(self, subject: str, relation: str, known_at: int | None = None) -> list[Edge]:
+        """Return the edges that have no end; each object once, from its earliest."""
+        edges = self.timeline(subject, relation, known_at)
+        return _each_object_once([edge for edge in edges if edge.valid_to is None])
+
+    def timelines(self, known_at: int | None = None) -> dict[Place, list[Edge]]:
+        """Return every timeline that has an edge, by its subject and its relation."""
+        single = self.single_valued(known_at)
+        groups: dict[Place, list[Mark]] = {}
+        for mark in self._marks(known_at):
+            groups.setdefault((mark.subject, mark.relation), []).append(mark)
+        derived = {}
+        for place in sorted(groups):
+            marks = sorted(groups[place], key=lambda mark: mark.order)
+            derive = _single_valued if place[1] in single else _multi_valued
+            if edges := derive(marks):
+                derived[place] = edges
+        return derived
+
+    def names(self, known_at: int | None = None) -> dict[str, str]:
+        """Return what each name means that was made to mean something else."""
+        names: dict[str, str] = {}
+        for step in self._steps(Naming, known_at):
+            name, means = _meaning(names, step.name), _meaning(names, step.means)
+            if name != means:
+                names[name] = means
+        return names
+
+    def single_valued(self, known_at: int | None = None) -> set[str]:
+        """Return the relations that are single-valued: what was set last counts, none is before."""
+        single: set[str] = set()
+        for step in self._steps(Cardinality, known_at):
+            if step.single:
+                single.add(step.relation)
+            else:
+                single.discard(step.relation)
+        return single
+
+    def live_ids(self, known_at: int | None = None) -> list[str]:
+        """Return the ids that can be retracted, oldest first."""
+        return list(dict.fromkeys(mark.id for mark in self._marks(known_at)))
+
+    # Inside
+
+    def _steps(self, kind: type[Kind], known_at: int | None) -> list[Kind]:
+        last = self.commit if known_at is None else known_at
+        return [step for step in self.steps if isinstance(step, kind) and step.commit <= last]
+
+    def _marks(self, known_at: int | None) -> list[Mark]:
+        """Return what was said and not taken back, with names replaced by what they mean."""
+        names = self.names(known_at)
+        retracted = {step.id for step in self._steps(Retraction, known_at)}
+        return [
+            replace(
+                mark,
+                subject=_meaning(names, mark.subject),
+                object=None if mark.object is None else _resolved(names, mark.object),
+            )
+            for mark in self._steps(Mark, known_at)
+            if mark.id not in retracted
+        ]
+
+    def _place(self) -> tuple[int, int]:
+        return (self.commit, self._position)
+
+    def _add(self, step: Step) -> None:
+        assert self.commit, "begin a commit first"
+        self.steps.append(step)
+        self._position += 1
+
+    def _new_id(self, given: str | None) -> str:
+        return given or f"said-{len(self.steps) + 1}"
+
+
+def _single_valued(marks: list[Mark]) -> list[Edge]:
+    """Scan the marks: an assertion sets the holder, an end of it clears it."""
+    edges: list[Edge] = []
+    told: list[Assertion] = []
+    """The assertions of the edge that is open; none if none is."""
+    for mark in marks:
+        if isinstance(mark, Assertion):
+            if told and told[0].object != mark.object:
+                edges.append(_edge(told, until=mark.instant))
+                told = []
+            told.append(mark)
+        elif told and mark.object in (None, told[0].object):
+            edges.append(_edge(told, until=mark.instant))
+            told = []
+    return [*edges, _edge(told, until=None)] if told else edges
+
+
+def _multi_valued(marks: list[Mark]) -> list[Edge]:
+    """Take the assertions of each object and instant together, and look for an end after them."""
+    groups: dict[tuple[Object | None, datetime], list[Assertion]] = {}
+    for mark in marks:
+        if isinstance(mark, Assertion):
+            groups.setdefault((mark.object, mark.instant), []).append(mark)
+    edges = []
+    for told in groups.values():
+        ends = [
+            mark.instant
+            for mark in marks
+            if isinstance(mark, End)
+            and mark.object in (None, told[0].object)
+            and mark.order > told[-1].order
+        ]
+        edges.append(_edge(told, until=ends[0] if ends else None))
+    return edges
+
+
+def _edge(told: list[Assertion], *, until: datetime | None) -> Edge:
+    first = told[0]
+    assert first.object is not None
+    by_commit = sorted(told, key=lambda mark: (mark.commit, mark.position))
+    return Edge(
+        subject=first.subject,
+        relation=first.relation,
+        object=first.object,
+        valid_from=first.instant,
+        valid_to=until,
+        confidence=max(mark.confidence for mark in told),
+        sources=tuple(mark.source for mark in by_commit),
+        known_from=by_commit[0].commit,
+        assertions=tuple(mark.id for mark in by_commit),
+    )
+
+
+def _each_object_once(edges: list[Edge]) -> list[Edge]:
+    """Keep the first edge of each object; those of a timeline come by when they begin."""
+    first: dict[Object, Edge] = {}
+    for edge in edges:
+        first.setdefault(edge.object, edge)
+    return list(first.values())
+
+
+def _meaning(names: dict[str, str], name: str) -> str:
+    while name in names:
+        name = names[name]
+    return name
+
+
+def _resolved(names: dict[str, str], object_: Object) -> Object:
+    return object_ if isinstance(object_, Literal) else _meaning(names, object_)
+
+
+def _name(text: str) -> str:
+    if not (form := normal_name(text)):
+        raise Refused("InvalidInput")
+    return form
+
+
+def _object(object_: Object) -> Object:
+    return object_ if isinstance(object_, Literal) else _name(object_)
