@@ -83,7 +83,7 @@ def to_objects(reader: Reader, asking: Asking, objects: Sequence[int]) -> list[B
 
 def facts_of(reader: Reader, scope: Scope, beliefs: Sequence[Belief]) -> list[Fact]:
     """Return beliefs as callers see them, in the same order."""
-    beliefs = _backed(reader, beliefs)
+    beliefs = backed(reader, beliefs)
     numbers = {number for each in beliefs for number in each.edge}
     rows = reader.rows("graph_nodes", ids=_listed(sorted(numbers)))
     nodes = {row[0]: row[1:] for row in rows}
@@ -152,7 +152,7 @@ def _is_wanted(belief: Belief, asking: Asking) -> bool:
     )
 
 
-def _backed(reader: Reader, beliefs: Sequence[Belief]) -> list[Belief]:
+def backed(reader: Reader, beliefs: Sequence[Belief]) -> list[Belief]:
     """Return beliefs with what was said for them, where that was not known yet."""
     bare = [each for each in beliefs if not each.said]
     if not bare:

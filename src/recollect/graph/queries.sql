@@ -382,8 +382,8 @@ WHERE cardinality.namespace = :namespace AND cardinality.single = 1
 
 -- name: graph_entities_page
 -- A page of what was an entity of its own at a commit, in the order of first mention.
-SELECT node.id, node.key, node.name, event.committed_at
-FROM graph_node AS node JOIN event ON event.commit_ts = node.commit_ts
+SELECT node.id
+FROM graph_node AS node
 WHERE node.scope_id = :scope_id AND node.kind = 'entity' AND node.id > :after
     AND node.commit_ts <= :known
     AND COALESCE(

@@ -114,7 +114,11 @@ class EdgeResolution(msgspec.Struct, frozen=True):
     folded: ExistingEdge | None = None
     """The edge that says the same already, and has gained a source."""
     reopened: tuple[ExistingEdge, ...] = ()
-    """Edges that were part of an earlier one until something came between the two."""
+    """Edges that were part of an earlier one until something came between the two, or that have
+    lost their end."""
+    assertion_id: str | None = None
+    """What was said can be retracted under this; only the store gives it."""
+    commit_ts: int | None = None
 
 
 class EdgeCatalog(Protocol):

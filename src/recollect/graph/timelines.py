@@ -7,7 +7,7 @@ reads and writes a handful of rows, and the result is the same as that of derivi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,13 @@ from recollect.storage.port import Row, Writer
 Edge = Holding[int]
 
 
+class Change(NamedTuple):
+    """The edges where something changed: as they were, and as they are."""
+
+    old: list[Edge]
+    new: list[Edge]
+
+
 class Timeline(msgspec.Struct, frozen=True):
     """What a subject's relation is said to be, by the numbers of both."""
 
@@ -25,17 +32,16 @@ class Timeline(msgspec.Struct, frozen=True):
     subject: int
     relation: int
 
-    def update(self, said: Statement[int], *, stands: bool, single: bool) -> None:
+    def update(self, said: Statement[int], *, stands: bool, single: bool) -> Change:
         """Take in a statement that was just added to the tables, or withdrawn there."""
         if single:
-            self._update_single(said, stands=stands)
+            change = self._of_single(said, stands=stands)
         elif said.asserts:
-            self._update_object(said, stands=stands)
-        elif stands:
-            self._end_all(said)
+            change = self._of_object(said, stands=stands)
         else:
-            for edge in self._edges("graph_edges_ended_at", said.place):
-                self._replace([edge], [self._ended(edge)])
+            change = self._of_end(said, stands=stands)
+        self._replace(change)
+        return change
 
     def rebuild(self, *, single: bool) -> None:
         """Derive everything again."""
@@ -46,7 +52,7 @@ class Timeline(msgspec.Struct, frozen=True):
         for edge in derive(said, single=single):
             self._put(edge)
 
-    def _update_single(self, said: Statement[int], *, stands: bool) -> None:
+    def _of_single(self, said: Statement[int], *, stands: bool) -> Change:
         """Derive again from a place to the next assertion, and join both ends to what is there."""
         place = said.place
         before = self._edge("graph_edge_before", place)
@@ -67,7 +73,7 @@ class Timeline(msgspec.Struct, frozen=True):
             found[-1] = self._ended(found[-1], behind=place)
         if following is not None and tail is not None:
             found = _joined(found, following, tail)
-        self._replace([each for each in (before, own, tail) if each is not None], found)
+        return Change([each for each in (before, own, tail) if each is not None], found)
 
     def _cut(self, edge: Edge, place: Place) -> Edge:
         """Return an edge as its assertions before a place leave it."""
@@ -90,33 +96,34 @@ class Timeline(msgspec.Struct, frozen=True):
         )
         return replace(edge, end=OPEN if row is None else (row[0], row[1], row[2]))
 
-    def _update_object(self, said: Statement[int], *, stands: bool) -> None:
+    def _of_object(self, said: Statement[int], *, stands: bool) -> Change:
         """Take in an assertion of a relation that has many objects at a time."""
         assert said.object is not None, "an assertion has an object"
         known = self._edge("graph_edge_of_object", said.place, object=said.object)
         old = [] if known is None else [known]
         if stands:
             first = said.place if known is None else known.first
-            self._replace(old, [self._ended(Holding(said.object, first, said.place))])
-            return
+            return Change(old, [self._ended(Holding(said.object, first, said.place))])
         rows = self.writer.rows("graph_assertions_at", object=said.object, **self._at(said.place))
-        places = [(said.place[0], *row) for row in rows]
+        places = [(said.place[0], row[0], row[1]) for row in rows]
         left = [self._ended(Holding(said.object, places[0], places[-1]))] if places else []
-        self._replace(old, left)
+        return Change(old, left)
 
-    def _end_all(self, said: Statement[int]) -> None:
-        """Let an end take effect on every edge that has reached it."""
+    def _of_end(self, said: Statement[int], *, stands: bool) -> Change:
+        """Let an end take effect on every edge that has reached it, or let it no longer."""
+        if not stands:
+            old = self._edges("graph_edges_ended_at", said.place)
+            return Change(old, [self._ended(edge) for edge in old])
         if said.object is None:
-            edges = self._edges("graph_edges_crossing", said.place)
+            old = self._edges("graph_edges_crossing", said.place)
         else:
             query = "graph_edges_crossing_of_object"
-            edges = self._edges(query, said.place, object=said.object)
-        for edge in edges:
-            self._put(replace(edge, end=said.place))
+            old = self._edges(query, said.place, object=said.object)
+        return Change(old, [replace(edge, end=said.place) for edge in old])
 
-    def _replace(self, old: Iterable[Edge], new: Iterable[Edge]) -> None:
-        known = {edge.first: edge for edge in old}
-        kept = {edge.first: edge for edge in new}
+    def _replace(self, change: Change) -> None:
+        known = {edge.first: edge for edge in change.old}
+        kept = {edge.first: edge for edge in change.new}
         for first in known.keys() - kept.keys():
             self.writer.run("graph_edge_drop", **self._at(first))
         for first, edge in kept.items():

@@ -7,9 +7,10 @@ from typing import Any
 
 from recollect.graph import requests
 from recollect.graph.derive import Statement
+from recollect.graph.effects import Effects
 from recollect.graph.nodes import Nodes
 from recollect.graph.rules import GraphRules
-from recollect.graph.timelines import Timeline
+from recollect.graph.timelines import Change, Timeline
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
 from recollect.model import codec
@@ -18,6 +19,8 @@ from recollect.model.operations import Alias, Assert, Classify, End, Merge, With
 from recollect.model.refs import FactRef
 from recollect.storage.port import Reader, Writer
 
+_ANSWERED = 16
+"""How many operations a commit has at most for its effects to be remembered."""
 _NOTHING = 0
 """Stands for the object of an end of whatever there is."""
 
@@ -53,8 +56,9 @@ class GraphView(View):
         "graph_edge_rows",
     )
 
-    def __init__(self, scopes: Scopes) -> None:
+    def __init__(self, scopes: Scopes, effects: Effects) -> None:
         self._nodes = Nodes(scopes)
+        self._effects = effects
         self._appliers: Mapping[type, Callable[[Writer, Commit, int, Any], None]] = {
             Assert: self._assert,
             End: self._end,
@@ -88,8 +92,9 @@ class GraphView(View):
                 applier(writer, commit, position, operation)
 
     def forget(self) -> None:
-        """Drop what is remembered of nodes and cardinalities."""
+        """Drop what is remembered of nodes, cardinalities and effects."""
         self._nodes.forget()
+        self._effects.forget()
 
     def _assert(self, writer: Writer, commit: Commit, position: int, operation: Assert) -> None:
         at = commit.committed_at if operation.valid_from is None else operation.valid_from
@@ -134,7 +139,8 @@ class GraphView(View):
         held = None if object_ is None else object_.root
         said = Statement((at, commit_ts, position), asserts, held)
         single = self._nodes.is_single(writer, scope.namespace, operation.relation.key)
-        Timeline(writer, subject.root, relation).update(said, stands=True, single=single)
+        change = Timeline(writer, subject.root, relation).update(said, stands=True, single=single)
+        self._note(commit, (subject.root, relation), change)
 
     def _withdraw(self, writer: Writer, commit: Commit, _: int, operation: Withdraw) -> None:
         """Take back what was said under an id: an assertion, and the end that belongs to it."""
@@ -148,7 +154,13 @@ class GraphView(View):
             )
             said = Statement((place[0], place[1], place[2]), bool(asserts), object_ or None)
             single = self._is_single(writer, relation)
-            Timeline(writer, subject, relation).update(said, stands=False, single=single)
+            change = Timeline(writer, subject, relation).update(said, stands=False, single=single)
+            self._note(commit, (subject, relation), change)
+
+    def _note(self, commit: Commit, timeline: tuple[int, int], change: Change) -> None:
+        """Remember what an operation did, where somebody may ask: not in bulk."""
+        if len(commit.operations) <= _ANSWERED:
+            self._effects.note(commit.commit_ts, timeline, change)
 
     def _classify(self, writer: Writer, commit: Commit, _: int, operation: Classify) -> None:
         """Change a cardinality, and derive what was said of the relation anew."""

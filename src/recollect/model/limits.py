@@ -33,6 +33,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     content_bytes: int = 256 * _KIB
     transcript_bytes: int = 16 * _MIB
     note_bytes: int = 4 * _KIB
+    name_bytes: int = 512
+    literal_bytes: int = 4 * _KIB
+    derived_statements: int = 100_000
     transaction_operations: int = 10_000
     transaction_bytes: int = 64 * _MIB
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.errors import InvalidInput
+from recollect.graph.effects import Effects
 from recollect.log import pages
 from recollect.log.committer import Committer
 from recollect.log.moments import Moment, commit_at
@@ -63,6 +64,7 @@ class Core(msgspec.Struct, frozen=True):
     ids: IdSource
     limits: Limits
     signal: Signal
+    effects: Effects
 
     def close(self) -> None:
         """Write what was taken, then let go of the storage."""

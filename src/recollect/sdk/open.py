@@ -6,6 +6,7 @@ import asyncio
 import os
 
 from recollect.errors import RecollectError
+from recollect.graph.effects import Effects
 from recollect.log import views
 from recollect.log.batch import BatchWriter
 from recollect.log.committer import Committer
@@ -146,7 +147,8 @@ def assemble(
     failpoint: Failpoint = pass_by,
 ) -> Core:
     """Put a store together on an engine, rebuilding views another version wrote otherwise."""
-    registry = all_views()
+    effects = Effects()
+    registry = all_views(effects)
     log_id = log_id_of(engine, ids)
     with engine.reading() as reader:
         outdated = registry.outdated(reader)
@@ -163,4 +165,5 @@ def assemble(
         ids=ids,
         limits=limits,
         signal=signal,
+        effects=effects,
     )

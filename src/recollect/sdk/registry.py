@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.graph.effects import Effects
 from recollect.graph.view import GraphView
 from recollect.log.index import LogIndex
 from recollect.log.scopes import Scopes
@@ -10,7 +11,8 @@ from recollect.memory.view import MemoryView
 from recollect.state.view import StateView
 
 
-def all_views() -> Views:
+def all_views(effects: Effects | None = None) -> Views:
     """Return every view, new. A set serves one database: the views remember rows of its tables."""
     scopes = Scopes()
-    return Views((LogIndex(scopes), StateView(scopes), MemoryView(), GraphView(scopes)))
+    graph = GraphView(scopes, effects or Effects())
+    return Views((LogIndex(scopes), StateView(scopes), MemoryView(), graph))

@@ -273,3 +273,28 @@ WHERE said.commit_ts <= :known AND said.until_commit > :known
 -- name: graph_nodes
 SELECT node.id, node.kind, node.key, node.name
 FROM json_each(:ids) AS wanted JOIN graph_node AS node ON node.id = wanted.value
+
+-- name: graph_names_at
+-- Everything that meant some entities at a commit: their own names, and their aliases.
+SELECT named.root, node.id, node.key, node.name, event.committed_at
+FROM (
+    SELECT node.id AS node, wanted.value AS root
+    FROM json_each(:ids) AS wanted JOIN graph_node AS node ON node.root = wanted.value
+    WHERE NOT EXISTS (
+        SELECT 1 FROM graph_root AS past
+        WHERE past.node = node.id AND past.until_commit > :known
+    )
+    UNION ALL
+    SELECT past.node, past.root
+    FROM json_each(:ids) AS wanted
+    JOIN graph_root AS past ON past.root = wanted.value AND past.until_commit > :known
+    WHERE NOT EXISTS (
+        SELECT 1 FROM graph_root AS sooner
+        WHERE sooner.node = past.node
+            AND sooner.until_commit > :known AND sooner.until_commit < past.until_commit
+    )
+) AS named
+JOIN graph_node AS node ON node.id = named.node
+JOIN event ON event.commit_ts = node.commit_ts
+WHERE node.commit_ts <= :known
+ORDER BY named.root, node.id

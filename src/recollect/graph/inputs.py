@@ -1,0 +1,89 @@
+"""What callers say of facts, checked before anything is staged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.errors import InvalidInput
+from recollect.graph.literal import Literal, name_of
+from recollect.graph.names import normal_name
+from recollect.graph.resolution import RelationCardinality
+from recollect.model.graph_operations import ENTITY, RELATION, Name
+from recollect.model.limits import Limits, check_name, check_text, plain_text, shown
+from recollect.model.refs import Evidence, MemoryRef, TranscriptRef
+
+Object = str | Literal
+"""What a fact leads to: the name of an entity, or a value."""
+Cardinality = RelationCardinality | str
+
+
+def check_entity(field: str, text: object, limits: Limits) -> Name:
+    """Return a name as the log keeps it."""
+    return _name(field, text, limits, ENTITY)
+
+
+def check_relation(field: str, text: object, limits: Limits) -> Name:
+    """Return a relation as the log keeps it."""
+    return _name(field, text, limits, RELATION)
+
+
+def check_object(value: object, limits: Limits) -> Name:
+    """Return the object of a fact: the name of an entity, or a literal."""
+    if isinstance(value, Literal):
+        return name_of(value, limits.literal_bytes)
+    if not isinstance(value, str):
+        raise InvalidInput(
+            "object",
+            f"{shown(value)} is no name: give text, or Literal({shown(value)}) for a value",
+        )
+    return _name("object", value, limits, ENTITY)
+
+
+def check_confidence(value: object) -> float:
+    """Return a degree of confidence."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InvalidInput("confidence", f"{shown(value)} is not a number from 0 to 1")
+    return float(value)
+
+
+def check_cardinality(value: object) -> bool:
+    """Say whether a cardinality means one object at a time."""
+    if isinstance(value, RelationCardinality):
+        return value is RelationCardinality.SINGLE_VALUED
+    text = plain_text("cardinality", value)
+    try:
+        return RelationCardinality(text) is RelationCardinality.SINGLE_VALUED
+    except ValueError as error:
+        raise InvalidInput("cardinality", f"{shown(text)} is not 'single' or 'multi'") from error
+
+
+def check_evidence(value: object) -> Evidence | str | None:
+    """Return what a fact comes from: a reference, or an id of which it is not known yet whose."""
+    if value is None or isinstance(value, MemoryRef | TranscriptRef):
+        return value
+    ref = getattr(value, "ref", None)
+    if isinstance(ref, MemoryRef | TranscriptRef):
+        return ref
+    if isinstance(value, str):
+        return check_text("source", value, most_bytes=512)
+    raise InvalidInput(
+        "source", f"{shown(value)} is no source: give the id of a memory or of a transcript"
+    )
+
+
+def check_names(field: str, names: object, limits: Limits) -> list[Name]:
+    """Return some entities, of which there may be one."""
+    if isinstance(names, str):
+        return [check_entity(field, names, limits)]
+    if not isinstance(names, Iterable):
+        raise InvalidInput(field, f"{shown(names)} is neither a name nor a list of names")
+    return [check_entity(field, name, limits) for name in names]
+
+
+def _name(field: str, text: object, limits: Limits, kind: str) -> Name:
+    exact = check_text(field, text, most_bytes=limits.name_bytes)
+    check_name(field, exact)
+    key = normal_name(exact)
+    if not key:
+        raise InvalidInput(field, f"{shown(exact)} has nothing that names anything")
+    return Name(exact, key, kind)

@@ -1,0 +1,195 @@
+"""Reading facts and entities, on both axes of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from recollect.graph import beliefs
+from recollect.graph.beliefs import Asking
+from recollect.graph.records import Entity, Fact
+from recollect.log.moments import Asked
+from recollect.model.graph_operations import ENTITY, RELATION, Name
+from recollect.model.instant import to_datetime
+from recollect.model.scope import Scope
+from recollect.storage.port import Engine, Reader
+
+NEWEST = 2**63 - 2
+"""Given as a commit: whatever is known."""
+_PAGE = 256
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which facts are asked for."""
+
+    scope: Scope
+    subject: Name | None = None
+    relation: Name | None = None
+    object: Name | None = None
+    known: int | None = None
+    valid: int | None = None
+    """None: whenever they hold."""
+
+
+class Facts:
+    """A list of facts, a page of subjects at a time."""
+
+    def __init__(self, engine: Engine, wanted: Wanted) -> None:
+        self._engine = engine
+        self._wanted = wanted
+        self._after = 0
+        self._done = False
+
+    def next_page(self) -> list[Fact]:
+        """Return the facts of the next subjects, in the order in which those came up."""
+        page: list[Fact] = []
+        while not page and not self._done:
+            with self._engine.reading() as reader:
+                page = self._page(reader)
+        return page
+
+    def _page(self, reader: Reader) -> list[Fact]:
+        wanted = self._wanted
+        asking = asking_of(reader, wanted)
+        if asking is None:
+            self._done = True
+            return []
+        if wanted.subject is None and wanted.object is None:
+            found = _entities(reader, asking, self._after)
+            self._done = len(found) < _PAGE
+            self._after = found[-1] if found else self._after
+            return _shown(reader, asking, beliefs.of_subjects(reader, asking, found))
+        self._done = True
+        if wanted.subject is None:
+            assert asking.object is not None, "there is an object"
+            return _shown(reader, asking, beliefs.to_objects(reader, asking, [asking.object]))
+        subject = node_at(reader, asking.scope_id, wanted.subject, asking.known)
+        return [] if subject is None else _of_subject(reader, asking, subject)
+
+
+def timeline(reader: Reader, wanted: Wanted) -> list[Fact]:
+    """Return everything that holds or held of one subject and relation, in order."""
+    asking = asking_of(reader, replace(wanted, valid=None))
+    if asking is None or wanted.subject is None:
+        return []
+    subject = node_at(reader, asking.scope_id, wanted.subject, asking.known)
+    return [] if subject is None else _of_subject(reader, asking, subject)
+
+
+def asking_of(reader: Reader, wanted: Wanted) -> Asking | None:
+    """Return what is asked for by numbers; None if anything it names was never heard of."""
+    scope = wanted.scope
+    row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
+    if row is None:
+        return None
+    asking = Asking(scope=scope, scope_id=row[0], known=wanted.known, valid=wanted.valid)
+    if wanted.relation is not None:
+        relation = node_at(reader, asking.scope_id, wanted.relation, asking.known)
+        if relation is None:
+            return None
+        asking = replace(asking, relation=relation)
+    if wanted.object is not None:
+        object_ = node_at(reader, asking.scope_id, wanted.object, asking.known)
+        if object_ is None:
+            return None
+        asking = replace(asking, object=object_)
+    return asking
+
+
+def node_at(reader: Reader, scope_id: int, name: Name, known: int | None) -> int | None:
+    """Return the number of what a name meant at a commit."""
+    row = reader.row(
+        "graph_node_at",
+        scope_id=scope_id,
+        kind=name.kind,
+        key=name.key,
+        known=NEWEST if known is None else known,
+    )
+    return None if row is None else int(row[0])
+
+
+def instant_of(reader: Reader, asked: Asked) -> int:
+    """Return the time it is at a moment: not before that of its commit, however the clock goes."""
+    row = reader.row("event_time", commit_ts=asked.commit)
+    return max(asked.now, row[0] if row else 0)
+
+
+def entities_of(
+    reader: Reader, scope: Scope, numbers: Sequence[int], known: int | None
+) -> list[Entity]:
+    """Return entities by their numbers, with all their names, in the order of first mention."""
+    rows = reader.rows(
+        "graph_names_at",
+        ids=msgspec.json.encode(numbers).decode(),
+        known=NEWEST if known is None else known,
+    )
+    names: dict[int, list[tuple[int, str, str, int]]] = {}
+    for root, node, key, name, since in rows:
+        names.setdefault(root, []).append((node, key, name, since))
+    return [_entity(scope, root, names[root]) for root in sorted(names)]
+
+
+class Entities:
+    """The entities of a scope, a page at a time."""
+
+    def __init__(self, engine: Engine, scope: Scope, known: int | None) -> None:
+        self._engine = engine
+        self._scope = scope
+        self._known = known
+        self._after = 0
+
+    def next_page(self) -> list[Entity]:
+        """Return the next entities."""
+        with self._engine.reading() as reader:
+            asking = asking_of(reader, Wanted(scope=self._scope, known=self._known))
+            found = [] if asking is None else _entities(reader, asking, self._after)
+            if not found:
+                return []
+            self._after = found[-1]
+            return entities_of(reader, self._scope, found, self._known)
+
+
+def _entity(scope: Scope, root: int, names: Iterable[tuple[int, str, str, int]]) -> Entity:
+    own = next(each for each in names if each[0] == root)
+    return Entity(
+        name=own[2],
+        key=own[1],
+        aliases=tuple(each[2] for each in names if each[0] != root),
+        known_from=to_datetime(min(each[3] for each in names)),
+        namespace=scope.namespace,
+        agent_id=scope.agent_id,
+    )
+
+
+def _of_subject(reader: Reader, asking: Asking, subject: int) -> list[Fact]:
+    return _shown(reader, asking, beliefs.of_subjects(reader, asking, [subject]))
+
+
+def _shown(reader: Reader, asking: Asking, found: list[beliefs.Belief]) -> list[Fact]:
+    """Return beliefs as facts; what holds at one instant with each object once."""
+    if asking.valid is not None:
+        found = beliefs.once_each(beliefs.backed(reader, found))
+    return beliefs.facts_of(reader, asking.scope, found)
+
+
+def _entities(reader: Reader, asking: Asking, after: int) -> list[int]:
+    rows = reader.rows(
+        "graph_entities_page",
+        scope_id=asking.scope_id,
+        known=NEWEST if asking.known is None else asking.known,
+        after=after,
+        most=_PAGE,
+    )
+    return [row[0] for row in rows]
+
+
+def relation_name(key: str) -> Name:
+    """Return a relation by its key."""
+    return Name(key, key, RELATION)
+
+
+def entity_name(key: str) -> Name:
+    """Return an entity by its key."""
+    return Name(key, key, ENTITY)
