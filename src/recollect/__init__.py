@@ -26,6 +26,8 @@ from recollect.errors import (
     UnsupportedFormat,
     VersionMismatch,
 )
+from recollect.graph.literal import Literal
+from recollect.graph.records import Entity, Fact
 from recollect.graph.resolution import (
     CardinalityPolicy,
     Edge,
@@ -100,7 +102,9 @@ __all__ = [
     "EdgeError",
     "EdgeResolution",
     "EdgeResolver",
+    "Entity",
     "ExistingEdge",
+    "Fact",
     "Finding",
     "Fork",
     "IdempotencyMismatch",
@@ -110,6 +114,7 @@ __all__ = [
     "Limits",
     "Link",
     "LinkCycle",
+    "Literal",
     "LogForked",
     "Memory",
     "NaiveAppendResolver",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from recollect.graph.derive import STILL, Holding, Place, Statement, derive
+from recollect.graph.derive import Holding, Place, Statement, derive
 from recollect.graph.literal import literal_of
 from recollect.graph.records import Fact
 from recollect.model import codec
-from recollect.model.graph_operations import ENTITY
+from recollect.model.graph_operations import ENTITY, Name
 from recollect.model.instant import to_datetime
+from recollect.model.refs import Evidence
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Row
 
@@ -59,10 +60,10 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
 def of_subjects(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list[Belief]:
     """Return what is believed of some subjects: one query, however many they are."""
-    listed = _listed(subjects)
     if asking.known is not None:
-        found = _known(reader, asking, listed)
+        found = _known(reader, asking, subjects)
         return [each for each in found if _is_wanted(each, asking)]
+    listed = _listed(subjects)
     values = {"relation": asking.relation, "valid": asking.valid, "object": asking.object}
     return [_belief(row) for row in reader.rows("graph_edges_of", subjects=listed, **values)]
 
@@ -85,8 +86,7 @@ def facts_of(reader: Reader, scope: Scope, beliefs: Sequence[Belief]) -> list[Fa
     """Return beliefs as callers see them, in the same order."""
     beliefs = backed(reader, beliefs)
     numbers = {number for each in beliefs for number in each.edge}
-    rows = reader.rows("graph_nodes", ids=_listed(sorted(numbers)))
-    nodes = {row[0]: row[1:] for row in rows}
+    nodes = names(reader, numbers)
     return [_fact(scope, each, nodes) for each in beliefs]
 
 
@@ -104,7 +104,25 @@ def once_each(beliefs: Iterable[Belief]) -> list[Belief]:
     return list(found.values())
 
 
-def _known(reader: Reader, asking: Asking, subjects: str) -> list[Belief]:
+def said(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list[Row]:
+    """Return what was known at a commit to have been said of some subjects, by timelines."""
+    return reader.rows(
+        "graph_said_at", subjects=_listed(subjects), known=asking.known, relation=asking.relation
+    )
+
+
+def names(reader: Reader, numbers: Iterable[int]) -> dict[int, Name]:
+    """Return the names of nodes."""
+    rows = reader.rows("graph_nodes", ids=_listed(sorted(numbers)))
+    return {row[0]: Name(row[3], row[2], row[1]) for row in rows}
+
+
+def evidence(source: bytes | None) -> Evidence | None:
+    """Return what an assertion comes from, if it names anything."""
+    return None if source is None else codec.decode_evidence(source)
+
+
+def _known(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list[Belief]:
     """Derive what was believed at a commit from what was known by then."""
     assert asking.known is not None, "what is known now stands in the tables"
     singles = {
@@ -116,9 +134,7 @@ def _known(reader: Reader, asking: Asking, subjects: str) -> list[Belief]:
             known=asking.known,
         )
     }
-    rows = reader.rows(
-        "graph_said_at", subjects=subjects, known=asking.known, relation=asking.relation
-    )
+    rows = said(reader, asking, subjects)
     found: list[Belief] = []
     for (subject, relation), group in groupby(rows, key=lambda row: (row[0], row[1])):
         held = _derived(list(group), single=relation in singles)
@@ -166,16 +182,15 @@ def backed(reader: Reader, beliefs: Sequence[Belief]) -> list[Belief]:
     return [replace(each, said=backed.get(id(each), each.said)) for each in beliefs]
 
 
-def _fact(scope: Scope, belief: Belief, nodes: dict[int, tuple[Any, ...]]) -> Fact:
-    held, said = belief.held, belief.said
-    kind, key, name = nodes[held.object]
+def _fact(scope: Scope, belief: Belief, nodes: Mapping[int, Name]) -> Fact:
+    held, said, object_ = belief.held, belief.said, nodes[belief.held.object]
     sources = dict.fromkeys(each.source for each in said if each.source is not None)
     return Fact(
-        subject=nodes[belief.subject][2],
-        relation=nodes[belief.relation][2],
-        object=name if kind == ENTITY else literal_of(kind, key),
+        subject=nodes[belief.subject].text,
+        relation=nodes[belief.relation].text,
+        object=object_.text if object_.kind == ENTITY else literal_of(object_.kind, object_.key),
         valid_from=to_datetime(held.first[0]),
-        valid_to=None if held.end[0] == STILL else to_datetime(held.end[0]),
+        valid_to=None if held.is_open else to_datetime(held.end[0]),
         confidence=max(each.confidence for each in said),
         sources=tuple(codec.decode_evidence(source) for source in sources),
         known_from=to_datetime(said[0].committed_at),

@@ -36,6 +36,11 @@ class Holding(msgspec.Struct, Generic[Thing], frozen=True):
     last: Place
     end: Place = OPEN
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is known of an end."""
+        return self.end == OPEN
+
 
 def derive(statements: Iterable[Statement[Thing]], *, single: bool) -> list[Holding[Thing]]:
     """Return what follows from statements in the order of their places, in that order."""

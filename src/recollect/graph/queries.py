@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking
 from recollect.graph.records import Entity, Fact
+from recollect.graph.resolution import ExistingEdge
 from recollect.log.moments import Asked
-from recollect.model.graph_operations import ENTITY, RELATION, Name
+from recollect.model.graph_operations import Name
 from recollect.model.instant import to_datetime
 from recollect.model.scope import Scope
 from recollect.storage.port import Engine, Reader
@@ -131,6 +132,34 @@ def entities_of(
     return [_entity(scope, root, names[root]) for root in sorted(names)]
 
 
+def entity(reader: Reader, scope: Scope, name: Name, known: int | None) -> Entity | None:
+    """Return what a name meant at a commit."""
+    asking = asking_of(reader, Wanted(scope=scope))
+    root = None if asking is None else node_at(reader, asking.scope_id, name, known)
+    return None if root is None else entities_of(reader, scope, [root], known)[0]
+
+
+def current_edges(reader: Reader, wanted: Wanted) -> list[ExistingEdge]:
+    """Return the edges of a timeline that have no end, by the keys of what they join."""
+    asking = asking_of(reader, wanted)
+    assert wanted.subject is not None, "a timeline has a subject"
+    subject = None if asking is None else node_at(reader, asking.scope_id, wanted.subject, None)
+    if asking is None or subject is None:
+        return []
+    found = beliefs.of_subjects(reader, asking, [subject])
+    names = beliefs.names(reader, {number for each in found for number in each.edge})
+    return [
+        ExistingEdge(
+            names[each.subject].key,
+            names[each.relation].key,
+            names[each.held.object].key,
+            to_datetime(each.held.first[0]),
+        )
+        for each in found
+        if each.held.is_open
+    ]
+
+
 class Entities:
     """The entities of a scope, a page at a time."""
 
@@ -183,13 +212,3 @@ def _entities(reader: Reader, asking: Asking, after: int) -> list[int]:
         most=_PAGE,
     )
     return [row[0] for row in rows]
-
-
-def relation_name(key: str) -> Name:
-    """Return a relation by its key."""
-    return Name(key, key, RELATION)
-
-
-def entity_name(key: str) -> Name:
-    """Return an entity by its key."""
-    return Name(key, key, ENTITY)

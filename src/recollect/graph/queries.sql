@@ -395,3 +395,10 @@ WHERE node.scope_id = :scope_id AND node.kind = 'entity' AND node.id > :after
         node.root
     ) = node.id
 ORDER BY node.id LIMIT :most
+
+-- name: graph_statement_keys
+SELECT subject.key, relation.key
+FROM graph_statement AS said
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN graph_node AS relation ON relation.id = said.relation
+WHERE said.assertion_id = :assertion_id

@@ -23,8 +23,8 @@ class Fact(msgspec.Struct, frozen=True):
     """The highest of its assertions."""
     sources: tuple[Evidence, ...]
     """What its assertions come from, each once; one without a source is its own."""
-    known_from: datetime
-    """When it was first said."""
+    known_from: datetime | None
+    """When it was first said; None: it is only staged."""
     assertions: tuple[str, ...]
     """The ids of what was said, oldest first."""
     namespace: str

@@ -153,8 +153,8 @@ class GraphRules:
         """Return the assertions of a fact that stand, whatever names it was said under."""
         scope, named = asked.scope, asked.object
         found: dict[str, None] = {}
-        for subject in self._stored(scope, asked.subject):
-            for object_ in [None] if named is None else self._stored(scope, named):
+        for subject in self.stored(scope, asked.subject):
+            for object_ in [None] if named is None else self.stored(scope, named):
                 rows = self._reader.rows(
                     "graph_assertions_matching",
                     agent_id=scope.agent_id,
@@ -175,29 +175,26 @@ class GraphRules:
         return (
             said.scope == scope
             and said.relation.key == asked.relation.key
-            and self._meaning(scope, said.subject) == self._meaning(scope, asked.subject)
+            and self.meaning(scope, said.subject) == self.meaning(scope, asked.subject)
             and (
                 asked.object is None
-                or self._meaning(scope, said.object) == self._meaning(scope, asked.object)
+                or self.meaning(scope, said.object) == self.meaning(scope, asked.object)
             )
         )
 
     def _classify(self, asked: SetCardinality) -> Operations:
-        which = {"namespace": asked.scope.namespace, "relation": asked.relation.key}
-        known = self._single.get((which["namespace"], which["relation"]))
-        if known is None:
-            row = self._reader.row("graph_cardinality_find", **which)
-            known = row is not None and bool(row[0])
-        if known == asked.single:
+        namespace, relation = asked.scope.namespace, asked.relation.key
+        if self.is_single(asked.scope, relation) == asked.single:
             return
-        self._check_size("graph_relation_size", asked.most, which)
-        self._single[which["namespace"], which["relation"]] = asked.single
+        values = {"namespace": namespace, "relation": relation}
+        self._check_size("graph_relation_size", asked.most, values)
+        self._single[namespace, relation] = asked.single
         yield Classify(*_owner(asked.scope), asked.relation, asked.single)
 
     def _alias(self, asked: AliasEntity) -> Operations:
         scope, alias = asked.scope, asked.alias
-        meaning = self._meaning(scope, alias)
-        if meaning == self._meaning(scope, asked.entity):
+        meaning = self.meaning(scope, alias)
+        if meaning == self.meaning(scope, asked.entity):
             return
         if meaning != (alias.kind, alias.key):
             raise InvalidInput(
@@ -213,17 +210,17 @@ class GraphRules:
         for field, name in (("source", asked.source), ("into", asked.into)):
             if self._root(scope, name.key) is None and not self._is_said(scope, name):
                 raise NotFound(f"{field}: nothing is known of an entity {name.text!r}")
-        if self._meaning(scope, asked.source) == self._meaning(scope, asked.into):
+        if self.meaning(scope, asked.source) == self.meaning(scope, asked.into):
             return
         yield from self._unite(scope, asked.source, asked.into, asked.most)
         yield Merge(*_owner(scope), asked.source, asked.into)
 
     def _unite(self, scope: Scope, one: Name, other: Name, most: int | None) -> Operations:
         """Let two names mean the same from here on; says nothing itself."""
-        for key in self._stored(scope, one):
+        for key in self.stored(scope, one):
             values = {"namespace": scope.namespace, "agent_id": scope.agent_id, "key": key}
             self._check_size("graph_entity_size", most, values)
-        self._means[scope, self._meaning(scope, one)[1]] = self._meaning(scope, other)[1]
+        self._means[scope, self.meaning(scope, one)[1]] = self.meaning(scope, other)[1]
         yield from ()
 
     def _is_said(self, scope: Scope, name: Name) -> bool:
@@ -233,7 +230,17 @@ class GraphRules:
             for said in self._said.values()
         )
 
-    def _meaning(self, scope: Scope, name: Name) -> tuple[str, str]:
+    def is_single(self, scope: Scope, relation: str) -> bool:
+        """Say whether a relation has one object at a time, as this transaction sees it."""
+        known = self._single.get((scope.namespace, relation))
+        if known is not None:
+            return known
+        row = self._reader.row(
+            "graph_cardinality_find", namespace=scope.namespace, relation=relation
+        )
+        return row is not None and bool(row[0])
+
+    def meaning(self, scope: Scope, name: Name) -> tuple[str, str]:
         """Return what a name means, as this transaction sees it: a kind and a key."""
         if name.kind != "entity":
             return name.kind, name.key
@@ -242,11 +249,11 @@ class GraphRules:
             key = self._means[scope, key]
         return name.kind, key
 
-    def _stored(self, scope: Scope, name: Name) -> list[str]:
+    def stored(self, scope: Scope, name: Name) -> list[str]:
         """Return the keys under which the tables have what a name means."""
-        meaning = self._meaning(scope, name)
+        meaning = self.meaning(scope, name)
         united = [key for of, key in self._means if of == scope]
-        same = [key for key in united if self._meaning(scope, Name(key, key)) == meaning]
+        same = [key for key in united if self.meaning(scope, Name(key, key)) == meaning]
         return [*same, meaning[1]]
 
     def _root(self, scope: Scope, key: str) -> str | None:

@@ -38,15 +38,18 @@ class PendingMemories:
 
     def working(self, reader: Reader) -> Working:
         """Return the memories as the transaction sees them."""
+        return self.rules(reader).working
+
+    def rules(self, reader: Reader) -> MemoryRules:
+        """Return the rules as they are after everything staged so far."""
         if self._rules is None:
             self._rules = MemoryRules(Working(reader, self._at, KnownSettings()))
-        working = self._rules.working
-        working.reader = reader
+        self._rules.working.reader = reader
         while self._decided < len(self._staged):
             with suppress(*_REFUSALS):
                 list(self._rules.decide(self._staged[self._decided]))
             self._decided += 1
-        return working
+        return self._rules
 
     def memory(self, reader: Reader, memory_id: str, viewer: str) -> Standing | None:
         """Return a memory, if an agent may see it."""

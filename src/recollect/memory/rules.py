@@ -51,7 +51,7 @@ from recollect.model.operations import (
     Resolve,
     Touch,
 )
-from recollect.model.refs import MemoryRef, Referent, TranscriptRef
+from recollect.model.refs import MemoryRef, Ref, Referent, TranscriptRef
 from recollect.model.scope import Scope
 
 Operations = Iterator[AnyOperation]
@@ -80,8 +80,9 @@ class MemoryRules:
         """Return what a request becomes: nothing, if all is as it asks for."""
         return self._deciders[type(staged)](staged)
 
-    def look_up(self, ref: MemoryRef | TranscriptRef, asker: Scope, /) -> Referent:
+    def look_up(self, ref: Ref | TranscriptRef, asker: Scope, /) -> Referent:
         """Return the memory at a version it has or had, or the transcript."""
+        assert isinstance(ref, MemoryRef | TranscriptRef), "nothing else is asked of memories"
         if isinstance(ref, TranscriptRef):
             if not self.working.has_transcript(ref.transcript_id):
                 raise NotFound(f"there is no transcript {ref.transcript_id!r}")

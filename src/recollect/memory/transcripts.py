@@ -68,6 +68,11 @@ def get(reader: Reader, transcript_id: str, at: int) -> TranscriptInfo | None:
     return TranscriptInfo(*row) if row else None
 
 
+def exists(reader: Reader, transcript_id: str) -> bool:
+    """Say whether there is a transcript."""
+    return reader.row("transcript_number", transcript_id=transcript_id) is not None
+
+
 def load(reader: Reader, transcript: TranscriptInfo) -> bytes:
     """Return a transcript's text as UTF-8."""
     return blobs.load(

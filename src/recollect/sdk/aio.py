@@ -14,8 +14,37 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
+from msgspec.structs import replace
+
 from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
 from recollect.errors import InvalidInput, NotFound, RecollectError, StoreClosed
+from recollect.graph import queries as graph
+from recollect.graph.answers import Answer, answer
+from recollect.graph.inputs import (
+    Cardinality,
+    Object,
+    check_cardinality,
+    check_confidence,
+    check_entity,
+    check_evidence,
+    check_object,
+    check_relation,
+)
+from recollect.graph.pending import PendingFacts
+from recollect.graph.queries import Entities, Facts, Wanted
+from recollect.graph.records import Entity, Fact
+from recollect.graph.requests import (
+    AliasEntity,
+    AssertFact,
+    EndFact,
+    GraphRequest,
+    MergeEntities,
+    RetractAssertion,
+    RetractFact,
+    SetCardinality,
+    TimelineRead,
+)
+from recollect.graph.resolution import EdgeResolution, ExistingEdge
 from recollect.log import pages
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
@@ -87,7 +116,8 @@ from recollect.model import document
 from recollect.model.clock import SystemClock
 from recollect.model.document import Document
 from recollect.model.event import ReplayEvent
-from recollect.model.instant import Instant, to_micros
+from recollect.model.graph_operations import Name
+from recollect.model.instant import Instant, to_micros, to_rfc3339
 from recollect.model.limits import Limits, check_seconds, check_text, plain_text, shown
 from recollect.model.memory import (
     KINDS,
@@ -100,7 +130,7 @@ from recollect.model.memory import (
     Span,
 )
 from recollect.model.packing import digest_of, pack, unpack
-from recollect.model.refs import KeyRef
+from recollect.model.refs import Evidence, KeyRef, MemoryRef, TranscriptRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.calls import AsyncCalls, async_paged
@@ -499,7 +529,239 @@ class AsyncLinkStaging(AsyncStaging):
             return self._memories.links(reader, memory_id, relations, viewer)
 
 
-class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging):
+Source = str | Evidence | Memory
+"What a fact comes from: a memory or a transcript, by its id or by a reference."
+
+
+class AsyncFactStaging(AsyncStaging):
+    """Asserting, ending and retracting facts, and naming what they are about."""
+
+    _facts: PendingFacts
+
+    def assert_fact(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        object: Object,
+        valid_from: Instant | None = None,
+        valid_to: Instant | None = None,
+        confidence: float = 1.0,
+        source: Source | None = None,
+        spans: Sequence[Span] | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> str:
+        """Stage that something holds, and return the id of the assertion.
+
+        It holds from `valid_from` on; not given, from when its source memory's event happened, or
+        else from the commit on. `valid_to` says where it ends. `source` is the memory or transcript
+        it comes from, `spans` the places in the transcript.
+        """
+        scope, limits = (self._owner(agent_id, namespace), self._core.limits)
+        evidence = self._evidence(source, spans)
+        begin = None if valid_from is None else to_micros("valid_from", valid_from)
+        end = None if valid_to is None else to_micros("valid_to", valid_to)
+        if begin is None and (not isinstance(evidence, MemoryRef)):
+            _check_order(self._core.clock.now(), end)
+        elif begin is not None:
+            _check_order(begin, end)
+        request = AssertFact(
+            scope=scope,
+            assertion_id=self._draft.new_id(self._core.ids),
+            subject=check_entity("subject", subject, limits),
+            relation=check_relation("relation", relation, limits),
+            object=check_object(object, limits),
+            valid_from=begin,
+            valid_to=end,
+            confidence=check_confidence(confidence),
+            source=evidence,
+        )
+        self._stage_fact(request)
+        return request.assertion_id
+
+    def end_fact(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        object: Object | None = None,
+        at: Instant | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> str:
+        """Stage that something stopped being true, and return the id under which that is said.
+
+        Without an object it is whatever held; without a time, since the commit.
+        """
+        limits = self._core.limits
+        request = EndFact(
+            scope=self._owner(agent_id, namespace),
+            assertion_id=self._draft.new_id(self._core.ids),
+            subject=check_entity("subject", subject, limits),
+            relation=check_relation("relation", relation, limits),
+            object=None if object is None else check_object(object, limits),
+            at=None if at is None else to_micros("at", at),
+        )
+        self._stage_fact(request)
+        return request.assertion_id
+
+    def retract_fact(
+        self,
+        *,
+        assertion_id: str | None = None,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: Object | None = None,
+        reason: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Stage that something was said in error: under an id, or every assertion of a fact.
+
+        Without an object it is every assertion of the subject and relation.
+        """
+        scope, limits = (self._owner(agent_id, namespace), self._core.limits)
+        checked = check_note("reason", reason, limits)
+        if assertion_id is not None:
+            if not subject is relation is object is None:
+                raise InvalidInput(
+                    "assertion_id", "says which one already: leave out subject, relation, object"
+                )
+            known = check_id("assertion_id", assertion_id)
+            self._stage_fact(RetractAssertion(scope, known, checked))
+            return
+        if subject is None or relation is None:
+            raise InvalidInput(
+                "assertion_id", "is missing: give one, or the subject and relation of a fact"
+            )
+        self._stage_fact(
+            RetractFact(
+                scope,
+                check_entity("subject", subject, limits),
+                check_relation("relation", relation, limits),
+                None if object is None else check_object(object, limits),
+                checked,
+            )
+        )
+
+    def set_cardinality(
+        self,
+        *,
+        relation: str,
+        cardinality: Cardinality,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Stage that a relation has one object at a time in a namespace ("single"), or many."""
+        self._stage_fact(
+            SetCardinality(
+                self._owner(self._defaults.acting(agent_id), namespace),
+                check_relation("relation", relation, self._core.limits),
+                check_cardinality(cardinality),
+                self._most(allow_large),
+            )
+        )
+
+    def alias(
+        self,
+        *,
+        entity: str,
+        alias: str,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Stage another name for an entity: what was said under it is about the entity, too."""
+        limits = self._core.limits
+        self._stage_fact(
+            AliasEntity(
+                self._owner(agent_id, namespace),
+                check_entity("entity", entity, limits),
+                check_entity("alias", alias, limits),
+                self._most(allow_large),
+            )
+        )
+
+    def merge_entities(
+        self,
+        *,
+        source: str,
+        into: str,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Stage that two entities are one, which goes by the name of the second."""
+        limits = self._core.limits
+        self._stage_fact(
+            MergeEntities(
+                self._owner(agent_id, namespace),
+                check_entity("source", source, limits),
+                check_entity("into", into, limits),
+                self._most(allow_large),
+            )
+        )
+
+    async def timeline(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> list[Fact]:
+        """Return a timeline as this transaction sees it."""
+        limits = self._core.limits
+        read = TimelineRead(
+            self._defaults.scope(agent_id, namespace, limits),
+            check_entity("subject", subject, limits).key,
+            check_relation("relation", relation, limits).key,
+        )
+        self._draft.track(read)
+        return await self._calls.run(self._read_timeline, read)
+
+    def _read_timeline(self, read: TimelineRead) -> list[Fact]:
+        with self._core.engine.reading() as reader:
+            memories = self._memories.rules(reader)
+            return self._facts.timeline(reader, read, memories.look_up, self._core.clock.now())
+
+    def _stage_fact(self, request: GraphRequest) -> None:
+        self._draft.stage(request)
+        self._facts.add(request)
+
+    def _most(self, allow_large: object) -> int | None:
+        return None if allow_large else self._core.limits.derived_statements
+
+    def _evidence(self, source: object, spans: object) -> Evidence | None:
+        """Return what a fact comes from; an id that no transcript has is a memory's."""
+        found = check_evidence(source)
+        if isinstance(found, str):
+            found = TranscriptRef(found) if self._has_transcript(found) else MemoryRef(found)
+        if spans is None and (not (isinstance(found, TranscriptRef) and found.spans)):
+            return found
+        if not isinstance(found, TranscriptRef):
+            raise InvalidInput("spans", "are places in a transcript: give one as the source")
+        checked = self._check_spans(found.transcript_id, spans or found.spans)
+        return TranscriptRef(found.transcript_id, checked)
+
+    def _has_transcript(self, transcript_id: str) -> bool:
+        if transcript_id in self._transcripts:
+            return True
+        with self._core.engine.reading() as reader:
+            return transcripts.exists(reader, transcript_id)
+
+
+def _check_order(begin: int, end: int | None) -> None:
+    if end is not None and end <= begin:
+        raise InvalidInput(
+            "valid_to",
+            f"{to_rfc3339(end)} is not after valid_from (not given: now): give a later one",
+        )
+
+
+class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
     """Operations that are committed together, and reads they depend on.
 
     Staging is done in memory. Reads see the state as of the transaction's beginning under its own
@@ -515,6 +777,7 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging):
         self._pending = PendingState()
         self._memories = PendingMemories(draft.since)
         self._transcripts = {}
+        self._facts = PendingFacts(draft.since)
         self.commit_ts: int | None = None
         "The commit this transaction became, once it is committed."
 
@@ -1359,6 +1622,326 @@ class AsyncLinkCalls(AsyncHandle):
             return provenance.dependents(reader, memory_id, depth, commit, viewer)
 
 
+class AsyncFactCalls(AsyncHandle):
+    """Asserting, ending and retracting facts, and naming what they are about."""
+
+    async def assert_fact(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        object: Object,
+        valid_from: Instant | None = None,
+        valid_to: Instant | None = None,
+        confidence: float = 1.0,
+        source: Source | None = None,
+        spans: Sequence[Span] | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> EdgeResolution:
+        """Say that something holds, and return what that did to its timeline.
+
+        It holds from `valid_from` on; not given, from when its source memory's event happened, or
+        else from the commit on. The order in which facts arrive does not matter.
+        """
+
+        async def work(transaction: AsyncTransaction) -> str | None:
+            return transaction.assert_fact(
+                subject=subject,
+                relation=relation,
+                object=object,
+                valid_from=valid_from,
+                valid_to=valid_to,
+                confidence=confidence,
+                source=source,
+                spans=spans,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        return await self._resolved(work, agent_id, namespace, txn_id)
+
+    async def end_fact(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        object: Object | None = None,
+        at: Instant | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> EdgeResolution:
+        """Say that something stopped being true, and return what that did.
+
+        Without an object it is whatever held; without a time, since now.
+        """
+
+        async def work(transaction: AsyncTransaction) -> str | None:
+            return transaction.end_fact(
+                subject=subject,
+                relation=relation,
+                object=object,
+                at=at,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        return await self._resolved(work, agent_id, namespace, txn_id)
+
+    async def retract_fact(
+        self,
+        *,
+        assertion_id: str | None = None,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: Object | None = None,
+        reason: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> EdgeResolution:
+        """Say that something was said in error, and return what is believed instead."""
+
+        async def work(transaction: AsyncTransaction) -> str | None:
+            transaction.retract_fact(
+                assertion_id=assertion_id,
+                subject=subject,
+                relation=relation,
+                object=object,
+                reason=reason,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+            return None
+
+        return await self._resolved(work, agent_id, namespace, txn_id)
+
+    async def set_cardinality(
+        self,
+        *,
+        relation: str,
+        cardinality: Cardinality,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> int:
+        """Let a relation have one object at a time in a namespace ("single"), or many ("multi").
+
+        What was said of it is derived anew, for every agent there. Returns the `commit_ts`.
+        """
+
+        async def work(transaction: AsyncTransaction) -> None:
+            transaction.set_cardinality(
+                relation=relation,
+                cardinality=cardinality,
+                allow_large=allow_large,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        transaction, _ = await self._commit(work, txn_id)
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return transaction.commit_ts
+
+    async def alias(
+        self,
+        *,
+        entity: str,
+        alias: str,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> int:
+        """Give an entity another name, and return the `commit_ts`.
+
+        What was said under that name is about the entity from here on, in belief; what was known
+        before stays as it was.
+        """
+
+        async def work(transaction: AsyncTransaction) -> None:
+            transaction.alias(
+                entity=entity,
+                alias=alias,
+                allow_large=allow_large,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        transaction, _ = await self._commit(work, txn_id)
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return transaction.commit_ts
+
+    async def merge_entities(
+        self,
+        *,
+        source: str,
+        into: str,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> int:
+        """Let two entities be one, under the name of the second; returns the `commit_ts`."""
+
+        async def work(transaction: AsyncTransaction) -> None:
+            transaction.merge_entities(
+                source=source,
+                into=into,
+                allow_large=allow_large,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        transaction, _ = await self._commit(work, txn_id)
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return transaction.commit_ts
+
+    async def _resolved(
+        self,
+        work: Callable[[AsyncTransaction], Awaitable[str | None]],
+        agent_id: str | None,
+        namespace: str | None,
+        txn_id: str | None,
+    ) -> EdgeResolution:
+        """Commit what is said of a fact, and return what that did."""
+        transaction, assertion_id = await self._commit(work, txn_id)
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        return await self._calls.run(self._answer, transaction, scope, assertion_id)
+
+    def _answer(
+        self, transaction: AsyncTransaction, scope: Scope, assertion_id: str | None
+    ) -> EdgeResolution:
+        assert transaction.commit_ts is not None, "it is committed by now"
+        with self._core.engine.reading() as reader:
+            row = reader.row("txn_find", txn_id=transaction.txn_id, actor=self._defaults.actor)
+            if row != (transaction.commit_ts,):
+                return EdgeResolution(open=None)
+            asked = Answer(scope, transaction.commit_ts, assertion_id)
+            return answer(reader, self._core.effects, asked)
+
+
+class AsyncBeliefCalls(AsyncHandle):
+    """Asking what holds, when, and as of when it was known."""
+
+    async def facts(
+        self,
+        *,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: Object | None = None,
+        valid_at: Instant | None = None,
+        known_at: Moment | None = None,
+        include_closed: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> list[Fact]:
+        """Return what holds at `valid_at`, as far as it was known at `known_at`.
+
+        Not given, both are now; `known_at` alone asks what was believed then to hold then. With
+        `include_closed` it is everything that holds or held, whenever.
+        """
+        limits = self._core.limits
+        wanted = Wanted(
+            scope=self._defaults.scope(agent_id, namespace, limits),
+            subject=None if subject is None else check_entity("subject", subject, limits),
+            relation=None if relation is None else check_relation("relation", relation, limits),
+            object=None if object is None else check_object(object, limits),
+        )
+        if include_closed and valid_at is not None:
+            raise InvalidInput("valid_at", "is one instant, and include_closed asks for all")
+        return await self._calls.run(self._facts, wanted, valid_at, known_at, closed=include_closed)
+
+    async def timeline(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        known_at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> list[Fact]:
+        """Return everything that holds or held of a subject and relation, in order of time."""
+        limits = self._core.limits
+        wanted = Wanted(
+            scope=self._defaults.scope(agent_id, namespace, limits),
+            subject=check_entity("subject", subject, limits),
+            relation=check_relation("relation", relation, limits),
+        )
+        return await self._calls.run(self._facts, wanted, None, known_at, closed=True)
+
+    async def entity(
+        self,
+        name: str,
+        *,
+        known_at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Entity | None:
+        """Return what a name means, with its other names; None: nobody has mentioned it."""
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits)
+        return await self._calls.run(
+            self._entity, scope, check_entity("name", name, limits), known_at
+        )
+
+    def entities(
+        self,
+        *,
+        known_at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> AsyncIterator[Entity]:
+        """Yield the entities that facts are about, in the order of their first mention."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        known = None if known_at is None else self._core.commit_at("known_at", known_at)
+        return async_paged(self._calls, Entities(self._core.engine, scope, known))
+
+    async def current_edges(
+        self, scope: Scope, subject_key: str, relation: str
+    ) -> list[ExistingEdge]:
+        """Return the edges of a subject and relation that have no end: a store is a catalog."""
+        limits = self._core.limits
+        wanted = Wanted(
+            scope=scope.check(limits),
+            subject=check_entity("subject_key", subject_key, limits),
+            relation=check_relation("relation", relation, limits),
+        )
+        return await self._calls.run(self._current_edges, wanted)
+
+    def _current_edges(self, wanted: Wanted) -> list[ExistingEdge]:
+        with self._core.engine.reading() as reader:
+            return graph.current_edges(reader, wanted)
+
+    def _facts(
+        self, wanted: Wanted, valid_at: Instant | None, known_at: Moment | None, *, closed: bool
+    ) -> list[Fact]:
+        if not closed:
+            wanted = replace(wanted, valid=self._valid(valid_at, known_at))
+        if known_at is not None:
+            wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
+        pages, found = (Facts(self._core.engine, wanted), list[Fact]())
+        while page := pages.next_page():
+            found.extend(page)
+        return found
+
+    def _valid(self, valid_at: Instant | None, known_at: Moment | None) -> int:
+        """Return the instant that is meant: none in particular is that of what is known."""
+        if valid_at is not None:
+            return to_micros("valid_at", valid_at)
+        asked = self._asked(known_at, "known_at")
+        with self._core.engine.reading() as reader:
+            return graph.instant_of(reader, asked)
+
+    def _entity(self, scope: Scope, name: Name, known_at: Moment | None) -> Entity | None:
+        known = None if known_at is None else self._core.commit_at("known_at", known_at)
+        with self._core.engine.reading() as reader:
+            return graph.entity(reader, scope, name, known)
+
+
 class AsyncTranscriptCalls(AsyncHandle):
     """Keeping words, citing them, and finding which words a belief is made of."""
 
@@ -1538,7 +2121,14 @@ class AsyncAuditCalls(AsyncHandle):
         return async_paged(self._calls, trail)
 
 
-class AsyncStore(AsyncMemoryCalls, AsyncLinkCalls, AsyncTranscriptCalls, AsyncAuditCalls):
+class AsyncStore(
+    AsyncMemoryCalls,
+    AsyncLinkCalls,
+    AsyncFactCalls,
+    AsyncBeliefCalls,
+    AsyncTranscriptCalls,
+    AsyncAuditCalls,
+):
     """An open store. One may be shared by any number of threads.
 
     Every method takes `agent_id` and `namespace`; what is left out is what the handle is bound to.

@@ -23,8 +23,10 @@ from recollect.model.refs import KeyRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from recollect.sdk.audit_calls import AuditCalls
 from recollect.sdk.backup import Backup, back_up, fork_at
+from recollect.sdk.belief_calls import BeliefCalls
 from recollect.sdk.calls import paged
 from recollect.sdk.core import Defaults, check_version
+from recollect.sdk.fact_calls import FactCalls
 from recollect.sdk.link_calls import LinkCalls
 from recollect.sdk.memory_calls import MemoryCalls
 from recollect.sdk.stats import Stats, gather
@@ -37,7 +39,7 @@ from recollect.state.records import StateChange, StateEntry, StateRecord, StateV
 from recollect.storage.port import Parameters, Progress
 
 
-class Store(MemoryCalls, LinkCalls, TranscriptCalls, AuditCalls):
+class Store(MemoryCalls, LinkCalls, FactCalls, BeliefCalls, TranscriptCalls, AuditCalls):
     """An open store. One may be shared by any number of threads.
 
     Every method takes `agent_id` and `namespace`; what is left out is what the handle is bound to.

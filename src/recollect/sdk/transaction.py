@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from recollect.errors import InvalidInput
+from recollect.graph.pending import PendingFacts
 from recollect.log.pages import Mapped
 from recollect.log.transaction import Draft
 from recollect.memory.pending import PendingMemories
@@ -17,6 +18,7 @@ from recollect.model.refs import KeyRef
 from recollect.model.scope import Scope
 from recollect.sdk.calls import Calls, paged
 from recollect.sdk.core import Core, Defaults, check_version
+from recollect.sdk.fact_staging import FactStaging
 from recollect.sdk.link_staging import LinkStaging
 from recollect.sdk.memory_staging import MemoryStaging
 from recollect.state.pending import PendingScan, PendingState
@@ -24,7 +26,7 @@ from recollect.state.records import StateEntry, StateRecord
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 
 
-class Transaction(MemoryStaging, LinkStaging):
+class Transaction(MemoryStaging, LinkStaging, FactStaging):
     """Operations that are committed together, and reads they depend on.
 
     Staging is done in memory. Reads see the state as of the transaction's beginning under its own
@@ -40,6 +42,7 @@ class Transaction(MemoryStaging, LinkStaging):
         self._pending = PendingState()
         self._memories = PendingMemories(draft.since)
         self._transcripts = {}
+        self._facts = PendingFacts(draft.since)
         self.commit_ts: int | None = None
         """The commit this transaction became, once it is committed."""
 

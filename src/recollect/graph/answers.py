@@ -1,0 +1,101 @@
+"""Answers: what a committed transaction did to the timelines it touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from recollect.graph import beliefs
+from recollect.graph.beliefs import Asking
+from recollect.graph.derive import Holding, Statement
+from recollect.graph.effects import Effect, Effects, Keys, compared, resolution
+from recollect.graph.queries import Wanted, asking_of, node_at
+from recollect.graph.resolution import EdgeResolution
+from recollect.log.views import Commit
+from recollect.model.event import SealedEvent
+from recollect.model.graph_operations import RELATION, Name
+from recollect.model.operations import Assert, End, Withdraw
+from recollect.model.scope import Scope
+from recollect.storage.port import Reader
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A commit of a request about facts, and the id under which something was said in it."""
+
+    scope: Scope
+    commit_ts: int
+    assertion_id: str | None = None
+
+
+def answer(reader: Reader, effects: Effects, asked: Answer) -> EdgeResolution:
+    """Return what a commit did."""
+    row = reader.row("event_get", commit_ts=asked.commit_ts)
+    assert row is not None, "a transaction's own commit is there"
+    commit = Commit.of(SealedEvent(*row))
+    found = effects.of(asked.commit_ts)
+    if found is None:
+        found = list(_derived(reader, asked, commit))
+    numbers = {number for effect in found for number in _numbers(effect)}
+    keys = Keys({number: name.key for number, name in beliefs.names(reader, numbers).items()})
+    asserted, confidence = _asserted(reader, asked, commit)
+    told = resolution(found, keys, asserted, confidence)
+    return replace(told, assertion_id=asked.assertion_id, commit_ts=asked.commit_ts)
+
+
+def _asserted(reader: Reader, asked: Answer, commit: Commit) -> tuple[Statement[int] | None, float]:
+    """Return the assertion that is answered, and how sure it is, if there is one."""
+    for position, operation in enumerate(commit.operations):
+        if isinstance(operation, Assert) and operation.assertion_id == asked.assertion_id:
+            asking = _asking(reader, asked)
+            at = commit.committed_at if operation.valid_from is None else operation.valid_from
+            held = node_at(reader, asking.scope_id, operation.object, asked.commit_ts)
+            return Statement((at, asked.commit_ts, position), True, held), operation.confidence
+    return None, 0.0
+
+
+def _derived(reader: Reader, asked: Answer, commit: Commit) -> Iterable[Effect]:
+    """Yield what became of each timeline between what was known before a commit and behind it."""
+    asking = _asking(reader, asked)
+    for subject, relation in dict.fromkeys(_timelines(reader, commit)):
+        number = node_at(reader, asking.scope_id, relation, asked.commit_ts)
+        root = node_at(reader, asking.scope_id, subject, asked.commit_ts)
+        assert number is not None, "what was said is known"
+        assert root is not None, "what was said is known"
+        edges = [
+            _edges(reader, replace(asking, relation=number, known=known), root)
+            for known in (asked.commit_ts - 1, asked.commit_ts)
+        ]
+        yield compared((root, number), *edges)
+
+
+def _edges(reader: Reader, asking: Asking, subject: int) -> list[Holding[int]]:
+    return [each.held for each in beliefs.of_subjects(reader, asking, [subject])]
+
+
+def _timelines(reader: Reader, commit: Commit) -> Iterable[tuple[Name, Name]]:
+    """Yield the subjects and relations that a commit says something of."""
+    for operation in commit.operations:
+        if isinstance(operation, Assert | End):
+            yield operation.subject, _relation(operation.relation.key)
+        elif isinstance(operation, Withdraw):
+            rows = reader.rows("graph_statement_keys", assertion_id=operation.assertion_id)
+            for subject, relation in rows:
+                yield Name(subject, subject), _relation(relation)
+
+
+def _relation(key: str) -> Name:
+    return Name(key, key, RELATION)
+
+
+def _numbers(effect: Effect) -> Iterable[int]:
+    yield from effect.timeline
+    for edges in (effect.before, effect.after):
+        yield from (held.object for held in edges.values())
+
+
+def _asking(reader: Reader, asked: Answer) -> Asking:
+    found = asking_of(reader, Wanted(scope=asked.scope))
+    assert found is not None, "whoever said something is known"
+    return found

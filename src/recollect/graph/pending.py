@@ -1,0 +1,164 @@
+"""What a transaction has staged about facts, seen by its own reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+import msgspec
+from msgspec.structs import replace
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.graph import beliefs
+from recollect.graph.derive import Holding, Place, Statement, derive
+from recollect.graph.literal import literal_of
+from recollect.graph.queries import Wanted, asking_of, node_at
+from recollect.graph.records import Fact
+from recollect.graph.requests import GraphRequest, TimelineRead
+from recollect.graph.rules import GraphRules
+from recollect.log.views import LookUp
+from recollect.model.graph_operations import ENTITY, RELATION, Name
+from recollect.model.instant import to_datetime
+from recollect.model.operations import AnyOperation, Assert, End, Withdraw
+from recollect.model.refs import Evidence
+from recollect.model.scope import Scope
+from recollect.storage.port import Reader
+
+_REFUSALS = (InvalidInput, NotFound)
+"""What the rules say to a request they do not grant. The commit may yet: it sees more."""
+_UNCOMMITTED = 2**62
+"""Stands for the commit that what is staged will have: behind all there are."""
+
+Meaning = tuple[str, str]
+"""What a name means: a kind and a key."""
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """Something that was said, committed or not, in terms of what its names mean."""
+
+    statement: Statement[Meaning]
+    assertion_id: str
+    object: Name | None
+    confidence: float = 1.0
+    source: Evidence | None = None
+    committed_at: int | None = None
+
+
+class PendingFacts:
+    """The requests of one transaction about facts, decided as of its beginning."""
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+        self._staged: list[GraphRequest] = []
+
+    def add(self, request: GraphRequest) -> None:
+        """Remember a staged request."""
+        self._staged.append(request)
+
+    def timeline(self, reader: Reader, read: TimelineRead, look_up: LookUp, now: int) -> list[Fact]:
+        """Return a timeline as the transaction sees it; what it says to hold from now on, from now.
+
+        The same rules run again when it is committed, then on what is there by then.
+        """
+        rules = GraphRules(reader, look_up)
+        operations: list[AnyOperation] = []
+        for request in self._staged:
+            with suppress(*_REFUSALS):
+                operations.extend(rules.decide(request))
+        subject = Name(read.subject, read.subject, ENTITY)
+        told = [
+            *self._committed(reader, rules, read, subject),
+            *_staged(rules, operations, read, subject, now),
+        ]
+        gone = {each.assertion_id for each in operations if isinstance(each, Withdraw)}
+        told = [each for each in told if each.assertion_id not in gone]
+        told.sort(key=lambda each: each.statement.place)
+        single = rules.is_single(read.scope, read.relation)
+        edges = derive([each.statement for each in told], single=single)
+        return [_fact(read, held, told) for held in edges]
+
+    def _committed(
+        self, reader: Reader, rules: GraphRules, read: TimelineRead, subject: Name
+    ) -> Iterable[_Told]:
+        """Yield what had been said when the transaction began."""
+        relation = Name(read.relation, read.relation, RELATION)
+        wanted = Wanted(scope=read.scope, relation=relation, known=self._at)
+        asking = asking_of(reader, wanted)
+        if asking is None:
+            return
+        for key in rules.stored(read.scope, subject):
+            root = node_at(reader, asking.scope_id, Name(key, key), self._at)
+            rows = [] if root is None else beliefs.said(reader, asking, [root])
+            named = beliefs.names(reader, {row[6] for row in rows if row[6]})
+            for row in rows:
+                object_ = named.get(row[6])
+                yield _Told(
+                    _statement(rules, read.scope, (row[2], row[3], row[4]), row[5], object_),
+                    row[7],
+                    object_,
+                    row[9] or 0.0,
+                    beliefs.evidence(row[10]),
+                    row[8],
+                )
+
+
+def _staged(
+    rules: GraphRules,
+    operations: Iterable[AnyOperation],
+    read: TimelineRead,
+    subject: Name,
+    now: int,
+) -> Iterable[_Told]:
+    meaning = rules.meaning(read.scope, subject)
+    for position, operation in enumerate(operations):
+        if not isinstance(operation, Assert | End) or operation.scope != read.scope:
+            continue
+        same = rules.meaning(read.scope, operation.subject) == meaning
+        if not same or operation.relation.key != read.relation:
+            continue
+        asserts = isinstance(operation, Assert)
+        at = operation.valid_from if isinstance(operation, Assert) else operation.at
+        place = (now if at is None else at, _UNCOMMITTED, position)
+        told = _Told(
+            _statement(rules, read.scope, place, asserts, operation.object),
+            operation.assertion_id,
+            operation.object,
+        )
+        if isinstance(operation, Assert):
+            told = replace(told, confidence=operation.confidence, source=operation.source)
+        yield told
+
+
+def _statement(
+    rules: GraphRules, scope: Scope, place: Place, asserts: object, object_: Name | None
+) -> Statement[Meaning]:
+    thing = None if object_ is None else rules.meaning(scope, object_)
+    return Statement(place, bool(asserts), thing)
+
+
+def _fact(read: TimelineRead, held: Holding[Meaning], told: Iterable[_Told]) -> Fact:
+    """Return an edge as callers see it; what is staged has no time of its own yet."""
+    own = [
+        each
+        for each in told
+        if each.statement.asserts
+        and each.statement.object == held.object
+        and held.first <= each.statement.place <= held.last
+    ]
+    own.sort(key=lambda each: each.statement.place[1:])
+    begin = own[0].committed_at
+    kind, key = held.object
+    shown = next((each.object.text for each in own if each.object is not None), key)
+    return Fact(
+        subject=read.subject,
+        relation=read.relation,
+        object=shown if kind == ENTITY else literal_of(kind, key),
+        valid_from=to_datetime(held.first[0]),
+        valid_to=None if held.is_open else to_datetime(held.end[0]),
+        confidence=max(each.confidence for each in own),
+        sources=tuple(dict.fromkeys(each.source for each in own if each.source is not None)),
+        known_from=None if begin is None else to_datetime(begin),
+        assertions=tuple(each.assertion_id for each in own),
+        namespace=read.scope.namespace,
+        agent_id=read.scope.agent_id,
+    )

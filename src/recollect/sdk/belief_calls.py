@@ -1,0 +1,134 @@
+"""What a store does with facts: asking what is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from recollect.errors import InvalidInput
+from recollect.graph import queries as graph
+from recollect.graph.inputs import Object, check_entity, check_object, check_relation
+from recollect.graph.queries import Entities, Facts, Wanted
+from recollect.graph.records import Entity, Fact
+from recollect.graph.resolution import ExistingEdge
+from recollect.log.moments import Moment
+from recollect.model.graph_operations import Name
+from recollect.model.instant import Instant, to_micros
+from recollect.model.scope import Scope
+from recollect.sdk.calls import paged
+from recollect.sdk.handle import Handle
+
+
+class BeliefCalls(Handle):
+    """Asking what holds, when, and as of when it was known."""
+
+    def facts(
+        self,
+        *,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: Object | None = None,
+        valid_at: Instant | None = None,
+        known_at: Moment | None = None,
+        include_closed: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> list[Fact]:
+        """Return what holds at `valid_at`, as far as it was known at `known_at`.
+
+        Not given, both are now; `known_at` alone asks what was believed then to hold then. With
+        `include_closed` it is everything that holds or held, whenever.
+        """
+        limits = self._core.limits
+        wanted = Wanted(
+            scope=self._defaults.scope(agent_id, namespace, limits),
+            subject=None if subject is None else check_entity("subject", subject, limits),
+            relation=None if relation is None else check_relation("relation", relation, limits),
+            object=None if object is None else check_object(object, limits),
+        )
+        if include_closed and valid_at is not None:
+            raise InvalidInput("valid_at", "is one instant, and include_closed asks for all")
+        return self._calls.run(self._facts, wanted, valid_at, known_at, closed=include_closed)
+
+    def timeline(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        known_at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> list[Fact]:
+        """Return everything that holds or held of a subject and relation, in order of time."""
+        limits = self._core.limits
+        wanted = Wanted(
+            scope=self._defaults.scope(agent_id, namespace, limits),
+            subject=check_entity("subject", subject, limits),
+            relation=check_relation("relation", relation, limits),
+        )
+        return self._calls.run(self._facts, wanted, None, known_at, closed=True)
+
+    def entity(
+        self,
+        name: str,
+        *,
+        known_at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Entity | None:
+        """Return what a name means, with its other names; None: nobody has mentioned it."""
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits)
+        return self._calls.run(self._entity, scope, check_entity("name", name, limits), known_at)
+
+    def entities(
+        self,
+        *,
+        known_at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Iterator[Entity]:
+        """Yield the entities that facts are about, in the order of their first mention."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        known = None if known_at is None else self._core.commit_at("known_at", known_at)
+        return paged(self._calls, Entities(self._core.engine, scope, known))
+
+    def current_edges(self, scope: Scope, subject_key: str, relation: str) -> list[ExistingEdge]:
+        """Return the edges of a subject and relation that have no end: a store is a catalog."""
+        limits = self._core.limits
+        wanted = Wanted(
+            scope=scope.check(limits),
+            subject=check_entity("subject_key", subject_key, limits),
+            relation=check_relation("relation", relation, limits),
+        )
+        return self._calls.run(self._current_edges, wanted)
+
+    def _current_edges(self, wanted: Wanted) -> list[ExistingEdge]:
+        with self._core.engine.reading() as reader:
+            return graph.current_edges(reader, wanted)
+
+    def _facts(
+        self, wanted: Wanted, valid_at: Instant | None, known_at: Moment | None, *, closed: bool
+    ) -> list[Fact]:
+        if not closed:
+            wanted = replace(wanted, valid=self._valid(valid_at, known_at))
+        if known_at is not None:
+            wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
+        pages, found = Facts(self._core.engine, wanted), list[Fact]()
+        while page := pages.next_page():
+            found.extend(page)
+        return found
+
+    def _valid(self, valid_at: Instant | None, known_at: Moment | None) -> int:
+        """Return the instant that is meant: none in particular is that of what is known."""
+        if valid_at is not None:
+            return to_micros("valid_at", valid_at)
+        asked = self._asked(known_at, "known_at")
+        with self._core.engine.reading() as reader:
+            return graph.instant_of(reader, asked)
+
+    def _entity(self, scope: Scope, name: Name, known_at: Moment | None) -> Entity | None:
+        known = None if known_at is None else self._core.commit_at("known_at", known_at)
+        with self._core.engine.reading() as reader:
+            return graph.entity(reader, scope, name, known)

@@ -1,0 +1,217 @@
+"""What a store does with facts: saying what holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from recollect.graph.answers import Answer, answer
+from recollect.graph.inputs import Cardinality, Object
+from recollect.graph.resolution import EdgeResolution
+from recollect.model.instant import Instant
+from recollect.model.memory import Span
+from recollect.model.scope import Scope
+from recollect.sdk.fact_staging import Source
+from recollect.sdk.handle import Handle
+from recollect.sdk.transaction import Transaction
+
+
+class FactCalls(Handle):
+    """Asserting, ending and retracting facts, and naming what they are about."""
+
+    def assert_fact(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        object: Object,
+        valid_from: Instant | None = None,
+        valid_to: Instant | None = None,
+        confidence: float = 1.0,
+        source: Source | None = None,
+        spans: Sequence[Span] | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> EdgeResolution:
+        """Say that something holds, and return what that did to its timeline.
+
+        It holds from `valid_from` on; not given, from when its source memory's event happened, or
+        else from the commit on. The order in which facts arrive does not matter.
+        """
+
+        def work(transaction: Transaction) -> str | None:
+            return transaction.assert_fact(
+                subject=subject,
+                relation=relation,
+                object=object,
+                valid_from=valid_from,
+                valid_to=valid_to,
+                confidence=confidence,
+                source=source,
+                spans=spans,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        return self._resolved(work, agent_id, namespace, txn_id)
+
+    def end_fact(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        object: Object | None = None,
+        at: Instant | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> EdgeResolution:
+        """Say that something stopped being true, and return what that did.
+
+        Without an object it is whatever held; without a time, since now.
+        """
+
+        def work(transaction: Transaction) -> str | None:
+            return transaction.end_fact(
+                subject=subject,
+                relation=relation,
+                object=object,
+                at=at,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        return self._resolved(work, agent_id, namespace, txn_id)
+
+    def retract_fact(
+        self,
+        *,
+        assertion_id: str | None = None,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: Object | None = None,
+        reason: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> EdgeResolution:
+        """Say that something was said in error, and return what is believed instead."""
+
+        def work(transaction: Transaction) -> str | None:
+            transaction.retract_fact(
+                assertion_id=assertion_id,
+                subject=subject,
+                relation=relation,
+                object=object,
+                reason=reason,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+            return None
+
+        return self._resolved(work, agent_id, namespace, txn_id)
+
+    def set_cardinality(
+        self,
+        *,
+        relation: str,
+        cardinality: Cardinality,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> int:
+        """Let a relation have one object at a time in a namespace ("single"), or many ("multi").
+
+        What was said of it is derived anew, for every agent there. Returns the `commit_ts`.
+        """
+
+        def work(transaction: Transaction) -> None:
+            transaction.set_cardinality(
+                relation=relation,
+                cardinality=cardinality,
+                allow_large=allow_large,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        transaction, _ = self._commit(work, txn_id)
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return transaction.commit_ts
+
+    def alias(
+        self,
+        *,
+        entity: str,
+        alias: str,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> int:
+        """Give an entity another name, and return the `commit_ts`.
+
+        What was said under that name is about the entity from here on, in belief; what was known
+        before stays as it was.
+        """
+
+        def work(transaction: Transaction) -> None:
+            transaction.alias(
+                entity=entity,
+                alias=alias,
+                allow_large=allow_large,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        transaction, _ = self._commit(work, txn_id)
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return transaction.commit_ts
+
+    def merge_entities(
+        self,
+        *,
+        source: str,
+        into: str,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        txn_id: str | None = None,
+    ) -> int:
+        """Let two entities be one, under the name of the second; returns the `commit_ts`."""
+
+        def work(transaction: Transaction) -> None:
+            transaction.merge_entities(
+                source=source,
+                into=into,
+                allow_large=allow_large,
+                agent_id=agent_id,
+                namespace=namespace,
+            )
+
+        transaction, _ = self._commit(work, txn_id)
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return transaction.commit_ts
+
+    def _resolved(
+        self,
+        work: Callable[[Transaction], str | None],
+        agent_id: str | None,
+        namespace: str | None,
+        txn_id: str | None,
+    ) -> EdgeResolution:
+        """Commit what is said of a fact, and return what that did."""
+        transaction, assertion_id = self._commit(work, txn_id)
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        return self._calls.run(self._answer, transaction, scope, assertion_id)
+
+    def _answer(
+        self, transaction: Transaction, scope: Scope, assertion_id: str | None
+    ) -> EdgeResolution:
+        assert transaction.commit_ts is not None, "it is committed by now"
+        with self._core.engine.reading() as reader:
+            row = reader.row("txn_find", txn_id=transaction.txn_id, actor=self._defaults.actor)
+            if row != (transaction.commit_ts,):  # it changed nothing, and so became no commit
+                return EdgeResolution(open=None)
+            asked = Answer(scope, transaction.commit_ts, assertion_id)
+            return answer(reader, self._core.effects, asked)

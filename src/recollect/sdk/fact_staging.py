@@ -1,0 +1,268 @@
+"""What a transaction does with facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recollect.errors import InvalidInput
+from recollect.graph.inputs import (
+    Cardinality,
+    Object,
+    check_cardinality,
+    check_confidence,
+    check_entity,
+    check_evidence,
+    check_object,
+    check_relation,
+)
+from recollect.graph.pending import PendingFacts
+from recollect.graph.records import Fact
+from recollect.graph.requests import (
+    AliasEntity,
+    AssertFact,
+    EndFact,
+    GraphRequest,
+    MergeEntities,
+    RetractAssertion,
+    RetractFact,
+    SetCardinality,
+    TimelineRead,
+)
+from recollect.memory import transcripts
+from recollect.memory.inputs import check_id, check_note
+from recollect.memory.records import Memory
+from recollect.model.instant import Instant, to_micros, to_rfc3339
+from recollect.model.memory import Span
+from recollect.model.refs import Evidence, MemoryRef, TranscriptRef
+from recollect.sdk.staging import Staging
+
+Source = str | Evidence | Memory
+"""What a fact comes from: a memory or a transcript, by its id or by a reference."""
+
+
+class FactStaging(Staging):
+    """Asserting, ending and retracting facts, and naming what they are about."""
+
+    _facts: PendingFacts
+
+    def assert_fact(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        object: Object,
+        valid_from: Instant | None = None,
+        valid_to: Instant | None = None,
+        confidence: float = 1.0,
+        source: Source | None = None,
+        spans: Sequence[Span] | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> str:
+        """Stage that something holds, and return the id of the assertion.
+
+        It holds from `valid_from` on; not given, from when its source memory's event happened, or
+        else from the commit on. `valid_to` says where it ends. `source` is the memory or transcript
+        it comes from, `spans` the places in the transcript.
+        """
+        scope, limits = self._owner(agent_id, namespace), self._core.limits
+        evidence = self._evidence(source, spans)
+        begin = None if valid_from is None else to_micros("valid_from", valid_from)
+        end = None if valid_to is None else to_micros("valid_to", valid_to)
+        if begin is None and not isinstance(evidence, MemoryRef):
+            _check_order(self._core.clock.now(), end)
+        elif begin is not None:
+            _check_order(begin, end)
+        request = AssertFact(
+            scope=scope,
+            assertion_id=self._draft.new_id(self._core.ids),
+            subject=check_entity("subject", subject, limits),
+            relation=check_relation("relation", relation, limits),
+            object=check_object(object, limits),
+            valid_from=begin,
+            valid_to=end,
+            confidence=check_confidence(confidence),
+            source=evidence,
+        )
+        self._stage_fact(request)
+        return request.assertion_id
+
+    def end_fact(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        object: Object | None = None,
+        at: Instant | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> str:
+        """Stage that something stopped being true, and return the id under which that is said.
+
+        Without an object it is whatever held; without a time, since the commit.
+        """
+        limits = self._core.limits
+        request = EndFact(
+            scope=self._owner(agent_id, namespace),
+            assertion_id=self._draft.new_id(self._core.ids),
+            subject=check_entity("subject", subject, limits),
+            relation=check_relation("relation", relation, limits),
+            object=None if object is None else check_object(object, limits),
+            at=None if at is None else to_micros("at", at),
+        )
+        self._stage_fact(request)
+        return request.assertion_id
+
+    def retract_fact(
+        self,
+        *,
+        assertion_id: str | None = None,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: Object | None = None,
+        reason: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Stage that something was said in error: under an id, or every assertion of a fact.
+
+        Without an object it is every assertion of the subject and relation.
+        """
+        scope, limits = self._owner(agent_id, namespace), self._core.limits
+        checked = check_note("reason", reason, limits)
+        if assertion_id is not None:
+            if not subject is relation is object is None:
+                raise InvalidInput(
+                    "assertion_id", "says which one already: leave out subject, relation, object"
+                )
+            known = check_id("assertion_id", assertion_id)
+            self._stage_fact(RetractAssertion(scope, known, checked))
+            return
+        if subject is None or relation is None:
+            raise InvalidInput(
+                "assertion_id", "is missing: give one, or the subject and relation of a fact"
+            )
+        self._stage_fact(
+            RetractFact(
+                scope,
+                check_entity("subject", subject, limits),
+                check_relation("relation", relation, limits),
+                None if object is None else check_object(object, limits),
+                checked,
+            )
+        )
+
+    def set_cardinality(
+        self,
+        *,
+        relation: str,
+        cardinality: Cardinality,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Stage that a relation has one object at a time in a namespace ("single"), or many."""
+        self._stage_fact(
+            SetCardinality(
+                self._owner(self._defaults.acting(agent_id), namespace),
+                check_relation("relation", relation, self._core.limits),
+                check_cardinality(cardinality),
+                self._most(allow_large),
+            )
+        )
+
+    def alias(
+        self,
+        *,
+        entity: str,
+        alias: str,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Stage another name for an entity: what was said under it is about the entity, too."""
+        limits = self._core.limits
+        self._stage_fact(
+            AliasEntity(
+                self._owner(agent_id, namespace),
+                check_entity("entity", entity, limits),
+                check_entity("alias", alias, limits),
+                self._most(allow_large),
+            )
+        )
+
+    def merge_entities(
+        self,
+        *,
+        source: str,
+        into: str,
+        allow_large: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Stage that two entities are one, which goes by the name of the second."""
+        limits = self._core.limits
+        self._stage_fact(
+            MergeEntities(
+                self._owner(agent_id, namespace),
+                check_entity("source", source, limits),
+                check_entity("into", into, limits),
+                self._most(allow_large),
+            )
+        )
+
+    def timeline(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> list[Fact]:
+        """Return a timeline as this transaction sees it."""
+        limits = self._core.limits
+        read = TimelineRead(
+            self._defaults.scope(agent_id, namespace, limits),
+            check_entity("subject", subject, limits).key,
+            check_relation("relation", relation, limits).key,
+        )
+        self._draft.track(read)
+        return self._calls.run(self._read_timeline, read)
+
+    def _read_timeline(self, read: TimelineRead) -> list[Fact]:
+        with self._core.engine.reading() as reader:
+            memories = self._memories.rules(reader)
+            return self._facts.timeline(reader, read, memories.look_up, self._core.clock.now())
+
+    def _stage_fact(self, request: GraphRequest) -> None:
+        self._draft.stage(request)
+        self._facts.add(request)
+
+    def _most(self, allow_large: object) -> int | None:
+        return None if allow_large else self._core.limits.derived_statements
+
+    def _evidence(self, source: object, spans: object) -> Evidence | None:
+        """Return what a fact comes from; an id that no transcript has is a memory's."""
+        found = check_evidence(source)
+        if isinstance(found, str):
+            found = TranscriptRef(found) if self._has_transcript(found) else MemoryRef(found)
+        if spans is None and not (isinstance(found, TranscriptRef) and found.spans):
+            return found
+        if not isinstance(found, TranscriptRef):
+            raise InvalidInput("spans", "are places in a transcript: give one as the source")
+        checked = self._check_spans(found.transcript_id, spans or found.spans)
+        return TranscriptRef(found.transcript_id, checked)
+
+    def _has_transcript(self, transcript_id: str) -> bool:
+        if transcript_id in self._transcripts:
+            return True
+        with self._core.engine.reading() as reader:
+            return transcripts.exists(reader, transcript_id)
+
+
+def _check_order(begin: int, end: int | None) -> None:
+    if end is not None and end <= begin:
+        raise InvalidInput(
+            "valid_to",
+            f"{to_rfc3339(end)} is not after valid_from (not given: now): give a later one",
+        )
