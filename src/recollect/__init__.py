@@ -27,7 +27,7 @@ from recollect.errors import (
     VersionMismatch,
 )
 from recollect.graph.literal import Literal
-from recollect.graph.records import Entity, Fact
+from recollect.graph.records import Assertion, Entity, Explanation, Fact
 from recollect.graph.resolution import (
     CardinalityPolicy,
     Edge,
@@ -83,6 +83,7 @@ __all__ = [
     "ALL_AGENTS",
     "ALL_NAMESPACES",
     "Anchor",
+    "Assertion",
     "AsyncReplayEntry",
     "AsyncStore",
     "AsyncSubscription",
@@ -104,6 +105,7 @@ __all__ = [
     "EdgeResolver",
     "Entity",
     "ExistingEdge",
+    "Explanation",
     "Fact",
     "Finding",
     "Fork",

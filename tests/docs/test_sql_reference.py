@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "sql.md").read_text("
 SECTION = re.compile(r"^## (\w+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 COLUMN = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", re.MULTILINE)
 QUERY = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
-TYPES = {"integer": int, "text": str, "JSON": str}
+TYPES = {"integer": int, "real": float, "text": str, "JSON": str}
 
 DOCUMENTED = {
     name: COLUMN.findall(text) for name, text in SECTION.findall(PAGE) if COLUMN.search(text)
@@ -31,6 +31,7 @@ def store() -> Iterator[Store]:
         planner.write(key="step", value={"n": 1}, because=[KeyRef("goal")])
         planner.delete(key="step")
         believe(planner)
+        assert_facts(planner)
         yield opened
 
 
@@ -49,6 +50,16 @@ def believe(planner: Store) -> None:
     planner.resolve_invalidation(
         notice.id, decision="revise", replacement=planner.remember("x").id, note="calmer"
     )
+
+
+def assert_facts(planner: Store) -> None:
+    """Fill every column about facts at least once."""
+    planner.assert_fact(
+        subject="Ann", relation="lives in", object="Oslo", valid_from="2025-01-01T00:00:00Z"
+    )
+    planner.end_fact(subject="Ann", relation="lives in", at="2026-01-01T00:00:00Z")
+    planner.assert_fact(subject="Ann", relation="lives in", object="Rome")
+    planner.retract_fact(subject="Ann", relation="lives in", object="Rome", reason="a joke")
 
 
 def test_every_view_is_documented() -> None:

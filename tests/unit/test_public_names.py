@@ -37,6 +37,9 @@ BY_POSITION = (
     ["self", "notice_id"],
     ["self", "text"],
     ["self", "transcript_id"],
+    ["self", "name"],
+    ["self", "fact"],
+    ["self", "scope", "subject_key", "relation"],
 )
 """What a call is about may come first, without its name."""
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -51,16 +54,16 @@ def test_the_names_are_these() -> None:
         "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch",
     }  # fmt: skip
     others = {
-        "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AsyncReplayEntry", "AsyncStore",
+        "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "Assertion", "AsyncReplayEntry", "AsyncStore",
         "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent", "Backup",
         "CardinalityPolicy", "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
-        "EdgeResolution", "EdgeResolver", "ExistingEdge", "Finding", "Fork", "Invalidation",
-        "KeyRef", "Limits", "Link", "Memory", "NaiveAppendResolver", "NamespaceSettings",
-        "NewMemory", "Operation", "OperationType", "Origin", "Rebuild", "RelationCardinality",
-        "ReplayEntry", "ReplayEvent", "Scope", "Source", "StateChange", "StateEntry", "StateRecord",
-        "StateVersion", "Stats", "Store", "Subscription", "TemporalEdgeResolver", "Transaction",
-        "Transcript", "TranscriptLink", "Verification", "__version__", "diagnose", "open",
-        "open_async", "restore",
+        "EdgeResolution", "EdgeResolver", "Entity", "ExistingEdge", "Explanation", "Fact",
+        "Finding", "Fork", "Invalidation", "KeyRef", "Limits", "Link", "Literal", "Memory",
+        "NaiveAppendResolver", "NamespaceSettings", "NewMemory", "Operation", "OperationType",
+        "Origin", "Rebuild", "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "Source",
+        "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats", "Store",
+        "Subscription", "TemporalEdgeResolver", "Transaction", "Transcript", "TranscriptLink",
+        "Verification", "__version__", "diagnose", "open", "open_async", "restore",
     }  # fmt: skip
     assert set(recollect.__all__) == errors | others
     assert list(recollect.__all__) == sorted(recollect.__all__)

@@ -30,6 +30,12 @@ EVENT_TYPES: Mapping[OperationType, str] = {
     OperationType.NOTIFY: "reflection.invalidation_notified",
     OperationType.RESOLVE: "reflection.invalidation_resolved",
     OperationType.CONFIGURE: "namespace.configured",
+    OperationType.ASSERT: "fact.asserted",
+    OperationType.END: "fact.ended",
+    OperationType.WITHDRAW: "fact.retracted",
+    OperationType.CARDINALITY: "relation.classified",
+    OperationType.ALIAS: "entity.aliased",
+    OperationType.MERGE: "entity.merged",
     OperationType.ERASED: "content.erased",
 }
 

@@ -65,7 +65,7 @@ def of_subjects(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list
         return [each for each in found if _is_wanted(each, asking)]
     listed = _listed(subjects)
     values = {"relation": asking.relation, "valid": asking.valid, "object": asking.object}
-    return [_belief(row) for row in reader.rows("graph_edges_of", subjects=listed, **values)]
+    return [belief_of(row) for row in reader.rows("graph_edges_of", subjects=listed, **values)]
 
 
 def to_objects(reader: Reader, asking: Asking, objects: Sequence[int]) -> list[Belief]:
@@ -75,7 +75,7 @@ def to_objects(reader: Reader, asking: Asking, objects: Sequence[int]) -> list[B
         rows = reader.rows(
             "graph_edges_to", objects=listed, relation=asking.relation, valid=asking.valid
         )
-        return [_belief(row) for row in rows]
+        return [belief_of(row) for row in rows]
     rows = reader.rows("graph_subjects_naming", objects=listed, known=asking.known)
     wanted = set(objects)
     found = of_subjects(reader, replace(asking, object=None), sorted(row[0] for row in rows))
@@ -200,7 +200,8 @@ def _fact(scope: Scope, belief: Belief, nodes: Mapping[int, Name]) -> Fact:
     )
 
 
-def _belief(row: Row) -> Belief:
+def belief_of(row: Row) -> Belief:
+    """Return an edge of the tables."""
     held = Holding(
         row[2], (row[3], row[4], row[5]), (row[6], row[7], row[8]), (row[9], row[10], row[11])
     )

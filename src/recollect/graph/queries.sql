@@ -402,3 +402,31 @@ FROM graph_statement AS said
 JOIN graph_node AS subject ON subject.id = said.subject
 JOIN graph_node AS relation ON relation.id = said.relation
 WHERE said.assertion_id = :assertion_id
+
+-- name: graph_assertion_of
+-- An assertion: whose it is, what it is about, where it stands, and until when it was believed.
+SELECT
+    scope.namespace, scope.agent_id, scope.id, subject.key, said.relation, said.commit_ts,
+    said.until_commit
+FROM graph_statement AS said
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN scope ON scope.id = subject.scope_id
+WHERE said.assertion_id = :assertion_id AND said.asserts = 1
+
+-- name: graph_edge_of_assertion
+-- The edge that an assertion is part of, if it stands.
+SELECT
+    edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position,
+    edge.last_at, edge.last_commit, edge.last_position,
+    edge.valid_to, edge.to_commit, edge.to_position
+FROM graph_statement AS said
+JOIN graph_edge AS edge
+    ON edge.subject = said.subject_root AND edge.relation = said.relation
+    AND edge.object = said.object_root
+    AND (edge.valid_from, edge.from_commit, edge.from_position)
+        <= (said.at, said.commit_ts, said.position)
+    AND (edge.last_at, edge.last_commit, edge.last_position)
+        >= (said.at, said.commit_ts, said.position)
+WHERE said.assertion_id = :assertion_id AND said.asserts = 1
+    AND said.until_commit = 9223372036854775807
+ORDER BY edge.valid_from DESC, edge.from_commit DESC, edge.from_position DESC LIMIT 1

@@ -20,6 +20,7 @@ from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
 from recollect.errors import InvalidInput, NotFound, RecollectError, StoreClosed
 from recollect.graph import queries as graph
 from recollect.graph.answers import Answer, answer
+from recollect.graph.explaining import explain
 from recollect.graph.inputs import (
     Cardinality,
     Object,
@@ -32,7 +33,7 @@ from recollect.graph.inputs import (
 )
 from recollect.graph.pending import PendingFacts
 from recollect.graph.queries import Entities, Facts, Wanted
-from recollect.graph.records import Entity, Fact
+from recollect.graph.records import Entity, Explanation, Fact
 from recollect.graph.requests import (
     AliasEntity,
     AssertFact,
@@ -83,6 +84,7 @@ from recollect.memory.inputs import (
 from recollect.memory.pending import PendingMemories
 from recollect.memory.provenance import Replayed
 from recollect.memory.queries import Filters, Memories, MemoryHistory
+from recollect.memory.quoting import quotes
 from recollect.memory.records import (
     Anchor,
     DependentRecord,
@@ -130,7 +132,7 @@ from recollect.model.memory import (
     Span,
 )
 from recollect.model.packing import digest_of, pack, unpack
-from recollect.model.refs import Evidence, KeyRef, MemoryRef, TranscriptRef
+from recollect.model.refs import Evidence, FactRef, KeyRef, MemoryRef, TranscriptRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.calls import AsyncCalls, async_paged
@@ -1873,6 +1875,21 @@ class AsyncBeliefCalls(AsyncHandle):
         )
         return await self._calls.run(self._facts, wanted, None, known_at, closed=True)
 
+    async def explain(
+        self,
+        fact: Fact | FactRef | str,
+        *,
+        known_at: Moment | None = None,
+        agent_id: str | None = None,
+    ) -> Explanation:
+        """Return what was said for a fact, from what, and in which words.
+
+        A fact is given as such, by a reference, or by the id of one of its assertions.
+        """
+        ref = fact.ref if isinstance(fact, Fact) else fact
+        assertion_id = check_id("fact", ref.assertion_id if isinstance(ref, FactRef) else ref)
+        return await self._calls.run(self._explain, assertion_id, known_at, self._viewer(agent_id))
+
     async def entity(
         self,
         name: str,
@@ -1911,6 +1928,20 @@ class AsyncBeliefCalls(AsyncHandle):
             relation=check_relation("relation", relation, limits),
         )
         return await self._calls.run(self._current_edges, wanted)
+
+    def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
+        asked = self._asked(known_at, "known_at")
+        known = None if known_at is None else asked.commit
+        with self._core.engine.reading() as reader:
+            found = explain(reader, assertion_id, known)
+            if found is None:
+                when = "" if known is None else f" at commit {known}"
+                raise NotFound(f"fact: no assertion {assertion_id!r} stands{when}")
+            quoted = tuple(
+                replace(each, quotes=quotes(reader, each.source, asked.commit, viewer))
+                for each in found.assertions
+            )
+            return replace(found, assertions=quoted)
 
     def _current_edges(self, wanted: Wanted) -> list[ExistingEdge]:
         with self._core.engine.reading() as reader:

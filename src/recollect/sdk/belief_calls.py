@@ -6,15 +6,19 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 from recollect.graph import queries as graph
+from recollect.graph.explaining import explain
 from recollect.graph.inputs import Object, check_entity, check_object, check_relation
 from recollect.graph.queries import Entities, Facts, Wanted
-from recollect.graph.records import Entity, Fact
+from recollect.graph.records import Entity, Explanation, Fact
 from recollect.graph.resolution import ExistingEdge
 from recollect.log.moments import Moment
+from recollect.memory.inputs import check_id
+from recollect.memory.quoting import quotes
 from recollect.model.graph_operations import Name
 from recollect.model.instant import Instant, to_micros
+from recollect.model.refs import FactRef
 from recollect.model.scope import Scope
 from recollect.sdk.calls import paged
 from recollect.sdk.handle import Handle
@@ -69,6 +73,21 @@ class BeliefCalls(Handle):
         )
         return self._calls.run(self._facts, wanted, None, known_at, closed=True)
 
+    def explain(
+        self,
+        fact: Fact | FactRef | str,
+        *,
+        known_at: Moment | None = None,
+        agent_id: str | None = None,
+    ) -> Explanation:
+        """Return what was said for a fact, from what, and in which words.
+
+        A fact is given as such, by a reference, or by the id of one of its assertions.
+        """
+        ref = fact.ref if isinstance(fact, Fact) else fact
+        assertion_id = check_id("fact", ref.assertion_id if isinstance(ref, FactRef) else ref)
+        return self._calls.run(self._explain, assertion_id, known_at, self._viewer(agent_id))
+
     def entity(
         self,
         name: str,
@@ -103,6 +122,20 @@ class BeliefCalls(Handle):
             relation=check_relation("relation", relation, limits),
         )
         return self._calls.run(self._current_edges, wanted)
+
+    def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
+        asked = self._asked(known_at, "known_at")
+        known = None if known_at is None else asked.commit
+        with self._core.engine.reading() as reader:
+            found = explain(reader, assertion_id, known)
+            if found is None:
+                when = "" if known is None else f" at commit {known}"
+                raise NotFound(f"fact: no assertion {assertion_id!r} stands{when}")
+            quoted = tuple(
+                replace(each, quotes=quotes(reader, each.source, asked.commit, viewer))
+                for each in found.assertions
+            )
+            return replace(found, assertions=quoted)
 
     def _current_edges(self, wanted: Wanted) -> list[ExistingEdge]:
         with self._core.engine.reading() as reader:

@@ -151,3 +151,57 @@ JOIN main.memory AS memory ON memory.id = notice.memory
 JOIN main.memory AS dependent ON dependent.id = notice.dependent
 JOIN main.memory AS invalidated ON invalidated.id = notice.invalidated
 JOIN main.memory AS invalidating ON invalidating.id = notice.invalidating;
+
+-- What facts are about: each name, and the entity it means now.
+CREATE TEMP VIEW entities AS
+SELECT
+    scope.namespace AS namespace,
+    scope.agent_id AS agent_id,
+    node.name AS name,
+    node.key AS key,
+    root.name AS entity,
+    node.commit_ts AS commit_ts
+FROM main.graph_node AS node
+JOIN main.graph_node AS root ON root.id = node.root
+JOIN main.scope ON scope.id = node.scope_id
+WHERE node.kind = 'entity';
+
+-- What was said, that something began to hold or that it stopped, and whether it stands.
+CREATE TEMP VIEW assertions AS
+SELECT
+    said.assertion_id AS id,
+    scope.namespace AS namespace,
+    scope.agent_id AS agent_id,
+    CASE said.asserts WHEN 1 THEN 'assert' ELSE 'end' END AS kind,
+    subject.name AS subject,
+    relation.name AS relation,
+    object.name AS object,
+    object.kind AS object_kind,
+    instant_text(said.at) AS at,
+    said.confidence AS confidence,
+    said.commit_ts AS commit_ts,
+    instant_text(said.committed_at) AS committed_at,
+    CASE WHEN said.until_commit < 9223372036854775807 THEN said.until_commit END AS retracted_in,
+    said.reason AS reason
+FROM main.graph_statement AS said
+JOIN main.graph_node AS subject ON subject.id = said.subject
+JOIN main.graph_node AS relation ON relation.id = said.relation
+LEFT JOIN main.graph_node AS object ON object.id = said.object
+JOIN main.scope ON scope.id = subject.scope_id;
+
+-- What is believed now to hold, or to have held.
+CREATE TEMP VIEW facts AS
+SELECT
+    scope.namespace AS namespace,
+    scope.agent_id AS agent_id,
+    subject.name AS subject,
+    relation.name AS relation,
+    object.name AS object,
+    object.kind AS object_kind,
+    instant_text(edge.valid_from) AS valid_from,
+    CASE WHEN edge.valid_to < 9223372036854775807 THEN instant_text(edge.valid_to) END AS valid_to
+FROM main.graph_edge AS edge
+JOIN main.graph_node AS subject ON subject.id = edge.subject
+JOIN main.graph_node AS relation ON relation.id = edge.relation
+JOIN main.graph_node AS object ON object.id = edge.object
+JOIN main.scope ON scope.id = subject.scope_id;

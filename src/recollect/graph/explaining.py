@@ -1,0 +1,82 @@
+"""Explaining facts: what was said for them, in the words it was said in."""
+
+from __future__ import annotations
+
+from recollect.graph import beliefs
+from recollect.graph.beliefs import Asking, Belief, Said
+from recollect.graph.literal import literal_of
+from recollect.graph.queries import node_at
+from recollect.graph.records import Assertion, Explanation, Fact
+from recollect.log.views import Commit
+from recollect.model.event import SealedEvent
+from recollect.model.graph_operations import ENTITY, Name
+from recollect.model.instant import to_datetime
+from recollect.model.operations import Assert
+from recollect.model.scope import Scope
+from recollect.storage.port import Reader
+
+
+def fact_of(reader: Reader, assertion_id: str, known: int | None) -> Fact | None:
+    """Return the fact an assertion stood for at a commit; None: it did not stand."""
+    found = _belief(reader, assertion_id, known)
+    return None if found is None else beliefs.facts_of(reader, found[0], [found[1]])[0]
+
+
+def is_asserted(reader: Reader, assertion_id: str) -> bool:
+    """Say whether there ever was an assertion."""
+    return reader.row("graph_assertion_of", assertion_id=assertion_id) is not None
+
+
+def explain(reader: Reader, assertion_id: str, known: int | None) -> Explanation | None:
+    """Return a fact and everything that was said for it; None: the assertion did not stand."""
+    found = _belief(reader, assertion_id, known)
+    if found is None:
+        return None
+    scope, belief = found
+    (belief,) = beliefs.backed(reader, [belief])
+    (fact,) = beliefs.facts_of(reader, scope, [belief])
+    return Explanation(fact, tuple(_assertion(reader, said) for said in belief.said))
+
+
+def _belief(reader: Reader, assertion_id: str, known: int | None) -> tuple[Scope, Belief] | None:
+    row = reader.row("graph_assertion_of", assertion_id=assertion_id)
+    if row is None:
+        return None
+    namespace, agent_id, scope_id, subject, relation, begin, end = row
+    scope = Scope(namespace, agent_id)
+    if known is None:
+        edge = reader.row("graph_edge_of_assertion", assertion_id=assertion_id)
+        return None if edge is None else (scope, beliefs.belief_of(edge))
+    if not begin <= known < end:
+        return None
+    asking = Asking(scope=scope, scope_id=scope_id, known=known, relation=relation)
+    root = node_at(reader, scope_id, Name(subject, subject), known)
+    assert root is not None, "whatever something was said of is known"
+    return next(
+        (scope, each)
+        for each in beliefs.of_subjects(reader, asking, [root])
+        if any(said.assertion_id == assertion_id for said in each.said)
+    )
+
+
+def _assertion(reader: Reader, said: Said) -> Assertion:
+    """Return what was said as the log has it."""
+    _, commit_ts, position = said.place
+    row = reader.row("event_get", commit_ts=commit_ts)
+    assert row is not None, "what was said stands in the log"
+    commit = Commit.of(SealedEvent(*row))
+    operation = commit.operations[position]
+    assert isinstance(operation, Assert), "it was an assertion when it was applied"
+    object_ = operation.object
+    return Assertion(
+        id=said.assertion_id,
+        subject=operation.subject.text,
+        relation=operation.relation.text,
+        object=object_.text if object_.kind == ENTITY else literal_of(object_.kind, object_.key),
+        valid_from=to_datetime(said.place[0]),
+        confidence=said.confidence,
+        commit_ts=commit_ts,
+        committed_at=to_datetime(said.committed_at),
+        actor=commit.envelope.actor,
+        source=operation.source,
+    )
