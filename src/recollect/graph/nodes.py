@@ -33,14 +33,16 @@ class Nodes:
         known = self._known.get(which)
         if known is None:
             scope_id = self._scopes.id_of(writer, scope.agent_id, scope.namespace)
-            row = writer.row("graph_node_find", scope_id=scope_id, kind=name.kind, key=name.key)
-            if row is None:
-                number = writer.add(
-                    "graph_node_add", scope_id, name.kind, name.key, name.text, commit_ts
-                )
-                known = Node(number, number)
-            else:
-                known = Node(*row)
+            row = writer.row(
+                "graph_node_keep",
+                scope_id=scope_id,
+                kind=name.kind,
+                key=name.key,
+                name=name.text,
+                commit_ts=commit_ts,
+            )
+            assert row is not None, "it is there or added"
+            known = Node(*row)
             if len(self._known) >= _MOST:
                 self._known.clear()
             self._known[which] = known

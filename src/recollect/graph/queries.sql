@@ -1,14 +1,12 @@
 -- Facts: nodes, what was said, and the timelines that follow.
 
--- name: graph_node_find
-SELECT id, root FROM graph_node WHERE scope_id = :scope_id AND kind = :kind AND key = :key
-
--- name: graph_node_add
--- A name that is new means itself.
+-- name: graph_node_keep
+-- A name's node: the one there is, or else a new one, which means itself.
 INSERT INTO graph_node (scope_id, kind, key, name, commit_ts, id, root)
 SELECT :scope_id, :kind, :key, :name, :commit_ts, COALESCE(MAX(id), 0) + 1, COALESCE(MAX(id), 0) + 1
-FROM graph_node
-RETURNING id
+FROM graph_node WHERE TRUE
+ON CONFLICT (scope_id, kind, key) DO UPDATE SET key = excluded.key
+RETURNING id, root
 
 -- name: graph_cardinality_find
 SELECT single FROM graph_cardinality
@@ -111,13 +109,6 @@ FROM graph_edge
 WHERE subject = :subject AND relation = :relation
     AND valid_from = :at AND from_commit = :commit_ts AND from_position = :position
 
--- name: graph_edge_of_object
-SELECT
-    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
-    valid_to, to_commit, to_position
-FROM graph_edge
-WHERE object = :object AND subject = :subject AND relation = :relation AND valid_from = :at
-
 -- name: graph_edges_crossing
 -- Edges whose assertions all stand before a place, and whose end behind it.
 SELECT
@@ -125,16 +116,6 @@ SELECT
     valid_to, to_commit, to_position
 FROM graph_edge
 WHERE subject = :subject AND relation = :relation AND valid_from <= :at AND valid_to >= :at
-    AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
-    AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
-
--- name: graph_edges_crossing_of_object
-SELECT
-    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
-    valid_to, to_commit, to_position
-FROM graph_edge
-WHERE object = :object AND subject = :subject AND relation = :relation
-    AND valid_from <= :at AND valid_to >= :at
     AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
     AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
 

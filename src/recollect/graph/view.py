@@ -103,10 +103,10 @@ class GraphView(View):
     def _end(self, writer: Writer, commit: Commit, position: int, operation: End) -> None:
         """Let something end; what belongs to an assertion ends no earlier than that begins."""
         at = commit.committed_at if operation.at is None else operation.at
-        for other in commit.operations[:position]:
-            if isinstance(other, Assert) and other.assertion_id == operation.assertion_id:
-                begin = commit.committed_at if other.valid_from is None else other.valid_from
-                at = max(at, begin)
+        before = commit.operations[position - 1] if position else None
+        if isinstance(before, Assert) and before.assertion_id == operation.assertion_id:
+            begin = commit.committed_at if before.valid_from is None else before.valid_from
+            at = max(at, begin)
         self._state(writer, commit, position, operation, at)
 
     def _state(

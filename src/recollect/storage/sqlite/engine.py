@@ -273,6 +273,8 @@ class SqliteEngine:
         with closing_on_error(database):
             database.set_busy_timeout(_LOCK_WAIT_MS)
             database.pragma("synchronous", self._synchronous)
+            # else a statement is planned anew whenever a bound of a range has another value
+            database.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         return Connection(database, self._queries, self._generation)
 
     def _connect_reader(self) -> Connection:

@@ -298,3 +298,21 @@ JOIN graph_node AS node ON node.id = named.node
 JOIN event ON event.commit_ts = node.commit_ts
 WHERE node.commit_ts <= :known
 ORDER BY named.root, node.id
+
+-- name: graph_edge_of_object
+-- Along the index of objects: at one instant there may be very many others.
+SELECT
+    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
+    valid_to, to_commit, to_position
+FROM graph_edge INDEXED BY graph_edge_by_object
+WHERE object = :object AND subject = :subject AND relation = :relation AND valid_from = :at
+
+-- name: graph_edges_crossing_of_object
+SELECT
+    object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
+    valid_to, to_commit, to_position
+FROM graph_edge INDEXED BY graph_edge_by_object
+WHERE object = :object AND subject = :subject AND relation = :relation
+    AND valid_from <= :at AND valid_to >= :at
+    AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
+    AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)

@@ -1,0 +1,133 @@
+"""Facts: what it costs to say one, and to be right about the order they arrive in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+
+import recollect
+from recollect import Store, Transaction
+from tests.property.yago import DatedFact, read_yago
+
+TOGETHER = 500
+"""Facts, or state writes, in one transaction."""
+LENGTHS = (10, 1_000, 100_000)
+"""How many edges a timeline has before one more is asserted."""
+EDGES = 1_000
+_BEGIN = datetime(1900, 1, 1, tzinfo=UTC)
+
+
+def dated_facts(most: int | None = None) -> list[DatedFact]:
+    """Return YAGO11k where it is there, and else as many facts of the same kind."""
+    return (read_yago() or list(_made_up(20_000)))[:most]
+
+
+def imported(folder: Path, facts: Sequence[DatedFact], *, single: bool) -> float:
+    """Return how many facts a second are asserted, in transactions of 500."""
+
+    def stage(transaction: Transaction, fact: DatedFact) -> None:
+        transaction.assert_fact(
+            subject=fact.subject,
+            relation=fact.relation,
+            object=fact.object,
+            valid_from=fact.valid_from,
+            valid_to=fact.valid_to,
+        )
+
+    with recollect.open(folder / f"facts-{single}.db") as store:
+        agent = store.bind(agent_id="a")
+        for relation in {fact.relation for fact in facts} if single else ():
+            agent.set_cardinality(relation=relation, cardinality="single")
+        return _rate(agent, facts, stage)
+
+
+def written(folder: Path, facts: Sequence[DatedFact]) -> float:
+    """Return how many state writes a second of the same content there are."""
+
+    def stage(transaction: Transaction, fact: DatedFact) -> None:
+        value = {
+            "object": fact.object,
+            "valid_from": str(fact.valid_from),
+            "valid_to": str(fact.valid_to),
+        }
+        transaction.write(key=f"{fact.subject}/{fact.relation}", value=value)
+
+    with recollect.open(folder / "state.db") as store:
+        return _rate(store.bind(agent_id="a"), facts, stage)
+
+
+def steps_of_an_assertion(folder: Path, edges: int, *, single: bool) -> float:
+    """Return how many steps SQLite's machine takes to assert into a timeline of so many edges."""
+    with recollect.open(folder / f"long-{edges}-{single}.db", durability="relaxed") as store:
+        agent = store.bind(agent_id="a")
+        if single:
+            agent.set_cardinality(relation="r", cardinality="single")
+        for first in range(0, edges, 5_000):
+            numbers = range(first, min(first + 5_000, edges))
+            agent.transact(lambda transaction, numbers=numbers: _extend(transaction, numbers))
+        counted = _count_steps(store)
+        for number in range(20):
+            at = _day(edges * (number + 1) // 21) + timedelta(
+                hours=1
+            )  # all along it, and backdated
+            agent.transact(
+                lambda transaction, at=at, number=number: transaction.assert_fact(
+                    subject="s", relation="r", object=f"late {number}", valid_from=at
+                )
+            )
+        return counted() / 20
+
+
+def _extend(transaction: Transaction, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        transaction.assert_fact(
+            subject="s", relation="r", object=f"o{number}", valid_from=_day(number)
+        )
+
+
+def _count_steps(store: Store) -> Callable[[], int]:
+    """Count the steps of the connection that writes from here on."""
+    taken = 0
+
+    def note(event: dict[str, object]) -> None:
+        nonlocal taken
+        status = event["stmt_status"]
+        assert isinstance(status, dict)
+        taken += status["SQLITE_STMTSTATUS_VM_STEP"]
+
+    database: apsw.Connection = store._core.engine._writer.database  # type: ignore[attr-defined]  # noqa: SLF001
+    database.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+    return lambda: taken
+
+
+def _rate(
+    agent: Store,
+    facts: Sequence[DatedFact],
+    stage: Callable[[Transaction, DatedFact], None],
+) -> float:
+    start = time.perf_counter()
+    for first in range(0, len(facts), TOGETHER):
+        with agent.begin_transaction() as transaction:
+            for fact in facts[first : first + TOGETHER]:
+                stage(transaction, fact)
+    return len(facts) / (time.perf_counter() - start)
+
+
+def _made_up(count: int) -> Iterator[DatedFact]:
+    for number in range(count):
+        begin = _day(number * 37 % 30_000)
+        yield DatedFact(
+            f"person {number % 9_000}",
+            f"relation {number % 10}",
+            f"thing {number % 700}",
+            begin,
+            begin + timedelta(days=number % 900 + 1) if number % 3 else None,
+        )
+
+
+def _day(number: int) -> datetime:
+    return _BEGIN + timedelta(days=number)
