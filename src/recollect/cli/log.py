@@ -136,6 +136,8 @@ def stats(target: Target) -> None:
             ("memories", f"{found.memories:,}"),
             ("transcripts", f"{found.transcripts:,}"),
             ("open notices", f"{found.open_notices:,}"),
+            ("facts", f"{found.facts:,}"),
+            ("entities", f"{found.entities:,}"),
             ("data", sized(found.data_bytes)),
             ("journal", sized(found.journal_bytes)),
             ("log id", found.log_id),

@@ -12,6 +12,8 @@ def normal_name(text: str) -> str:
     space and underscores become one space. The form of a form is itself, so a stored one can be
     asked for again. It is empty where the text has nothing to compare: a caller refuses that.
     """
+    if text.isascii():  # as most names are, and then only case can differ
+        return " ".join(text.lower().replace("_", " ").split())
     # Folding takes letters with several marks apart, so NFKC has to follow it; it has to come
     # before as well, for it makes letters, spaces and underscores of what only looks like them.
     folded = _nfkc(_nfkc(text).casefold())

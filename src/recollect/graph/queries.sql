@@ -411,3 +411,8 @@ JOIN graph_edge AS edge
 WHERE said.assertion_id = :assertion_id AND said.asserts = 1
     AND said.until_commit = 9223372036854775807
 ORDER BY edge.valid_from DESC, edge.from_commit DESC, edge.from_position DESC LIMIT 1
+
+-- name: graph_counts
+SELECT
+    (SELECT COUNT(*) FROM graph_edge),
+    (SELECT COUNT(*) FROM graph_node WHERE kind = 'entity' AND root = id)

@@ -16,7 +16,8 @@ class Stats(msgspec.Struct, frozen=True):
     """How much a store holds, and what deserves a look.
 
     `memories` are those that are neither retracted nor expired, private ones among them, and
-    `open_notices` those that nobody has decided about.
+    `open_notices` those that nobody has decided about. `facts` are those that hold or held, and
+    `entities` whatever they are about.
     """
 
     log_id: str
@@ -29,6 +30,8 @@ class Stats(msgspec.Struct, frozen=True):
     memories: int
     transcripts: int
     open_notices: int
+    facts: int
+    entities: int
     data_bytes: int
     journal_bytes: int
     warnings: tuple[str, ...] = ()
@@ -41,6 +44,7 @@ def gather(core: Core) -> Stats:
         epoch = reader.row("meta_get", name="epoch")
         agents, namespaces = reader.row("scope_counts") or (0, 0)
         (keys,) = reader.row("state_count") or (0,)
+        facts, entities = reader.row("graph_counts") or (0, 0)
         believed = reader.row("memory_counts", now=core.clock.now()) or (0, 0, 0)
     footprint = core.engine.footprint()
     return Stats(
@@ -54,6 +58,8 @@ def gather(core: Core) -> Stats:
         memories=believed[0],
         transcripts=believed[1],
         open_notices=believed[2],
+        facts=facts,
+        entities=entities,
         data_bytes=footprint.data,
         journal_bytes=footprint.journal,
         warnings=clock_warnings(head.committed_at, core.clock) if head.commit_ts else (),
