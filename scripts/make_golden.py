@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import recollect
 from recollect import ALL_AGENTS, ALL_NAMESPACES, KeyRef, ReplayEvent, Store
+from recollect.model.refs import Ref
 from recollect.testing import FixedClock, FixedIds
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
@@ -83,6 +86,13 @@ def go_on(store: Store) -> None:
         subscription.ack(next(subscription))
 
 
+def named(ref: Ref) -> list[Any]:
+    """Return what a value rests on."""
+    if isinstance(ref, KeyRef):
+        return [ref.key, ref.version]
+    return list(msgspec.structs.astuple(ref))
+
+
 def ask(store: Store) -> dict[str, Any]:
     """Return what the store says of itself, in plain JSON."""
     return {
@@ -92,7 +102,7 @@ def ask(store: Store) -> dict[str, Any]:
             for agent in ("planner", "helper", "_engine")
         },
         "history": [
-            [entry.version, entry.value, [[ref.key, ref.version] for ref in entry.because]]
+            [entry.version, entry.value, [named(ref) for ref in entry.because]]
             for entry in store.history(agent_id="planner", namespace="team/eng", key="step")
         ],
         "memories": [

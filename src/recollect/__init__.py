@@ -57,7 +57,7 @@ from recollect.model.event import ReplayEvent
 from recollect.model.finding import Finding
 from recollect.model.limits import Limits
 from recollect.model.operations import Operation, OperationType
-from recollect.model.refs import KeyRef
+from recollect.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, Scope
 from recollect.sdk.aio import (
     AsyncReplayEntry,
@@ -107,6 +107,7 @@ __all__ = [
     "ExistingEdge",
     "Explanation",
     "Fact",
+    "FactRef",
     "Finding",
     "Fork",
     "IdempotencyMismatch",
@@ -119,6 +120,7 @@ __all__ = [
     "Literal",
     "LogForked",
     "Memory",
+    "MemoryRef",
     "NaiveAppendResolver",
     "NamespaceSettings",
     "NewMemory",
@@ -153,6 +155,7 @@ __all__ = [
     "TransactionExpired",
     "Transcript",
     "TranscriptLink",
+    "TranscriptRef",
     "Unavailable",
     "UnsupportedFormat",
     "Verification",

@@ -6,11 +6,21 @@ import enum
 from collections import OrderedDict, defaultdict
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from recollect import InvalidInput, KeyRef, Limits, NotFound, Scope, Store
+from recollect import (
+    FactRef,
+    InvalidInput,
+    KeyRef,
+    Limits,
+    MemoryRef,
+    NotFound,
+    Scope,
+    Store,
+    TranscriptRef,
+)
 from tests.contract.opener import Opener
 
 
@@ -84,6 +94,12 @@ BAD_WRITES: list[tuple[str, dict[str, Any]]] = [
     ("because.key", {"because": [KeyRef("")]}),
     ("because.version", {"because": [KeyRef("k", version=0)]}),
     ("agent_id", {"because": [KeyRef("k", agent_id="")]}),
+    ("because.memory_id", {"because": [MemoryRef("")]}),
+    ("because.memory_id", {"because": [MemoryRef(cast(str, 5))]}),
+    ("because.version", {"because": [MemoryRef("m", 0)]}),
+    ("because.assertion_id", {"because": [FactRef("")]}),
+    ("because", {"because": [TranscriptRef("t")]}),
+    ("because", {"because": [MemoryRef("m"), None]}),
 ]
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, KeyRef, NotFound, Store
+from recollect import FactRef, InvalidInput, KeyRef, MemoryRef, NotFound, Store
+from recollect.model.operations import Write
+from recollect.model.refs import Ground, Ref
 from recollect.testing import FixedClock
 from tests.contract.opener import Opener
 
@@ -292,10 +294,10 @@ class TestBecause:
         refs = [KeyRef("evidence", agent_id="b"), KeyRef("evidence", namespace="lab")]
         store.write(agent_id="a", namespace="lab", key="decision", value={}, because=refs)
         (entry,) = store.history(agent_id="a", namespace="lab", key="decision")
-        assert [(ref.agent_id, ref.namespace) for ref in entry.because] == [
-            ("b", "lab"),
-            ("a", "lab"),
-        ]
+        assert entry.because == (
+            KeyRef("evidence", 1, "b", "lab"),
+            KeyRef("evidence", 1, "a", "lab"),
+        )
 
     def test_a_value_names_what_it_rests_on(self, store: Store) -> None:
         agent = store.bind(agent_id="a")
@@ -336,4 +338,46 @@ class TestBecause:
         agent.delete(key="gone")
         agent.write(key="decision", value={}, because=[KeyRef("gone", version=1)])
         (entry,) = agent.history(key="decision")
-        assert entry.because[0].version == 1
+        assert entry.because == (KeyRef("gone", 1, "a1", "default"),)
+
+    def test_memories_are_named_by_reference_or_given(self, agent: Store) -> None:
+        first = agent.remember("the train is late", title="train")
+        second = agent.remember("the train is on time", title="train")
+        refs: list[Ground] = [MemoryRef(first.id), first, second.ref, KeyRef("evidence")]
+        agent.write(key="evidence", value={})
+        agent.write(key="decision", value={}, because=iter(refs))
+        (entry,) = agent.history(key="decision")
+        assert entry.because == (
+            MemoryRef(first.id, 2),
+            MemoryRef(first.id, 1),
+            MemoryRef(first.id, 2),
+            KeyRef("evidence", 1, "a1", "default"),
+        )
+        (*_, event) = agent.replay()
+        assert isinstance(event.operations[0], Write)
+        assert event.operations[0].because == entry.because
+
+    def test_a_memory_may_be_made_in_the_same_transaction(self, agent: Store) -> None:
+        with agent.begin_transaction() as transaction:
+            memory_id = transaction.remember("it rains")
+            transaction.write(key="decision", value={}, because=[MemoryRef(memory_id)])
+        (entry,) = agent.history(key="decision")
+        assert entry.because == (MemoryRef(memory_id, 1),)
+
+    @pytest.mark.parametrize("case", ["nothing", "version", "retracted", "private", "fact"])
+    def test_no_memory_or_fact_that_is_not_there(self, store: Store, case: str) -> None:
+        agent, other = store.bind(agent_id="a"), store.bind(agent_id="b")
+        memory = agent.remember("x")
+        secret = other.remember("y", visibility="private")
+        gone = agent.remember("z")
+        agent.retract_memory(gone.id)
+        refs: dict[str, Ref] = {
+            "nothing": MemoryRef("nothing"),
+            "version": MemoryRef(memory.id, 2),
+            "retracted": MemoryRef(gone.id),
+            "private": MemoryRef(secret.id),
+            "fact": FactRef("nothing"),
+        }
+        with pytest.raises(NotFound):
+            agent.write(key="decision", value={}, because=[refs[case]])
+        assert agent.get_state(key="decision") is None

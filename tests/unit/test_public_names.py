@@ -58,12 +58,13 @@ def test_the_names_are_these() -> None:
         "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent", "Backup",
         "CardinalityPolicy", "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
         "EdgeResolution", "EdgeResolver", "Entity", "ExistingEdge", "Explanation", "Fact",
-        "Finding", "Fork", "Invalidation", "KeyRef", "Limits", "Link", "Literal", "Memory",
-        "NaiveAppendResolver", "NamespaceSettings", "NewMemory", "Operation", "OperationType",
-        "Origin", "Rebuild", "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "Source",
-        "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats", "Store",
-        "Subscription", "TemporalEdgeResolver", "Transaction", "Transcript", "TranscriptLink",
-        "Verification", "__version__", "diagnose", "open", "open_async", "restore",
+        "FactRef", "Finding", "Fork", "Invalidation", "KeyRef", "Limits", "Link", "Literal",
+        "Memory", "MemoryRef", "NaiveAppendResolver", "NamespaceSettings", "NewMemory", "Operation",
+        "OperationType", "Origin", "Rebuild", "RelationCardinality", "ReplayEntry", "ReplayEvent",
+        "Scope", "Source", "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats",
+        "Store", "Subscription", "TemporalEdgeResolver", "Transaction", "Transcript",
+        "TranscriptLink", "TranscriptRef", "Verification", "__version__", "diagnose", "open",
+        "open_async", "restore",
     }  # fmt: skip
     assert set(recollect.__all__) == errors | others
     assert list(recollect.__all__) == sorted(recollect.__all__)

@@ -6,16 +6,12 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from recollect.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from recollect.model.refs import KeyRef
-
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,1000}")
 _LONGEST_NAME = 250
-_REFERENCE = re.compile(r"(?P<key>.*)@(?P<version>[0-9]{1,1000})", re.DOTALL)
 
 
 @overload
@@ -27,14 +23,6 @@ def moment(text: str | None) -> int | str | None:
     if text is not None and _WHOLE_NUMBER.fullmatch(text):
         return int(text)
     return text
-
-
-def reference(text: str) -> KeyRef:
-    """Return the key a text names, at the version behind its last `@` if there is one."""
-    from recollect.model.refs import KeyRef
-
-    found = _REFERENCE.fullmatch(text)
-    return KeyRef(found["key"], int(found["version"])) if found else KeyRef(text)
 
 
 def document(text: str) -> Any:

@@ -10,10 +10,11 @@ import click
 from recollect.cli import shapes
 from recollect.cli.members import MemberChange, compare
 from recollect.cli.output import fit
+from recollect.cli.refs import spelled
 from recollect.cli.text import abbreviate, compact, safe
 from recollect.model.event import ReplayEvent
 from recollect.model.operations import AnyOperation, Write
-from recollect.model.refs import KeyRef
+from recollect.model.refs import Ref
 from recollect.state.records import StateChange, StateEntry, StateVersion
 
 _SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
@@ -91,8 +92,8 @@ def _operation(found: AnyOperation, place: str) -> Iterator[str]:
         yield from _because(found.because, " " * (_KIND_WIDTH + 4))
 
 
-def _because(refs: Iterable[KeyRef], indent: str) -> Iterator[str]:
-    named = ", ".join(f"{safe(ref.key)}@{ref.version}" for ref in refs)
+def _because(refs: Iterable[Ref], indent: str) -> Iterator[str]:
+    named = ", ".join(safe(spelled(ref)) for ref in refs)
     if named:
         yield f"{indent}{_dim(f'because {named}')}"
 

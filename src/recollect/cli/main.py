@@ -61,6 +61,8 @@ _OPTION_NAMES: Mapping[str, str] = {
     "because": "--because",
     "because.key": "--because",
     "because.version": "--because",
+    "because.memory_id": "--because",
+    "because.assertion_id": "--because",
     "version": "--version",
     "at": "--at",
     "a": "A",

@@ -11,7 +11,7 @@ import msgspec
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import to_micros, to_rfc3339
 from recollect.model.operations import AnyOperation, Write
-from recollect.model.refs import KeyRef
+from recollect.model.refs import Ref
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 
 Shape = dict[str, Any]
@@ -87,12 +87,9 @@ def operation(found: AnyOperation) -> Shape:
     return shape
 
 
-def references(refs: Iterable[KeyRef]) -> list[Shape]:
-    """Return what a value rests on."""
-    return [
-        {"key": r.key, "version": r.version, "agent_id": r.agent_id, "namespace": r.namespace}
-        for r in refs
-    ]
+def references(refs: Iterable[Ref]) -> list[Shape]:
+    """Return what a value rests on; the names of the members say what kind of thing it is."""
+    return [msgspec.structs.asdict(ref) for ref in refs]
 
 
 def report(found: msgspec.Struct) -> Shape:

@@ -17,6 +17,7 @@ from rich.table import Table
 from recollect.cli import shapes
 from recollect.cli.options import Target
 from recollect.cli.output import colour_wanted, write_json
+from recollect.cli.refs import spelled
 from recollect.model.event import ReplayEvent
 from recollect.sdk.store import Store
 from recollect.state.records import StateChange
@@ -185,7 +186,7 @@ class TerminalStage:
         self._title("The proof", "nothing was changed behind its back")
         self._say(f"{found.commits} commits, the chain holds, head [dim]{found.head_hash[:16]}…[/]")
         verdict = (decided.value or {})["verdict"]
-        self._say(f"{_DECISION} was {verdict} because of {policy.key} at version {policy.version}")
+        self._say(f"{_DECISION} was {verdict} because of {spelled(policy)}")
 
     def close(self, target: Target, crash: int) -> None:
         """Show commands that can be pasted."""

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--because",
-    metavar="KEY[@VERSION]",
+    metavar="REF",
     multiple=True,
-    help="A key the value rests on, at its current version if none is given. Repeatable.",
+    help="What the value rests on: KEY[@VERSION], memory:ID[@VERSION] or fact:ID, at its current "
+    "version if none is given. Repeatable.",
 )
 @click.option("--txn-id", metavar="ID", help="Name the write: tried again, it happens once.")
 @takes_target
@@ -46,15 +47,18 @@ def write(
     """Give a key a value.
 
     VALUE is a JSON object, `-` to read it from stdin, or `@file` to read it from a file. The store
-    is created if there is none.
+    is created if there is none. A key to rest on that begins with `memory:`, `fact:` or `key:` is
+    named with `key:` before it.
     """
+    from recollect.cli import refs
+
     document = inputs.document(value)
     with target.agents_store(create=True) as store:
         commit = store.write(
             key=key,
             value=document,
             expect_version=expect_version,
-            because=[inputs.reference(text) for text in because],
+            because=[refs.parse(text) for text in because],
             txn_id=txn_id,
         )
         _report_commit(target, store, key, commit, "wrote")

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
+from recollect.errors import NotFound
 from recollect.log import chain, pages
 from recollect.model import codec
 from recollect.model.event import Envelope, SealedEvent
@@ -110,7 +111,10 @@ class Views:
             return rules[view.name]
 
         def look_up(ref: Ref | TranscriptRef, asker: Scope, /) -> Referent:
-            found: Referent = rules_of(self._referees[type(ref)]).look_up(ref, asker)
+            view = self._referees.get(type(ref))
+            if view is None:
+                raise NotFound(f"{ref!r} names nothing that this store can hold")
+            found: Referent = rules_of(view).look_up(ref, asker)
             return found
 
         operations: list[AnyOperation] = []

@@ -12,6 +12,7 @@ from recollect.model import document
 from recollect.model.document import Document
 from recollect.model.instant import to_datetime
 from recollect.model.memory import Span
+from recollect.model.refs import MemoryRef
 
 Outcome = Literal["created", "updated", "unchanged"]
 
@@ -53,6 +54,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     """Why it was retracted."""
     outcome: Outcome | None = None
+
+    @property
+    def ref(self) -> MemoryRef:
+        """What names this version of it."""
+        return MemoryRef(self.id, self.version)
 
 
 class Link(msgspec.Struct, frozen=True):

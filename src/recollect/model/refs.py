@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import msgspec
 
 from recollect.model.memory import Span
@@ -42,6 +44,19 @@ class TranscriptRef(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=Fals
 
 Ref = KeyRef | MemoryRef | FactRef
 """Everything a value can rest on."""
+
+
+class Referable(Protocol):
+    """A record of something that a value can rest on, such as a memory."""
+
+    @property
+    def ref(self) -> Ref:
+        """What names it, as it was when it was read."""
+        ...
+
+
+Ground = Ref | Referable
+"""What a caller may give where something to rest on is asked for."""
 Evidence = MemoryRef | TranscriptRef
 """Everything a fact can come from."""
 

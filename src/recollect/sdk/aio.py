@@ -132,11 +132,12 @@ from recollect.model.memory import (
     Span,
 )
 from recollect.model.packing import digest_of, pack, unpack
-from recollect.model.refs import Evidence, FactRef, KeyRef, MemoryRef, TranscriptRef
+from recollect.model.refs import Evidence, FactRef, Ground, MemoryRef, TranscriptRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import Core, Defaults, check_version
+from recollect.sdk.references import check_because
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.urls import Url
 from recollect.state.pending import PendingScan, PendingState
@@ -796,9 +797,13 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
         agent_id: str | None = None,
         namespace: str | None = None,
         expect_version: int | None = None,
-        because: Iterable[KeyRef] = (),
+        because: Iterable[Ground] = (),
     ) -> None:
-        """Stage a write. `expect_version` makes it a compare-and-set; 0 expects no value."""
+        """Stage a write. `expect_version` makes it a compare-and-set; 0 expects no value.
+
+        `because` names what the value rests on: keys, memories and facts, or records of them. A
+        version that is not said is the one there is when the write is committed.
+        """
         self._draft.check()
         limits = self._core.limits
         scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
@@ -807,7 +812,7 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
             key=check_text("key", key, most_bytes=limits.key_bytes),
             encoded=document.encode("value", value, limits),
             expect_version=check_version("expect_version", expect_version, least=0),
-            because=self._check_because(because, scope),
+            because=check_because(because, scope, limits),
         )
         self._draft.stage(request)
         self._pending.add(request)
@@ -897,27 +902,6 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
         self._draft.track(PrefixRead(scope, prefix))
         return PendingScan(
             self._core.engine, self._pending, scope, prefix=prefix, at=self._draft.since
-        )
-
-    def _check_because(self, because: object, writer: Scope) -> tuple[KeyRef, ...]:
-        if because == ():
-            return ()
-        if not isinstance(because, Iterable) or isinstance(because, str):
-            raise InvalidInput("because", f"{because!r} is not a list of references")
-        return tuple(self._check_ref(ref, writer) for ref in because)
-
-    def _check_ref(self, ref: object, writer: Scope) -> KeyRef:
-        if not isinstance(ref, KeyRef):
-            raise InvalidInput("because", f"{ref!r} is not a reference: use KeyRef('some key')")
-        limits = self._core.limits
-        scope = Defaults(writer.agent_id, writer.namespace).scope(
-            ref.agent_id, ref.namespace, limits
-        )
-        return KeyRef(
-            key=check_text("because.key", ref.key, most_bytes=limits.key_bytes),
-            version=check_version("because.version", ref.version, least=1),
-            agent_id=scope.agent_id,
-            namespace=scope.namespace,
         )
 
 
@@ -2183,7 +2167,7 @@ class AsyncStore(
         agent_id: str | None = None,
         namespace: str | None = None,
         expect_version: int | None = None,
-        because: Iterable[KeyRef] = (),
+        because: Iterable[Ground] = (),
         txn_id: str | None = None,
     ) -> int:
         """Write one key in a transaction of its own and return its `commit_ts`."""

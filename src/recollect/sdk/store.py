@@ -19,7 +19,7 @@ from recollect.model.document import Document
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant
 from recollect.model.limits import check_seconds, check_text, plain_text
-from recollect.model.refs import KeyRef
+from recollect.model.refs import Ground
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from recollect.sdk.audit_calls import AuditCalls
 from recollect.sdk.backup import Backup, back_up, fork_at
@@ -63,7 +63,7 @@ class Store(MemoryCalls, LinkCalls, FactCalls, BeliefCalls, TranscriptCalls, Aud
         agent_id: str | None = None,
         namespace: str | None = None,
         expect_version: int | None = None,
-        because: Iterable[KeyRef] = (),
+        because: Iterable[Ground] = (),
         txn_id: str | None = None,
     ) -> int:
         """Write one key in a transaction of its own and return its `commit_ts`."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Self
 
-from recollect.errors import InvalidInput
 from recollect.graph.pending import PendingFacts
 from recollect.log.pages import Mapped
 from recollect.log.transaction import Draft
@@ -14,13 +13,14 @@ from recollect.memory.pending import PendingMemories
 from recollect.model import document
 from recollect.model.document import Document
 from recollect.model.limits import check_text, plain_text
-from recollect.model.refs import KeyRef
+from recollect.model.refs import Ground
 from recollect.model.scope import Scope
 from recollect.sdk.calls import Calls, paged
 from recollect.sdk.core import Core, Defaults, check_version
 from recollect.sdk.fact_staging import FactStaging
 from recollect.sdk.link_staging import LinkStaging
 from recollect.sdk.memory_staging import MemoryStaging
+from recollect.sdk.references import check_because
 from recollect.state.pending import PendingScan, PendingState
 from recollect.state.records import StateEntry, StateRecord
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
@@ -59,9 +59,13 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
         agent_id: str | None = None,
         namespace: str | None = None,
         expect_version: int | None = None,
-        because: Iterable[KeyRef] = (),
+        because: Iterable[Ground] = (),
     ) -> None:
-        """Stage a write. `expect_version` makes it a compare-and-set; 0 expects no value."""
+        """Stage a write. `expect_version` makes it a compare-and-set; 0 expects no value.
+
+        `because` names what the value rests on: keys, memories and facts, or records of them. A
+        version that is not said is the one there is when the write is committed.
+        """
         self._draft.check()
         limits = self._core.limits
         scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
@@ -70,7 +74,7 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
             key=check_text("key", key, most_bytes=limits.key_bytes),
             encoded=document.encode("value", value, limits),
             expect_version=check_version("expect_version", expect_version, least=0),
-            because=self._check_because(because, scope),
+            because=check_because(because, scope, limits),
         )
         self._draft.stage(request)
         self._pending.add(request)
@@ -160,25 +164,4 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
         self._draft.track(PrefixRead(scope, prefix))
         return PendingScan(
             self._core.engine, self._pending, scope, prefix=prefix, at=self._draft.since
-        )
-
-    def _check_because(self, because: object, writer: Scope) -> tuple[KeyRef, ...]:
-        if because == ():
-            return ()
-        if not isinstance(because, Iterable) or isinstance(because, str):
-            raise InvalidInput("because", f"{because!r} is not a list of references")
-        return tuple(self._check_ref(ref, writer) for ref in because)
-
-    def _check_ref(self, ref: object, writer: Scope) -> KeyRef:
-        if not isinstance(ref, KeyRef):
-            raise InvalidInput("because", f"{ref!r} is not a reference: use KeyRef('some key')")
-        limits = self._core.limits
-        scope = Defaults(writer.agent_id, writer.namespace).scope(
-            ref.agent_id, ref.namespace, limits
-        )
-        return KeyRef(
-            key=check_text("because.key", ref.key, most_bytes=limits.key_bytes),
-            version=check_version("because.version", ref.version, least=1),
-            agent_id=scope.agent_id,
-            namespace=scope.namespace,
         )

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from recollect.model.document import Document
-from recollect.model.refs import KeyRef
+from recollect.model.refs import Ref
 
 
 class StateRecord(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class StateVersion(msgspec.Struct, frozen=True):
 
     version: int
     value: Document | None
-    because: tuple[KeyRef, ...]
+    because: tuple[Ref, ...]
     commit_ts: int
     committed_at: datetime
     txn_id: str

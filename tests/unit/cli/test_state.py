@@ -86,6 +86,31 @@ def test_because_takes_a_version_behind_the_last_at(filled: Cli) -> None:
     assert "--because" in filled.fails(2, "write", "e", "{}", "--because", "plan@0")
 
 
+def test_because_takes_memories_and_keys_that_look_like_them(filled: Cli) -> None:
+    memory = filled.row("remember", "it rains")["id"]
+    for key in ("memory:x", "key:x", "fact:x"):
+        filled("write", key, "{}")
+    spelled = (f"memory:{memory}@1", "key:memory:x@1", "key:key:x@1", "key:fact:x@1")
+    typed = (f"memory:{memory}", "key:memory:x", "key:key:x@1", "key:fact:x")
+    filled("write", "c", "{}", *(word for ref in typed for word in ("--because", ref)))
+    memories, *keys = filled.row("history", "c")["because"]
+    assert memories == {"memory_id": memory, "version": 1}
+    assert [ref["key"] for ref in keys] == ["memory:x", "key:x", "fact:x"]
+    said = filled("history", "c").splitlines()[-1]
+    assert said == f"  because {', '.join(spelled)}"
+    assert said in filled("replay").replace("          because", "  because")
+    filled("write", "d", "{}", *(word for ref in spelled for word in ("--because", ref)))
+    assert filled.row("history", "d")["because"] == [memories, *keys]
+    for missing, named in (
+        ("memory:x", "'x'"),
+        (f"memory:{memory}@2", "version 2"),
+        ("fact:x", "x"),
+    ):
+        assert named in filled.fails(4, "write", "e", "{}", "--because", missing)
+    assert "--because: " in filled.fails(2, "write", "e", "{}", "--because", "memory:")
+    assert "--because: " in filled.fails(2, "write", "e", "{}", "--because", "fact:")
+
+
 def test_get_prints_the_value(filled: Cli) -> None:
     assert json.loads(filled("get", "plan")) == {"step": 2, "todo": ["a", "b"], "by": "bob"}
     found = filled.row("get", "plan")

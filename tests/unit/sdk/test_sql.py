@@ -91,6 +91,14 @@ class TestViews:
         goal = {"namespace": "team/eng", "agent_id": "planner", "key": "goal", "version": 1}
         assert json.loads(because) == [goal]
 
+    def test_operations_name_the_memories_a_value_rests_on(self) -> None:
+        with memory_store() as store:
+            agent = store.bind(agent_id="a")
+            memory = agent.remember("it rains")
+            agent.write(key="coat", value={}, because=[memory])
+            (row,) = ask(agent, "SELECT because FROM operations WHERE key = 'coat'")
+        assert json.loads(row["because"]) == [{"memory_id": memory.id, "version": 1}]
+
     def test_state_is_what_keys_have_now(self, store: Store) -> None:
         rows = ask(store, "SELECT * FROM state ORDER BY agent_id")
         assert [(row["agent_id"], row["key"]) for row in rows] == [

@@ -58,12 +58,7 @@ def _value_text(operation: AnyOperation) -> str | None:
 def _because_text(operation: AnyOperation) -> str | None:
     if not isinstance(operation, Write) or not operation.because:
         return None
-    return _json(
-        [
-            {"namespace": r.namespace, "agent_id": r.agent_id, "key": r.key, "version": r.version}
-            for r in operation.because
-        ]
-    )
+    return _json([msgspec.structs.asdict(ref) for ref in operation.because])
 
 
 def _details(encoded: bytes) -> str:

@@ -1,0 +1,51 @@
+"""References as callers give them: checked, and with the caller's scope where they name none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.errors import InvalidInput
+from recollect.memory.inputs import check_id
+from recollect.model.limits import Limits, check_text, shown
+from recollect.model.refs import FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
+from recollect.model.scope import Scope
+from recollect.sdk.core import Defaults, check_version
+
+
+def check_because(because: object, writer: Scope, limits: Limits) -> tuple[Ref, ...]:
+    """Return what a value is said to rest on."""
+    if because == ():
+        return ()
+    if not isinstance(because, Iterable) or isinstance(because, str):
+        raise InvalidInput("because", f"{shown(because)} is not a list of references")
+    return tuple(check_ref("because", each, writer, limits) for each in because)
+
+
+def check_ref(field: str, value: object, asker: Scope, limits: Limits) -> Ref:
+    """Return the reference that a caller gave, or that the record has which was given."""
+    ref = value if isinstance(value, Ref) else getattr(value, "ref", None)
+    if isinstance(ref, KeyRef):
+        return _check_key(field, ref, asker, limits)
+    if isinstance(ref, MemoryRef):
+        version = check_version(f"{field}.version", ref.version, least=1)
+        return MemoryRef(check_id(f"{field}.memory_id", ref.memory_id), version)
+    if isinstance(ref, FactRef):
+        return FactRef(check_id(f"{field}.assertion_id", ref.assertion_id))
+    if isinstance(value, TranscriptRef):
+        raise InvalidInput(field, f"{shown(value)} names bare words: name a memory of them")
+    raise InvalidInput(
+        field,
+        f"{shown(value)} is not a reference: use KeyRef('some key'), MemoryRef(id), FactRef(id), "
+        "or a memory or fact that was read",
+    )
+
+
+def _check_key(field: str, ref: KeyRef, asker: Scope, limits: Limits) -> KeyRef:
+    defaults = Defaults(asker.agent_id, asker.namespace)
+    scope = defaults.scope(ref.agent_id, ref.namespace, limits)
+    return KeyRef(
+        key=check_text(f"{field}.key", ref.key, most_bytes=limits.key_bytes),
+        version=check_version(f"{field}.version", ref.version, least=1),
+        agent_id=scope.agent_id,
+        namespace=scope.namespace,
+    )
