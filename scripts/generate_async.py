@@ -27,6 +27,7 @@ SOURCES = (
     "fact_calls.py",
     "belief_calls.py",
     "transcript_calls.py",
+    "why_calls.py",
     "audit_calls.py",
     "store.py",
 )

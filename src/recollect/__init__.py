@@ -76,6 +76,7 @@ from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
 from recollect.sdk.transcript import ReplayEntry, Transcript
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
+from recollect.why.reason import Reason
 
 __version__ = "0.3.0"
 
@@ -128,6 +129,7 @@ __all__ = [
     "Operation",
     "OperationType",
     "Origin",
+    "Reason",
     "Rebuild",
     "RecollectError",
     "ReflectionTooDeep",

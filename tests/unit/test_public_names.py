@@ -34,6 +34,7 @@ BY_POSITION = (
     ["self", "query", "parameters"],
     ["self", "content"],
     ["self", "memory_id"],
+    ["self", "ref"],
     ["self", "notice_id"],
     ["self", "text"],
     ["self", "transcript_id"],
@@ -60,11 +61,11 @@ def test_the_names_are_these() -> None:
         "EdgeResolution", "EdgeResolver", "Entity", "ExistingEdge", "Explanation", "Fact",
         "FactRef", "Finding", "Fork", "Invalidation", "KeyRef", "Limits", "Link", "Literal",
         "Memory", "MemoryRef", "NaiveAppendResolver", "NamespaceSettings", "NewMemory", "Operation",
-        "OperationType", "Origin", "Rebuild", "RelationCardinality", "ReplayEntry", "ReplayEvent",
-        "Scope", "Source", "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats",
-        "Store", "Subscription", "TemporalEdgeResolver", "Transaction", "Transcript",
-        "TranscriptLink", "TranscriptRef", "Verification", "__version__", "diagnose", "open",
-        "open_async", "restore",
+        "OperationType", "Origin", "Reason", "Rebuild", "RelationCardinality", "ReplayEntry",
+        "ReplayEvent", "Scope", "Source", "StateChange", "StateEntry", "StateRecord",
+        "StateVersion", "Stats", "Store", "Subscription", "TemporalEdgeResolver", "Transaction",
+        "Transcript", "TranscriptLink", "TranscriptRef", "Verification", "__version__", "diagnose",
+        "open", "open_async", "restore",
     }  # fmt: skip
     assert set(recollect.__all__) == errors | others
     assert list(recollect.__all__) == sorted(recollect.__all__)

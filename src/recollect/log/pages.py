@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from recollect.model.event import Head, SealedEvent
@@ -34,6 +34,12 @@ class Mapped(Generic[From, To]):
     def next_page(self) -> list[To]:
         """Return the next items."""
         return [self._change(item) for item in self._source.next_page()]
+
+
+def cut(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Yield a long list in parts that a query can be given."""
+    for first in range(0, len(items), PAGE_ROWS):
+        yield items[first : first + PAGE_ROWS]
 
 
 def head(reader: Reader, genesis: Head) -> Head:

@@ -73,6 +73,13 @@ def exists(reader: Reader, transcript_id: str) -> bool:
     return reader.row("transcript_number", transcript_id=transcript_id) is not None
 
 
+def find(reader: Reader, transcript_ids: Iterable[str], at: int) -> dict[str, TranscriptInfo]:
+    """Return those of the transcripts that there were at a commit, by their ids."""
+    listed = msgspec.json.encode(list(transcript_ids)).decode()
+    rows = reader.rows("transcripts_at", transcript_ids=listed, at=at)
+    return {row[0]: TranscriptInfo(*row) for row in rows}
+
+
 def load(reader: Reader, transcript: TranscriptInfo) -> bytes:
     """Return a transcript's text as UTF-8."""
     return blobs.load(

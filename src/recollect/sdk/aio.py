@@ -83,7 +83,7 @@ from recollect.memory.inputs import (
 )
 from recollect.memory.pending import PendingMemories
 from recollect.memory.provenance import Replayed
-from recollect.memory.queries import Filters, Memories, MemoryHistory
+from recollect.memory.queries import Filters, Memories, MemoryHistory, asked_at
 from recollect.memory.quoting import quotes
 from recollect.memory.records import (
     Anchor,
@@ -132,12 +132,12 @@ from recollect.model.memory import (
     Span,
 )
 from recollect.model.packing import digest_of, pack, unpack
-from recollect.model.refs import Evidence, FactRef, Ground, MemoryRef, TranscriptRef
+from recollect.model.refs import Evidence, FactRef, Ground, KeyRef, MemoryRef, Ref, TranscriptRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import Core, Defaults, check_version
-from recollect.sdk.references import check_because
+from recollect.sdk.references import check_because, check_ref
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.urls import Url
 from recollect.state.pending import PendingScan, PendingState
@@ -145,6 +145,11 @@ from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 from recollect.storage.port import Parameters, Progress, Reader
+from recollect.why.explain import explain
+from recollect.why.facts import FactSource, no_facts
+from recollect.why.inquiry import Inquiry
+from recollect.why.reason import Reason
+from recollect.why.stale import StaleKeys
 
 
 class AsyncStaging:
@@ -2107,6 +2112,59 @@ class AsyncTranscriptCalls(AsyncHandle):
             return provenance.origins(reader, memory_id, asked, viewer)
 
 
+_FACTS: FactSource = no_facts
+
+
+class AsyncWhyCalls(AsyncHandle):
+    """Asking what values, memories and facts rest on, and whether that still holds."""
+
+    async def why(
+        self,
+        ref: Ground | str,
+        *,
+        at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Reason:
+        """Return what a key, a memory or a fact rests on, as a tree down to the words quoted.
+
+        A text names a key. Each branch says whether it was still believed at the moment asked
+        about: what happened later does not show.
+        """
+        named = KeyRef(ref) if isinstance(ref, str) else ref
+        asker = Defaults(
+            self._defaults.agent_id if agent_id is None else agent_id,
+            self._defaults.namespace if namespace is None else namespace,
+        )
+        checked = check_ref("ref", named, asker, self._core.limits)
+        return await self._calls.run(self._why, checked, at, self._viewer(agent_id))
+
+    def stale_keys(
+        self,
+        *,
+        prefix: str = "",
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        at: Moment | None = None,
+    ) -> AsyncIterator[Reason]:
+        """Yield why, for each key whose value rests on something that is no longer believed."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        stale = StaleKeys(
+            self._core.engine,
+            scope,
+            prefix=plain_text("prefix", prefix),
+            asked=self._asked(at),
+            viewer=self._viewer(agent_id),
+            facts=_FACTS,
+        )
+        return async_paged(self._calls, stale)
+
+    def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
+        with self._core.engine.reading() as reader:
+            asked = asked_at(reader, self._core.clock, at)
+            return explain(Inquiry(reader, asked, viewer, _FACTS), ref)
+
+
 class AsyncAuditCalls(AsyncHandle):
     """Listing what was done, by whom."""
 
@@ -2142,6 +2200,7 @@ class AsyncStore(
     AsyncFactCalls,
     AsyncBeliefCalls,
     AsyncTranscriptCalls,
+    AsyncWhyCalls,
     AsyncAuditCalls,
 ):
     """An open store. One may be shared by any number of threads.

@@ -18,10 +18,11 @@ def check_because(because: object, writer: Scope, limits: Limits) -> tuple[Ref, 
         return ()
     if not isinstance(because, Iterable) or isinstance(because, str):
         raise InvalidInput("because", f"{shown(because)} is not a list of references")
-    return tuple(check_ref("because", each, writer, limits) for each in because)
+    asker = Defaults(writer.agent_id, writer.namespace)
+    return tuple(check_ref("because", each, asker, limits) for each in because)
 
 
-def check_ref(field: str, value: object, asker: Scope, limits: Limits) -> Ref:
+def check_ref(field: str, value: object, asker: Defaults, limits: Limits) -> Ref:
     """Return the reference that a caller gave, or that the record has which was given."""
     ref = value if isinstance(value, Ref) else getattr(value, "ref", None)
     if isinstance(ref, KeyRef):
@@ -40,9 +41,8 @@ def check_ref(field: str, value: object, asker: Scope, limits: Limits) -> Ref:
     )
 
 
-def _check_key(field: str, ref: KeyRef, asker: Scope, limits: Limits) -> KeyRef:
-    defaults = Defaults(asker.agent_id, asker.namespace)
-    scope = defaults.scope(ref.agent_id, ref.namespace, limits)
+def _check_key(field: str, ref: KeyRef, asker: Defaults, limits: Limits) -> KeyRef:
+    scope = asker.scope(ref.agent_id, ref.namespace, limits)
     return KeyRef(
         key=check_text(f"{field}.key", ref.key, most_bytes=limits.key_bytes),
         version=check_version(f"{field}.version", ref.version, least=1),

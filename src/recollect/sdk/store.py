@@ -34,12 +34,13 @@ from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
 from recollect.sdk.transcript_calls import TranscriptCalls
 from recollect.sdk.urls import Url
+from recollect.sdk.why_calls import WhyCalls
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.storage.port import Parameters, Progress
 
 
-class Store(MemoryCalls, LinkCalls, FactCalls, BeliefCalls, TranscriptCalls, AuditCalls):
+class Store(MemoryCalls, LinkCalls, FactCalls, BeliefCalls, TranscriptCalls, WhyCalls, AuditCalls):
     """An open store. One may be shared by any number of threads.
 
     Every method takes `agent_id` and `namespace`; what is left out is what the handle is bound to.

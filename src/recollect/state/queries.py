@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from recollect.errors import Corruption
@@ -59,11 +59,15 @@ def _record(found: StateVersion) -> StateRecord | None:
 
 
 def _versions(reader: Reader, places: Iterable[Place]) -> dict[Place, StateVersion]:
-    """Return what stands at these places of the log, reading each event once."""
+    """Return what stands at these places of the log."""
+    return dict(read_versions(reader, places))
+
+
+def read_versions(reader: Reader, places: Iterable[Place]) -> Iterator[tuple[Place, StateVersion]]:
+    """Yield what stands at these places of the log, reading each event once and holding none."""
     wanted: dict[int, list[int]] = {}
     for commit_ts, position in places:
         wanted.setdefault(commit_ts, []).append(position)
-    found: dict[Place, StateVersion] = {}
     for commit_ts, positions in wanted.items():
         row = reader.row("event_get", commit_ts=commit_ts)
         if row is None:
@@ -71,8 +75,7 @@ def _versions(reader: Reader, places: Iterable[Place]) -> dict[Place, StateVersi
         event = SealedEvent(*row)
         operations = codec.decode_operations(event.operations)
         for position in positions:
-            found[commit_ts, position] = _version(event, operations[position])
-    return found
+            yield (commit_ts, position), _version(event, operations[position])
 
 
 def _version(event: SealedEvent, operation: object) -> StateVersion:

@@ -316,3 +316,67 @@ WHERE object = :object AND subject = :subject AND relation = :relation
     AND valid_from <= :at AND valid_to >= :at
     AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
     AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
+-- name: event_bylines
+-- When these commits were made, and the envelopes that say by whom.
+SELECT event.commit_ts, event.committed_at, event.envelope
+FROM json_each(:commits) AS wanted JOIN event ON event.commit_ts = wanted.value
+
+-- name: state_places
+-- Where versions of keys stand in the log as of a commit, and what the newest version was then. Each
+-- is wanted as agent, namespace, key and version; no version: the newest.
+SELECT wanted.key, place.commit_ts, place.position, newest.version, newest.live
+FROM json_each(:wanted) AS wanted
+JOIN scope ON scope.agent_id = wanted.value ->> 0 AND scope.namespace = wanted.value ->> 1
+JOIN state ON state.scope_id = scope.id AND state.key = wanted.value ->> 2
+JOIN state_version AS newest ON newest.key_id = state.id
+    AND (newest.commit_ts, newest.version) = (
+        SELECT commit_ts, version FROM state_version
+        WHERE key_id = state.id AND commit_ts <= :at
+        ORDER BY commit_ts DESC, version DESC LIMIT 1
+    )
+JOIN state_version AS place ON place.key_id = state.id AND place.commit_ts <= :at
+    AND place.version = COALESCE(wanted.value ->> 3, newest.version)
+
+-- name: memory_states_of_versions
+-- The last rows of versions of memories as of a commit, and the commits that made the versions. Each
+-- is wanted as id and version; no version: the newest.
+SELECT wanted.key, state.id, state.version, (
+    SELECT commit_ts FROM memory_state
+    WHERE memory = memory.id AND version = state.version
+    ORDER BY commit_ts, position LIMIT 1
+)
+FROM json_each(:wanted) AS wanted
+JOIN memory ON memory.memory_id = wanted.value ->> 0
+JOIN memory_state AS state ON state.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND commit_ts <= :at
+        AND (wanted.value ->> 1 IS NULL OR version = wanted.value ->> 1)
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+
+-- name: links_relied_on
+-- What these memories reflect on and derive from as of a commit, each at the version that it had when
+-- the link was made.
+SELECT source.memory_id, link.relation, target.memory_id, (
+    SELECT version FROM memory_state
+    WHERE memory = target.id AND (commit_ts, position) <= (link.commit_ts, link.position)
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+FROM json_each(:memory_ids) AS wanted
+JOIN memory AS source ON source.memory_id = wanted.value
+JOIN memory_link AS link ON link.source = source.id
+    AND link.relation IN ('reflects_on', 'derived_from')
+JOIN memory AS target ON target.id = link.target
+WHERE link.commit_ts <= :at AND link.until_commit > :at
+ORDER BY link.relation DESC, target.memory_id
+
+-- name: transcripts_at
+-- Those of the transcripts that there were at a commit.
+SELECT
+    transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
+    transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
+    transcript.size, transcript.digest, LENGTH(blob.content)
+FROM json_each(:transcript_ids) AS wanted
+JOIN transcript ON transcript.transcript_id = wanted.value
+JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
+WHERE transcript.commit_ts <= :at

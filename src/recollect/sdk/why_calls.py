@@ -1,0 +1,71 @@
+"""What a store says about why something is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from recollect.log.moments import Moment
+from recollect.memory.queries import asked_at
+from recollect.model.limits import plain_text
+from recollect.model.refs import Ground, KeyRef, Ref
+from recollect.sdk.calls import paged
+from recollect.sdk.core import Defaults
+from recollect.sdk.handle import Handle
+from recollect.sdk.references import check_ref
+from recollect.why.explain import explain
+from recollect.why.facts import FactSource, no_facts
+from recollect.why.inquiry import Inquiry
+from recollect.why.reason import Reason
+from recollect.why.stale import StaleKeys
+
+_FACTS: FactSource = no_facts
+
+
+class WhyCalls(Handle):
+    """Asking what values, memories and facts rest on, and whether that still holds."""
+
+    def why(
+        self,
+        ref: Ground | str,
+        *,
+        at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Reason:
+        """Return what a key, a memory or a fact rests on, as a tree down to the words quoted.
+
+        A text names a key. Each branch says whether it was still believed at the moment asked
+        about: what happened later does not show.
+        """
+        named = KeyRef(ref) if isinstance(ref, str) else ref
+        asker = Defaults(
+            self._defaults.agent_id if agent_id is None else agent_id,
+            self._defaults.namespace if namespace is None else namespace,
+        )
+        checked = check_ref("ref", named, asker, self._core.limits)
+        return self._calls.run(self._why, checked, at, self._viewer(agent_id))
+
+    def stale_keys(
+        self,
+        *,
+        prefix: str = "",
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        at: Moment | None = None,
+    ) -> Iterator[Reason]:
+        """Yield why, for each key whose value rests on something that is no longer believed."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        stale = StaleKeys(
+            self._core.engine,
+            scope,
+            prefix=plain_text("prefix", prefix),
+            asked=self._asked(at),
+            viewer=self._viewer(agent_id),
+            facts=_FACTS,
+        )
+        return paged(self._calls, stale)
+
+    def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
+        with self._core.engine.reading() as reader:
+            asked = asked_at(reader, self._core.clock, at)
+            return explain(Inquiry(reader, asked, viewer, _FACTS), ref)
