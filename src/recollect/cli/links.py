@@ -85,16 +85,25 @@ def origins(target: Target, *, memory_id: str, at: str | None) -> None:
 @click.option(
     "--status", metavar="WHICH", default="open", show_default=True, help="open, resolved or all."
 )
+@click.option("--keys", is_flag=True, help="The keys that rest on something stale, instead.")
 @takes_moment
 @takes_limit
 @takes_target
 def inbox(
-    target: Target, *, all_agents: bool, status: str, at: str | None, limit: int | None
+    target: Target, *, all_agents: bool, status: str, keys: bool, at: str | None, limit: int | None
 ) -> None:
-    """Show what there is to decide: memories whose ground was superseded."""
-    from recollect.cli import belief_lines, belief_shapes
+    """Show what there is to decide: memories whose ground was superseded.
+
+    With `--keys`: values that rest on something which is no longer believed, and on what.
+    """
+    from recollect.cli import belief_lines, belief_shapes, why
     from recollect.model.scope import ALL_AGENTS
 
+    if keys:
+        if all_agents or status != "open":
+            raise click.UsageError("--keys goes with neither --all-agents nor --status")
+        why.list_stale_keys(target, at=at, limit=limit)
+        return
     with target.store() as store:
         found = store.invalidations(
             status=status, agent_id=ALL_AGENTS if all_agents else None, at=inputs.moment(at)

@@ -18,6 +18,7 @@ COMMANDS = (
     ("scan",),
     ("get", HOSTILE),
     ("history", HOSTILE),
+    ("why", HOSTILE),
     ("diff", "0"),
     ("diff", "1"),
     ("replay",),
@@ -46,6 +47,7 @@ def believing(hostile: Cli) -> Cli:
     hostile("supersede", old, hostile.row("reflect", HOSTILE, "--on", ground)["id"])
     notice = hostile.row("inbox")["id"]
     hostile("resolve", notice, "keep", "--note", HOSTILE)
+    hostile("write", f"{HOSTILE}2", "{}", "--because", f"{HOSTILE}@1")
     return hostile
 
 
@@ -57,8 +59,10 @@ def believing(hostile: Cli) -> Cli:
         ("memories", "--content"),
         ("show", "--title", HOSTILE),
         ("inbox", "--status", "all"),
+        ("inbox", "--keys"),
         ("replay",),
         ("origins",),
+        ("why",),
         ("transcript", "show"),
     ],
     ids=lambda arguments: " ".join(arguments[:2])[:20],
@@ -68,6 +72,8 @@ def test_no_control_character_of_a_belief_gets_out(
 ) -> None:
     if arguments == ("origins",):
         arguments += (believing.rows("memories")[1]["id"],)
+    if arguments == ("why",):
+        arguments += (f"memory:{believing.rows('memories')[1]['id']}",)
     if arguments == ("transcript", "show"):
         arguments += (believing.row("transcript", "list")["id"],)
     shown = believing(*arguments, *form)

@@ -1,0 +1,53 @@
+"""Commands about why: what something rests on, as a tree, and values whose ground is gone."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import click
+
+from recollect.cli import inputs
+from recollect.cli.options import Target, takes_moment, takes_target
+from recollect.cli.output import write_each
+
+
+@click.command()
+@click.argument("ref", metavar="REF")
+@takes_moment
+@takes_target
+def why(target: Target, *, ref: str, at: str | None) -> None:
+    """Show what a key, a memory or a fact rests on, down to the words.
+
+    REF is KEY[@VERSION], memory:ID[@VERSION] or fact:ID; a key that begins with `memory:`, `fact:`
+    or `key:` is named with `key:` before it. What is no longer believed is marked as stale, and so
+    is whatever rests on it. As JSON, each part of the tree is an object of its own and names its
+    `parent`.
+    """
+    from recollect.cli import reason_lines, reason_shapes, refs
+    from recollect.model.refs import KeyRef
+
+    named = refs.parse(ref)
+    opened = target.agents_store() if isinstance(named, KeyRef) else target.store()
+    with opened as store:
+        found = store.why(named, at=inputs.moment(at))
+    write_each(
+        reason_shapes.places(found),
+        as_json=target.as_json,
+        shape=reason_shapes.place,
+        lines=reason_lines.place,
+        nothing="",
+    )
+
+
+def list_stale_keys(target: Target, *, at: str | None, limit: int | None) -> None:
+    """Show the keys that rest on something stale, and on what."""
+    from recollect.cli import reason_lines, reason_shapes
+
+    with target.agents_store() as store:
+        write_each(
+            islice(store.stale_keys(at=inputs.moment(at)), limit),
+            as_json=target.as_json,
+            shape=reason_shapes.stale_key,
+            lines=reason_lines.stale_key,
+            nothing=f"no key {target.whose} rests on anything stale",
+        )
