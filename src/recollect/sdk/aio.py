@@ -83,7 +83,7 @@ from recollect.memory.inputs import (
 )
 from recollect.memory.pending import PendingMemories
 from recollect.memory.provenance import Replayed
-from recollect.memory.queries import Filters, Memories, MemoryHistory, asked_at
+from recollect.memory.queries import Filters, Memories, MemoryHistory
 from recollect.memory.quoting import quotes
 from recollect.memory.records import (
     Anchor,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recollect.log.moments import Moment
-from recollect.memory.queries import asked_at
+from recollect.log.moments import Moment, asked_at
 from recollect.model.limits import plain_text
 from recollect.model.refs import Ground, KeyRef, Ref
 from recollect.sdk.calls import paged

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from recollect.memory.queries import Asked
+from recollect.log.moments import Asked
 from recollect.model.refs import Evidence
 from recollect.storage.port import Reader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.memory.queries import Asked
+from recollect.log.moments import Asked
 from recollect.storage.port import Reader
 from recollect.why.facts import FactSource
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.memory.queries import Asked
+from recollect.log.moments import Asked
 from recollect.model.refs import KeyRef
 from recollect.model.scope import Scope
 from recollect.state.queries import Keys
