@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking, Belief, Said
 from recollect.graph.literal import literal_of
@@ -22,9 +24,19 @@ def fact_of(reader: Reader, assertion_id: str, known: int | None) -> Fact | None
     return None if found is None else beliefs.facts_of(reader, found[0], [found[1]])[0]
 
 
-def is_asserted(reader: Reader, assertion_id: str) -> bool:
-    """Say whether there ever was an assertion."""
-    return reader.row("graph_assertion_of", assertion_id=assertion_id) is not None
+class Standing(NamedTuple):
+    """When an assertion was made, and when and why it was taken back."""
+
+    asserted_in: int
+    retracted_in: int
+    """A commit that never comes, if it stands."""
+    reason: str | None
+
+
+def standing_of(reader: Reader, assertion_id: str) -> Standing | None:
+    """Return how an assertion stands; None: it was never made."""
+    row = reader.row("graph_assertion_of", assertion_id=assertion_id)
+    return None if row is None else Standing(*row[5:])
 
 
 def explain(reader: Reader, assertion_id: str, known: int | None) -> Explanation | None:
@@ -42,7 +54,7 @@ def _belief(reader: Reader, assertion_id: str, known: int | None) -> tuple[Scope
     row = reader.row("graph_assertion_of", assertion_id=assertion_id)
     if row is None:
         return None
-    namespace, agent_id, scope_id, subject, relation, begin, end = row
+    namespace, agent_id, scope_id, subject, relation, begin, end, _ = row
     scope = Scope(namespace, agent_id)
     if known is None:
         edge = reader.row("graph_edge_of_assertion", assertion_id=assertion_id)

@@ -388,7 +388,7 @@ WHERE said.assertion_id = :assertion_id
 -- An assertion: whose it is, what it is about, where it stands, and until when it was believed.
 SELECT
     scope.namespace, scope.agent_id, scope.id, subject.key, said.relation, said.commit_ts,
-    said.until_commit
+    said.until_commit, said.reason
 FROM graph_statement AS said
 JOIN graph_node AS subject ON subject.id = said.subject
 JOIN scope ON scope.id = subject.scope_id

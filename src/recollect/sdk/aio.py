@@ -145,8 +145,7 @@ from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 from recollect.storage.port import Parameters, Progress, Reader
-from recollect.why.explain import explain
-from recollect.why.facts import FactSource, no_facts
+from recollect.why.explain import explain as explain_why
 from recollect.why.inquiry import Inquiry
 from recollect.why.reason import Reason
 from recollect.why.stale import StaleKeys
@@ -2112,9 +2111,6 @@ class AsyncTranscriptCalls(AsyncHandle):
             return provenance.origins(reader, memory_id, asked, viewer)
 
 
-_FACTS: FactSource = no_facts
-
-
 class AsyncWhyCalls(AsyncHandle):
     """Asking what values, memories and facts rest on, and whether that still holds."""
 
@@ -2155,14 +2151,13 @@ class AsyncWhyCalls(AsyncHandle):
             prefix=plain_text("prefix", prefix),
             asked=self._asked(at),
             viewer=self._viewer(agent_id),
-            facts=_FACTS,
         )
         return async_paged(self._calls, stale)
 
     def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
         with self._core.engine.reading() as reader:
             asked = asked_at(reader, self._core.clock, at)
-            return explain(Inquiry(reader, asked, viewer, _FACTS), ref)
+            return explain_why(Inquiry(reader, asked, viewer), ref)
 
 
 class AsyncAuditCalls(AsyncHandle):

@@ -11,13 +11,10 @@ from recollect.sdk.calls import paged
 from recollect.sdk.core import Defaults
 from recollect.sdk.handle import Handle
 from recollect.sdk.references import check_ref
-from recollect.why.explain import explain
-from recollect.why.facts import FactSource, no_facts
+from recollect.why.explain import explain as explain_why
 from recollect.why.inquiry import Inquiry
 from recollect.why.reason import Reason
 from recollect.why.stale import StaleKeys
-
-_FACTS: FactSource = no_facts
 
 
 class WhyCalls(Handle):
@@ -60,11 +57,10 @@ class WhyCalls(Handle):
             prefix=plain_text("prefix", prefix),
             asked=self._asked(at),
             viewer=self._viewer(agent_id),
-            facts=_FACTS,
         )
         return paged(self._calls, stale)
 
     def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
         with self._core.engine.reading() as reader:
             asked = asked_at(reader, self._core.clock, at)
-            return explain(Inquiry(reader, asked, viewer, _FACTS), ref)
+            return explain_why(Inquiry(reader, asked, viewer), ref)

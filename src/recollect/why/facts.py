@@ -1,18 +1,16 @@
-"""Facts as reasons: what has to be known of one that something rests on.
-
-Whoever keeps facts gives a `FactSource`; this package only walks through what it says.
-"""
+"""Facts as reasons: what is to be said of one that something rests on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Protocol
 
 import msgspec
 
+from recollect.graph.explaining import Standing, fact_of, standing_of
+from recollect.graph.records import Fact
 from recollect.log.moments import Asked
-from recollect.model.refs import Evidence
+from recollect.model.instant import to_datetime
 from recollect.storage.port import Reader
 
 
@@ -24,35 +22,59 @@ class Reliance(msgspec.Struct, frozen=True):
     """The commit that said so: what was believed then is what was relied on. None: nobody did."""
 
 
-class Account(msgspec.Struct, frozen=True, kw_only=True):
+class Account(msgspec.Struct, frozen=True):
     """What is known of a fact that something rests on, at the moment asked about."""
 
-    sentence: str
-    agent_id: str
+    fact: Fact
+    """As it is believed, or as it was believed last."""
     commit_ts: int
     """The commit that asserted it."""
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
     stale: tuple[str, ...] = ()
-    """Why it is no longer believed as it was; whether its evidence is, is found out here."""
-    evidence: tuple[Evidence, ...] = ()
+    """Why it is no longer believed as it was; whether its evidence is, is found out elsewhere."""
 
 
-class FactSource(Protocol):
-    """Gives an account of facts."""
+def accounts(
+    reader: Reader, reliances: Sequence[Reliance], asked: Asked
+) -> Iterator[tuple[Reliance, Account]]:
+    """Yield an account of each that had been asserted by the moment asked about."""
+    for reliance in reliances:
+        standing = standing_of(reader, reliance.assertion_id)
+        if standing is not None and standing.asserted_in <= asked.commit:
+            account = _account(reader, reliance, standing, asked)
+            if account is not None:
+                yield reliance, account
 
-    def __call__(
-        self, reader: Reader, reliances: Sequence[Reliance], asked: Asked, /
-    ) -> Mapping[Reliance, Account]:
-        """Return an account of each that was asserted by the moment asked about."""
-        ...
+
+def _account(
+    reader: Reader, reliance: Reliance, standing: Standing, asked: Asked
+) -> Account | None:
+    """Return what there is to say; None of what was taken back by the commit that said it."""
+    assertion_id, relied_at = reliance.assertion_id, reliance.relied_at
+    believed = fact_of(reader, assertion_id, asked.commit)
+    if believed is None:
+        last = fact_of(reader, assertion_id, standing.retracted_in - 1)
+        told = "retracted" if standing.reason is None else f"retracted: {standing.reason}"
+        return None if last is None else Account(last, standing.asserted_in, (told,))
+    doubt = None
+    if believed.valid_to is not None:
+        relied = None if relied_at is None else fact_of(reader, assertion_id, relied_at)
+        since = None if relied_at is None else _time_of(reader, relied_at)
+        doubt = _doubt(believed.valid_to, relied, since, to_datetime(asked.now))
+    return Account(believed, standing.asserted_in, () if doubt is None else (doubt,))
 
 
-def no_facts(
-    reader: Reader,  # noqa: ARG001
-    reliances: Sequence[Reliance],  # noqa: ARG001
-    asked: Asked,  # noqa: ARG001
-    /,
-) -> Mapping[Reliance, Account]:
-    """Know of no fact."""
-    return {}
+def _doubt(end: datetime, relied: Fact | None, since: datetime | None, now: datetime) -> str | None:
+    """Return why a fact that ends is not what it was when something came to rest on it.
+
+    One that had ended by then was relied on as history, and is no less true for that.
+    """
+    if relied is not None and (relied.valid_to is None or end < relied.valid_to):
+        return f"closed: it ends on {end:%Y-%m-%d}" if end > now else f"closed on {end:%Y-%m-%d}"
+    held = since is None or end > since
+    return f"ended on {end:%Y-%m-%d}" if held and end <= now else None
+
+
+def _time_of(reader: Reader, commit: int) -> datetime:
+    row = reader.row("event_time", commit_ts=commit)
+    assert row is not None, "what relies on something was committed"
+    return to_datetime(row[0])

@@ -1,4 +1,4 @@
-"""Inquiries: who asks why, about which moment, and whom facts are asked of."""
+"""Inquiries: who asks why, and about which moment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import msgspec
 
 from recollect.log.moments import Asked
 from recollect.storage.port import Reader
-from recollect.why.facts import FactSource
 
 
 class Inquiry(msgspec.Struct, frozen=True):
@@ -15,4 +14,3 @@ class Inquiry(msgspec.Struct, frozen=True):
     reader: Reader
     asked: Asked
     viewer: str
-    facts: FactSource

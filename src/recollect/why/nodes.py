@@ -15,7 +15,7 @@ from recollect.memory.versions import VersionStanding
 from recollect.model.memory import Span
 from recollect.model.refs import FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
 from recollect.state.versions import KeyStanding, find_versions
-from recollect.why.facts import Account, Reliance
+from recollect.why.facts import Account, Reliance, accounts
 from recollect.why.inquiry import Inquiry
 from recollect.why.reason import Kind, shortened
 
@@ -179,13 +179,13 @@ def _doubts(found: Standing, current: Standing, now: int) -> Iterator[str]:
 
 
 def _facts(inquiry: Inquiry, reliances: Sequence[Reliance]) -> Iterator[tuple[Name, Node]]:
-    for name, account in inquiry.facts(inquiry.reader, reliances, inquiry.asked).items():
+    for name, account in accounts(inquiry.reader, reliances, inquiry.asked):
         yield name, _fact(name, account)
 
 
 def _fact(name: Reliance, account: Account) -> Node:
-    sources: list[Name] = []
-    for evidence in account.evidence:
+    fact, sources = account.fact, list[Name]()
+    for evidence in fact.sources:
         if isinstance(evidence, TranscriptRef):
             spans = evidence.spans or (WHOLE,)
             sources.extend(_quotation(evidence.transcript_id, span) for span in spans)
@@ -195,11 +195,11 @@ def _fact(name: Reliance, account: Account) -> Node:
         name=name,
         kind="fact",
         ref=FactRef(name.assertion_id),
-        summary=shortened(account.sentence),
-        agent_id=account.agent_id,
+        summary=shortened(str(fact)),
+        agent_id=fact.agent_id,
         commit_ts=account.commit_ts,
-        valid_from=account.valid_from,
-        valid_to=account.valid_to,
+        valid_from=fact.valid_from,
+        valid_to=fact.valid_to,
         stale=account.stale,
         supports=tuple(Support("source", source) for source in sources),
     )

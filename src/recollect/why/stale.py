@@ -8,7 +8,6 @@ from recollect.model.scope import Scope
 from recollect.state.queries import Keys
 from recollect.storage.port import Engine
 from recollect.why.explain import Grounds
-from recollect.why.facts import FactSource
 from recollect.why.inquiry import Inquiry
 from recollect.why.reason import Reason
 
@@ -27,13 +26,11 @@ class StaleKeys:
         prefix: str,
         asked: Asked,
         viewer: str,
-        facts: FactSource,
     ) -> None:
         self._engine = engine
         self._scope = scope
         self._asked = asked
         self._viewer = viewer
-        self._facts = facts
         self._keys = Keys(engine, scope, prefix=prefix, at=asked.commit)
         self._waiting: list[str] = []
 
@@ -52,6 +49,6 @@ class StaleKeys:
         scope = self._scope
         refs = [KeyRef(key, None, scope.agent_id, scope.namespace) for key in keys]
         with self._engine.reading() as reader:
-            inquiry = Inquiry(reader, self._asked, self._viewer, self._facts)
+            inquiry = Inquiry(reader, self._asked, self._viewer)
             grounds = Grounds(inquiry, refs)
             return [grounds.tree(ref) for ref in refs if grounds.is_stale(ref)]

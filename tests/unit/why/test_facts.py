@@ -1,154 +1,126 @@
-"""Facts as reasons: whoever keeps them gives an account, and the walk goes on from there."""
+"""Facts as reasons: what speaks against one depends on when something came to rest on it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from recollect import FactRef, KeyRef, MemoryRef, NotFound, Reason, Store, TranscriptRef
-from recollect.log.views import View
-from recollect.memory.queries import Asked, asked_at
-from recollect.model.refs import Ref, Referent
-from recollect.storage.port import Reader
-from recollect.testing import memory_store
-from recollect.why.explain import explain
-from recollect.why.facts import Account, Reliance, no_facts
-from recollect.why.inquiry import Inquiry
-
-
-class Anything(View):
-    """Lets values rest on any fact."""
-
-    name = "anything"
-
-    def apply(self, *_: object) -> None:
-        raise NotImplementedError
-
-    def rules(self, *_: object) -> Any:
-        return self
-
-    def look_up(self, ref: FactRef, *_: object) -> Referent:
-        return Referent(ref)
-
-
-@dataclass
-class Facts:
-    """Gives the accounts it was given, and remembers what it was asked."""
-
-    accounts: dict[str, Account] = field(default_factory=dict)
-    asked: list[tuple[Reliance, int]] = field(default_factory=list)
-    withdrawn: dict[str, int] = field(default_factory=dict)
-
-    def __call__(
-        self, reader: Reader, reliances: Sequence[Reliance], asked: Asked, /
-    ) -> Mapping[Reliance, Account]:
-        self.asked.extend((each, asked.commit) for each in reliances)
-        return {
-            each: self._account(each, asked)
-            for each in reliances
-            if each.assertion_id in self.accounts
-            and self.accounts[each.assertion_id].commit_ts <= asked.commit
-        }
-
-    def _account(self, reliance: Reliance, asked: Asked) -> Account:
-        found = self.accounts[reliance.assertion_id]
-        withdrawn = self.withdrawn.get(reliance.assertion_id, asked.commit + 1)
-        known = reliance.relied_at is None or reliance.relied_at < withdrawn
-        stale = ("retracted",) if known and withdrawn <= asked.commit else ()
-        return Account(
-            sentence=found.sentence,
-            agent_id=found.agent_id,
-            commit_ts=found.commit_ts,
-            stale=stale,
-            evidence=found.evidence,
-        )
+from recollect import FactRef, NotFound, Store
+from recollect.testing import FixedClock, memory_store
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with memory_store() as opened:
-        opened._core.views._referees[FactRef] = Anything()
-        yield opened.bind(agent_id="a")
+def clock() -> FixedClock:
+    return FixedClock()
 
 
-def why(store: Store, ref: Ref, facts: Any, at: int | None = None) -> Reason:
-    with store._core.engine.reading() as reader:
-        asked = asked_at(reader, store._core.clock, at)
-        return explain(Inquiry(reader, asked, "a", facts), ref)
+@pytest.fixture
+def store(clock: FixedClock) -> Iterator[Store]:
+    with memory_store(clock=clock) as opened:
+        agent = opened.bind(agent_id="a")
+        agent.set_cardinality(relation="lives in", cardinality="single")
+        yield agent
 
 
-KEY = KeyRef("plan", None, "a", "default")
+def lives(store: Store, where: str, **more: object) -> FactRef:
+    told = store.assert_fact(subject="Ann", relation="lives in", object=where, **more)  # type: ignore[arg-type]
+    assert told.assertion_id is not None
+    return FactRef(told.assertion_id)
+
+
+def decide(store: Store, ref: FactRef, key: str = "plan") -> int:
+    return store.write(key=key, value={"to": "there"}, because=[ref])
+
+
+def doubts(store: Store, key: str = "plan", at: int | None = None) -> tuple[str, ...]:
+    reason = store.why(key, at=at)
+    assert reason.is_stale == any(each.stale for each in reason.walk())
+    return tuple(doubt for each in reason.walk() for doubt in each.stale)
 
 
 def test_a_value_rests_on_a_fact_and_that_on_its_evidence(store: Store) -> None:
     talk = store.store_transcript("I moved to Oslo. In May.")
     memory = store.remember("Ann moved", transcript=talk.id, spans=[talk.find("I moved")])
-    store.write(key="plan", value={}, because=[FactRef("f1"), FactRef("f2")])
-    spans = ((0, 15), (17, 23))
-    facts = Facts(
-        {
-            "f1": Account(
-                sentence="Ann lives in Oslo", agent_id="a", commit_ts=2, evidence=(memory.ref,)
-            ),
-            "f2": Account(
-                sentence="Ann moved in May",
-                agent_id="a",
-                commit_ts=2,
-                evidence=(TranscriptRef(talk.id, spans), TranscriptRef(talk.id)),
-            ),
-        }
-    )
-    assert [(each.relation, each.kind, each.summary) for each in why(store, KEY, facts).walk()] == [
-        (None, "key", "{}"),
+    ref = lives(store, "Oslo", source=memory.id)
+    other = lives(store, "oslo", source=talk.id, spans=[(0, 15), (17, 23)])
+    decide(store, ref)
+    decide(store, other, "other")
+    reason = store.why("plan")
+    assert [(each.relation, each.kind, each.summary) for each in reason.walk()] == [
+        (None, "key", '{"to":"there"}'),
         ("because", "fact", "Ann lives in Oslo"),
         ("source", "memory", "Ann moved"),
         ("quotes", "transcript", "I moved"),
-        ("because", "fact", "Ann moved in May"),
         ("source", "transcript", "I moved to Oslo"),
         ("source", "transcript", "In May"),
-        ("source", "transcript", "I moved to Oslo. In May."),
     ]
-    assert facts.asked == [(Reliance("f1", 3), 3), (Reliance("f2", 3), 3)]
-    store.retract_memory(memory.id)
-    reason = why(store, KEY, facts)
-    assert [each.is_stale for each in reason.because] == [True, False]
-    assert reason.because[0].believed, "only its evidence is not"
-    assert not why(store, KEY, facts, at=3).is_stale
+    assert reason.because[0].ref == ref
+    before = store.stats().commits
+    store.retract_memory(memory.id, reason="a joke")
+    assert doubts(store) == ("retracted: a joke",)
+    assert doubts(store, at=before) == ()
 
 
-def test_what_is_said_of_a_fact_depends_on_who_relied_on_it(store: Store) -> None:
-    store.remember("said")
-    store.write(key="plan", value={}, because=[FactRef("f")])
-    store.remember("withdrawn")
-    store.write(key="other", value={}, because=[FactRef("f"), KeyRef("plan")])
-    facts = Facts(
-        {"f": Account(sentence="so it is", agent_id="a", commit_ts=1)}, withdrawn={"f": 3}
-    )
-    own, plan = why(store, KeyRef("other", None, "a", "default"), facts).because
-    assert (own.stale, plan.because[0].stale) == ((), ("retracted",))
-    assert own.ref == plan.because[0].ref == FactRef("f")
-    assert why(store, FactRef("f"), facts).stale == ("retracted",)
-    assert why(store, FactRef("f"), facts, at=2).stale == ()
-    assert facts.asked[-1] == (Reliance("f"), 2)
+def test_a_fact_that_something_closes_is_stale_from_that_commit_on(store: Store) -> None:
+    decided = decide(store, lives(store, "Oslo", valid_from="2025-01-01T00:00:00Z"))
+    lives(store, "Rome", valid_from="2020-01-01T00:00:00Z")  # it takes its place in the past
+    assert doubts(store) == ()
+    closed = lives(store, "Bergen", valid_from="2025-06-01T00:00:00Z")
+    commit = store.stats().commits
+    assert doubts(store) == ("closed on 2025-06-01",)
+    assert doubts(store, at=commit - 1) == doubts(store, at=decided) == ()
+    store.retract_fact(assertion_id=closed.assertion_id)
+    assert doubts(store) == ()
+    assert doubts(store, at=commit) == ("closed on 2025-06-01",)
 
 
-def test_a_fact_that_nobody_knows_is_gone(store: Store) -> None:
-    store.write(key="plan", value={}, because=[FactRef("f")])
-    (fact,) = why(store, KEY, no_facts).because
-    assert (fact.kind, fact.ref, fact.stale) == ("fact", FactRef("f"), ("gone",))
-    with pytest.raises(NotFound, match="'f'"):
-        why(store, FactRef("f"), no_facts)
-    with pytest.raises(NotFound, match="'f'"):
-        why(store, FactRef("f"), Facts({"f": Account(sentence="", agent_id="a", commit_ts=9)}))
+def test_an_end_that_is_to_come_is_told_when_it_is_known(store: Store, clock: FixedClock) -> None:
+    decide(store, lives(store, "Oslo"))
+    store.end_fact(subject="Ann", relation="lives in", at="2999-01-01T00:00:00Z")
+    assert doubts(store) == ("closed: it ends on 2999-01-01",)
 
 
-def test_evidence_without_a_version_is_what_there_is(store: Store) -> None:
-    memory = store.remember("ground")
-    store.write(key="plan", value={}, because=[FactRef("f"), memory])
-    evidence = (MemoryRef(memory.id),)
-    facts = Facts({"f": Account(sentence="f", agent_id="a", commit_ts=1, evidence=evidence)})
-    fact, ground = why(store, KEY, facts).because
-    assert fact.because[0].ref == ground.ref == memory.ref
+def test_an_end_that_was_known_counts_when_it_comes(store: Store, clock: FixedClock) -> None:
+    day = 86_400
+    ref = lives(store, "Oslo", valid_from="2025-01-01T00:00:00Z", valid_to="2026-01-11T00:00:00Z")
+    commit = decide(store, ref)
+    assert doubts(store) == ()
+    clock.advance(11 * day)
+    assert doubts(store) == ("ended on 2026-01-11",)
+    assert doubts(store, at=commit) == (), "at that moment it held"
+    decide(store, ref, "history")
+    assert doubts(store, "history") == (), "it was relied on as what had been"
+    assert store.why(ref).stale == ("ended on 2026-01-11",)
+
+
+def test_a_retracted_fact_is_stale_and_says_why(store: Store) -> None:
+    ref = lives(store, "Oslo")
+    commit = decide(store, ref)
+    store.retract_fact(assertion_id=ref.assertion_id, reason="a joke")
+    (fact,) = store.why("plan").because
+    assert (fact.summary, fact.stale) == ("Ann lives in Oslo", ("retracted: a joke",))
+    assert doubts(store, at=commit) == ()
+    with pytest.raises(NotFound, match="retracted"):
+        decide(store, ref)
+
+
+def test_a_fact_that_was_never_believed_is_gone(store: Store) -> None:
+    with store.begin_transaction() as transaction:
+        ref = FactRef(transaction.assert_fact(subject="a", relation="r", object="b"))
+        transaction.write(key="plan", value={}, because=[ref])
+        transaction.retract_fact(assertion_id=ref.assertion_id)
+    assert doubts(store) == ("gone",)
+    with pytest.raises(NotFound, match=ref.assertion_id):
+        store.why(ref)
+    with pytest.raises(NotFound, match="nothing"):
+        store.why(FactRef("nothing"))
+
+
+def test_keys_that_rest_on_a_closed_fact_are_listed(store: Store) -> None:
+    decide(store, lives(store, "Oslo"))
+    decide(store, lives(store, "Oslo"), "other")
+    lives(store, "Rome")
+    assert [reason.ref for reason in store.stale_keys()] == [
+        store.why(key).ref for key in ("other", "plan")
+    ]
