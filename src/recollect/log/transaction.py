@@ -30,6 +30,24 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     blobs: Mapping[bytes, bytes] = {}
     """Long content, packed, by the hash of what it unpacks to."""
 
+    @classmethod
+    def of_one(
+        cls,
+        staged: msgspec.Struct,
+        *,
+        txn_id: str,
+        named: bool,
+        actor: str,
+        deadline: float,
+        limits: Limits,
+    ) -> Request:
+        """Return what a transaction asks for that stages one thing and reads nothing."""
+        encoded = codec.encode(staged)
+        _check_size(len(encoded), limits)
+        return cls(
+            txn_id, named, actor, (staged,), codec.join((encoded,)), frozenset(), 0, deadline
+        )
+
     @property
     def size(self) -> int:
         """How many bytes it takes up while it waits."""
@@ -115,10 +133,7 @@ class Draft:
                 "transaction",
                 f"has over {self._limits.transaction_operations} operations, the limit",
             )
-        if size > self._limits.transaction_bytes:
-            raise InvalidInput(
-                "transaction", f"has {size} bytes; the limit is {self._limits.transaction_bytes}"
-            )
+        _check_size(size, self._limits)
         self._staged.extend(requests)
         self._encoded.extend(encoded)
         self._blobs.update(blobs)
@@ -146,4 +161,11 @@ class Draft:
             since=self.since,
             deadline=self._deadline,
             blobs=self._blobs,
+        )
+
+
+def _check_size(size: int, limits: Limits) -> None:
+    if size > limits.transaction_bytes:
+        raise InvalidInput(
+            "transaction", f"has {size} bytes; the limit is {limits.transaction_bytes}"
         )

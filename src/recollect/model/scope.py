@@ -44,26 +44,28 @@ class Scope(msgspec.Struct, frozen=True, order=True, gc=False):
 
     def check(self, limits: Limits, *, engine: bool = False) -> Scope:
         """Return this scope, or raise `InvalidInput`; only the engine writes in `_` segments."""
-        exact = self
-        if type(self.namespace) is not str or type(self.agent_id) is not str:
-            exact = Scope(
-                plain_text("namespace", self.namespace), plain_text("agent_id", self.agent_id)
-            )
-        _check_names(exact, limits, engine)
-        return exact
+        return checked_scope(self.namespace, self.agent_id, limits, engine=engine)
 
 
 def _escape(part: str) -> str:
     return part.replace("%", "%25").replace("/", "%2F")
 
 
+def checked_scope(namespace: str, agent_id: str, limits: Limits, *, engine: bool) -> Scope:
+    """Return the scope of these names, or raise `InvalidInput`."""
+    if type(namespace) is not str or type(agent_id) is not str:
+        namespace, agent_id = plain_text("namespace", namespace), plain_text("agent_id", agent_id)
+    return _checked(namespace, agent_id, limits, engine)
+
+
 @lru_cache(maxsize=4096)
-def _check_names(scope: Scope, limits: Limits, engine: bool) -> None:  # noqa: FBT001
+def _checked(namespace: str, agent_id: str, limits: Limits, engine: bool) -> Scope:  # noqa: FBT001
     """Check what every call names and hardly any call changes: remembered while it passes."""
-    plain_text("namespace", scope.namespace)
-    plain_text("agent_id", scope.agent_id)
-    _check_namespace(scope.namespace, limits, engine=engine)
-    _check_agent_id(scope.agent_id, limits)
+    plain_text("namespace", namespace)
+    plain_text("agent_id", agent_id)
+    _check_namespace(namespace, limits, engine=engine)
+    _check_agent_id(agent_id, limits)
+    return Scope(namespace, agent_id)
 
 
 def _check_namespace(namespace: str, limits: Limits, *, engine: bool) -> None:

@@ -136,14 +136,15 @@ from recollect.model.refs import Evidence, FactRef, Ground, KeyRef, MemoryRef, R
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.calls import AsyncCalls, async_paged
-from recollect.sdk.core import Core, Defaults, check_version
-from recollect.sdk.references import check_because, check_ref
+from recollect.sdk.core import TIMEOUT, Core, Defaults, check_version
+from recollect.sdk.key_requests import delete_key, write_key
+from recollect.sdk.references import check_ref
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.urls import Url
 from recollect.state.pending import PendingScan, PendingState
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
-from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
+from recollect.state.requests import KeyRead, KeyRequest, PrefixRead
 from recollect.storage.port import Parameters, Progress, Reader
 from recollect.why.explain import explain as explain_why
 from recollect.why.inquiry import Inquiry
@@ -811,13 +812,7 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
         self._draft.check()
         limits = self._core.limits
         scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        request = WriteKey(
-            scope=scope,
-            key=check_text("key", key, most_bytes=limits.key_bytes),
-            encoded=document.encode("value", value, limits),
-            expect_version=check_version("expect_version", expect_version, least=0),
-            because=check_because(because, scope, limits),
-        )
+        request = write_key(limits, scope, key, value, expect_version, because)
         self._draft.stage(request)
         self._pending.add(request)
 
@@ -831,11 +826,9 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
     ) -> None:
         """Stage a deletion. It takes the key's next version, also when there is no value."""
         self._draft.check()
-        request = DeleteKey(
-            scope=self._defaults.scope(agent_id, namespace, self._core.limits, writing=True),
-            key=check_text("key", key, most_bytes=self._core.limits.key_bytes),
-            expect_version=check_version("expect_version", expect_version, least=0),
-        )
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        request = delete_key(limits, scope, key, expect_version)
         self._draft.stage(request)
         self._pending.add(request)
 
@@ -1139,6 +1132,7 @@ class AsyncReplayEntry:
 
 
 Result = TypeVar("Result")
+_RETRIES = 10
 
 
 class AsyncHandle:
@@ -1150,7 +1144,7 @@ class AsyncHandle:
         self._defaults = defaults
 
     def begin_transaction(
-        self, *, timeout: float = 30.0, txn_id: str | None = None
+        self, *, timeout: float = TIMEOUT, txn_id: str | None = None
     ) -> AsyncTransaction:
         """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
         draft = self._core.draft(self._defaults.actor, timeout, txn_id)
@@ -1160,8 +1154,8 @@ class AsyncHandle:
         self,
         work: Callable[[AsyncTransaction], Awaitable[Result]],
         *,
-        retries: int = 10,
-        timeout: float = 30.0,
+        retries: int = _RETRIES,
+        timeout: float = TIMEOUT,
         txn_id: str | None = None,
     ) -> Result:
         """Run `work` in a transaction and commit it; on a conflict, run it again with a new one."""
@@ -1171,9 +1165,7 @@ class AsyncHandle:
                 async with self.begin_transaction(timeout=timeout, txn_id=txn_id) as transaction:
                     return await work(transaction)
             except RecollectError as error:
-                if not error.retryable or attempt >= retries:
-                    raise
-            await self._calls.sleep(self._core.backoff(attempt))
+                await self._before_retry(error, attempt, retries)
             attempt += 1
 
     async def _commit(
@@ -1185,6 +1177,23 @@ class AsyncHandle:
             return (transaction, await work(transaction))
 
         return await self.transact(stage, txn_id=txn_id)
+
+    async def _commit_alone(self, staged: KeyRequest, txn_id: str | None) -> int:
+        """Commit what reads nothing and is asked for on its own, with no transaction around it."""
+        core, attempt = (self._core, 0)
+        while True:
+            request = core.request(self._defaults.actor, staged, txn_id)
+            try:
+                return await self._calls.commit(core.committer, request)
+            except RecollectError as error:
+                await self._before_retry(error, attempt, _RETRIES)
+            attempt += 1
+
+    async def _before_retry(self, error: RecollectError, attempt: int, retries: int) -> None:
+        """Let some time pass if what failed was only busy or in the way; else raise it."""
+        if not error.retryable or attempt >= retries:
+            raise error
+        await self._calls.sleep(self._core.backoff(attempt))
 
     def _asked(self, at: Moment | None, field: str = "at") -> Asked:
         """Return the moment a read is about."""
@@ -2225,19 +2234,10 @@ class AsyncStore(
         txn_id: str | None = None,
     ) -> int:
         """Write one key in a transaction of its own and return its `commit_ts`."""
-        if because != () and isinstance(because, Iterable):
-            because = tuple(because)
-        return await self._once(
-            lambda transaction: transaction.write(
-                key=key,
-                value=value,
-                agent_id=agent_id,
-                namespace=namespace,
-                expect_version=expect_version,
-                because=because,
-            ),
-            txn_id,
-        )
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        staged = write_key(limits, scope, key, value, expect_version, because)
+        return await self._commit_alone(staged, txn_id)
 
     async def delete(
         self,
@@ -2249,12 +2249,9 @@ class AsyncStore(
         txn_id: str | None = None,
     ) -> int:
         """Delete one key in a transaction of its own and return its `commit_ts`."""
-        return await self._once(
-            lambda transaction: transaction.delete(
-                key=key, agent_id=agent_id, namespace=namespace, expect_version=expect_version
-            ),
-            txn_id,
-        )
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        return await self._commit_alone(delete_key(limits, scope, key, expect_version), txn_id)
 
     async def get_state(
         self,
@@ -2446,18 +2443,3 @@ class AsyncStore(
             prefix=plain_text("prefix", prefix),
             viewer=self._defaults.agent_id,
         )
-
-    async def _once(self, stage: Callable[[AsyncTransaction], None], txn_id: str | None) -> int:
-        """Commit what `stage` stages; what was only busy or in the way is tried again."""
-        attempt = 0
-        while True:
-            draft = self._core.draft(self._defaults.actor, 30.0, txn_id, reads=False)
-            transaction = AsyncTransaction(self._core, self._calls, self._defaults, draft)
-            stage(transaction)
-            try:
-                return await transaction.commit()
-            except RecollectError as error:
-                if not error.retryable or attempt >= 10:
-                    raise
-            await self._calls.sleep(self._core.backoff(attempt))
-            attempt += 1

@@ -10,16 +10,19 @@ from recollect.log import pages
 from recollect.log.committer import Committer
 from recollect.log.moments import Moment, commit_at
 from recollect.log.signal import Signal
-from recollect.log.transaction import Draft
+from recollect.log.transaction import Draft, Request
 from recollect.log.views import Views
 from recollect.model.clock import Clock
 from recollect.model.ids import IdSource
 from recollect.model.limits import Limits, check_seconds, check_text, shown
-from recollect.model.scope import DEFAULT_NAMESPACE, Scope
+from recollect.model.scope import DEFAULT_NAMESPACE, Scope, checked_scope
 from recollect.state import queries
 from recollect.state.records import StateRecord
+from recollect.state.requests import KeyRequest
 from recollect.storage.port import Engine
 
+TIMEOUT = 30.0
+"""Seconds a transaction has, unless it is given another number."""
 _MOST_VERSION = 2**63 - 1
 
 
@@ -50,7 +53,7 @@ class Defaults(msgspec.Struct, frozen=True):
     ) -> Scope:
         """Return the scope a call is about. Anybody may look at the engine's, none write in it."""
         chosen = self.namespace if namespace is None else namespace
-        return Scope(chosen, self.agent(agent_id)).check(limits, engine=not writing)
+        return checked_scope(chosen, self.agent(agent_id), limits, engine=not writing)
 
 
 class Core(msgspec.Struct, frozen=True):
@@ -83,20 +86,34 @@ class Core(msgspec.Struct, frozen=True):
                 return pages.head_commit(reader)
             return commit_at(reader, field, moment)
 
-    def draft(self, actor: str, timeout: float, txn_id: str | None, *, reads: bool = True) -> Draft:
-        """Begin a transaction: what it reads is as of now, unless it is known to read nothing."""
+    def draft(self, actor: str, timeout: float, txn_id: str | None) -> Draft:
+        """Begin a transaction: what it reads is as of now."""
         check_timeout(timeout)
-        if txn_id is not None:
-            txn_id = check_text("txn_id", txn_id, most_bytes=self.limits.txn_id_bytes)
         return Draft(
-            txn_id=txn_id or self.ids.unique(),
+            txn_id=self._txn_id(txn_id),
             named=txn_id is not None,
             actor=actor,
-            since=self.head() if reads else 0,
+            since=self.head(),
             timeout=timeout,
             clock=self.clock,
             limits=self.limits,
         )
+
+    def request(self, actor: str, staged: KeyRequest, txn_id: str | None) -> Request:
+        """Return a transaction of one request, which reads nothing, ready to be committed."""
+        return Request.of_one(
+            staged,
+            txn_id=self._txn_id(txn_id),
+            named=txn_id is not None,
+            actor=actor,
+            deadline=self.clock.monotonic() + TIMEOUT,
+            limits=self.limits,
+        )
+
+    def _txn_id(self, given: str | None) -> str:
+        if given is None:
+            return self.ids.unique()
+        return check_text("txn_id", given, most_bytes=self.limits.txn_id_bytes)
 
     def get_state(
         self, scope: Scope, key: str, version: int | None, at: Moment | None

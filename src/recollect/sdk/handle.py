@@ -13,10 +13,12 @@ from recollect.errors import RecollectError
 from recollect.log.moments import Asked, Moment, asked_at
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.calls import Calls
-from recollect.sdk.core import Core, Defaults
+from recollect.sdk.core import TIMEOUT, Core, Defaults
 from recollect.sdk.transaction import Transaction
+from recollect.state.requests import KeyRequest
 
 Result = TypeVar("Result")
+_RETRIES = 10
 
 
 class Handle:
@@ -27,7 +29,9 @@ class Handle:
         self._calls = calls or Calls(core.clock)
         self._defaults = defaults
 
-    def begin_transaction(self, *, timeout: float = 30.0, txn_id: str | None = None) -> Transaction:
+    def begin_transaction(
+        self, *, timeout: float = TIMEOUT, txn_id: str | None = None
+    ) -> Transaction:
         """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
         draft = self._core.draft(self._defaults.actor, timeout, txn_id)
         return Transaction(self._core, self._calls, self._defaults, draft)
@@ -36,8 +40,8 @@ class Handle:
         self,
         work: Callable[[Transaction], Result],
         *,
-        retries: int = 10,
-        timeout: float = 30.0,
+        retries: int = _RETRIES,
+        timeout: float = TIMEOUT,
         txn_id: str | None = None,
     ) -> Result:
         """Run `work` in a transaction and commit it; on a conflict, run it again with a new one."""
@@ -47,9 +51,7 @@ class Handle:
                 with self.begin_transaction(timeout=timeout, txn_id=txn_id) as transaction:
                     return work(transaction)
             except RecollectError as error:
-                if not error.retryable or attempt >= retries:
-                    raise
-            self._calls.sleep(self._core.backoff(attempt))
+                self._before_retry(error, attempt, retries)
             attempt += 1
 
     def _commit(
@@ -61,6 +63,23 @@ class Handle:
             return transaction, work(transaction)
 
         return self.transact(stage, txn_id=txn_id)
+
+    def _commit_alone(self, staged: KeyRequest, txn_id: str | None) -> int:
+        """Commit what reads nothing and is asked for on its own, with no transaction around it."""
+        core, attempt = self._core, 0
+        while True:
+            request = core.request(self._defaults.actor, staged, txn_id)
+            try:
+                return self._calls.commit(core.committer, request)
+            except RecollectError as error:
+                self._before_retry(error, attempt, _RETRIES)
+            attempt += 1
+
+    def _before_retry(self, error: RecollectError, attempt: int, retries: int) -> None:
+        """Let some time pass if what failed was only busy or in the way; else raise it."""
+        if not error.retryable or attempt >= retries:
+            raise error
+        self._calls.sleep(self._core.backoff(attempt))
 
     def _asked(self, at: Moment | None, field: str = "at") -> Asked:
         """Return the moment a read is about."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
-from recollect.errors import RecollectError
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
 from recollect.log.forking import Fork
@@ -27,11 +26,11 @@ from recollect.sdk.belief_calls import BeliefCalls
 from recollect.sdk.calls import paged
 from recollect.sdk.core import Defaults, check_version
 from recollect.sdk.fact_calls import FactCalls
+from recollect.sdk.key_requests import delete_key, write_key
 from recollect.sdk.link_calls import LinkCalls
 from recollect.sdk.memory_calls import MemoryCalls
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.subscription import Subscription
-from recollect.sdk.transaction import Transaction
 from recollect.sdk.transcript_calls import TranscriptCalls
 from recollect.sdk.urls import Url
 from recollect.sdk.why_calls import WhyCalls
@@ -68,19 +67,10 @@ class Store(MemoryCalls, LinkCalls, FactCalls, BeliefCalls, TranscriptCalls, Why
         txn_id: str | None = None,
     ) -> int:
         """Write one key in a transaction of its own and return its `commit_ts`."""
-        if because != () and isinstance(because, Iterable):
-            because = tuple(because)  # it is staged again when the commit is tried again
-        return self._once(
-            lambda transaction: transaction.write(
-                key=key,
-                value=value,
-                agent_id=agent_id,
-                namespace=namespace,
-                expect_version=expect_version,
-                because=because,
-            ),
-            txn_id,
-        )
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        staged = write_key(limits, scope, key, value, expect_version, because)
+        return self._commit_alone(staged, txn_id)
 
     def delete(
         self,
@@ -92,12 +82,9 @@ class Store(MemoryCalls, LinkCalls, FactCalls, BeliefCalls, TranscriptCalls, Why
         txn_id: str | None = None,
     ) -> int:
         """Delete one key in a transaction of its own and return its `commit_ts`."""
-        return self._once(
-            lambda transaction: transaction.delete(
-                key=key, agent_id=agent_id, namespace=namespace, expect_version=expect_version
-            ),
-            txn_id,
-        )
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        return self._commit_alone(delete_key(limits, scope, key, expect_version), txn_id)
 
     def get_state(
         self,
@@ -289,18 +276,3 @@ class Store(MemoryCalls, LinkCalls, FactCalls, BeliefCalls, TranscriptCalls, Why
             prefix=plain_text("prefix", prefix),
             viewer=self._defaults.agent_id,
         )
-
-    def _once(self, stage: Callable[[Transaction], None], txn_id: str | None) -> int:
-        """Commit what `stage` stages; what was only busy or in the way is tried again."""
-        attempt = 0
-        while True:
-            draft = self._core.draft(self._defaults.actor, 30.0, txn_id, reads=False)
-            transaction = Transaction(self._core, self._calls, self._defaults, draft)
-            stage(transaction)
-            try:
-                return transaction.commit()
-            except RecollectError as error:
-                if not error.retryable or attempt >= 10:
-                    raise
-            self._calls.sleep(self._core.backoff(attempt))
-            attempt += 1

@@ -10,20 +10,19 @@ from recollect.graph.pending import PendingFacts
 from recollect.log.pages import Mapped
 from recollect.log.transaction import Draft
 from recollect.memory.pending import PendingMemories
-from recollect.model import document
 from recollect.model.document import Document
 from recollect.model.limits import check_text, plain_text
 from recollect.model.refs import Ground
 from recollect.model.scope import Scope
 from recollect.sdk.calls import Calls, paged
-from recollect.sdk.core import Core, Defaults, check_version
+from recollect.sdk.core import Core, Defaults
 from recollect.sdk.fact_staging import FactStaging
+from recollect.sdk.key_requests import delete_key, write_key
 from recollect.sdk.link_staging import LinkStaging
 from recollect.sdk.memory_staging import MemoryStaging
-from recollect.sdk.references import check_because
 from recollect.state.pending import PendingScan, PendingState
 from recollect.state.records import StateEntry, StateRecord
-from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
+from recollect.state.requests import KeyRead, PrefixRead
 
 
 class Transaction(MemoryStaging, LinkStaging, FactStaging):
@@ -69,13 +68,7 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
         self._draft.check()
         limits = self._core.limits
         scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        request = WriteKey(
-            scope=scope,
-            key=check_text("key", key, most_bytes=limits.key_bytes),
-            encoded=document.encode("value", value, limits),
-            expect_version=check_version("expect_version", expect_version, least=0),
-            because=check_because(because, scope, limits),
-        )
+        request = write_key(limits, scope, key, value, expect_version, because)
         self._draft.stage(request)
         self._pending.add(request)
 
@@ -89,11 +82,9 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
     ) -> None:
         """Stage a deletion. It takes the key's next version, also when there is no value."""
         self._draft.check()
-        request = DeleteKey(
-            scope=self._defaults.scope(agent_id, namespace, self._core.limits, writing=True),
-            key=check_text("key", key, most_bytes=self._core.limits.key_bytes),
-            expect_version=check_version("expect_version", expect_version, least=0),
-        )
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        request = delete_key(limits, scope, key, expect_version)
         self._draft.stage(request)
         self._pending.add(request)
 
