@@ -263,6 +263,57 @@ class TestReaders:
         beside.close()
 
 
+class TestOthers:
+    """Whether somebody else has written since this was last asked."""
+
+    @staticmethod
+    def asked(store: Store) -> bool:
+        with store._core.engine.writing() as writer:
+            return writer.others_wrote()
+
+    @pytest.fixture
+    def other(self, path: Path, store: Store) -> Iterator[Store]:
+        store.write(key="k", value={"n": 1})
+        with recollect.open(path, durability="relaxed") as beside:
+            yield beside.bind(agent_id="b")
+
+    def test_own_writes_do_not_count(self, store: Store, other: Store) -> None:
+        assert not self.asked(store)
+        store.write(key="k", value={"n": 2})
+        store.drop_cursor(cursor="none")
+        assert not self.asked(store)
+
+    def test_others_count_once(self, store: Store, other: Store) -> None:
+        other.write(key="k", value={"n": 2})
+        assert self.asked(store)
+        assert not self.asked(store)
+
+    def test_writing_without_asking_hides_nothing(self, store: Store, other: Store) -> None:
+        other.write(key="k", value={"n": 2})
+        store.drop_cursor(cursor="none")
+        assert self.asked(store)
+
+    def test_nor_does_what_is_rolled_back(self, store: Store, other: Store) -> None:
+        other.write(key="k", value={"n": 2})
+        with pytest.raises(ZeroDivisionError), store._core.engine.writing() as writer:
+            writer.run("meta_set", name="settled", value=str(1 // 0))
+        assert self.asked(store)
+
+    def test_nor_does_a_lock_that_was_not_to_be_had(
+        self, path: Path, store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("recollect.storage.sqlite.engine._LOCK_WAIT_MS", 20)
+        with recollect.open(path, create=False) as impatient:
+            self.asked(impatient)
+            other.write(key="k", value={"n": 2})
+            beside = apsw.Connection(str(path))
+            beside.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreBusy):
+                self.asked(impatient)
+            beside.close()
+            assert self.asked(impatient)
+
+
 class TestThreads:
     def test_a_store_is_shared_by_threads(self, store: Store) -> None:
         failures: list[BaseException] = []

@@ -49,7 +49,9 @@ class Connection:
         self.database = database
         self.generation = generation
         self._queries = queries
-        self._data_version: Row | None = None
+        self._left: int | None = None
+        """SQLite's count of changes to the file, as this connection's last commit left it."""
+        self._others_wrote = False
 
     def row(self, query: str, /, **values: object) -> Row | None:
         """Return the first row, if there is one."""
@@ -104,10 +106,21 @@ class Connection:
         except apsw.Error as error:
             raise translate(error) from error
 
+    def begin(self) -> None:
+        """Take the file's write lock, and note whether others have written in the meantime."""
+        self.run("begin")
+        if self.database.data_version() != self._left:
+            self._others_wrote = True
+
+    def commit(self) -> None:
+        """End the transaction. One that is rolled back instead leaves the count as it was."""
+        self.run("commit")
+        self._left = self.database.data_version()
+
     def others_wrote(self) -> bool:
-        """Compare SQLite's count of what other connections changed."""
-        last, self._data_version = self._data_version, self.row("data_version")
-        return self._data_version != last
+        """Say whether SQLite's count of changes was ever another than this connection left."""
+        noted, self._others_wrote = self._others_wrote, False
+        return noted
 
     def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
         """Run a statement once for each row of values."""

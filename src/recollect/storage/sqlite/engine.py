@@ -130,7 +130,7 @@ class SqliteEngine:
             if self._in_doubt:
                 self._settle()
             try:
-                self._writer.run("begin")
+                self._writer.begin()
                 yield self._writer
                 self._commit()
             except errors.StoreReadOnly:
@@ -147,7 +147,7 @@ class SqliteEngine:
     def _commit(self) -> None:
         self._in_doubt = self._path is not None  # until it is known how this ends
         try:
-            self._writer.run("commit")
+            self._writer.commit()
         except errors.StoreFull:  # the last page, which makes it a commit, was not written
             raise
         except errors.RecollectError as error:
@@ -162,7 +162,7 @@ class SqliteEngine:
         """
         self._reopen()
         try:
-            self._writer.run("begin")
+            self._writer.begin()
             self._writer.run("settle")
             self._commit()
         finally:

@@ -16,10 +16,6 @@ ROLLBACK
 -- Finds something in every database but a new one.
 SELECT 1 FROM sqlite_schema LIMIT 1
 
--- name: data_version
--- Differs from the last answer if another connection has committed in between.
-PRAGMA data_version
-
 -- name: settle
 -- A write that only has to be durable.
 INSERT INTO meta (name, value) VALUES ('settled', '1')
