@@ -117,7 +117,8 @@ class BatchWriter:
             return head, head.commit_ts
         if self._clock.monotonic() > request.deadline:
             raise TransactionExpired
-        self._check_reads(writer, request, head)
+        if request.reads and request.since != head.commit_ts:
+            self._check_reads(writer, request)
         operations = self._decide(writer, request, head)
         if not operations and not request.named:  # it is all as it was asked to be
             return head, head.commit_ts
@@ -125,9 +126,7 @@ class BatchWriter:
         head = self._append(writer, request, head, operations)
         return head, head.commit_ts
 
-    def _check_reads(self, writer: Writer, request: Request, head: Head) -> None:
-        if not request.reads or request.since == head.commit_ts:
-            return
+    def _check_reads(self, writer: Writer, request: Request) -> None:
         changed = self._views.changed(writer, request.reads, request.since)
         if changed is not None:
             raise TransactionConflict(

@@ -37,7 +37,7 @@ def genesis(log_id: str) -> Head:
 
 def request_hash(salts: bytes, request: bytes) -> bytes:
     """Return the salted hash of what a transaction asked for."""
-    return sha256(_REQUEST + _salt(salts, 0) + request).digest()
+    return sha256(_REQUEST + salts[:SALT_SIZE] + request).digest()
 
 
 def salt_count(operations: int) -> int:
@@ -108,7 +108,7 @@ def _leaves(event: SealedEvent) -> list[bytes]:
 
 
 def _envelope_leaf(salts: bytes, envelope: bytes) -> bytes:
-    return sha256(_ENVELOPE + _salt(salts, 1) + envelope).digest()
+    return sha256(_ENVELOPE + salts[SALT_SIZE : 2 * SALT_SIZE] + envelope).digest()
 
 
 def operation_leaves(event: SealedEvent) -> list[bytes]:
@@ -117,11 +117,8 @@ def operation_leaves(event: SealedEvent) -> list[bytes]:
 
 
 def _operation_leaf(salts: bytes, index: int, part: bytes) -> bytes:
-    return sha256(_OPERATION + _salt(salts, index + 2) + part).digest()
-
-
-def _salt(salts: bytes, index: int) -> bytes:
-    return salts[index * SALT_SIZE : (index + 1) * SALT_SIZE]
+    first = (index + 2) * SALT_SIZE
+    return sha256(_OPERATION + salts[first : first + SALT_SIZE] + part).digest()
 
 
 def _event_hash(

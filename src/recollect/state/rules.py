@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from recollect.errors import NotFound, VersionMismatch
 from recollect.log.views import LookUp
 from recollect.model.operations import AnyOperation, Delete, Write
@@ -23,7 +21,7 @@ class StateRules:
         self._heads = heads
         self._decided: dict[tuple[Scope, str], KeyHead] = {}
 
-    def decide(self, staged: KeyRequest, /) -> Iterator[AnyOperation]:
+    def decide(self, staged: KeyRequest, /) -> tuple[AnyOperation]:
         """Give the key its next version: never one it had, whether it has a value or not."""
         scope, key = staged.scope, staged.key
         current = self._current(scope, key)
@@ -32,6 +30,7 @@ class StateRules:
             assert staged.expect_version is not None
             raise VersionMismatch(key=key, expected=staged.expect_version, actual=live_version)
         version = current.version + 1
+        live = not isinstance(staged, DeleteKey)
         if isinstance(staged, DeleteKey):
             operation: AnyOperation = Delete(scope.namespace, scope.agent_id, key, version)
         else:
@@ -39,9 +38,8 @@ class StateRules:
             operation = Write(
                 scope.namespace, scope.agent_id, key, version, staged.encoded, because
             )
-        live = not isinstance(staged, DeleteKey)
         self._decided[scope, key] = KeyHead(None, version, live)
-        yield operation
+        return (operation,)
 
     def _resting_on(self, staged: WriteKey, writer: Scope) -> Iterator[Ref]:
         """Yield what a value rests on, with everything said that the caller left out."""
