@@ -3,7 +3,8 @@
 Whoever commits joins a queue. If nobody is writing, the first one *leads*: it takes what is queued,
 writes it as one batch with one sync, and tells everybody how it went. Meanwhile others queue up for
 the next batch. A thread leads until its own commit is written and wakes the next in line; commits
-awaited by event loops are led by a worker thread, which wakes each loop once a batch.
+awaited by event loops are led by a worker thread, which wakes each loop once a batch. A thread that
+is alone writes at once, past the queue.
 
 Those whose commits were written together often come again together, so a leader that had company
 lets them queue up first, as long as more keep coming: one large batch costs much less than two
@@ -34,23 +35,29 @@ _PATIENCE = 0.0005
 """Seconds in which one more has to come for a leader to wait on."""
 
 
+def _commit_of(outcome: Outcome) -> int:
+    """Return the commit, or raise why there is none."""
+    if isinstance(outcome, RecollectError):
+        raise outcome
+    return outcome
+
+
 class Pending:
     """A request on its way into the log."""
 
-    __slots__ = ("channel", "outcome", "request")
+    __slots__ = ("channel", "outcome", "request", "size")
 
     def __init__(self, request: Request, channel: Channel) -> None:
         self.request = request
         self.channel = channel
+        self.size = request.size
         self.outcome: Outcome | None = None
         """None until it is decided and durable."""
 
     def result(self) -> int:
         """Return the commit, or raise why there is none."""
         assert self.outcome is not None, "asked for before it was settled"
-        if isinstance(self.outcome, RecollectError):
-            raise self.outcome
-        return self.outcome
+        return _commit_of(self.outcome)
 
 
 class Channel(Protocol):
@@ -103,6 +110,17 @@ class Committer:
 
     def commit(self, request: Request) -> int:
         """Commit and return the commit's number, or raise; what was not decided was not written."""
+        try:
+            if not self._leads_alone():
+                return self._commit_in_line(request)
+            (outcome,) = self._writer.write((request,))
+            self._written()
+            return _commit_of(outcome)
+        finally:  # an interrupt may come at any moment
+            self._resign()
+
+    def _commit_in_line(self, request: Request) -> int:
+        """Queue up, and wait or lead until it is written."""
         channel = _Thread()
         pending = Pending(request, channel)
         try:
@@ -113,10 +131,9 @@ class Committer:
                 else:
                     channel.wait()
             return pending.result()
-        finally:  # an interrupt may come at any moment
+        finally:
             if pending.outcome is None:
                 self.withdraw(pending)
-            self._resign()
 
     def submit(self, request: Request, channel: Channel) -> Pending:
         """Queue a commit; once `set_off` was called, the channel is told when it is settled."""
@@ -137,7 +154,7 @@ class Committer:
             if pending not in self._queue:
                 return False
             self._queue.remove(pending)
-            self._queued_bytes -= pending.request.size
+            self._queued_bytes -= pending.size
             return True
 
     def close(self) -> None:
@@ -170,7 +187,7 @@ class Committer:
         with self._mutex:
             if self._closed:
                 raise StoreClosed
-            size = pending.request.size
+            size = pending.size
             if len(self._queue) >= QUEUE_COMMITS or self._queued_bytes + size > QUEUE_BYTES:
                 raise StoreBusy(
                     f"{len(self._queue)} commits of {self._queued_bytes} bytes are waiting to be "
@@ -185,6 +202,15 @@ class Committer:
         """Say whether this thread may lead. One that was interrupted as a leader still may."""
         return self._leader in (None, threading.get_ident())
 
+    def _leads_alone(self) -> bool:
+        """Take the lead if there is nobody to share it with: then no queue is needed."""
+        with self._mutex:
+            alone = self._leader is None and not self._queue and self._company == 1
+            if not alone or self._closed:
+                return False
+            self._leader = threading.get_ident()
+            return True
+
     def _takes_the_lead(self) -> bool:
         with self._mutex:
             free = self._is_free()
@@ -194,9 +220,9 @@ class Committer:
 
     def _resign(self) -> None:
         """Give up the lead, if this thread has it, and wake whoever is first in the queue."""
+        if self._leader != threading.get_ident():  # no other thread makes it this one, or not
+            return
         with self._mutex:
-            if self._leader != threading.get_ident():
-                return
             self._leader = None
             if self._closed:
                 self._resigned.notify_all()
@@ -215,13 +241,17 @@ class Committer:
         finally:  # whatever ends the writing, nobody is left waiting
             if outcomes is None:
                 outcomes = [CommitUnknown(pending.request.txn_id) for pending in batch]
-            channels: dict[Channel, list[Pending]] = {}
+            others: dict[Channel, list[Pending]] = {}
             for pending, outcome in zip(batch, outcomes, strict=True):
                 pending.outcome = outcome
-                channels.setdefault(pending.channel, []).append(pending)
-            for channel, settled in channels.items():
-                if channel is not own:
-                    channel.settle(settled)
+                if pending.channel is not own:
+                    others.setdefault(pending.channel, []).append(pending)
+            for channel, settled in others.items():
+                channel.settle(settled)
+        self._written()
+
+    def _written(self) -> None:
+        """Tell those who wait for events, once those who wait for the batch know."""
         self._writer.failpoint("acknowledged")
         self._signal.notify()
 
@@ -229,10 +259,12 @@ class Committer:
         batch: list[Pending] = []
         size = 0
         with self._mutex:
-            self._gather()
+            if len(self._queue) < self._company:
+                self._gather()
             while self._queue and len(batch) < BATCH_COMMITS and size < BATCH_BYTES:
-                batch.append(self._queue.popleft())
-                size += batch[-1].request.size
+                pending = self._queue.popleft()
+                batch.append(pending)
+                size += pending.size
             self._queued_bytes -= size
         self._company = len(batch)
         return batch
