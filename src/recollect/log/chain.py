@@ -53,10 +53,11 @@ def seal(
     operations: Sequence[AnyOperation],
 ) -> SealedEvent:
     """Return the event that follows `previous`, ready to be stored."""
-    parts = [codec.encode(operation) for operation in operations]
+    parts = [*map(codec.encode, operations)]
     sealed = codec.encode(envelope)
     leaves = [_envelope_leaf(salts, sealed)]
-    leaves += [_operation_leaf(salts, index, part) for index, part in enumerate(parts)]
+    for index, part in enumerate(parts):
+        leaves.append(_operation_leaf(salts, index, part))
     commit_ts = previous.commit_ts + 1
     return SealedEvent(
         commit_ts=commit_ts,

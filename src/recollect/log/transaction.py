@@ -51,7 +51,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     @property
     def size(self) -> int:
         """How many bytes it takes up while it waits."""
-        return len(self.encoded) + sum(map(len, self.blobs.values()))
+        size = len(self.encoded)
+        return size + sum(map(len, self.blobs.values())) if self.blobs else size
 
     @property
     def is_empty(self) -> bool:

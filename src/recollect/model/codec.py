@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -15,6 +15,8 @@ from recollect.model.refs import Evidence
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 
 _encoder = msgspec.msgpack.Encoder()
+encode: Callable[[msgspec.Struct], bytes] = _encoder.encode
+"""Returns the bytes of one operation or envelope."""
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _envelope = msgspec.msgpack.Decoder(Envelope)
@@ -22,14 +24,9 @@ _details = msgspec.msgpack.Decoder(Details)
 _evidence = msgspec.msgpack.Decoder(Evidence)
 
 
-def encode(value: msgspec.Struct) -> bytes:
-    """Return the bytes of one operation or envelope."""
-    return _encoder.encode(value)
-
-
 def join(parts: Sequence[bytes]) -> bytes:
     """Return the bytes of an event's operations from the bytes of each."""
-    return _encoder.encode([msgspec.Raw(part) for part in parts])
+    return _encoder.encode([*map(msgspec.Raw, parts)])
 
 
 def split(operations: bytes) -> list[bytes]:

@@ -34,7 +34,7 @@ class StateRules:
         if isinstance(staged, DeleteKey):
             operation: AnyOperation = Delete(scope.namespace, scope.agent_id, key, version)
         else:
-            because = tuple(self._resting_on(staged, scope))
+            because = staged.because and tuple(self._resting_on(staged, scope))
             operation = Write(
                 scope.namespace, scope.agent_id, key, version, staged.encoded, because
             )

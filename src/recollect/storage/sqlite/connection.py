@@ -108,13 +108,13 @@ class Connection:
 
     def begin(self) -> None:
         """Take the file's write lock, and note whether others have written in the meantime."""
-        self.run("begin")
+        self.put("begin")
         if self.database.data_version() != self._left:
             self._others_wrote = True
 
     def commit(self) -> None:
         """End the transaction. One that is rolled back instead leaves the count as it was."""
-        self.run("commit")
+        self.put("commit")
         self._left = self.database.data_version()
 
     def others_wrote(self) -> bool:
