@@ -47,7 +47,7 @@ class Pending:
 
     __slots__ = ("channel", "outcome", "request", "size")
 
-    def __init__(self, request: Request, channel: Channel) -> None:
+    def __init__(self, request: Request, channel: Channel | _Thread) -> None:
         self.request = request
         self.channel = channel
         self.size = request.size
@@ -61,7 +61,7 @@ class Pending:
 
 
 class Channel(Protocol):
-    """How those who wait for commits are told."""
+    """How an event loop is told of the commits it waits for."""
 
     def settle(self, settled: Sequence[Pending]) -> None:
         """Tell that these have their outcome; called once a batch, from the leader's thread."""
@@ -69,16 +69,18 @@ class Channel(Protocol):
 
 
 class _Thread:
-    """The channel of a thread that waits for one commit."""
+    """A thread that waits for one commit.
 
-    __slots__ = ("_lock",)
+    Threads whose commits were written together are woken one by one, each by the one before it: all
+    at once they would compete for the interpreter, which can run only one of them.
+    """
+
+    __slots__ = ("_lock", "following")
 
     def __init__(self) -> None:
+        self.following: _Thread | None = None
         self._lock = threading.Lock()
         self._lock.acquire()
-
-    def settle(self, settled: Sequence[Pending]) -> None:  # noqa: ARG002
-        self.wake()
 
     def wake(self) -> None:
         """Let the thread look again; a second time before it did changes nothing."""
@@ -88,6 +90,12 @@ class _Thread:
     def wait(self) -> None:
         """Wait to be woken, and look again now and then all the same."""
         self._lock.acquire(timeout=_LOOK_AGAIN)
+
+    def pass_on(self) -> None:
+        """Wake the one that follows, if there is one."""
+        following, self.following = self.following, None
+        if following is not None:
+            following.wake()
 
 
 class Committer:
@@ -134,6 +142,7 @@ class Committer:
         finally:
             if pending.outcome is None:
                 self.withdraw(pending)
+            channel.pass_on()
 
     def submit(self, request: Request, channel: Channel) -> Pending:
         """Queue a commit; once `set_off` was called, the channel is told when it is settled."""
@@ -232,7 +241,7 @@ class Committer:
         elif following is not None:
             self._lead_in_worker()
 
-    def _lead(self, own: Channel | None = None) -> None:
+    def _lead(self, own: _Thread | None = None) -> None:
         """Write one batch and tell everybody in it how it went; who leads knows it already."""
         batch = self._take()
         outcomes: Sequence[Outcome] | None = None
@@ -241,13 +250,7 @@ class Committer:
         finally:  # whatever ends the writing, nobody is left waiting
             if outcomes is None:
                 outcomes = [CommitUnknown(pending.request.txn_id) for pending in batch]
-            others: dict[Channel, list[Pending]] = {}
-            for pending, outcome in zip(batch, outcomes, strict=True):
-                pending.outcome = outcome
-                if pending.channel is not own:
-                    others.setdefault(pending.channel, []).append(pending)
-            for channel, settled in others.items():
-                channel.settle(settled)
+            _tell(batch, outcomes, own)
         self._written()
 
     def _written(self) -> None:
@@ -289,3 +292,20 @@ class Committer:
                 self._lead()
         finally:
             self._resign()
+
+
+def _tell(batch: Sequence[Pending], outcomes: Sequence[Outcome], own: _Thread | None) -> None:
+    """Give everybody in a batch their outcome and wake them; who leads is awake."""
+    first: _Thread | None = None
+    for pending in reversed(batch):
+        if isinstance(pending.channel, _Thread) and pending.channel is not own:
+            pending.channel.following, first = first, pending.channel
+    loops: dict[Channel, list[Pending]] = {}
+    for pending, outcome in zip(batch, outcomes, strict=True):
+        pending.outcome = outcome  # from here on a thread may go: who follows it is known by now
+        if not isinstance(pending.channel, _Thread):
+            loops.setdefault(pending.channel, []).append(pending)
+    for channel, settled in loops.items():
+        channel.settle(settled)
+    if first is not None:
+        first.wake()
