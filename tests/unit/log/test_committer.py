@@ -110,6 +110,24 @@ def test_those_who_wait_share_one_batch(core: Core, store: Store, gate: Gate) ->
     assert store.verify().commits == 9
 
 
+def test_everybody_in_a_batch_is_woken(
+    core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "_LOOK_AGAIN", 600)
+    gate.shut()
+    threads = [Started(lambda: store.write(key="first", value={}))]
+    assert gate.reached.wait(30)
+    for number in range(8):
+        version = 7 if number % 2 else None  # half of them are refused
+        threads.append(
+            Started(lambda v=version: store.write(key="k", value={}, expect_version=v))  # type: ignore[misc]
+        )
+    assert queued(core, 8)
+    gate.open()
+    refused = [isinstance(each.outcome(), VersionMismatch) for each in threads]
+    assert sum(refused) == 4
+
+
 class TestCompany:
     """Those who were written together are waited for."""
 
