@@ -68,17 +68,17 @@ def steps_of_an_assertion(folder: Path, edges: int, *, single: bool) -> float:
             agent.set_cardinality(relation="r", cardinality="single")
         for first in range(0, edges, 5_000):
             numbers = range(first, min(first + 5_000, edges))
-            agent.transact(lambda transaction, numbers=numbers: _extend(transaction, numbers))
+            with agent.begin_transaction() as transaction:
+                _extend(transaction, numbers)
         counted = _count_steps(store)
         for number in range(20):
             at = _day(edges * (number + 1) // 21) + timedelta(
                 hours=1
             )  # all along it, and backdated
-            agent.transact(
-                lambda transaction, at=at, number=number: transaction.assert_fact(
+            with agent.begin_transaction() as transaction:
+                transaction.assert_fact(
                     subject="s", relation="r", object=f"late {number}", valid_from=at
                 )
-            )
         return counted() / 20
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from recollect.errors import NotFound, VersionMismatch
 from recollect.log.views import LookUp
 from recollect.model.operations import AnyOperation, Delete, Write
