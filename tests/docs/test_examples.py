@@ -46,6 +46,18 @@ def test_the_first_example_shows_what_it_says(
     assert "commits=2" in verified
 
 
+def test_the_second_example_prints_what_stands_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "README.md").read_text("utf-8")
+    source = BLOCK.findall(page)[1]
+    (expected,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(source, "README", "exec"), {})
+    printed = re.sub(r"memory [0-9a-f-]{36}", "memory 01a1e27a-…", capsys.readouterr().out)
+    assert printed == expected
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for text, target in LINK.findall(page.read_text("utf-8")):

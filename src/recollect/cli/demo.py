@@ -1,4 +1,4 @@
-"""`recollect demo`: an agent works, is killed, resumes, believes, and can be asked about it."""
+"""`recollect demo`: an agent works, is killed, resumes, believes, learns, and can be asked why."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ def demo(target: Target) -> None:
     A small agent settles invoices in a process of its own. The process is killed in the middle of a
     transaction; another one resumes from the state it finds. Then its log is replayed, read in the
     past and compared between two moments. Then it keeps talks, notes what matters in them, draws
-    beliefs, and changes its mind; whoever built on the old belief decides. At last the log is
-    verified. The store goes to a temporary folder unless --db names a new path.
+    beliefs, and changes its mind; whoever built on the old belief decides. Then a job change is
+    told out of order, and a decision that rests on it is asked why. At last the log is verified.
+    The store goes to a temporary folder unless --db names a new path.
     """
     from recollect.cli.demo_beliefs import believe
+    from recollect.cli.demo_facts import learn
     from recollect.cli.stage import JsonStage, TerminalStage
 
     path = _place(_named_on_the_command_line(target))
@@ -49,6 +51,7 @@ def demo(target: Target) -> None:
         stage.past(store, crash)
         stage.diff(store.diff(a=crash), crash)
         believe(store.bind(namespace="beliefs"), stage)
+        learn(store.bind(namespace="facts"), stage)
         stage.proof(store)
     stage.close(target, crash)
 

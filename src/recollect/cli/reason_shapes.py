@@ -29,17 +29,11 @@ class Place(NamedTuple):
 
 def places(root: Reason) -> Iterator[Place]:
     """Yield a tree from its root on, each part before what it rests on, however deep it is."""
-    waiting: list[tuple[Reason, int | None, tuple[bool, ...]]] = [(root, None, ())]
-    number = 0
-    while waiting:
-        reason, parent, lasts = waiting.pop()
-        yield Place(reason, number, parent, lasts)
-        last = len(reason.because) - 1
-        waiting.extend(
-            (each, number, (*lasts, index == last))
-            for index, each in reversed(list(enumerate(reason.because)))
-        )
-        number += 1
+    above: list[int] = []
+    for number, (reason, lasts) in enumerate(root.branches()):
+        depth = len(lasts)
+        yield Place(reason, number, above[depth - 1] if depth else None, lasts)
+        above[depth:] = [number]
 
 
 def place(found: Place) -> Shape:

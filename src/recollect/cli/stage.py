@@ -6,21 +6,25 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import click
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 
-from recollect.cli import shapes
+from recollect.cli import reason_lines, reason_shapes, shapes
+from recollect.cli.bars import Bar, draw, glyphs_for
 from recollect.cli.options import Target
 from recollect.cli.output import colour_wanted, write_json
 from recollect.cli.refs import spelled
+from recollect.graph.records import Fact
 from recollect.model.event import ReplayEvent
 from recollect.sdk.store import Store
 from recollect.state.records import StateChange
+from recollect.why.reason import Reason
 
 Report = dict[str, Any]
 _LOOKED_AT = ("policy", "ledger", "progress")
@@ -40,6 +44,15 @@ _BELIEFS = {
     "decision": "[green]{decision}d[/green]    {content}",
 }
 """How each step is told."""
+
+
+_FACTS = {
+    "fact": "[green]learned[/green]    {said} since {since}{then}",
+    "decided": "[cyan]decided[/cyan]    {key} {value}",
+    "believed": "{valid_at}: as known at commit {known_at}, Ann worked at [bold]{object}[/bold]",
+    "corrected": "[yellow]corrected[/yellow]  {belief} [dim]{notified} told[/dim]",
+}
+"""How each step of the third act is told."""
 
 
 class Stage(Protocol):
@@ -67,6 +80,18 @@ class Stage(Protocol):
 
     def belief(self, report: Report) -> None:
         """Show one step on the way from words to a belief, and on from there."""
+        ...
+
+    def fact(self, report: Report) -> None:
+        """Show one step on the way from words to facts, and to what rests on them."""
+        ...
+
+    def timeline(self, facts: Sequence[Fact], title: str) -> None:
+        """Show when things held."""
+        ...
+
+    def why(self, reason: Reason, title: str) -> None:
+        """Show what a decision rests on."""
         ...
 
     def proof(self, store: Store) -> None:
@@ -107,6 +132,20 @@ class JsonStage:
     def belief(self, report: Report) -> None:
         """Pass the step on."""
         write_json(report)
+
+    def fact(self, report: Report) -> None:
+        """Pass the step on."""
+        write_json(report)
+
+    def timeline(self, facts: Sequence[Fact], title: str) -> None:
+        """Give the facts."""
+        for fact in facts:
+            write_json({"what": "timeline", "title": title, **_stretch(fact)})
+
+    def why(self, reason: Reason, title: str) -> None:
+        """Give the parts of the tree."""
+        for place in reason_shapes.places(reason):
+            write_json({"what": "reason", "title": title, **reason_shapes.place(place)})
 
     def proof(self, store: Store) -> None:
         """Give the verification."""
@@ -178,6 +217,29 @@ class TerminalStage:
             self._title(*_PARTS[what])
         self._say(_BELIEFS[what].format(**report))
 
+    def fact(self, report: Report) -> None:
+        """Give each step a line."""
+        if report["what"] == "fact" and self._part != "fact":
+            self._part = "fact"
+            self._title("Facts", "from words to a fact, and from that to a decision")
+        closed = ", ".join(report.get("closed", ())).title()
+        report = {**report, "then": f" [dim]and no longer at {closed}[/dim]" if closed else ""}
+        self._say(_FACTS[report["what"]].format(**report))
+
+    def timeline(self, facts: Sequence[Fact], title: str) -> None:
+        """Draw bars over an axis of dates."""
+        self._title(title, "each employer's time, as far as it is known")
+        rows = [Bar(str(fact.object), fact.valid_from, fact.valid_to) for fact in facts]
+        for line in draw(rows, 78, glyphs=glyphs_for(sys.stdout.encoding)):
+            click.echo(f"  {line}")
+        click.echo()
+
+    def why(self, reason: Reason, title: str) -> None:
+        """Draw the tree."""
+        self._title(title, "what the decision rests on, down to the words")
+        for place in reason_shapes.places(reason):
+            click.echo("\n".join(f"  {line}" for line in reason_lines.place(place).split("\n")))
+
     def proof(self, store: Store) -> None:
         """Show the chain's head and a decision's reason."""
         (decided,) = store.history(key=_DECISION)
@@ -227,3 +289,8 @@ def _then_and_now(store: Store, crash: int) -> Iterable[tuple[str, Any, Any]]:
         assert then is not None, "the agent had written it before"
         assert now is not None, "the agent never deletes it"
         yield key, then.value, now.value
+
+
+def _stretch(fact: Fact) -> Report:
+    end = None if fact.valid_to is None else fact.valid_to.isoformat()
+    return {"object": str(fact.object), "valid_from": fact.valid_from.isoformat(), "valid_to": end}

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.refs import Ref, TranscriptRef
+from recollect.model.refs import KeyRef, Ref, TranscriptRef
 
 Kind = Literal["key", "memory", "fact", "transcript"]
 _MOST_CHARACTERS = 400
@@ -52,11 +52,40 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     def walk(self) -> Iterator[Reason]:
         """Yield it and everything below it, each before what it rests on, however deep that is."""
-        waiting = [self]
-        while waiting:
-            reason = waiting.pop()
+        for reason, _ in self.branches():
             yield reason
-            waiting.extend(reversed(reason.because))
+
+    def branches(self) -> Iterator[tuple[Reason, tuple[bool, ...]]]:
+        """Yield the same, and for each level down to there whether it was the last branch of it."""
+        waiting: list[tuple[Reason, tuple[bool, ...]]] = [(self, ())]
+        while waiting:
+            reason, lasts = waiting.pop()
+            yield reason, lasts
+            last = len(reason.because) - 1
+            waiting.extend(
+                (each, (*lasts, index == last))
+                for index, each in reversed(list(enumerate(reason.because)))
+            )
+
+    def __str__(self) -> str:
+        """Draw the tree."""
+        return "\n".join(_drawn(reason, lasts) for reason, lasts in self.branches())
+
+
+def _drawn(reason: Reason, lasts: tuple[bool, ...]) -> str:
+    sides = "".join("    " if last else "│   " for last in lasts[:-1])
+    start = sides + ("└── " if lasts[-1] else "├── ") if lasts else ""
+    said = f"“{reason.summary}”" if reason.kind == "transcript" else reason.summary
+    if isinstance(reason.ref, KeyRef):
+        said = f"{reason.ref.key}@{reason.ref.version} {said}"
+    parts = [f"{start}{reason.relation} {said}" if lasts else said]
+    if reason.stale:
+        parts.append(f"STALE: {', '.join(reason.stale)}")
+    elif reason.is_stale:
+        parts.append("rests on something STALE")
+    if reason.repeated:
+        parts.append("(unfolded above)")
+    return "  ".join(parts)
 
 
 def shortened(text: str) -> str:
