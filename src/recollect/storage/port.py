@@ -91,6 +91,10 @@ class Engine(Protocol):
         """Lend a reader for a short while: no lock and no snapshot outlives the block."""
         ...
 
+    def snapshot(self) -> AbstractContextManager[Reader]:
+        """As `reading`, and all that is read in the block is as of one moment."""
+        ...
+
     def writing(self) -> AbstractContextManager[Writer]:
         """Take the write lock; the block's end commits durably, an exception rolls back.
 

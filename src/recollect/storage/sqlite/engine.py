@@ -95,6 +95,20 @@ class SqliteEngine:
         """Lend a reader; in memory there is only one connection, so it is locked meanwhile."""
         return _Lease(self)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Lend a reader inside a transaction; in memory nobody writes while it is lent anyway."""
+        with self.reading() as reader:
+            if self._path is None:
+                yield reader
+                return
+            try:
+                reader.run("begin_reading")
+                yield reader
+            finally:
+                if reader.database.in_transaction:
+                    reader.run("rollback")
+
     def lend(self) -> Connection:
         """Hand out a reader that nobody uses."""
         if self._path is None:
