@@ -82,6 +82,45 @@ def to_objects(reader: Reader, asking: Asking, objects: Sequence[int]) -> list[B
     return [each for each in found if each.held.object in wanted]
 
 
+def touching(
+    reader: Reader, asking: Asking, nodes: Sequence[int], *, outward: bool, inward: bool, most: int
+) -> list[Belief]:
+    """Return what leads from some nodes, to them, or both, up to a number: one query as of now.
+
+    It leads to a literal, but not from there: the same value does not connect two entities.
+    """
+    assert asking.valid is not None, "what touches something does so at an instant"
+    if asking.known is None:
+        values = {"relation": asking.relation, "valid": asking.valid, "most": most}
+        ways = {"outward": outward, "inward": inward}
+        rows = reader.rows("graph_edges_touching", nodes=_listed(nodes), **ways, **values)
+        return [_belief(row) for row in rows]
+    entities = {node for node, name in names(reader, nodes).items() if name.kind == ENTITY}
+    subjects = set(entities) if outward else set()
+    if inward:
+        listed = _listed(sorted(entities))
+        rows = reader.rows("graph_subjects_naming", objects=listed, known=asking.known)
+        subjects.update(row[0] for row in rows)
+    found = of_subjects(reader, asking, sorted(subjects))
+    return [
+        each
+        for each in found
+        if (outward and each.subject in entities) or (inward and each.held.object in entities)
+    ][:most]
+
+
+def among(reader: Reader, asking: Asking, nodes: Sequence[int], most: int) -> list[Belief]:
+    """Return what leads from some nodes to others of them, up to a number: one query as of now."""
+    assert asking.valid is not None, "what lies between things does so at an instant"
+    if asking.known is None:
+        values = {"relation": asking.relation, "valid": asking.valid, "most": most}
+        rows = reader.rows("graph_edges_among", nodes=_listed(nodes), **values)
+        return [_belief(row) for row in rows]
+    wanted = set(nodes)
+    found = of_subjects(reader, asking, nodes)
+    return [each for each in found if each.held.object in wanted][:most]
+
+
 def facts_of(reader: Reader, scope: Scope, beliefs: Sequence[Belief]) -> list[Fact]:
     """Return beliefs as callers see them, in the same order."""
     beliefs = backed(reader, beliefs)

@@ -15,6 +15,8 @@ from recollect.model.refs import Evidence, MemoryRef, TranscriptRef
 Object = str | Literal
 """What a fact leads to: the name of an entity, or a value."""
 Cardinality = RelationCardinality | str
+BOTH, OUT, IN = DIRECTIONS = ("both", "out", "in")
+"""Whether facts are followed either way, from subjects to objects, or from objects to subjects."""
 
 
 def check_entity(field: str, text: object, limits: Limits) -> Name:
@@ -78,6 +80,28 @@ def check_names(field: str, names: object, limits: Limits) -> list[Name]:
     if not isinstance(names, Iterable):
         raise InvalidInput(field, f"{shown(names)} is neither a name nor a list of names")
     return [check_entity(field, name, limits) for name in names]
+
+
+def check_count(field: str, value: object, *, least: int = 0) -> int:
+    """Return a number of hops, or of answers."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInput(field, f"{shown(value)} is not a number of {least} or more")
+    return int(value)
+
+
+def check_score(value: object) -> float:
+    """Return how alike two names have to be; 0 would be all of them."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.5 <= value <= 1:
+        raise InvalidInput("score", f"{shown(value)} is not a number from 0.5 to 1")
+    return float(value)
+
+
+def check_direction(value: object) -> str:
+    """Return which way facts are followed."""
+    text = plain_text("direction", value)
+    if text not in DIRECTIONS:
+        raise InvalidInput("direction", f"{shown(text)} is not one of {', '.join(DIRECTIONS)}")
+    return text
 
 
 def _name(field: str, text: object, limits: Limits, kind: str) -> Name:

@@ -73,3 +73,33 @@ class Explanation(msgspec.Struct, frozen=True):
 
     fact: Fact
     assertions: tuple[Assertion, ...]
+
+
+class Neighbor(msgspec.Struct, frozen=True):
+    """What a walk through facts came to."""
+
+    node: str | Literal
+    """An entity, by its name, or a value, where a walk goes no further."""
+    hop: int
+    """How many facts away it is."""
+    via: Fact
+    """The fact by which it was reached first."""
+
+
+class Subgraph(msgspec.Struct, frozen=True):
+    """A part of the graph at one instant."""
+
+    entities: tuple[str, ...]
+    """Their names, in the order of first mention."""
+    facts: tuple[Fact, ...]
+    """Everything that holds between them, and of the values within reach."""
+
+
+class MergeSuggestion(msgspec.Struct, frozen=True):
+    """Two entities whose names are so alike that they may be one. It is for somebody to decide."""
+
+    entity: str
+    """The one that was mentioned first."""
+    other: str
+    score: float
+    """How alike they are, up to 1."""

@@ -182,6 +182,42 @@ WHERE (:relation IS NULL OR edge.relation = :relation)
     AND (:valid IS NULL OR (edge.valid_from <= :valid AND edge.valid_to > :valid))
 ORDER BY edge.subject, edge.relation, edge.valid_from, edge.from_commit, edge.from_position
 
+-- name: graph_edges_touching
+-- What holds at an instant that leads from some nodes (outward), to them (inward), or both. It leads
+-- to a literal, but not from there: that two entities have the same value does not connect them.
+SELECT
+    edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position,
+    edge.last_at, edge.last_commit, edge.last_position,
+    edge.valid_to, edge.to_commit, edge.to_position
+FROM json_each(:nodes) AS wanted JOIN graph_edge AS edge ON edge.subject = wanted.value
+WHERE :outward AND (:relation IS NULL OR edge.relation = :relation)
+    AND edge.valid_from <= :valid AND edge.valid_to > :valid
+UNION
+SELECT
+    edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position,
+    edge.last_at, edge.last_commit, edge.last_position,
+    edge.valid_to, edge.to_commit, edge.to_position
+FROM json_each(:nodes) AS wanted
+JOIN graph_node AS node ON node.id = wanted.value AND node.kind = 'entity'
+JOIN graph_edge AS edge ON edge.object = node.id
+WHERE :inward AND (:relation IS NULL OR edge.relation = :relation)
+    AND edge.valid_from <= :valid AND edge.valid_to > :valid
+ORDER BY 1, 2, 4, 5, 6
+LIMIT :most
+
+-- name: graph_edges_among
+-- What holds at an instant from some nodes to others of them.
+SELECT
+    edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position,
+    edge.last_at, edge.last_commit, edge.last_position,
+    edge.valid_to, edge.to_commit, edge.to_position
+FROM json_each(:nodes) AS wanted JOIN graph_edge AS edge ON edge.subject = wanted.value
+WHERE (:relation IS NULL OR edge.relation = :relation)
+    AND edge.valid_from <= :valid AND edge.valid_to > :valid
+    AND edge.object IN (SELECT value FROM json_each(:nodes))
+ORDER BY edge.subject, edge.relation, edge.valid_from, edge.from_commit, edge.from_position
+LIMIT :most
+
 -- name: graph_assertions_of_edges
 -- What was said for edges, by their places in the list.
 SELECT
