@@ -26,6 +26,7 @@ SOURCES = (
     "link_calls.py",
     "fact_calls.py",
     "belief_calls.py",
+    "graph_calls.py",
     "transcript_calls.py",
     "why_calls.py",
     "audit_calls.py",

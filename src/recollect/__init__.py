@@ -27,7 +27,15 @@ from recollect.errors import (
     VersionMismatch,
 )
 from recollect.graph.literal import Literal
-from recollect.graph.records import Assertion, Entity, Explanation, Fact
+from recollect.graph.records import (
+    Assertion,
+    Entity,
+    Explanation,
+    Fact,
+    MergeSuggestion,
+    Neighbor,
+    Subgraph,
+)
 from recollect.graph.resolution import (
     CardinalityPolicy,
     Edge,
@@ -122,8 +130,10 @@ __all__ = [
     "LogForked",
     "Memory",
     "MemoryRef",
+    "MergeSuggestion",
     "NaiveAppendResolver",
     "NamespaceSettings",
+    "Neighbor",
     "NewMemory",
     "NotFound",
     "Operation",
@@ -148,6 +158,7 @@ __all__ = [
     "StoreClosed",
     "StoreFull",
     "StoreReadOnly",
+    "Subgraph",
     "Subscription",
     "TemporalEdgeResolver",
     "TitleTaken",

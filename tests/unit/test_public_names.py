@@ -41,6 +41,9 @@ BY_POSITION = (
     ["self", "name"],
     ["self", "fact"],
     ["self", "scope", "subject_key", "relation"],
+    ["self", "entity"],
+    ["self", "source", "target"],
+    ["self", "entities"],
 )
 """What a call is about may come first, without its name."""
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -60,12 +63,12 @@ def test_the_names_are_these() -> None:
         "CardinalityPolicy", "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
         "EdgeResolution", "EdgeResolver", "Entity", "ExistingEdge", "Explanation", "Fact",
         "FactRef", "Finding", "Fork", "Invalidation", "KeyRef", "Limits", "Link", "Literal",
-        "Memory", "MemoryRef", "NaiveAppendResolver", "NamespaceSettings", "NewMemory", "Operation",
-        "OperationType", "Origin", "Reason", "Rebuild", "RelationCardinality", "ReplayEntry",
-        "ReplayEvent", "Scope", "Source", "StateChange", "StateEntry", "StateRecord",
-        "StateVersion", "Stats", "Store", "Subscription", "TemporalEdgeResolver", "Transaction",
-        "Transcript", "TranscriptLink", "TranscriptRef", "Verification", "__version__", "diagnose",
-        "open", "open_async", "restore",
+        "Memory", "MemoryRef", "MergeSuggestion", "NaiveAppendResolver", "NamespaceSettings",
+        "Neighbor", "NewMemory", "Operation", "OperationType", "Origin", "Reason", "Rebuild",
+        "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "Source", "StateChange",
+        "StateEntry", "StateRecord", "StateVersion", "Stats", "Store", "Subgraph", "Subscription",
+        "TemporalEdgeResolver", "Transaction", "Transcript", "TranscriptLink", "TranscriptRef",
+        "Verification", "__version__", "diagnose", "open", "open_async", "restore",
     }  # fmt: skip
     assert set(recollect.__all__) == errors | others
     assert list(recollect.__all__) == sorted(recollect.__all__)
@@ -131,16 +134,17 @@ def test_importing_touches_nothing_and_loads_no_command_line() -> None:
     code = (
         "import sys; before = set(sys.modules); import recollect;"
         "loaded = {name.partition('.')[0] for name in set(sys.modules) - before};"
-        "print(sorted(loaded & {'click', 'rich', 'platformdirs', 'asyncio', 'sqlite3'}))"
+        "seen = {'click', 'rich', 'platformdirs', 'rapidfuzz', 'asyncio', 'sqlite3'};"
+        "print(sorted(loaded & seen))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['asyncio']"
 
 
-def test_the_core_needs_four_packages() -> None:
+def test_the_core_needs_five_packages() -> None:
     project = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]
     names = sorted(requirement.split(">")[0] for requirement in project["dependencies"])
-    assert names == ["apsw", "backports.zstd", "msgspec", "uuid-utils"]
+    assert names == ["apsw", "backports.zstd", "msgspec", "rapidfuzz", "uuid-utils"]
 
 
 def test_the_package_is_typed_and_says_its_version() -> None:

@@ -94,7 +94,7 @@ def touching(
         values = {"relation": asking.relation, "valid": asking.valid, "most": most}
         ways = {"outward": outward, "inward": inward}
         rows = reader.rows("graph_edges_touching", nodes=_listed(nodes), **ways, **values)
-        return [_belief(row) for row in rows]
+        return [belief_of(row) for row in rows]
     entities = {node for node, name in names(reader, nodes).items() if name.kind == ENTITY}
     subjects = set(entities) if outward else set()
     if inward:
@@ -115,7 +115,7 @@ def among(reader: Reader, asking: Asking, nodes: Sequence[int], most: int) -> li
     if asking.known is None:
         values = {"relation": asking.relation, "valid": asking.valid, "most": most}
         rows = reader.rows("graph_edges_among", nodes=_listed(nodes), **values)
-        return [_belief(row) for row in rows]
+        return [belief_of(row) for row in rows]
     wanted = set(nodes)
     found = of_subjects(reader, asking, nodes)
     return [each for each in found if each.held.object in wanted][:most]

@@ -3,8 +3,8 @@
 Names are compared as `rapidfuzz` does in `token_sort_ratio`: words in any order, and then twice the
 letters they have in common over the letters they have. Its `WRatio` takes any name that is part of
 another for nine tenths alike (Ann and Joanna), which is too much to look through. This measure also
-bounds how far two alike names can differ, so that most pairs need not be compared, and none is
-missed: of the rarest pairs of letters in a name, one must be among the rarest of the other's.
+bounds how many pairs of neighbouring letters two alike names can differ in. So names are compared
+only where they share enough of these, which is counted for thousands at once, and none is missed.
 """
 
 from __future__ import annotations

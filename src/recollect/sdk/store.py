@@ -26,6 +26,7 @@ from recollect.sdk.belief_calls import BeliefCalls
 from recollect.sdk.calls import paged
 from recollect.sdk.core import Defaults, check_version
 from recollect.sdk.fact_calls import FactCalls
+from recollect.sdk.graph_calls import GraphCalls
 from recollect.sdk.key_requests import delete_key, write_key
 from recollect.sdk.link_calls import LinkCalls
 from recollect.sdk.memory_calls import MemoryCalls
@@ -39,7 +40,16 @@ from recollect.state.records import StateChange, StateEntry, StateRecord, StateV
 from recollect.storage.port import Parameters, Progress
 
 
-class Store(MemoryCalls, LinkCalls, FactCalls, BeliefCalls, TranscriptCalls, WhyCalls, AuditCalls):
+class Store(
+    MemoryCalls,
+    LinkCalls,
+    FactCalls,
+    BeliefCalls,
+    GraphCalls,
+    TranscriptCalls,
+    WhyCalls,
+    AuditCalls,
+):
     """An open store. One may be shared by any number of threads.
 
     Every method takes `agent_id` and `namespace`; what is left out is what the handle is bound to.
