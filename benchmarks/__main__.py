@@ -17,7 +17,7 @@ from statistics import mean, median
 
 import apsw
 
-from benchmarks import commits, growth, memories, paused, reads, report
+from benchmarks import commits, facts, growth, memories, paused, reads, report
 from benchmarks.limits import synced_appends
 from benchmarks.report import Figure
 from tests.bulk import write_events
@@ -40,6 +40,7 @@ def main() -> int:
             *bench.commits(),
             *bench.reads(),
             *bench.memories(),
+            *bench.facts(),
             *bench.growth(million=arguments.million),
         ]
     sync = 1e6 / median(bench.limits)
@@ -123,6 +124,40 @@ class Bench:
             listed, bare = memories.listed(path, self._seconds, filtered)
             work = "memories listed" + ("" if filtered == "all" else f", by {filtered}")
             figures.append(Figure(work, listed, bare, "/s", "bare SELECTs of all", 0.2, 0.4))
+        return figures
+
+    def facts(self) -> list[Figure]:
+        dated = facts.dated_facts()
+        self._say(f"{len(dated):,} dated facts, in transactions of {facts.TOGETHER}")
+        folder = self._folder / "facts"
+        folder.mkdir()
+        rates = facts.imports(folder, dated)
+        figures = [
+            Figure("facts imported", rates.many, rates.states, "/s", "state writes", 0.3, 0.5),
+            Figure(
+                "facts imported, one at a time", rates.one, rates.states, "/s", "same", 0.3, 0.5
+            ),
+            Figure("being right about time", rates.one, rates.many, "/s", "append only", 0.5, 0.9),
+        ]
+        for kind, single in (("one at a time", True), ("many at a time", False)):
+            self._say(f"asserting into timelines, {kind}")
+            steps = {
+                n: facts.steps_of_an_assertion(folder, n, single=single) for n in facts.LENGTHS
+            }
+            least, *longer = facts.LENGTHS
+            for length in longer:
+                name = f"an assertion into {length:,} edges, {kind}"
+                limit = f"into {least}"
+                figures.append(
+                    Figure(name, steps[length], steps[least], "steps", limit, 1.5, 1.1, True)
+                )
+        self._say("a neighbourhood of two hops")
+        path = self._path()
+        facts.fill_star(path)
+        asked, hops = facts.neighbourhood(path)
+        figures.append(
+            Figure("reads of two hops in the past", asked, hops, "", "one a hop", 1.0, 1.0, True)
+        )
         return figures
 
     def growth(self, *, million: bool) -> list[Figure]:

@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
 
 import apsw
 
 import recollect
 from recollect import Store, Transaction
+from recollect.storage.sqlite.connection import Connection
 from tests.property.yago import DatedFact, read_yago
 
 TOGETHER = 500
@@ -24,6 +27,32 @@ _BEGIN = datetime(1900, 1, 1, tzinfo=UTC)
 def dated_facts(most: int | None = None) -> list[DatedFact]:
     """Return YAGO11k where it is there, and else as many facts of the same kind."""
     return (read_yago() or list(_made_up(20_000)))[:most]
+
+
+class Rates(NamedTuple):
+    """What can be taken in a second."""
+
+    states: float
+    many: float
+    """Facts of relations that have many objects at a time: each is only appended."""
+    one: float
+    """Facts of relations that have one: each takes its place in a timeline."""
+
+
+def imports(folder: Path, facts: Sequence[DatedFact]) -> Rates:
+    """Return the rates in the middle of three, in turns, so that a busy moment falls on all."""
+    turns = []
+    for turn in range(3):
+        place = folder / str(turn)
+        place.mkdir()
+        turns.append(
+            (
+                written(place, facts),
+                imported(place, facts, single=False),
+                imported(place, facts, single=True),
+            )
+        )
+    return Rates(*(sorted(rates)[1] for rates in zip(*turns, strict=True)))
 
 
 def imported(folder: Path, facts: Sequence[DatedFact], *, single: bool) -> float:
@@ -58,6 +87,37 @@ def written(folder: Path, facts: Sequence[DatedFact]) -> float:
 
     with recollect.open(folder / "state.db") as store:
         return _rate(store.bind(agent_id="a"), facts, stage)
+
+
+def fill_star(path: Path) -> None:
+    """Give a node many neighbours with neighbours of their own, all of which changed since."""
+    with recollect.open(path, durability="relaxed") as store:
+        agent = store.bind(agent_id="a")
+        for day, suffix in ((0, "then"), (100, "now")):
+            with agent.begin_transaction() as transaction:
+                for number in range(EDGES):
+                    _hold(transaction, "centre", f"n{number} {suffix}", day)
+                    _hold(transaction, f"n{number} {suffix}", f"m{number % 50}", day)
+        agent.end_fact(subject="centre", relation="r", at=_day(50))
+
+
+def _hold(transaction: Transaction, subject: str, object_: str, day: int) -> None:
+    transaction.assert_fact(subject=subject, relation="r", object=object_, valid_from=_day(day))
+
+
+def neighbourhood(path: Path) -> tuple[int, int]:
+    """Return the reads of edges that a neighbourhood of two hops takes, and its hops."""
+    asked: list[str] = []
+    rows = Connection.rows
+
+    def noted(self: Connection, query: str, /, **values: Any) -> Any:
+        asked.append(query)
+        return rows(self, query, **values)
+
+    with recollect.open(path) as store, mock.patch.object(Connection, "rows", noted):
+        found = store.neighbors("centre", hops=2, valid_at=_day(20), agent_id="a")
+    assert len(found) == EDGES + 50, "those of that day, and none of later ones"
+    return sum(query.startswith("graph_edges") for query in asked), 2
 
 
 def steps_of_an_assertion(folder: Path, edges: int, *, single: bool) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Fact, Literal, Store
@@ -106,6 +106,7 @@ def resolved(store: Store, name: str, known_at: int | None) -> str | None:
     return None if found is None else found.name
 
 
+@settings(deadline=None)
 @given(
     steps=steps,
     valid=days,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import memories, reads
+from benchmarks import facts, memories, reads
 from tests.bulk import write_events
 
 
@@ -24,3 +24,16 @@ def test_reads(tmp_path: Path) -> None:
     write_events(path, 400, agents=reads.AGENTS)
     for measure in (reads.replay, reads.point_reads):
         assert min(measure(path, 0.05)) > 0
+
+
+def test_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dated = facts.dated_facts(600)
+    rates = facts.imports(tmp_path, dated)
+    assert min(rates) > 0
+    for single in (True, False):
+        short, long = (facts.steps_of_an_assertion(tmp_path, n, single=single) for n in (10, 2_000))
+        assert 0 < long <= 1.5 * short, "it costs the same, however long the timeline is"
+    monkeypatch.setattr(facts, "EDGES", 50)
+    facts.fill_star(tmp_path / "star.db")
+    asked, hops = facts.neighbourhood(tmp_path / "star.db")
+    assert asked == hops
