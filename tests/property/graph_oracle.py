@@ -132,7 +132,7 @@ class GraphOracle:
         id_: str | None = None,
     ) -> str:
         """Say that it holds from `valid_from` on; with `valid_to`, also that it ends then."""
-        if valid_to is not None and valid_to < valid_from:
+        if valid_to is not None and valid_to <= valid_from:
             raise Refused("InvalidInput")
         said = self._new_id(id_)
         who, how, what = _name(subject), _name(relation), _object(object_)
@@ -158,24 +158,45 @@ class GraphOracle:
         return said
 
     def retract(self, id_: str) -> None:
-        """Say that an assertion or an end was said in error."""
-        if id_ not in self.live_ids():
+        """Say that an assertion or an end was said in error; to say so again changes nothing."""
+        if id_ in self.live_ids():
+            self._add(Retraction(*self._place(), id_))
+        elif not any(mark.id == id_ for mark in self._steps(Mark, None)):
             raise Refused("NotFound")
-        self._add(Retraction(*self._place(), id_))
+
+    def retract_all(self, subject: str, relation: str, object_: Object | None = None) -> None:
+        """Say that every assertion of a fact, or of all of a timeline, was said in error."""
+        names = self.names()
+        who, how = _meaning(names, _name(subject)), _name(relation)
+        what = None if object_ is None else _resolved(names, _object(object_))
+        matching = [
+            mark.id
+            for mark in self._marks(None)
+            if isinstance(mark, Assertion)
+            and (mark.subject, mark.relation) == (who, how)
+            and what in (None, mark.object)
+        ]
+        if not matching:
+            raise Refused("NotFound")
+        for id_ in matching:
+            self.retract(id_)
 
     def set_cardinality(self, relation: str, *, single: bool) -> None:
-        self._add(Cardinality(*self._place(), _name(relation), single))
+        if (_name(relation) in self.single_valued()) != single:
+            self._add(Cardinality(*self._place(), _name(relation), single))
 
     def alias(self, entity: str, alias: str) -> None:
         """Let `alias` mean what `entity` means, unless it was made to mean something else."""
         names, name, means = self.names(), _name(alias), _name(entity)
         if _meaning(names, name) not in (name, _meaning(names, means)):
-            raise Refused("Conflict")
-        self._add(Naming(*self._place(), name, means))
+            raise Refused("InvalidInput")
+        self._unite(name, means)
 
     def merge(self, entity: str, into: str) -> None:
-        """Let everything that means `entity` mean `into`."""
-        self._add(Naming(*self._place(), _name(entity), _name(into)))
+        """Let everything that means `entity` mean `into`; both were heard of before."""
+        if not {_name(entity), _name(into)} <= self.heard_of():
+            raise Refused("NotFound")
+        self._unite(_name(entity), _name(into))
 
     # Answers
 
@@ -188,11 +209,11 @@ class GraphOracle:
         relation: str | None = None,
         object_: Object | None = None,
     ) -> list[Edge]:
-        """Return what holds at an instant; each object once, from its earliest edge then."""
+        """Return what holds at an instant; each object once, with all that is said for it then."""
         names = self.names(known_at)
-        found = []
+        said, found = self._assertions(), []
         for edges in self.timelines(known_at).values():
-            found.extend(_each_object_once([edge for edge in edges if edge.holds(valid_at)]))
+            found.extend(_each_object_once([edge for edge in edges if edge.holds(valid_at)], said))
         return [
             edge
             for edge in found
@@ -209,7 +230,8 @@ class GraphOracle:
     def current_edges(self, subject: str, relation: str, known_at: int | None = None) -> list[Edge]:
         """Return the edges that have no end; each object once, from its earliest."""
         edges = self.timeline(subject, relation, known_at)
-        return _each_object_once([edge for edge in edges if edge.valid_to is None])
+        current = [edge for edge in edges if edge.valid_to is None]
+        return _each_object_once(current, self._assertions())
 
     def timelines(self, known_at: int | None = None) -> dict[Place, list[Edge]]:
         """Return every timeline that has an edge, by its subject and its relation."""
@@ -244,6 +266,18 @@ class GraphOracle:
                 single.discard(step.relation)
         return single
 
+    def heard_of(self, known_at: int | None = None) -> set[str]:
+        """Return every name that anything was said of, also what was taken back since."""
+        heard: set[str] = set()
+        for step in self._steps(Step, known_at):
+            if isinstance(step, Naming):
+                heard |= {step.name, step.means}
+            elif isinstance(step, Mark):
+                heard.add(step.subject)
+                if isinstance(step.object, str):
+                    heard.add(step.object)
+        return heard
+
     def live_ids(self, known_at: int | None = None) -> list[str]:
         """Return the ids that can be retracted, oldest first."""
         return list(dict.fromkeys(mark.id for mark in self._marks(known_at)))
@@ -253,6 +287,9 @@ class GraphOracle:
     def _steps(self, kind: type[Kind], known_at: int | None) -> list[Kind]:
         last = self.commit if known_at is None else known_at
         return [step for step in self.steps if isinstance(step, kind) and step.commit <= last]
+
+    def _assertions(self) -> dict[str, Assertion]:
+        return {mark.id: mark for mark in self._steps(Assertion, None)}
 
     def _marks(self, known_at: int | None) -> list[Mark]:
         """Return what was said and not taken back, with names replaced by what they mean."""
@@ -267,6 +304,11 @@ class GraphOracle:
             for mark in self._steps(Mark, known_at)
             if mark.id not in retracted
         ]
+
+    def _unite(self, name: str, means: str) -> None:
+        names = self.names()
+        if _meaning(names, name) != _meaning(names, means):
+            self._add(Naming(*self._place(), name, means))
 
     def _place(self) -> tuple[int, int]:
         return (self.commit, self._position)
@@ -333,12 +375,24 @@ def _edge(told: list[Assertion], *, until: datetime | None) -> Edge:
     )
 
 
-def _each_object_once(edges: list[Edge]) -> list[Edge]:
-    """Keep the first edge of each object; those of a timeline come by when they begin."""
-    first: dict[Object, Edge] = {}
+def _each_object_once(edges: list[Edge], said: dict[str, Assertion]) -> list[Edge]:
+    """Give each object's first edge what is said for any; a timeline's come by when they begin."""
+    by_object: dict[Object, list[Edge]] = {}
     for edge in edges:
-        first.setdefault(edge.object, edge)
-    return list(first.values())
+        by_object.setdefault(edge.object, []).append(edge)
+    return [_united(same, said) for same in by_object.values()]
+
+
+def _united(edges: list[Edge], said: dict[str, Assertion]) -> Edge:
+    told = [said[id_] for edge in edges for id_ in edge.assertions]
+    told.sort(key=lambda mark: (mark.commit, mark.position))
+    return replace(
+        edges[0],
+        confidence=max(mark.confidence for mark in told),
+        sources=tuple(mark.source for mark in told),
+        known_from=told[0].commit,
+        assertions=tuple(mark.id for mark in told),
+    )
 
 
 def _meaning(names: dict[str, str], name: str) -> str:

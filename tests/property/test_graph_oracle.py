@@ -219,9 +219,25 @@ def test_nothing_is_retracted_twice() -> None:
     said = jobs.say("acme", 1, until=3)
     assert jobs.live_ids() == [said]
     jobs.take_back(said)
-    for unknown in (said, "never said"):
-        with pytest.raises(Refused):
-            jobs.retract(unknown)
+    steps = list(jobs.steps)
+    jobs.take_back(said)
+    assert jobs.steps == steps
+    with pytest.raises(Refused):
+        jobs.retract("never said")
+
+
+def test_every_assertion_of_a_fact_is_retracted_at_once() -> None:
+    jobs = Jobs(single=False)
+    jobs.say("acme", 1)
+    jobs.say("ACME", 5)
+    jobs.say("globex", 3)
+    jobs.begin()
+    jobs.retract_all("Alice", "works at", "Acme")
+    assert jobs.seen() == [("globex", 3, None)]
+    with pytest.raises(Refused):
+        jobs.retract_all("alice", "works at", "acme")
+    jobs.retract_all("alice", "works at")
+    assert jobs.seen() == []
 
 
 # Many objects at once
@@ -256,6 +272,18 @@ def test_a_read_shows_an_object_once_from_its_earliest_edge_that_holds() -> None
     assert jobs.on(4) == []
     assert jobs.on(9) == [("acme", 5, None)]
     assert spans(jobs.current_edges("alice", "works at")) == [("acme", 5, None)]
+
+
+def test_what_is_shown_once_has_what_is_said_for_all_its_edges_that_hold() -> None:
+    jobs = Jobs(single=False)
+    late = jobs.say("acme", 7, confidence=0.9)
+    early = jobs.say("acme", 5, confidence=0.4, source="note")
+    (before,) = jobs.facts(day(6))
+    assert (before.assertions, before.confidence, before.known_from) == ((early,), 0.4, 2)
+    (both,) = jobs.facts(day(7))
+    assert spans([both]) == [("acme", 5, None)]
+    assert (both.assertions, both.sources) == ((late, early), (late, "note"))
+    assert (both.confidence, both.known_from) == (0.9, 1)
 
 
 def test_an_end_ends_all_edges_of_its_object_that_began_before() -> None:
@@ -312,6 +340,7 @@ def test_an_alias_gathers_what_was_said_under_it_before_and_after() -> None:
 
 def test_an_alias_has_one_meaning() -> None:
     jobs = Jobs()
+    jobs.say("globex", 1)
     jobs.begin()
     jobs.alias("acme", "the firm")
     jobs.alias("acme", "the firm")
@@ -338,6 +367,8 @@ def test_a_merge_joins_timelines_and_is_unknown_before() -> None:
 def test_merges_follow_one_another_and_one_back_changes_nothing() -> None:
     jobs = Jobs()
     jobs.begin()
+    for name in "abc":
+        jobs.assert_fact(name, "is", "somebody", day(1))
     jobs.merge("a", "b")
     jobs.alias("a", "also a")
     jobs.merge("b", "c")
@@ -350,6 +381,7 @@ def test_a_value_is_no_name() -> None:
     jobs.say(Literal("text", "Acme"), 1)
     jobs.say("acme", 3)
     jobs.begin()
+    jobs.end_fact("globex", "works at", None, day(1))
     jobs.merge("acme", "globex")
     assert jobs.seen() == [(Literal("text", "Acme"), 1, 3), ("globex", 3, None)]
     jobs.leave(Literal("text", "acme"), 2)
@@ -359,8 +391,11 @@ def test_a_value_is_no_name() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     jobs = Jobs()
+    for until in (4, 5):
+        with pytest.raises(Refused):
+            jobs.say("acme", 5, until=until)
     with pytest.raises(Refused):
-        jobs.say("acme", 5, until=4)
+        jobs.merge("alice", "nobody")
     with pytest.raises(Refused):
         jobs.say(" _", 5)
     assert jobs.seen() == []
