@@ -12,6 +12,10 @@ from recollect.model.graph_operations import Name
 from recollect.model.instant import to_datetime, to_micros, to_rfc3339
 from recollect.model.limits import check_text, shown
 
+_DIGITS = 640
+"""What Python turns into a number, and back, however it is set up."""
+_TOO_LARGE = 10**_DIGITS
+
 Value = str | int | float | bool | date | datetime
 
 
@@ -38,6 +42,8 @@ def name_of(literal: Literal, most_bytes: int) -> Name:
         )
     elif isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput("object", f"{value} is not a finite number")
+    elif isinstance(value, int) and abs(value) >= _TOO_LARGE:
+        raise InvalidInput("object", f"{shown(value)} has over {_DIGITS} digits: give it as text")
     kind, text = _form(value)
     return Name(check_text("object", text, most_bytes=most_bytes), text, kind)
 

@@ -57,4 +57,5 @@ def to_datetime(micros: int) -> datetime:
 
 def to_rfc3339(micros: int) -> str:
     """Return the instant as RFC 3339 text in UTC, always with microseconds, so that text sorts."""
-    return f"{to_datetime(micros):%Y-%m-%dT%H:%M:%S.%fZ}"
+    text = to_datetime(micros).isoformat(timespec="microseconds")
+    return text.removesuffix("+00:00") + "Z"
