@@ -46,7 +46,7 @@ class GraphRules:
         self._reader = reader
         self._look_up = look_up
         self._said: dict[str, Assert | End] = {}
-        """What this transaction has said and not taken back, by its id."""
+        """What this transaction has said, by its id, also what it has taken back."""
         self._withdrawn: set[str] = set()
         self._means: dict[tuple[Scope, str], str] = {}
         """What names came to mean in this transaction."""
@@ -69,13 +69,15 @@ class GraphRules:
         """Return the fact that an assertion stands for."""
         said = self._said.get(ref.assertion_id)
         if isinstance(said, Assert):
-            return Referent(ref, said.valid_from)
-        row = self._reader.row("graph_assertion_find", assertion_id=ref.assertion_id)
-        if row is None or not row[2]:
-            raise NotFound(f"there is no assertion {ref.assertion_id!r}")
-        if not row[3] or ref.assertion_id in self._withdrawn:
+            stands, begin = True, said.valid_from
+        else:
+            row = self._reader.row("graph_assertion_find", assertion_id=ref.assertion_id)
+            if row is None or not row[2]:
+                raise NotFound(f"there is no assertion {ref.assertion_id!r}")
+            stands, begin = bool(row[3]), row[4]
+        if not stands or ref.assertion_id in self._withdrawn:
             raise NotFound(f"assertion {ref.assertion_id!r} was retracted: rest on another one")
-        return Referent(ref, row[4])
+        return Referent(ref, begin)
 
     def _assert(self, asked: AssertFact) -> Operations:
         valid_from, source = asked.valid_from, asked.source
@@ -121,17 +123,19 @@ class GraphRules:
         )
 
     def _retract_assertion(self, asked: RetractAssertion) -> Operations:
-        owner, assertion_id = asked.scope, asked.assertion_id
-        if assertion_id not in self._said:
-            row = self._reader.row("graph_assertion_find", assertion_id=assertion_id)
-            if row is None or row[:2] != (owner.namespace, owner.agent_id):
-                raise NotFound(
-                    f"assertion_id: {owner.agent_id!r} in {owner.namespace!r} has said nothing "
-                    f"under {assertion_id!r}"
-                )
-            if not row[3]:
-                return
-        yield from self._withdraw(owner, assertion_id, asked.reason)
+        owner, said = asked.scope, self._said.get(asked.assertion_id)
+        found, stands = None if said is None else said.scope, True
+        if said is None:
+            row = self._reader.row("graph_assertion_find", assertion_id=asked.assertion_id)
+            if row is not None:
+                found, stands = Scope(row[0], row[1]), bool(row[3])
+        if found != owner:
+            raise NotFound(
+                f"assertion_id: {owner.agent_id!r} in {owner.namespace!r} has said nothing "
+                f"under {asked.assertion_id!r}"
+            )
+        if stands:
+            yield from self._withdraw(owner, asked.assertion_id, asked.reason)
 
     def _retract(self, asked: RetractFact) -> Operations:
         matching = self._matching(asked)
@@ -146,7 +150,6 @@ class GraphRules:
     def _withdraw(self, scope: Scope, assertion_id: str, reason: str | None) -> Operations:
         if assertion_id not in self._withdrawn:
             self._withdrawn.add(assertion_id)
-            self._said.pop(assertion_id, None)
             yield Withdraw(scope.namespace, scope.agent_id, assertion_id, reason)
 
     def _matching(self, asked: RetractFact) -> list[str]:
@@ -225,7 +228,8 @@ class GraphRules:
 
     def _is_said(self, scope: Scope, name: Name) -> bool:
         """Say whether this transaction itself speaks of an entity."""
-        return (scope, name.key) in self._means or any(
+        united = {(of, key) for (of, one), other in self._means.items() for key in (one, other)}
+        return (scope, name.key) in united or any(
             said.scope == scope and name.key in (said.subject.key, said.object and said.object.key)
             for said in self._said.values()
         )

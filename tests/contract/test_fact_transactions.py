@@ -1,0 +1,53 @@
+"""Facts in transactions: what they see of themselves, and what makes them conflict."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect import NotFound, Store
+
+
+def day(number: int) -> datetime:
+    return datetime(2025, 6, number, tzinfo=UTC)
+
+
+def test_what_was_staged_can_be_taken_back_and_again(agent: Store) -> None:
+    with agent.begin_transaction() as tx:
+        said = tx.assert_fact(subject="alice", relation="knows", object="bob")
+        tx.retract_fact(assertion_id=said)
+        tx.retract_fact(assertion_id=said)
+        assert tx.timeline(subject="alice", relation="knows") == []
+    assert agent.facts(subject="alice", include_closed=True) == []
+    agent.retract_fact(assertion_id=said)
+
+
+def test_what_another_agent_stages_is_not_ones_own_to_take_back(agent: Store) -> None:
+    for other in ({"agent_id": "a2"}, {"namespace": "elsewhere"}):
+        tx = agent.begin_transaction()
+        said = tx.assert_fact(subject="alice", relation="knows", object="bob")
+        tx.retract_fact(assertion_id=said, **other)
+        with pytest.raises(NotFound, match="has said nothing under"):
+            tx.commit()
+    assert agent.facts() == []
+
+
+def test_a_name_that_only_an_alias_brought_up_can_be_merged(agent: Store) -> None:
+    with agent.begin_transaction() as tx:
+        tx.alias(entity="Robert", alias="Bob")
+        tx.assert_fact(subject="Rob", relation="knows", object="alice")
+        tx.merge_entities(source="Rob", into="Robert")
+    (fact,) = agent.facts(subject="bob")
+    assert fact.subject == "Robert"
+
+
+def test_a_name_whose_facts_were_taken_back_is_known(agent: Store) -> None:
+    with agent.begin_transaction() as tx:
+        said = tx.assert_fact(subject="Rob", relation="knows", object="alice")
+        tx.retract_fact(assertion_id=said)
+        tx.assert_fact(subject="Robert", relation="knows", object="alice")
+        tx.merge_entities(source="Rob", into="Robert")
+    known = agent.entity("rob")
+    assert known is not None
+    assert known.name == "Robert"
