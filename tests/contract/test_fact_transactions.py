@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from recollect import NotFound, Store
+from recollect.testing import FixedClock
 
 
 def day(number: int) -> datetime:
@@ -51,3 +52,15 @@ def test_a_name_whose_facts_were_taken_back_is_known(agent: Store) -> None:
     known = agent.entity("rob")
     assert known is not None
     assert known.name == "Robert"
+
+
+def test_what_ends_while_it_is_being_said_held_for_no_time(agent: Store, clock: FixedClock) -> None:
+    tx = agent.begin_transaction()
+    tx.assert_fact(subject="a", relation="r", object="b", valid_to="2026-01-01T00:00:01Z")
+    clock.advance(5)
+    (staged,) = tx.timeline(subject="a", relation="r")
+    assert staged.valid_from == staged.valid_to == datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)
+    tx.commit()
+    (fact,) = agent.timeline(subject="a", relation="r")
+    assert (fact.valid_from, fact.valid_to) == (staged.valid_from, staged.valid_to)
+    assert agent.facts(valid_at=fact.valid_from) == []

@@ -13,6 +13,7 @@ from recollect.graph.derive import Holding, Statement
 from recollect.graph.effects import Effect, Effects, Keys, compared, resolution
 from recollect.graph.queries import Wanted, asking_of, node_at
 from recollect.graph.resolution import EdgeResolution
+from recollect.graph.times import instant_of
 from recollect.log.views import Commit
 from recollect.model.event import SealedEvent
 from recollect.model.graph_operations import RELATION, Name
@@ -49,7 +50,7 @@ def _asserted(reader: Reader, asked: Answer, commit: Commit) -> tuple[Statement[
     for position, operation in enumerate(commit.operations):
         if isinstance(operation, Assert) and operation.assertion_id == asked.assertion_id:
             asking = _asking(reader, asked)
-            at = commit.committed_at if operation.valid_from is None else operation.valid_from
+            at = instant_of(commit.operations, position, commit.committed_at)
             held = node_at(reader, asking.scope_id, operation.object, asked.commit_ts)
             return Statement((at, asked.commit_ts, position), True, held), operation.confidence
     return None, 0.0

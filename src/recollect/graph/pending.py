@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -16,6 +16,7 @@ from recollect.graph.queries import Wanted, asking_of, node_at
 from recollect.graph.records import Fact
 from recollect.graph.requests import GraphRequest, TimelineRead
 from recollect.graph.rules import GraphRules
+from recollect.graph.times import instant_of
 from recollect.log.views import LookUp
 from recollect.model.graph_operations import ENTITY, RELATION, Name
 from recollect.model.instant import to_datetime
@@ -104,7 +105,7 @@ class PendingFacts:
 
 def _staged(
     rules: GraphRules,
-    operations: Iterable[AnyOperation],
+    operations: Sequence[AnyOperation],
     read: TimelineRead,
     subject: Name,
     now: int,
@@ -117,8 +118,7 @@ def _staged(
         if not same or operation.relation.key != read.relation:
             continue
         asserts = isinstance(operation, Assert)
-        at = operation.valid_from if isinstance(operation, Assert) else operation.at
-        place = (now if at is None else at, _UNCOMMITTED, position)
+        place = (instant_of(operations, position, now), _UNCOMMITTED, position)
         told = _Told(
             _statement(rules, read.scope, place, asserts, operation.object),
             operation.assertion_id,

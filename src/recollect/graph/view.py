@@ -11,6 +11,7 @@ from recollect.graph.effects import Effects
 from recollect.graph.nodes import Nodes
 from recollect.graph.rules import GraphRules
 from recollect.graph.timelines import Change, Timeline
+from recollect.graph.times import instant_of
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
 from recollect.model import codec
@@ -60,8 +61,8 @@ class GraphView(View):
         self._nodes = Nodes(scopes)
         self._effects = effects
         self._appliers: Mapping[type, Callable[[Writer, Commit, int, Any], None]] = {
-            Assert: self._assert,
-            End: self._end,
+            Assert: self._state,
+            End: self._state,
             Withdraw: self._withdraw,
             Classify: self._classify,
             Alias: self._alias,
@@ -96,24 +97,12 @@ class GraphView(View):
         self._nodes.forget()
         self._effects.forget()
 
-    def _assert(self, writer: Writer, commit: Commit, position: int, operation: Assert) -> None:
-        at = commit.committed_at if operation.valid_from is None else operation.valid_from
-        self._state(writer, commit, position, operation, at)
-
-    def _end(self, writer: Writer, commit: Commit, position: int, operation: End) -> None:
-        """Let something end; what belongs to an assertion ends no earlier than that begins."""
-        at = commit.committed_at if operation.at is None else operation.at
-        before = commit.operations[position - 1] if position else None
-        if isinstance(before, Assert) and before.assertion_id == operation.assertion_id:
-            begin = commit.committed_at if before.valid_from is None else before.valid_from
-            at = max(at, begin)
-        self._state(writer, commit, position, operation, at)
-
     def _state(
-        self, writer: Writer, commit: Commit, position: int, operation: Assert | End, at: int
+        self, writer: Writer, commit: Commit, position: int, operation: Assert | End
     ) -> None:
         """Add a statement, and let its timeline follow."""
         scope, commit_ts = operation.scope, commit.commit_ts
+        at = instant_of(commit.operations, position, commit.committed_at)
         asserts = isinstance(operation, Assert)
         subject = self._nodes.of(writer, scope, operation.subject, commit_ts)
         relation = self._nodes.relation(writer, scope, operation.relation, commit_ts)
