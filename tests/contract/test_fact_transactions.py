@@ -64,3 +64,20 @@ def test_what_ends_while_it_is_being_said_held_for_no_time(agent: Store, clock: 
     (fact,) = agent.timeline(subject="a", relation="r")
     assert (fact.valid_from, fact.valid_to) == (staged.valid_from, staged.valid_to)
     assert agent.facts(valid_at=fact.valid_from) == []
+
+
+def test_a_transaction_writes_names_as_they_will_be_written(agent: Store) -> None:
+    agent.assert_fact(subject="Ann Lee", relation="Works_At", object="ACME", valid_from=day(1))
+    with agent.begin_transaction() as tx:
+        tx.assert_fact(subject="ann lee", relation="works at", object="acme", valid_from=day(3))
+        tx.assert_fact(subject="ann_lee", relation="works at", object="Globex", valid_from=day(4))
+        tx.assert_fact(subject="ann lee", relation="works at", object="GLOBEX", valid_from=day(5))
+        tx.assert_fact(subject="Bo", relation="Knows", object="ann  lee", valid_from=day(5))
+        tx.alias(entity="Initech Ltd", alias="globex")
+        about = (("ANN LEE", "works_at"), ("bo", "knows"))
+        seen = [tx.timeline(subject=who, relation=how) for who, how in about]
+    found = [agent.timeline(subject=who, relation=how) for who, how in about]
+    assert [list(map(str, facts)) for facts in seen] == [list(map(str, facts)) for facts in found]
+    assert str(seen[0][0]) == "Ann Lee Works_At ACME"
+    assert str(seen[0][-1]) == "Ann Lee Works_At Initech Ltd"
+    assert str(seen[1][0]) == "Bo Knows Ann Lee"

@@ -16,6 +16,7 @@ from recollect.graph.queries import Wanted, asking_of, node_at
 from recollect.graph.records import Fact
 from recollect.graph.requests import GraphRequest, TimelineRead
 from recollect.graph.rules import GraphRules
+from recollect.graph.spelling import Meaning, Spelling
 from recollect.graph.times import instant_of
 from recollect.log.views import LookUp
 from recollect.model.graph_operations import ENTITY, RELATION, Name
@@ -30,16 +31,12 @@ _REFUSALS = (InvalidInput, NotFound)
 _UNCOMMITTED = 2**62
 """Stands for the commit that what is staged will have: behind all there are."""
 
-Meaning = tuple[str, str]
-"""What a name means: a kind and a key."""
-
 
 class _Told(msgspec.Struct, frozen=True):
     """Something that was said, committed or not, in terms of what its names mean."""
 
     statement: Statement[Meaning]
     assertion_id: str
-    object: Name | None
     confidence: float = 1.0
     source: Evidence | None = None
     committed_at: int | None = None
@@ -67,8 +64,9 @@ class PendingFacts:
             with suppress(*_REFUSALS):
                 operations.extend(rules.decide(request))
         subject = Name(read.subject, read.subject, ENTITY)
+        spelling = Spelling(reader, read.scope, operations)
         told = [
-            *self._committed(reader, rules, read, subject),
+            *self._committed(reader, rules, read, subject, spelling),
             *_staged(rules, operations, read, subject, now),
         ]
         gone = {each.assertion_id for each in operations if isinstance(each, Withdraw)}
@@ -76,10 +74,17 @@ class PendingFacts:
         told.sort(key=lambda each: each.statement.place)
         single = rules.is_single(read.scope, read.relation)
         edges = derive([each.statement for each in told], single=single)
-        return [_fact(read, held, told) for held in edges]
+        who, how = rules.meaning(read.scope, subject), (RELATION, read.relation)
+        about = (spelling.of(who), spelling.of(how))
+        return [_fact(read, about, held, told, spelling) for held in edges]
 
     def _committed(
-        self, reader: Reader, rules: GraphRules, read: TimelineRead, subject: Name
+        self,
+        reader: Reader,
+        rules: GraphRules,
+        read: TimelineRead,
+        subject: Name,
+        spelling: Spelling,
     ) -> Iterable[_Told]:
         """Yield what had been said when the transaction began."""
         relation = Name(read.relation, read.relation, RELATION)
@@ -91,12 +96,12 @@ class PendingFacts:
             root = node_at(reader, asking.scope_id, Name(key, key), self._at)
             rows = [] if root is None else beliefs.said(reader, asking, [root])
             named = beliefs.names(reader, {row[6] for row in rows if row[6]})
+            spelling.learn(named.values())
             for row in rows:
                 object_ = named.get(row[6])
                 yield _Told(
                     _statement(rules, read.scope, (row[2], row[3], row[4]), row[5], object_),
                     row[7],
-                    object_,
                     row[9] or 0.0,
                     beliefs.evidence(row[10]),
                     row[8],
@@ -122,7 +127,6 @@ def _staged(
         told = _Told(
             _statement(rules, read.scope, place, asserts, operation.object),
             operation.assertion_id,
-            operation.object,
         )
         if isinstance(operation, Assert):
             told = replace(told, confidence=operation.confidence, source=operation.source)
@@ -136,7 +140,13 @@ def _statement(
     return Statement(place, bool(asserts), thing)
 
 
-def _fact(read: TimelineRead, held: Holding[Meaning], told: Iterable[_Told]) -> Fact:
+def _fact(
+    read: TimelineRead,
+    about: tuple[str, str],
+    held: Holding[Meaning],
+    told: Iterable[_Told],
+    spelling: Spelling,
+) -> Fact:
     """Return an edge as callers see it; what is staged has no time of its own yet."""
     own = [
         each
@@ -148,11 +158,10 @@ def _fact(read: TimelineRead, held: Holding[Meaning], told: Iterable[_Told]) -> 
     own.sort(key=lambda each: each.statement.place[1:])
     begin = own[0].committed_at
     kind, key = held.object
-    shown = next((each.object.text for each in own if each.object is not None), key)
     return Fact(
-        subject=read.subject,
-        relation=read.relation,
-        object=shown if kind == ENTITY else literal_of(kind, key),
+        subject=about[0],
+        relation=about[1],
+        object=spelling.of(held.object) if kind == ENTITY else literal_of(kind, key),
         valid_from=to_datetime(held.first[0]),
         valid_to=None if held.is_open else to_datetime(held.end[0]),
         confidence=max(each.confidence for each in own),
