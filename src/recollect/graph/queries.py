@@ -34,49 +34,22 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """None: whenever they hold."""
 
 
-class Facts:
-    """A list of facts, a page of subjects at a time."""
-
-    def __init__(self, engine: Engine, wanted: Wanted) -> None:
-        self._engine = engine
-        self._wanted = wanted
-        self._after = 0
-        self._done = False
-
-    def next_page(self) -> list[Fact]:
-        """Return the facts of the next subjects, in the order in which those came up."""
-        page: list[Fact] = []
-        while not page and not self._done:
-            with self._engine.reading() as reader:
-                page = self._page(reader)
-        return page
-
-    def _page(self, reader: Reader) -> list[Fact]:
-        wanted = self._wanted
-        asking = asking_of(reader, wanted)
-        if asking is None:
-            self._done = True
-            return []
-        if wanted.subject is None and wanted.object is None:
-            found = _entities(reader, asking, self._after)
-            self._done = len(found) < _PAGE
-            self._after = found[-1] if found else self._after
-            return _shown(reader, asking, beliefs.of_subjects(reader, asking, found))
-        self._done = True
-        if wanted.subject is None:
-            assert asking.object is not None, "there is an object"
-            return _shown(reader, asking, beliefs.to_objects(reader, asking, [asking.object]))
-        subject = node_at(reader, asking.scope_id, wanted.subject, asking.known)
-        return [] if subject is None else _of_subject(reader, asking, subject)
-
-
-def timeline(reader: Reader, wanted: Wanted) -> list[Fact]:
-    """Return everything that holds or held of one subject and relation, in order."""
-    asking = asking_of(reader, replace(wanted, valid=None))
-    if asking is None or wanted.subject is None:
+def facts(reader: Reader, wanted: Wanted) -> list[Fact]:
+    """Return facts in the order in which their subjects came up, all as of one snapshot."""
+    asking = asking_of(reader, wanted)
+    if asking is None:
         return []
-    subject = node_at(reader, asking.scope_id, wanted.subject, asking.known)
-    return [] if subject is None else _of_subject(reader, asking, subject)
+    if wanted.subject is not None:
+        subject = node_at(reader, asking.scope_id, wanted.subject, asking.known)
+        return [] if subject is None else _of_subjects(reader, asking, [subject])
+    if asking.object is not None:
+        return _shown(reader, asking, beliefs.to_objects(reader, asking, [asking.object]))
+    found: list[Fact] = []
+    after = 0
+    while page := _entities(reader, asking, after):
+        found.extend(_of_subjects(reader, asking, page))
+        after = page[-1]
+    return found
 
 
 def asking_of(reader: Reader, wanted: Wanted) -> Asking | None:
@@ -171,7 +144,7 @@ class Entities:
 
     def next_page(self) -> list[Entity]:
         """Return the next entities."""
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             asking = asking_of(reader, Wanted(scope=self._scope, known=self._known))
             found = [] if asking is None else _entities(reader, asking, self._after)
             if not found:
@@ -192,8 +165,8 @@ def _entity(scope: Scope, root: int, names: Iterable[tuple[int, str, str, int]])
     )
 
 
-def _of_subject(reader: Reader, asking: Asking, subject: int) -> list[Fact]:
-    return _shown(reader, asking, beliefs.of_subjects(reader, asking, [subject]))
+def _of_subjects(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list[Fact]:
+    return _shown(reader, asking, beliefs.of_subjects(reader, asking, subjects))
 
 
 def _shown(reader: Reader, asking: Asking, found: list[beliefs.Belief]) -> list[Fact]:

@@ -38,7 +38,7 @@ from recollect.graph.inputs import (
     check_score,
 )
 from recollect.graph.pending import PendingFacts
-from recollect.graph.queries import Entities, Facts, Wanted
+from recollect.graph.queries import Entities, Wanted
 from recollect.graph.records import Entity, Explanation, Fact, MergeSuggestion, Neighbor, Subgraph
 from recollect.graph.requests import (
     AliasEntity,
@@ -737,7 +737,7 @@ class AsyncFactStaging(AsyncStaging):
         return await self._calls.run(self._read_timeline, read)
 
     def _read_timeline(self, read: TimelineRead) -> list[Fact]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             memories = self._memories.rules(reader)
             return self._facts.timeline(reader, read, memories.look_up, self._core.clock.now())
 
@@ -1821,7 +1821,7 @@ class AsyncFactCalls(AsyncHandle):
         self, transaction: AsyncTransaction, scope: Scope, assertion_id: str | None
     ) -> EdgeResolution:
         assert transaction.commit_ts is not None, "it is committed by now"
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             row = reader.row("txn_find", txn_id=transaction.txn_id, actor=self._defaults.actor)
             if row != (transaction.commit_ts,):
                 return EdgeResolution(open=None)
@@ -1935,7 +1935,7 @@ class AsyncBeliefCalls(AsyncHandle):
     def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
         asked = self._asked(known_at, "known_at")
         known = None if known_at is None else asked.commit
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             found = explain(reader, assertion_id, known)
             if found is None:
                 when = "" if known is None else f" at commit {known}"
@@ -1947,7 +1947,7 @@ class AsyncBeliefCalls(AsyncHandle):
             return replace(found, assertions=quoted)
 
     def _current_edges(self, wanted: Wanted) -> list[ExistingEdge]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return graph.current_edges(reader, wanted)
 
     def _facts(
@@ -1957,10 +1957,8 @@ class AsyncBeliefCalls(AsyncHandle):
             wanted = replace(wanted, valid=self._valid(valid_at, known_at))
         if known_at is not None:
             wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
-        pages, found = (Facts(self._core.engine, wanted), list[Fact]())
-        while page := pages.next_page():
-            found.extend(page)
-        return found
+        with self._core.engine.snapshot() as reader:
+            return graph.facts(reader, wanted)
 
     def _valid(self, valid_at: Instant | None, known_at: Moment | None) -> int:
         """Return the instant that is meant: none in particular is that of what is known."""
@@ -1972,7 +1970,7 @@ class AsyncBeliefCalls(AsyncHandle):
 
     def _entity(self, scope: Scope, name: Name, known_at: Moment | None) -> Entity | None:
         known = None if known_at is None else self._core.commit_at("known_at", known_at)
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return graph.entity(reader, scope, name, known)
 
 

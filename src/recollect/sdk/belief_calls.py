@@ -10,7 +10,7 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.graph import queries as graph
 from recollect.graph.explaining import explain
 from recollect.graph.inputs import Object, check_entity, check_object, check_relation
-from recollect.graph.queries import Entities, Facts, Wanted
+from recollect.graph.queries import Entities, Wanted
 from recollect.graph.records import Entity, Explanation, Fact
 from recollect.graph.resolution import ExistingEdge
 from recollect.log.moments import Moment
@@ -126,7 +126,7 @@ class BeliefCalls(Handle):
     def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
         asked = self._asked(known_at, "known_at")
         known = None if known_at is None else asked.commit
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             found = explain(reader, assertion_id, known)
             if found is None:
                 when = "" if known is None else f" at commit {known}"
@@ -138,7 +138,7 @@ class BeliefCalls(Handle):
             return replace(found, assertions=quoted)
 
     def _current_edges(self, wanted: Wanted) -> list[ExistingEdge]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return graph.current_edges(reader, wanted)
 
     def _facts(
@@ -148,10 +148,8 @@ class BeliefCalls(Handle):
             wanted = replace(wanted, valid=self._valid(valid_at, known_at))
         if known_at is not None:
             wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
-        pages, found = Facts(self._core.engine, wanted), list[Fact]()
-        while page := pages.next_page():
-            found.extend(page)
-        return found
+        with self._core.engine.snapshot() as reader:
+            return graph.facts(reader, wanted)
 
     def _valid(self, valid_at: Instant | None, known_at: Moment | None) -> int:
         """Return the instant that is meant: none in particular is that of what is known."""
@@ -163,5 +161,5 @@ class BeliefCalls(Handle):
 
     def _entity(self, scope: Scope, name: Name, known_at: Moment | None) -> Entity | None:
         known = None if known_at is None else self._core.commit_at("known_at", known_at)
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return graph.entity(reader, scope, name, known)

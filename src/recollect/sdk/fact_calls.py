@@ -209,7 +209,7 @@ class FactCalls(Handle):
         self, transaction: Transaction, scope: Scope, assertion_id: str | None
     ) -> EdgeResolution:
         assert transaction.commit_ts is not None, "it is committed by now"
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             row = reader.row("txn_find", txn_id=transaction.txn_id, actor=self._defaults.actor)
             if row != (transaction.commit_ts,):  # it changed nothing, and so became no commit
                 return EdgeResolution(open=None)

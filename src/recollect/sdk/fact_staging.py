@@ -230,7 +230,7 @@ class FactStaging(Staging):
         return self._calls.run(self._read_timeline, read)
 
     def _read_timeline(self, read: TimelineRead) -> list[Fact]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             memories = self._memories.rules(reader)
             return self._facts.timeline(reader, read, memories.look_up, self._core.clock.now())
 
