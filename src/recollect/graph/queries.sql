@@ -323,19 +323,35 @@ JOIN graph_statement AS said
 WHERE scope.namespace = :namespace
 
 -- name: graph_entity_size
--- How many statements there are in the timelines that an entity is the subject of, or named in.
-SELECT COUNT(*)
-FROM scope
-JOIN graph_node AS entity
-    ON entity.scope_id = scope.id AND entity.kind = 'entity' AND entity.key = :key
-JOIN (
-    SELECT subject_root AS named, subject_root, relation FROM graph_statement
+-- How many statements there are in the timelines that become others when an entity becomes another:
+-- those it is the subject of or named in, and those of the other that they become part of.
+WITH entity AS (
+    SELECT node.root AS id
+    FROM scope
+    JOIN graph_node AS node ON node.scope_id = scope.id AND node.kind = 'entity' AND node.key = :key
+    WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+), other AS (
+    SELECT node.root AS id
+    FROM scope
+    JOIN graph_node AS node ON node.scope_id = scope.id AND node.kind = 'entity' AND node.key = :into
+    WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+), touched AS (
+    SELECT said.subject_root AS subject, said.relation
+    FROM entity JOIN graph_statement AS said ON said.subject_root = entity.id
     UNION
-    SELECT object, subject, relation FROM graph_edge
-) AS touched ON touched.named = entity.root
+    SELECT other.id, said.relation
+    FROM entity JOIN graph_statement AS said ON said.subject_root = entity.id JOIN other
+    UNION
+    SELECT edge.subject, edge.relation
+    FROM entity JOIN graph_edge AS edge ON edge.object = entity.id
+    UNION
+    SELECT said.subject_root, said.relation
+    FROM entity JOIN graph_statement AS said ON said.object_root = entity.id AND said.asserts = 0
+)
+SELECT COUNT(*)
+FROM touched
 JOIN graph_statement AS said
-    ON said.subject_root = touched.subject_root AND said.relation = touched.relation
-WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+    ON said.subject_root = touched.subject AND said.relation = touched.relation
 
 -- name: graph_node_at
 -- What a name meant at a commit.

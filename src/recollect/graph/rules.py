@@ -8,6 +8,7 @@ matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from recollect.errors import InvalidInput, NotFound
@@ -220,9 +221,9 @@ class GraphRules:
 
     def _unite(self, scope: Scope, one: Name, other: Name, most: int | None) -> Operations:
         """Let two names mean the same from here on; says nothing itself."""
-        for key in self.stored(scope, one):
-            values = {"namespace": scope.namespace, "agent_id": scope.agent_id, "key": key}
-            self._check_size("graph_entity_size", most, values)
+        owner = {"namespace": scope.namespace, "agent_id": scope.agent_id}
+        for key, into in product(self.stored(scope, one), self.stored(scope, other)):
+            self._check_size("graph_entity_size", most, owner | {"key": key, "into": into})
         self._means[scope, self.meaning(scope, one)[1]] = self.meaning(scope, other)[1]
         yield from ()
 
