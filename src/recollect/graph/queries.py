@@ -113,13 +113,14 @@ def entity(reader: Reader, scope: Scope, name: Name, known: int | None) -> Entit
 
 
 def current_edges(reader: Reader, wanted: Wanted) -> list[ExistingEdge]:
-    """Return the edges of a timeline that have no end, by the keys of what they join."""
+    """Return the edges of a timeline that have no end, each object's earliest, by their keys."""
     asking = asking_of(reader, wanted)
     assert wanted.subject is not None, "a timeline has a subject"
     subject = None if asking is None else node_at(reader, asking.scope_id, wanted.subject, None)
     if asking is None or subject is None:
         return []
-    found = beliefs.of_subjects(reader, asking, [subject])
+    edges = beliefs.of_subjects(reader, asking, [subject])
+    found = beliefs.once_each(each for each in edges if each.held.is_open)
     names = beliefs.names(reader, {number for each in found for number in each.edge})
     return [
         ExistingEdge(
@@ -129,7 +130,6 @@ def current_edges(reader: Reader, wanted: Wanted) -> list[ExistingEdge]:
             to_datetime(each.held.first[0]),
         )
         for each in found
-        if each.held.is_open
     ]
 
 
