@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 import recollect
-from recollect import ALL_AGENTS, ALL_NAMESPACES, KeyRef, ReplayEvent, Store
+from recollect import ALL_AGENTS, ALL_NAMESPACES, KeyRef, Literal, ReplayEvent, Store
 from recollect.model.refs import Ref
 from recollect.testing import FixedClock, FixedIds
 
@@ -55,6 +55,8 @@ def fill(store: Store, clock: FixedClock) -> None:
     planner.write(key="goal", value={"city": "Bergen"})
     store.write(agent_id="helper", key="k", value={"big": "x" * 5000, "least": -(2**63)})
     believe(planner)
+    clock.advance(60)
+    learn(planner)
 
 
 def believe(planner: Store) -> None:
@@ -75,6 +77,30 @@ def believe(planner: Store) -> None:
     (notice,) = planner.invalidations()
     planner.resolve_invalidation(notice.id, decision="retract", note="gone")
     planner.unlink(source=old.id, target=ground.id, relation="reflects_on")
+
+
+def learn(planner: Store) -> None:
+    """Use everything this version can write about facts, and rest a value on some of it."""
+    (words,) = planner.list_transcripts()
+    (ground,) = (memory for memory in planner.list_memories() if memory.title == "flying")
+    planner.set_cardinality(relation="Lives_In", cardinality="single")
+    for place, since in (("Oslo", "2020"), ("Bergen", "2024"), ("Rome", "2022")):
+        planner.assert_fact(
+            subject="Ann", relation="lives in", object=place, valid_from=f"{since}-01-01T00:00:00Z"
+        )
+    planner.assert_fact(
+        subject="Ann", relation="age|%", object=Literal(41), confidence=0.5, source=ground.id,
+        valid_from="2025-01-01T00:00:00Z", valid_to="2026-01-01T00:00:00Z",
+    )  # fmt: skip
+    planner.assert_fact(subject="annie", relation="flies", object=Literal(False), source=words.id,
+                        spans=[words.find("never fly")])  # fmt: skip
+    told = planner.assert_fact(subject="Bo", relation="knows", object="Ann")
+    planner.end_fact(subject="Ann", relation="lives in", at="2025-06-01T00:00:00Z")
+    planner.retract_fact(assertion_id=told.assertion_id, reason="a mix-up")
+    planner.alias(entity="Ann", alias="Annie")
+    planner.assert_fact(subject="Anne", relation="lives in", object="Paris")
+    planner.merge_entities(source="Anne", into="Ann")
+    planner.write(key="trip", value={}, because=[ground, *planner.facts(relation="lives in")])
 
 
 def go_on(store: Store) -> None:
@@ -120,6 +146,22 @@ def ask(store: Store) -> dict[str, Any]:
         "words": [
             [transcript.text(), str(transcript.occurred_at)]
             for transcript in store.list_transcripts(namespace="team/eng")
+        ],
+        "facts": [
+            [str(fact), str(fact.valid_from), str(fact.valid_to), fact.confidence]
+            for fact in store.facts(agent_id="planner", namespace="team/eng", include_closed=True)
+        ],
+        "believed": [
+            [str(fact), str(fact.valid_from), str(fact.valid_to)]
+            for commit in range(1, store.stats().commits)
+            for fact in store.facts(
+                agent_id="planner", namespace="team/eng", include_closed=True, known_at=commit
+            )
+        ],
+        "why": [
+            str(store.why("trip", agent_id="planner", namespace="team/eng", at=at))
+            for at in (1, store.stats().commits)
+            if store.get_state(agent_id="planner", namespace="team/eng", key="trip", at=at)
         ],
         "past": [
             [change.kind, change.key]
