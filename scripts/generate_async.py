@@ -25,6 +25,7 @@ SOURCES = (
     "memory_calls.py",
     "link_calls.py",
     "fact_calls.py",
+    "bulk_calls.py",
     "belief_calls.py",
     "graph_calls.py",
     "transcript_calls.py",

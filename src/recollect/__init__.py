@@ -75,6 +75,7 @@ from recollect.sdk.aio import (
     AsyncTranscript,
 )
 from recollect.sdk.backup import Backup
+from recollect.sdk.bulk import AssertedFacts
 from recollect.sdk.doctor import diagnose
 from recollect.sdk.open import open, open_async
 from recollect.sdk.restore import restore
@@ -92,6 +93,7 @@ __all__ = [
     "ALL_AGENTS",
     "ALL_NAMESPACES",
     "Anchor",
+    "AssertedFacts",
     "Assertion",
     "AsyncReplayEntry",
     "AsyncStore",

@@ -33,6 +33,7 @@ BY_POSITION = (
     ["self", "path"],
     ["self", "query", "parameters"],
     ["self", "content"],
+    ["self", "facts"],
     ["self", "memory_id"],
     ["self", "ref"],
     ["self", "notice_id"],
@@ -58,7 +59,8 @@ def test_the_names_are_these() -> None:
         "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch",
     }  # fmt: skip
     others = {
-        "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "Assertion", "AsyncReplayEntry", "AsyncStore",
+        "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AssertedFacts", "Assertion", "AsyncReplayEntry",
+        "AsyncStore",
         "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent", "Backup",
         "CardinalityPolicy", "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
         "EdgeResolution", "EdgeResolver", "Entity", "ExistingEdge", "Explanation", "Fact",

@@ -53,6 +53,17 @@ class PendingFacts:
         """Remember a staged request."""
         self._staged.append(request)
 
+    def refusals(self, reader: Reader, look_up: LookUp) -> dict[int, InvalidInput | NotFound]:
+        """Return what the rules would not grant now, by its place among the requests."""
+        rules = GraphRules(reader, look_up)
+        found: dict[int, InvalidInput | NotFound] = {}
+        for place, request in enumerate(self._staged):
+            try:
+                list(rules.decide(request))
+            except _REFUSALS as error:
+                found[place] = error
+        return found
+
     def timeline(self, reader: Reader, read: TimelineRead, look_up: LookUp, now: int) -> list[Fact]:
         """Return a timeline as the transaction sees it; what it says to hold from now on, from now.
 

@@ -21,6 +21,8 @@ class AssertFact(msgspec.Struct, frozen=True, array_like=True, tag=31, gc=False)
     valid_to: int | None
     confidence: float
     source: Evidence | None
+    once: bool = False
+    """Whether it is said only if nothing was said under its id before."""
 
 
 class EndFact(msgspec.Struct, frozen=True, array_like=True, tag=32, gc=False):

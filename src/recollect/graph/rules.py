@@ -81,6 +81,8 @@ class GraphRules:
         return Referent(ref, begin)
 
     def _assert(self, asked: AssertFact) -> Operations:
+        if asked.once and self._is_known(asked.assertion_id):
+            return
         valid_from, source = asked.valid_from, asked.source
         if source is not None:
             found = self._look_up(source, asked.scope)
@@ -105,6 +107,12 @@ class GraphRules:
         yield said
         if asked.valid_to is not None:
             yield self._ending(asked, asked.object, asked.valid_to)
+
+    def _is_known(self, assertion_id: str) -> bool:
+        """Say whether anything was ever said under an id, be it taken back since."""
+        if assertion_id in self._said or assertion_id in self._withdrawn:
+            return True
+        return self._reader.row("graph_assertion_find", assertion_id=assertion_id) is not None
 
     def _end(self, asked: EndFact) -> Operations:
         said = self._ending(asked, asked.object, asked.at)

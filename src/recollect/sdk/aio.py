@@ -11,9 +11,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
+from operator import length_hint
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
+import msgspec
 from msgspec.structs import replace
 
 from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
@@ -120,11 +123,12 @@ from recollect.memory.requests import (
 )
 from recollect.memory.standing import Standing, text_of
 from recollect.memory.transcripts import TranscriptInfo, Transcripts, excerpts_of, span_of
-from recollect.model import document
+from recollect.model import codec, document
 from recollect.model.clock import SystemClock
 from recollect.model.document import Document
 from recollect.model.event import ReplayEvent
 from recollect.model.graph_operations import Name
+from recollect.model.ids import derived
 from recollect.model.instant import Instant, to_micros, to_rfc3339
 from recollect.model.limits import Limits, check_seconds, check_text, plain_text, shown
 from recollect.model.memory import (
@@ -141,6 +145,16 @@ from recollect.model.packing import digest_of, pack, unpack
 from recollect.model.refs import Evidence, FactRef, Ground, KeyRef, MemoryRef, Ref, TranscriptRef
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.backup import Backup, back_up, fork_at
+from recollect.sdk.bulk import (
+    REFUSALS,
+    AssertedFacts,
+    Batch,
+    Refusal,
+    Reject,
+    Row,
+    check_batch,
+    check_facts,
+)
 from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import TIMEOUT, Core, Defaults, check_version
 from recollect.sdk.key_requests import delete_key, write_key
@@ -565,12 +579,14 @@ class AsyncFactStaging(AsyncStaging):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        once: str | None = None,
     ) -> str:
         """Stage that something holds, and return the id of the assertion.
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
         else from the commit on. `valid_to` says where it ends. `source` is the memory or transcript
-        it comes from, `spans` the places in the transcript.
+        it comes from, `spans` the places in the transcript. `once` names an occasion: on the same
+        one the same thing is said once, however often it is tried, be it retracted since.
         """
         scope, limits = (self._owner(agent_id, namespace), self._core.limits)
         evidence = self._evidence(source, spans)
@@ -582,7 +598,7 @@ class AsyncFactStaging(AsyncStaging):
             _check_order(begin, end)
         request = AssertFact(
             scope=scope,
-            assertion_id=self._draft.new_id(self._core.ids),
+            assertion_id="" if once is not None else self._draft.new_id(self._core.ids),
             subject=check_entity("subject", subject, limits),
             relation=check_relation("relation", relation, limits),
             object=check_object(object, limits),
@@ -591,6 +607,9 @@ class AsyncFactStaging(AsyncStaging):
             confidence=check_confidence(confidence),
             source=evidence,
         )
+        if once is not None:
+            occasion = check_text("once", once, most_bytes=limits.txn_id_bytes)
+            request = replace(request, assertion_id=_id_of(request, occasion), once=True)
         self._stage_fact(request)
         return request.assertion_id
 
@@ -718,6 +737,19 @@ class AsyncFactStaging(AsyncStaging):
             )
         )
 
+    async def refusals(self) -> dict[int, InvalidInput | NotFound]:
+        """Return what of the staged requests about facts would be refused now, by their places.
+
+        A commit tells of the first one only. What each of them says by itself was checked when it
+        was staged: here it is what they need to be there, such as a source.
+        """
+        self._draft.check()
+        return await self._calls.run(self._read_refusals)
+
+    def _read_refusals(self) -> dict[int, InvalidInput | NotFound]:
+        with self._core.engine.reading() as reader:
+            return self._facts.refusals(reader, self._memories.rules(reader).look_up)
+
     async def timeline(
         self,
         *,
@@ -765,6 +797,14 @@ class AsyncFactStaging(AsyncStaging):
             return True
         with self._core.engine.reading() as reader:
             return transcripts.exists(reader, transcript_id)
+
+
+def _id_of(said: AssertFact, once: str) -> str:
+    """Return the id that what says the same has on one occasion, however it is spelled."""
+    named = (said.subject.key, said.relation.key, said.object.kind, said.object.key)
+    when = (str(said.valid_from), str(said.valid_to), str(said.confidence))
+    source = "" if said.source is None else codec.encode(said.source).hex()
+    return derived("once", once, said.scope.namespace, said.scope.agent_id, *named, *when, source)
 
 
 def _check_order(begin: int, end: int | None) -> None:
@@ -1643,12 +1683,14 @@ class AsyncFactCalls(AsyncHandle):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        once: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
         """Say that something holds, and return what that did to its timeline.
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
-        else from the commit on. The order in which facts arrive does not matter.
+        else from the commit on. The order in which facts arrive does not matter. `once` names an
+        occasion, such as a document that is read: on it the same thing is said once.
         """
 
         async def work(transaction: AsyncTransaction) -> str | None:
@@ -1663,6 +1705,7 @@ class AsyncFactCalls(AsyncHandle):
                 spans=spans,
                 agent_id=agent_id,
                 namespace=namespace,
+                once=once,
             )
 
         return await self._resolved(work, agent_id, namespace, txn_id)
@@ -1827,6 +1870,88 @@ class AsyncFactCalls(AsyncHandle):
                 return EdgeResolution(open=None)
             asked = Answer(scope, transaction.commit_ts, assertion_id)
             return answer(reader, self._core.effects, asked)
+
+
+class AsyncBulkCalls(AsyncHandle):
+    """Asserting facts by the thousand."""
+
+    async def assert_facts(
+        self,
+        facts: Iterable[Row],
+        *,
+        batch: int = 500,
+        once: str | None = None,
+        reject: Reject | None = None,
+        progress: Progress | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> AssertedFacts:
+        """Say what each row says, in transactions of so many rows, and return how many.
+
+        A row is a mapping with the arguments of `assert_fact`; only one batch is held at a time. A
+        row that cannot be taken ends it with an error that names the row, and batches before its
+        own stay; with `reject`, that is told of such rows and the others go on. `once` names an
+        occasion: tried again, in whatever batches, each row is still said once. `progress` is told
+        how many rows are done, and of how many (0: not known).
+        """
+        size = check_batch(batch, self._core.limits.transaction_operations)
+        rows = enumerate(check_facts(facts), start=1)
+        common = {"agent_id": agent_id, "namespace": namespace, "once": once}
+        whole, told = (length_hint(facts), AssertedFacts())
+        while taken := list(islice(rows, size)):
+            loading = Batch(taken, common)
+            told += await self._load(loading, strict=reject is None)
+            if loading.refused and reject is None:
+                raise loading.located()
+            if reject is not None:
+                for each in loading.told():
+                    reject(*each)
+            if progress is not None:
+                progress(loading.last, whole)
+        return told
+
+    async def _load(self, batch: Batch, *, strict: bool) -> AssertedFacts:
+        """Commit what of a batch can be; if `strict`, all of it or nothing."""
+
+        async def work(transaction: AsyncTransaction) -> list[str]:
+            ids = batch.stage(transaction.assert_fact)
+            if not ids or (strict and batch.refused):
+                transaction.abort()
+            return ids
+
+        try:
+            transaction, ids = await self._commit(work, None)
+        except REFUSALS:
+            found = await self._refusals(batch)
+            if not found:
+                raise
+            batch.refuse(found)
+            return await self._load(batch, strict=strict)
+        counted = AssertedFacts(rejected=len(batch.refused))
+        if transaction.commit_ts is None:
+            return counted
+        return counted + await self._calls.run(self._counted, transaction, ids)
+
+    async def _refusals(self, batch: Batch) -> dict[int, Refusal]:
+        """Return which rows are to blame that a batch was refused."""
+        async with self.begin_transaction() as transaction:
+            batch.stage(transaction.assert_fact)
+            found = await transaction.refusals()
+            transaction.abort()
+        return found
+
+    def _counted(self, transaction: AsyncTransaction, ids: list[str]) -> AssertedFacts:
+        """Return how many assertions are of this commit, and of those before it how many stand."""
+        with self._core.engine.reading() as reader:
+            row = reader.row("txn_find", txn_id=transaction.txn_id, actor=self._defaults.actor)
+            commit = None if row is None else row[0]
+            listed = msgspec.json.encode(ids).decode()
+            rows = reader.rows("graph_assertions_by_id", ids=listed)
+        made = sum((1 for committed, _ in rows if committed == commit))
+        retracted = sum((1 for committed, gone in rows if committed != commit and gone))
+        return AssertedFacts(
+            asserted=made, unchanged=len(ids) - made - retracted, retracted=retracted
+        )
 
 
 class AsyncBeliefCalls(AsyncHandle):
@@ -2392,6 +2517,7 @@ class AsyncStore(
     AsyncMemoryCalls,
     AsyncLinkCalls,
     AsyncFactCalls,
+    AsyncBulkCalls,
     AsyncBeliefCalls,
     AsyncGraphCalls,
     AsyncTranscriptCalls,

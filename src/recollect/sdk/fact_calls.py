@@ -31,12 +31,14 @@ class FactCalls(Handle):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        once: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
         """Say that something holds, and return what that did to its timeline.
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
-        else from the commit on. The order in which facts arrive does not matter.
+        else from the commit on. The order in which facts arrive does not matter. `once` names an
+        occasion, such as a document that is read: on it the same thing is said once.
         """
 
         def work(transaction: Transaction) -> str | None:
@@ -51,6 +53,7 @@ class FactCalls(Handle):
                 spans=spans,
                 agent_id=agent_id,
                 namespace=namespace,
+                once=once,
             )
 
         return self._resolved(work, agent_id, namespace, txn_id)

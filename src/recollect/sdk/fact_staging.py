@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recollect.errors import InvalidInput
+from msgspec.structs import replace
+
+from recollect.errors import InvalidInput, NotFound
 from recollect.graph.inputs import (
     Cardinality,
     Object,
@@ -31,7 +33,10 @@ from recollect.graph.requests import (
 from recollect.memory import transcripts
 from recollect.memory.inputs import check_id, check_note
 from recollect.memory.records import Memory
+from recollect.model import codec
+from recollect.model.ids import derived
 from recollect.model.instant import Instant, to_micros, to_rfc3339
+from recollect.model.limits import check_text
 from recollect.model.memory import Span
 from recollect.model.refs import Evidence, MemoryRef, TranscriptRef
 from recollect.sdk.staging import Staging
@@ -58,12 +63,14 @@ class FactStaging(Staging):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        once: str | None = None,
     ) -> str:
         """Stage that something holds, and return the id of the assertion.
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
         else from the commit on. `valid_to` says where it ends. `source` is the memory or transcript
-        it comes from, `spans` the places in the transcript.
+        it comes from, `spans` the places in the transcript. `once` names an occasion: on the same
+        one the same thing is said once, however often it is tried, be it retracted since.
         """
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         evidence = self._evidence(source, spans)
@@ -75,7 +82,7 @@ class FactStaging(Staging):
             _check_order(begin, end)
         request = AssertFact(
             scope=scope,
-            assertion_id=self._draft.new_id(self._core.ids),
+            assertion_id="" if once is not None else self._draft.new_id(self._core.ids),
             subject=check_entity("subject", subject, limits),
             relation=check_relation("relation", relation, limits),
             object=check_object(object, limits),
@@ -84,6 +91,9 @@ class FactStaging(Staging):
             confidence=check_confidence(confidence),
             source=evidence,
         )
+        if once is not None:
+            occasion = check_text("once", once, most_bytes=limits.txn_id_bytes)
+            request = replace(request, assertion_id=_id_of(request, occasion), once=True)
         self._stage_fact(request)
         return request.assertion_id
 
@@ -211,6 +221,19 @@ class FactStaging(Staging):
             )
         )
 
+    def refusals(self) -> dict[int, InvalidInput | NotFound]:
+        """Return what of the staged requests about facts would be refused now, by their places.
+
+        A commit tells of the first one only. What each of them says by itself was checked when it
+        was staged: here it is what they need to be there, such as a source.
+        """
+        self._draft.check()
+        return self._calls.run(self._read_refusals)
+
+    def _read_refusals(self) -> dict[int, InvalidInput | NotFound]:
+        with self._core.engine.reading() as reader:
+            return self._facts.refusals(reader, self._memories.rules(reader).look_up)
+
     def timeline(
         self,
         *,
@@ -258,6 +281,14 @@ class FactStaging(Staging):
             return True
         with self._core.engine.reading() as reader:
             return transcripts.exists(reader, transcript_id)
+
+
+def _id_of(said: AssertFact, once: str) -> str:
+    """Return the id that what says the same has on one occasion, however it is spelled."""
+    named = (said.subject.key, said.relation.key, said.object.kind, said.object.key)
+    when = (str(said.valid_from), str(said.valid_to), str(said.confidence))
+    source = "" if said.source is None else codec.encode(said.source).hex()
+    return derived("once", once, said.scope.namespace, said.scope.agent_id, *named, *when, source)
 
 
 def _check_order(begin: int, end: int | None) -> None:

@@ -23,6 +23,7 @@ from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllName
 from recollect.sdk.audit_calls import AuditCalls
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.belief_calls import BeliefCalls
+from recollect.sdk.bulk_calls import BulkCalls
 from recollect.sdk.calls import paged
 from recollect.sdk.core import Defaults, check_version
 from recollect.sdk.fact_calls import FactCalls
@@ -44,6 +45,7 @@ class Store(
     MemoryCalls,
     LinkCalls,
     FactCalls,
+    BulkCalls,
     BeliefCalls,
     GraphCalls,
     TranscriptCalls,

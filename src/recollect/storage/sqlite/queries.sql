@@ -412,3 +412,9 @@ FROM json_each(:transcript_ids) AS wanted
 JOIN transcript ON transcript.transcript_id = wanted.value
 JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
 WHERE transcript.commit_ts <= :at
+
+-- name: graph_assertions_by_id
+-- When each of some assertions was committed, and whether it was taken back since.
+SELECT said.commit_ts, said.until_commit < 9223372036854775807
+FROM (SELECT DISTINCT value AS id FROM json_each(:ids)) AS wanted
+JOIN graph_statement AS said ON said.assertion_id = wanted.id AND said.asserts = 1
