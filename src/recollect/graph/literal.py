@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, date, datetime
 
 import msgspec
@@ -17,6 +18,24 @@ _DIGITS = 640
 _TOO_LARGE = 10**_DIGITS
 
 Value = str | int | float | bool | date | datetime
+
+
+KINDS = ("number", "boolean", "date", "time", "text")
+_FORMS = {
+    "number": re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE),
+    "boolean": re.compile(r"true|false"),
+    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    "time": re.compile(
+        r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)",
+        re.ASCII | re.IGNORECASE,
+    ),
+}
+_EXAMPLES = {
+    "number": "42 or 3.14",
+    "boolean": "true or false",
+    "date": "2020-01-31",
+    "time": "2020-01-31T10:00:00Z",
+}
 
 
 class Literal(msgspec.Struct, frozen=True):
@@ -46,6 +65,30 @@ def name_of(literal: Literal, most_bytes: int) -> Name:
         raise InvalidInput("object", f"{shown(value)} has over {_DIGITS} digits: give it as text")
     kind, text = _form(value)
     return Name(check_text("object", text, most_bytes=most_bytes), text, kind)
+
+
+def parse_literal(kind: str, text: str) -> Literal:
+    """Return the literal of a kind that somebody wrote down; it is checked when it is used."""
+    if kind == "text":
+        return Literal(text)
+    form = _FORMS.get(kind)
+    if form is None:
+        raise InvalidInput(
+            "object_kind", f"{shown(kind)} is none of {', '.join(KINDS)}: leave it out for a name"
+        )
+    exact = text.strip()
+    if not form.fullmatch(exact):
+        raise InvalidInput("object", f"{shown(text)} is no {kind}, such as {_EXAMPLES[kind]}")
+    try:
+        literal = literal_of(kind, exact.upper() if kind == "time" else exact)
+    except ValueError as error:
+        raise InvalidInput("object", f"{shown(text)} is no {kind}: {error!s:.80}") from error
+    return literal
+
+
+def kind_of(literal: Literal) -> str:
+    """Return what kind of value a literal is."""
+    return _form(literal.value)[0]
 
 
 def literal_of(kind: str, text: str) -> Literal:

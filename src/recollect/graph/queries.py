@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking
 from recollect.graph.records import Entity, Fact
-from recollect.graph.resolution import ExistingEdge
+from recollect.graph.resolution import ExistingEdge, RelationCardinality
 from recollect.log.moments import Asked
 from recollect.model.graph_operations import Name
 from recollect.model.instant import to_datetime
@@ -131,6 +131,13 @@ def current_edges(reader: Reader, wanted: Wanted) -> list[ExistingEdge]:
         )
         for each in found
     ]
+
+
+def cardinalities(reader: Reader, namespace: str) -> dict[str, RelationCardinality]:
+    """Return what was said of relations in a namespace, in the order of their names."""
+    rows = reader.rows("graph_cardinalities", namespace=namespace)
+    kinds = (RelationCardinality.MULTI_VALUED, RelationCardinality.SINGLE_VALUED)
+    return {relation: kinds[single] for relation, single in rows}
 
 
 class Entities:

@@ -12,6 +12,11 @@ RETURNING id, root
 SELECT single FROM graph_cardinality
 WHERE namespace = :namespace AND relation = :relation AND until_commit = 9223372036854775807
 
+-- name: graph_cardinalities
+SELECT relation, single FROM graph_cardinality
+WHERE namespace = :namespace AND until_commit = 9223372036854775807
+ORDER BY relation
+
 -- name: graph_cardinality_close
 UPDATE graph_cardinality SET until_commit = :commit_ts
 WHERE namespace = :namespace AND relation = :relation

@@ -54,7 +54,7 @@ from recollect.graph.requests import (
     SetCardinality,
     TimelineRead,
 )
-from recollect.graph.resolution import EdgeResolution, ExistingEdge
+from recollect.graph.resolution import EdgeResolution, ExistingEdge, RelationCardinality
 from recollect.log import pages
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
@@ -1974,16 +1974,34 @@ class AsyncBeliefCalls(AsyncHandle):
         Not given, both are now; `known_at` alone asks what was believed then to hold then. With
         `include_closed` it is everything that holds or held, whenever.
         """
-        limits = self._core.limits
-        wanted = Wanted(
-            scope=self._defaults.scope(agent_id, namespace, limits),
-            subject=None if subject is None else check_entity("subject", subject, limits),
-            relation=None if relation is None else check_relation("relation", relation, limits),
-            object=None if object is None else check_object(object, limits),
-        )
-        if include_closed and valid_at is not None:
-            raise InvalidInput("valid_at", "is one instant, and include_closed asks for all")
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        wanted = self._wanted(scope, subject, relation, object)
+        _check_closed(valid_at, include_closed=include_closed)
         return await self._calls.run(self._facts, wanted, valid_at, known_at, closed=include_closed)
+
+    def iter_facts(
+        self,
+        *,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: Object | None = None,
+        valid_at: Instant | None = None,
+        known_at: Moment | None = None,
+        include_closed: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> AsyncIterator[Fact]:
+        """Yield what `facts` returns, some subjects at a time, however many there are.
+
+        It is what is known when the call is made, or at `known_at`, whatever is said meanwhile.
+        """
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        wanted = self._wanted(scope, subject, relation, object)
+        _check_closed(valid_at, include_closed=include_closed)
+        if not include_closed:
+            wanted = replace(wanted, valid=self._valid(valid_at, known_at))
+        wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
+        return async_paged(self._calls, Facts(self._core.engine, wanted))
 
     async def timeline(
         self,
@@ -2017,6 +2035,16 @@ class AsyncBeliefCalls(AsyncHandle):
         ref = fact.ref if isinstance(fact, Fact) else fact
         assertion_id = check_id("fact", ref.assertion_id if isinstance(ref, FactRef) else ref)
         return await self._calls.run(self._explain, assertion_id, known_at, self._viewer(agent_id))
+
+    async def cardinalities(
+        self, *, namespace: str | None = None
+    ) -> dict[str, RelationCardinality]:
+        """Return the relations of a namespace of which it was said how many objects they have.
+
+        They have the form by which relations are compared. All others are multi-valued.
+        """
+        scope = self._defaults.scope(self._defaults.actor, namespace, self._core.limits)
+        return await self._calls.run(self._cardinalities, scope.namespace)
 
     async def entity(
         self,
@@ -2071,6 +2099,21 @@ class AsyncBeliefCalls(AsyncHandle):
             )
             return replace(found, assertions=quoted)
 
+    def _wanted(
+        self, scope: Scope, subject: str | None, relation: str | None, object: Object | None
+    ) -> Wanted:
+        limits = self._core.limits
+        return Wanted(
+            scope=scope,
+            subject=None if subject is None else check_entity("subject", subject, limits),
+            relation=None if relation is None else check_relation("relation", relation, limits),
+            object=None if object is None else check_object(object, limits),
+        )
+
+    def _cardinalities(self, namespace: str) -> dict[str, RelationCardinality]:
+        with self._core.engine.reading() as reader:
+            return graph.cardinalities(reader, namespace)
+
     def _current_edges(self, wanted: Wanted) -> list[ExistingEdge]:
         with self._core.engine.snapshot() as reader:
             return graph.current_edges(reader, wanted)
@@ -2097,6 +2140,11 @@ class AsyncBeliefCalls(AsyncHandle):
         known = None if known_at is None else self._core.commit_at("known_at", known_at)
         with self._core.engine.snapshot() as reader:
             return graph.entity(reader, scope, name, known)
+
+
+def _check_closed(valid_at: Instant | None, *, include_closed: bool) -> None:
+    if include_closed and valid_at is not None:
+        raise InvalidInput("valid_at", "is one instant, and include_closed asks for all")
 
 
 _NO_RELATION = 0
