@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "origins": "recollect.cli.links:origins",
     "why": "recollect.cli.why:why",
     "transcript": "recollect.cli.transcripts:transcript",
+    "fact": "recollect.cli.facts:fact",
     "inbox": "recollect.cli.links:inbox",
     "resolve": "recollect.cli.links:resolve",
     "configure": "recollect.cli.links:configure",
@@ -113,9 +114,26 @@ _OPTION_NAMES: Mapping[str, str] = {
     "max_reflection_depth": "--max-reflection-depth",
     "transcript_retention": "--retention",
     "tiers": "--tier",
+    "subject": "--subject",
+    "object": "--object",
+    "object_kind": "--literal",
+    "valid_from": "--valid-from",
+    "valid_to": "--valid-to",
+    "valid_at": "--valid-at",
+    "known_at": "--known-at",
+    "spans": "--span",
+    "assertion_id": "--assertion",
+    "allow_large": "--allow-large",
+    "entity": "NAME",
+    "alias": "ALIAS",
+    "into": "INTO",
+    "batch": "--batch",
+    "once": "--once",
 }
 """How a user of the command line spells what the library calls a field."""
 _AS_JSON = "recollect.cli.as_json"
+FIELD_NAMES = "recollect.cli.field_names"
+"""Under this a context has names that a group of commands spells differently."""
 
 
 class LazyGroup(click.Group):
@@ -158,7 +176,8 @@ def _endings(ctx: click.Context) -> Iterator[None]:
     try:
         yield
     except RecollectError as error:
-        _end(ctx, type(error).__name__, _message(error), exits.exit_code(error))
+        message = _message(error, ctx.meta.get(FIELD_NAMES, {}))
+        _end(ctx, type(error).__name__, message, exits.exit_code(error))
     except click.ClickException as error:
         if not ctx.meta.get(_AS_JSON):
             raise
@@ -180,9 +199,9 @@ def _end(ctx: click.Context, kind: str, message: str, code: int) -> None:
     ctx.exit(code)
 
 
-def _message(error: RecollectError) -> str:
+def _message(error: RecollectError, names: Mapping[str, str]) -> str:
     if isinstance(error, InvalidInput):
-        return f"{_OPTION_NAMES.get(error.field, error.field)}: {error.problem}"
+        return f"{({**_OPTION_NAMES, **names}).get(error.field, error.field)}: {error.problem}"
     return str(error)
 
 

@@ -1,0 +1,94 @@
+"""What commands about facts take: parts of a fact, and the two axes of time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from recollect.cli.main import FIELD_NAMES
+from recollect.errors import InvalidInput
+
+Command = Callable[..., None]
+KINDS = ("number", "boolean", "date", "time", "text")
+"""Of literals; said here too, so that asking for help loads no more than it has to."""
+_BY_PLACE = {
+    "subject": "SUBJECT",
+    "relation": "RELATION",
+    "object": "OBJECT",
+    "name": "NAME",
+    "source": "NAME",
+    "fact": "ASSERTION",
+}
+"""How fields are spelled where they are arguments, while other commands have options."""
+_REPORT = re.compile(r"(\.rejected(\.\d+)?)+$")
+"""How the name of a file of rows that were set aside ends."""
+
+
+class FactGroup(click.Group):
+    """The group: it knows that a command's fields may be arguments, when it tells of errors."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Note the names of the command's arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            taken = {each.name.strip("_") for each in command.params if _is_argument(each)}
+            ctx.meta[FIELD_NAMES] = {
+                field: shown for field, shown in _BY_PLACE.items() if field in taken
+            }
+        return name, command, rest
+
+
+def _is_argument(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Argument) and parameter.name is not None
+
+
+def takes_parts(*names: str) -> Callable[[Command], Command]:
+    """Give a command parts of a fact as arguments; one that ends in `?` may be left out."""
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            part, required = name.removesuffix("?"), not name.endswith("?")
+            shown = part.upper() if required else f"[{part.upper()}]"
+            called = "object_" if part == "object" else part
+            command = click.argument(called, metavar=shown, required=required)(command)
+        return command
+
+    return decorate
+
+
+takes_literal = click.option(
+    "--literal",
+    metavar="KIND",
+    type=click.Choice(KINDS),
+    help=f"OBJECT is a value, not a name: a {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
+)
+takes_valid_at = click.option("--valid-at", metavar="TIME", help="What held then; not given, now.")
+takes_known_at = click.option(
+    "--known-at",
+    metavar="MOMENT",
+    help="As far as was known at a commit number, or at a time.",
+)
+takes_txn_id = click.option(
+    "--txn-id", metavar="ID", help="Name the write: tried again, it happens once."
+)
+takes_form = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "jsonl"]),
+    help="What the file is; not given, its name tells: .csv, .jsonl or .ndjson.",
+)
+
+
+def form_of(file: str, form: str | None) -> str:
+    """Return what a file is: as was said, or as its name tells."""
+    from recollect.cli.fact_rows import SUFFIXES
+
+    found = form or SUFFIXES.get(Path(_REPORT.sub("", file)).suffix.lower())
+    if found is None:
+        raise InvalidInput("path", f"{file!r} does not tell what it is: give --format csv or jsonl")
+    return found
