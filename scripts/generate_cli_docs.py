@@ -31,7 +31,8 @@ what the library does and decides nothing of its own.
 - A moment is a commit number, or a time in RFC 3339 with any offset, such as
   `2026-02-07T10:00:00+01:00`. Beyond the last commit means the last commit.
 - Of the commands on your store only `write`, `delete`, `remember`, `reflect`, `transcript add`,
-  `configure` and `restore` create it; the others end with code 4.
+  `fact assert`, `fact import`, `fact cardinality`, `configure` and `restore` create it; the others
+  end with code 4.
 - Colours are for terminals, and `NO_COLOR` turns them off.
 """
 
