@@ -1,16 +1,18 @@
-"""Commands about what facts are made of: their names, their relations, and what was said."""
+"""Commands about what facts are made of and lead to: names, relations, words, ways."""
 
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import click
 
 from recollect.cli import fact_inputs
-from recollect.cli.fact_options import takes_known_at, takes_parts, takes_txn_id
+from recollect.cli.fact_options import takes_known_at, takes_parts, takes_txn_id, takes_valid_at
 from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import write_each, write_json
 from recollect.cli.text import safe
+from recollect.errors import NotFound
 
 _LARGE = click.option(
     "--allow-large", is_flag=True, help="Also if very much has to be derived anew."
@@ -36,6 +38,57 @@ def explain(target: Target, *, fact: str, known_at: str | None) -> None:
         write_json(fact_shapes.explanation(found))
     else:
         click.echo(fact_lines.explanation(found))
+
+
+@click.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target_", metavar="TO")
+@click.option("--relation", metavar="NAME", help="Only along this relation.")
+@click.option(
+    "--direction",
+    type=click.Choice(["out", "in", "both"]),
+    default="both",
+    show_default=True,
+    help="From subjects to objects, back, or both ways.",
+)
+@click.option(
+    "--max-hops", metavar="N", type=int, default=6, show_default=True, help="The longest way."
+)
+@takes_valid_at
+@takes_known_at
+@takes_target
+def path(
+    target: Target,
+    *,
+    source: str,
+    target_: str,
+    valid_at: str | None,
+    known_at: str | None,
+    **walked: Any,
+) -> None:
+    """Show a shortest way from one entity to another through facts that hold.
+
+    Example: recollect fact path Ann Oslo --valid-at 2021
+    """
+    from recollect.cli import fact_lines, fact_shapes
+
+    with target.agents_store() as store:
+        found = store.path(
+            source,
+            target_,
+            valid_at=fact_inputs.instant(valid_at),
+            known_at=fact_inputs.moment(known_at),
+            **walked,
+        )
+    if found is None:
+        raise NotFound(f"there is no way from {source!r} to {target_!r} through facts that hold")
+    write_each(
+        found,
+        as_json=target.as_json,
+        shape=fact_shapes.fact,
+        lines=fact_lines.fact,
+        nothing=f"{source!r} and {target_!r} are one",
+    )
 
 
 @click.command()
@@ -87,23 +140,23 @@ def cardinality(
 
 @click.command()
 @click.argument("entity", metavar="NAME")
-@click.argument("other", metavar="ALIAS")
+@click.argument("alias_", metavar="ALIAS")
 @_LARGE
 @takes_txn_id
 @takes_target
 def alias(
-    target: Target, *, entity: str, other: str, allow_large: bool, txn_id: str | None
+    target: Target, *, entity: str, alias_: str, allow_large: bool, txn_id: str | None
 ) -> None:
     """Give somebody or something another name.
 
     Example: recollect fact alias "Ann Lee" Annie
     """
     with target.agents_store() as store:
-        commit = store.alias(entity=entity, alias=other, allow_large=allow_large, txn_id=txn_id)
+        commit = store.alias(entity=entity, alias=alias_, allow_large=allow_large, txn_id=txn_id)
     if target.as_json:
-        write_json({"entity": entity, "alias": other, "commit_ts": commit})
+        write_json({"entity": entity, "alias": alias_, "commit_ts": commit})
     else:
-        click.echo(f"{safe(other)} means {safe(entity)} from here on")
+        click.echo(f"{safe(alias_)} means {safe(entity)} from here on")
 
 
 @click.command()

@@ -14,37 +14,24 @@ from recollect.errors import InvalidInput
 Command = Callable[..., None]
 KINDS = ("number", "boolean", "date", "time", "text")
 """Of literals; said here too, so that asking for help loads no more than it has to."""
-_BY_PLACE = {
-    "subject": "SUBJECT",
-    "relation": "RELATION",
-    "object": "OBJECT",
-    "name": "NAME",
-    "source": "NAME",
-    "fact": "ASSERTION",
-}
-"""How fields are spelled where they are arguments, while other commands have options."""
 _REPORT = re.compile(r"(\.rejected(\.\d+)?)+$")
 """How the name of a file of rows that were set aside ends."""
 
 
 class FactGroup(click.Group):
-    """The group: it knows that a command's fields may be arguments, when it tells of errors."""
+    """The group: where a field is an argument, errors name it so, while others have options."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Note the names of the command's arguments."""
+        """Note how the command spells its arguments."""
         name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            taken = {each.name.strip("_") for each in command.params if _is_argument(each)}
-            ctx.meta[FIELD_NAMES] = {
-                field: shown for field, shown in _BY_PLACE.items() if field in taken
-            }
+        ctx.meta[FIELD_NAMES] = {
+            each.name.strip("_"): (each.metavar or each.name).strip("[]")
+            for each in (command.params if command else ())
+            if isinstance(each, click.Argument) and each.name is not None
+        }
         return name, command, rest
-
-
-def _is_argument(parameter: click.Parameter) -> bool:
-    return isinstance(parameter, click.Argument) and parameter.name is not None
 
 
 def takes_parts(*names: str) -> Callable[[Command], Command]:

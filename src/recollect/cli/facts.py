@@ -12,7 +12,7 @@ import click
 from recollect.cli import fact_inputs
 from recollect.cli.fact_export import export_file
 from recollect.cli.fact_import import import_file
-from recollect.cli.fact_names import alias, cardinality, entities, explain, merge
+from recollect.cli.fact_names import alias, cardinality, entities, explain, merge, path
 from recollect.cli.fact_options import (
     FactGroup,
     takes_known_at,
@@ -220,7 +220,7 @@ def timeline(target: Target, *, subject: str, relation: str, known_at: str | Non
         click.echo(line)
 
 
-for _command in (explain, import_file, export_file, cardinality, alias, merge, entities):
+for _command in (explain, path, import_file, export_file, cardinality, alias, merge, entities):
     fact.add_command(_command)
 
 

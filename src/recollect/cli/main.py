@@ -124,9 +124,8 @@ _OPTION_NAMES: Mapping[str, str] = {
     "spans": "--span",
     "assertion_id": "--assertion",
     "allow_large": "--allow-large",
-    "entity": "NAME",
-    "alias": "ALIAS",
-    "into": "INTO",
+    "max_hops": "--max-hops",
+    "direction": "--direction",
     "batch": "--batch",
     "once": "--once",
 }

@@ -183,6 +183,28 @@ def test_names_can_be_one(employed: Cli) -> None:
     assert sorted(ann["aliases"]) == ["A. Lee", "Annie"]
     assert re.search(r"^Ann  also .*Annie", employed("fact", "entities"), re.MULTILINE)
     employed.fails(4, "fact", "merge", "nobody", "Ann")
+    assert "INTO: " in employed.fails(2, "fact", "merge", "Ann", "")
+    assert "ALIAS: " in employed.fails(2, "fact", "alias", "Ann", "")
+
+
+def test_a_path_goes_through_what_holds(employed: Cli) -> None:
+    employed("fact", "assert", "Acme", "seat", "Oslo", "--valid-from", "2019")
+    assert employed("fact", "path", "Ann", "Oslo").splitlines() == [
+        "Ann works_at Acme  since 2020-01-01",
+        "Acme seat Oslo  since 2019-01-01",
+    ]
+    assert sentences(employed, "path", "Oslo", "Ann") == ["Acme seat Oslo", "Ann works_at Acme"]
+    way = ("fact", "path", "Ann", "Oslo")
+    assert "there is no way" in employed.fails(4, *way, "--valid-at", "2019-06-01")
+    assert "there is no way" in employed.fails(4, *way, "--max-hops", 1)
+    assert "there is no way" in employed.fails(4, *way, "--relation", "seat")
+    assert "there is no way" in employed.fails(
+        4, "fact", "path", "Oslo", "Ann", "--direction", "out"
+    )
+    assert "nothing is known of" in employed.fails(4, *way, "--known-at", 3)
+    assert "--max-hops: " in employed.fails(2, *way, "--max-hops", -1)
+    assert "FROM: " in employed.fails(2, "fact", "path", "", "Oslo")
+    assert "TO: " in employed.fails(2, "fact", "path", "Ann", "")
 
 
 def test_cardinalities_are_set_and_listed(cli: Cli) -> None:
