@@ -52,6 +52,36 @@ def facts(reader: Reader, wanted: Wanted) -> list[Fact]:
     return found
 
 
+class Facts:
+    """Facts as of a commit, a page of subjects at a time."""
+
+    def __init__(self, engine: Engine, wanted: Wanted) -> None:
+        self._engine = engine
+        self._wanted = wanted
+        self._after = 0
+        self._done = False
+
+    def next_page(self) -> list[Fact]:
+        """Return the facts of the next subjects that have any."""
+        page: list[Fact] = []
+        while not page and not self._done:
+            with self._engine.snapshot() as reader:
+                page = self._page(reader)
+        return page
+
+    def _page(self, reader: Reader) -> list[Fact]:
+        asking = asking_of(reader, self._wanted)
+        if asking is None or self._wanted.subject is not None or asking.object is not None:
+            self._done = True
+            return facts(reader, self._wanted)
+        subjects = _entities(reader, asking, self._after)
+        if not subjects:
+            self._done = True
+            return []
+        self._after = subjects[-1]
+        return _of_subjects(reader, asking, subjects)
+
+
 def asking_of(reader: Reader, wanted: Wanted) -> Asking | None:
     """Return what is asked for by numbers; None if anything it names was never heard of."""
     scope = wanted.scope

@@ -41,7 +41,7 @@ from recollect.graph.inputs import (
     check_score,
 )
 from recollect.graph.pending import PendingFacts
-from recollect.graph.queries import Entities, Wanted
+from recollect.graph.queries import Entities, Facts, Wanted
 from recollect.graph.records import Entity, Explanation, Fact, MergeSuggestion, Neighbor, Subgraph
 from recollect.graph.requests import (
     AliasEntity,

@@ -10,7 +10,7 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.graph import queries as graph
 from recollect.graph.explaining import explain
 from recollect.graph.inputs import Object, check_entity, check_object, check_relation
-from recollect.graph.queries import Entities, Wanted
+from recollect.graph.queries import Entities, Facts, Wanted
 from recollect.graph.records import Entity, Explanation, Fact
 from recollect.graph.resolution import ExistingEdge, RelationCardinality
 from recollect.log.moments import Moment
