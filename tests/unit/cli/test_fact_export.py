@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import recollect
@@ -124,6 +124,8 @@ def timelines(path: Path) -> list[Any]:
 
 
 @settings(deadline=None, max_examples=60)
+@example(steps=[("assert", "Ann", "knows", Literal("cr\rcr"), 0, None, 1.0)], form="csv")
+@example(steps=[("assert", "Ann", "knows", Literal("two\r\n"), 0, None, 1.0)], form="csv")
 @given(steps=st.lists(STEPS, min_size=1, max_size=14), form=st.sampled_from(["csv", "jsonl"]))
 def test_what_is_exported_and_imported_gives_the_same_timelines(
     steps: list[tuple[Any, ...]], form: str

@@ -10,7 +10,7 @@ from recollect.cli.main import COMMANDS
 from recollect.model.scope import DEFAULT_NAMESPACE
 from tests.unit.cli.runner import Cli
 
-GROUPS = {"transcript": "transcript list"}
+GROUPS = {"transcript": "transcript list", "fact": "fact list"}
 ON_A_STORE = tuple(
     GROUPS.get(name, name) for name in COMMANDS if name not in ("demo", "completion")
 )
