@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.log.scopes import Scopes
-from recollect.model.graph_operations import RELATION, Name
+from recollect.model.graph_operations import Name
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Writer
 
@@ -47,10 +47,6 @@ class Nodes:
                 self._known.clear()
             self._known[which] = known
         return known
-
-    def relation(self, writer: Writer, scope: Scope, name: Name, commit_ts: int) -> int:
-        """Return a relation's number."""
-        return self.of(writer, scope, Name(name.text, name.key, RELATION), commit_ts).id
 
     def is_single(self, reader: Reader, namespace: str, relation: str) -> bool:
         """Say whether a relation has one object at a time in a namespace."""

@@ -122,12 +122,13 @@ class Timeline(msgspec.Struct, frozen=True):
         return Change(old, [replace(edge, end=said.place) for edge in old])
 
     def _replace(self, change: Change) -> None:
-        known = {edge.first: edge for edge in change.old}
-        kept = {edge.first: edge for edge in change.new}
-        for first in known.keys() - kept.keys():
-            self.writer.run("graph_edge_drop", **self._at(first))
-        for first, edge in kept.items():
-            if known.get(first) != edge:
+        kept = {edge.first for edge in change.new}
+        for edge in change.old:
+            if edge.first not in kept:
+                self.writer.run("graph_edge_drop", **self._at(edge.first))
+        known = set(change.old)
+        for edge in change.new:
+            if edge not in known:
                 self._put(edge)
 
     def _put(self, edge: Edge) -> None:

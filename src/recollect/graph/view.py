@@ -105,7 +105,7 @@ class GraphView(View):
         at = instant_of(commit.operations, position, commit.committed_at)
         asserts = isinstance(operation, Assert)
         subject = self._nodes.of(writer, scope, operation.subject, commit_ts)
-        relation = self._nodes.relation(writer, scope, operation.relation, commit_ts)
+        relation = self._nodes.of(writer, scope, operation.relation, commit_ts).id
         named = operation.object
         object_ = None if named is None else self._nodes.of(writer, scope, named, commit_ts)
         source = operation.source if isinstance(operation, Assert) else None
