@@ -20,7 +20,7 @@ OPEN: Place = (STILL, 0, 0)
 Thing = TypeVar("Thing", bound=Hashable)
 
 
-class Statement(msgspec.Struct, Generic[Thing], frozen=True):
+class Statement(msgspec.Struct, Generic[Thing], frozen=True, gc=False):
     """Somebody said that something began to hold, or that it stopped; no object: whatever it is."""
 
     place: Place
@@ -28,7 +28,7 @@ class Statement(msgspec.Struct, Generic[Thing], frozen=True):
     object: Thing | None
 
 
-class Holding(msgspec.Struct, Generic[Thing], frozen=True):
+class Holding(msgspec.Struct, Generic[Thing], frozen=True, gc=False):
     """An object that holds a relation, from its first assertion up to where it ends."""
 
     object: Thing

@@ -25,7 +25,7 @@ class Change(NamedTuple):
     new: list[Edge]
 
 
-class Timeline(msgspec.Struct, frozen=True):
+class Timeline(msgspec.Struct, frozen=True, gc=False):
     """What a subject's relation is said to be, by the numbers of both."""
 
     writer: Writer
