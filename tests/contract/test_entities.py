@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect import InvalidInput, NotFound, Scope, Store
+from recollect import InvalidInput, Scope, Store
 from recollect.model.limits import Limits
 from tests.contract.opener import Opener
 

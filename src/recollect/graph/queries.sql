@@ -300,6 +300,9 @@ JOIN scope ON scope.id = subject.scope_id
 WHERE said.assertion_id = :assertion_id
 ORDER BY said.asserts DESC, said.position LIMIT 1
 
+-- name: graph_assertion_known
+SELECT 1 FROM graph_statement WHERE assertion_id = :assertion_id LIMIT 1
+
 -- name: graph_assertions_matching
 -- The assertions that stand of one fact, or of all of a subject and relation.
 SELECT said.assertion_id

@@ -112,7 +112,7 @@ class GraphRules:
         """Say whether anything was ever said under an id, be it taken back since."""
         if assertion_id in self._said or assertion_id in self._withdrawn:
             return True
-        return self._reader.row("graph_assertion_find", assertion_id=assertion_id) is not None
+        return self._reader.row("graph_assertion_known", assertion_id=assertion_id) is not None
 
     def _end(self, asked: EndFact) -> Operations:
         said = self._ending(asked, asked.object, asked.at)

@@ -596,22 +596,22 @@ class AsyncFactStaging(AsyncStaging):
             _check_order(self._core.clock.now(), end)
         elif begin is not None:
             _check_order(begin, end)
-        request = AssertFact(
-            scope=scope,
-            assertion_id="" if once is not None else self._draft.new_id(self._core.ids),
-            subject=check_entity("subject", subject, limits),
-            relation=check_relation("relation", relation, limits),
-            object=check_object(object, limits),
-            valid_from=begin,
-            valid_to=end,
-            confidence=check_confidence(confidence),
-            source=evidence,
+        names = (
+            check_entity("subject", subject, limits),
+            check_relation("relation", relation, limits),
+            check_object(object, limits),
         )
-        if once is not None:
+        details = (begin, end, check_confidence(confidence), evidence)
+        if once is None:
+            assertion_id = self._draft.new_id(self._core.ids)
+        else:
             occasion = check_text("once", once, most_bytes=limits.txn_id_bytes)
-            request = replace(request, assertion_id=_id_of(request, occasion), once=True)
-        self._stage_fact(request)
-        return request.assertion_id
+            assertion_id = _id_of(occasion, scope, names, details)
+        who, how, what = names
+        self._stage_fact(
+            AssertFact(scope, assertion_id, who, how, what, *details, once is not None)
+        )
+        return assertion_id
 
     def end_fact(
         self,
@@ -799,12 +799,18 @@ class AsyncFactStaging(AsyncStaging):
             return transcripts.exists(reader, transcript_id)
 
 
-def _id_of(said: AssertFact, once: str) -> str:
+def _id_of(
+    once: str,
+    scope: Scope,
+    names: tuple[Name, Name, Name],
+    details: tuple[int | None, int | None, float, Evidence | None],
+) -> str:
     """Return the id that what says the same has on one occasion, however it is spelled."""
-    named = (said.subject.key, said.relation.key, said.object.kind, said.object.key)
-    when = (str(said.valid_from), str(said.valid_to), str(said.confidence))
-    source = "" if said.source is None else codec.encode(said.source).hex()
-    return derived("once", once, said.scope.namespace, said.scope.agent_id, *named, *when, source)
+    subject, relation, object_ = names
+    *when, source = details
+    said = (subject.key, relation.key, object_.kind, object_.key, *map(str, when))
+    words = "" if source is None else codec.encode(source).hex()
+    return derived("once", once, scope.namespace, scope.agent_id, *said, words)
 
 
 def _check_order(begin: int, end: int | None) -> None:

@@ -59,7 +59,7 @@ CREATE TABLE graph_statement (
 CREATE INDEX graph_statement_by_id ON graph_statement (assertion_id);
 CREATE INDEX graph_statement_by_time
     ON graph_statement (subject_root, relation, asserts, at, commit_ts, position);
-CREATE INDEX graph_statement_by_object ON graph_statement (object);
+CREATE INDEX graph_assertion_by_object ON graph_statement (object) WHERE asserts = 1;
 CREATE INDEX graph_end_by_object
     ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
     WHERE asserts = 0;
