@@ -49,7 +49,7 @@ def day(number: int) -> datetime:
 
 GRID = [day(number) + timedelta(hours=hours) for number in range(-1, 9) for hours in (0, 7)]
 FEW = GRID[::4]
-PLACES = [(subject, relation) for subject in ("ann", "bob", "nick", "cy") for relation in RELATIONS]
+PLACES = [(name, relation) for name in ("ann", "bob", "nick", "cy") for relation in RELATIONS[1:]]
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,8 @@ class GraphMachine(RuleBasedStateMachine):
 
     def foretell(self, taken: list[Deed], said: list[str]) -> tuple[GraphOracle, str]:
         """Return the oracle after a transaction, and which error refuses it, if one does."""
+        if any(deed.name == "assert" and deed.length == 0 for deed in taken):
+            return self.oracle, "InvalidInput"  # at once, whatever a commit would say
         oracle, given = copy(self.oracle), iter(said)
         oracle.steps = list(self.oracle.steps)
         oracle.begin()
@@ -382,8 +384,8 @@ def bare(fact: Fact) -> Row:
 
 TestGraphMachine = GraphMachine.TestCase
 TestGraphMachine.settings = settings(
-    max_examples=50,
-    stateful_step_count=15,
+    max_examples=40,
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
