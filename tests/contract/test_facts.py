@@ -10,6 +10,7 @@ from unittest import mock
 
 import pytest
 
+from recollect import InvalidInput, Store
 from recollect.graph import beliefs
 from tests.contract.opener import Opener
 
@@ -69,3 +70,18 @@ def test_what_is_retracted_while_it_is_read_is_read_whole(reopen: Opener) -> Non
     assert fact.object == "bob"
     assert len(fact.assertions) == 1
     assert agent.timeline(subject="alice", relation="knows") == []
+
+
+# Since when, and until when
+
+
+def test_what_comes_from_a_memory_without_a_time_ends_after_now(agent: Store) -> None:
+    undated = agent.remember("no date").id
+    dated = agent.remember("dated", event_time=day(1)).id
+    about: dict[str, Any] = {"subject": "alice", "relation": "knows", "object": "bob"}
+    for source, until in ((undated, day(2)), (None, day(2)), (dated, day(1))):
+        with pytest.raises(InvalidInput, match=r"^valid_to: .* is not after "):
+            agent.assert_fact(**about, source=source, valid_to=until)
+    agent.assert_fact(**about, source=dated, valid_to=day(2))
+    (fact,) = agent.facts(include_closed=True)
+    assert (fact.valid_from, fact.valid_to) == (day(1), day(2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.graph.inputs import (
@@ -76,10 +77,8 @@ class FactStaging(Staging):
         evidence = self._evidence(source, spans)
         begin = None if valid_from is None else to_micros("valid_from", valid_from)
         end = None if valid_to is None else to_micros("valid_to", valid_to)
-        if begin is None and not isinstance(evidence, MemoryRef):
-            _check_order(self._core.clock.now(), end)
-        elif begin is not None:
-            _check_order(begin, end)
+        if end is not None:
+            _check_order(self._begin(evidence, scope) if begin is None else begin, end)
         names = (
             check_entity("subject", subject, limits),
             check_relation("relation", relation, limits),
@@ -276,6 +275,15 @@ class FactStaging(Staging):
         checked = self._check_spans(found.transcript_id, spans or found.spans)
         return TranscriptRef(found.transcript_id, checked)
 
+    def _begin(self, evidence: Evidence | None, scope: Scope) -> int:
+        """Return since when something holds that is not said to hold since any time."""
+        if isinstance(evidence, MemoryRef):
+            with suppress(NotFound), self._core.engine.reading() as reader:  # the commit says so
+                found = self._memories.rules(reader).look_up(evidence, scope)
+                if found.event_time is not None:
+                    return found.event_time
+        return self._core.clock.now()
+
     def _has_transcript(self, transcript_id: str) -> bool:
         if transcript_id in self._transcripts:
             return True
@@ -297,9 +305,9 @@ def _id_of(
     return derived("once", once, scope.namespace, scope.agent_id, *said, words)
 
 
-def _check_order(begin: int, end: int | None) -> None:
-    if end is not None and end <= begin:
+def _check_order(begin: int, end: int) -> None:
+    if end <= begin:
         raise InvalidInput(
             "valid_to",
-            f"{to_rfc3339(end)} is not after valid_from (not given: now): give a later one",
+            f"{to_rfc3339(end)} is not after {to_rfc3339(begin)}, when it begins: give a later one",
         )

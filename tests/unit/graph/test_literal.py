@@ -51,7 +51,7 @@ def test_a_value_has_one_form_and_comes_back_from_it(value: Value, kind: str, te
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_value_is_refused(value: object) -> None:
-    with pytest.raises(InvalidInput, match="^object: "):
+    with pytest.raises(InvalidInput, match=r"^object: "):
         name_of(Literal(value), MOST)  # type: ignore[arg-type]
 
 
