@@ -1,0 +1,110 @@
+"""What an assertion costs: as many statements and steps of SQLite, however long its timeline is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import apsw
+import pytest
+
+from recollect import Store
+from recollect.storage.sqlite.engine import SqliteEngine
+from recollect.testing import memory_store
+
+SIZES = (10, 1_000, 20_000)
+CARDINALITIES = ("single", "multi")
+CROWDED = datetime(2020, 1, 1, tzinfo=UTC)
+"""An instant that half of a timeline's assertions share."""
+MOST = 4_000
+"""Assertions in one commit."""
+
+
+class Cost(NamedTuple):
+    statements: int
+    steps: int
+
+
+@contextmanager
+def counted(store: Store) -> Iterator[list[int]]:
+    """Collect the steps of each statement the writer runs."""
+    engine = store._core.engine
+    assert isinstance(engine, SqliteEngine)
+    database, steps = engine._writer.database, list[int]()
+
+    def note(event: dict[str, Any]) -> None:
+        steps.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+
+    database.trace_v2(apsw.SQLITE_TRACE_PROFILE, note, id="cost")
+    try:
+        yield steps
+    finally:
+        database.trace_v2(0, None, id="cost")
+
+
+def instant(number: int) -> datetime:
+    return CROWDED + timedelta(days=1 + number)
+
+
+def filled(size: int) -> Store:
+    """Return a store whose timelines of both kinds have so many edges, half at one instant."""
+    store = memory_store().bind(agent_id="a")
+    store.set_cardinality(relation="single", cardinality="single")
+    for begin in range(0, size, MOST):
+        with store.begin_transaction(timeout=120) as tx:
+            for number in range(begin, min(begin + MOST, size)):
+                at = instant(number) if number % 2 else CROWDED
+                for relation in CARDINALITIES:
+                    about = {"subject": "alice", "relation": relation}
+                    tx.assert_fact(**about, object=f"o{number}", valid_from=at)
+    return store
+
+
+def assertion(size: int) -> dict[str, tuple[str, datetime]]:
+    """Return what to say: an object, and since when."""
+    middle = size // 2 + (size // 2 + 1) % 2
+    return {
+        "in order": ("new", instant(size + 1)),
+        "backdated into the middle": ("new", instant(middle) + timedelta(hours=1)),
+        "told again": (f"o{middle}", instant(middle)),
+        "told again a little later": (f"o{middle}", instant(middle) + timedelta(hours=2)),
+        "at the instant of many others": ("new", CROWDED),
+        "told again at the instant of many others": (f"o{size - 2}", CROWDED),
+        "before all others": ("new", CROWDED - timedelta(days=1)),
+    }
+
+
+def cost(store: Store, relation: str, said: tuple[str, datetime], end: timedelta | None) -> Cost:
+    object_, since = said
+    with counted(store) as steps, store.begin_transaction() as tx:
+        tx.assert_fact(
+            subject="alice",
+            relation=relation,
+            object=object_,
+            valid_from=since,
+            valid_to=None if end is None else since + end,
+        )
+    return Cost(len(steps), sum(steps))
+
+
+@pytest.fixture(scope="module")
+def stores() -> Iterator[list[tuple[int, Store]]]:
+    made = [(size, filled(size)) for size in SIZES]
+    yield made
+    for _, store in made:
+        store.close()
+
+
+@pytest.mark.parametrize("relation", CARDINALITIES)
+@pytest.mark.parametrize("name", assertion(2))
+@pytest.mark.parametrize("end", [None, timedelta(minutes=5)])
+def test_an_assertion_costs_the_same_in_a_timeline_of_any_length(
+    stores: list[tuple[int, Store]], relation: str, name: str, end: timedelta | None
+) -> None:
+    costs = [cost(store, relation, assertion(size)[name], end) for size, store in stores]
+    small, *others = costs
+    for large in others:
+        assert abs(large.statements - small.statements) <= 2, costs
+        assert large.steps <= small.steps + 300, costs
