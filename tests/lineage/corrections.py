@@ -273,6 +273,15 @@ MEMOIR_CORRECTIONS: tuple[Correction, ...] = (
         why="Whoever has to mend it needs to know what failed.",
     ),
     Correction(
+        id="timelines-from-all-assertions",
+        block="edge, TemporalEdgeResolver",
+        it_says="a backdated edge closes the current one, which then ends before it begins, and "
+        "closed edges are never reconsidered",
+        we_do="a timeline is derived from every assertion that stands, in the order in which they "
+        "became true",
+        why="What is learned late would otherwise rewrite the present and leave the past wrong.",
+    ),
+    Correction(
         id="a-scope-is-a-path",
         block="edge, Scope",
         it_says="a scope has three parts: agent, organisation and user",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.lineage.statehouse_map import Entry, Section
 
 _TESTS = "tests/lineage/test_memoir.py::test_"
-_TIMELINES = "the resolver is here; the store does not derive timelines yet"
+_STORES = "tests/lineage/test_memoir_store.py::test_"
 
 _CARDINALITY = (
     Entry(
@@ -172,53 +172,53 @@ _RESOLVERS = (
     ),
 )
 
-# Rows to fill when the store derives timelines: each gets a test in place of `not_yet`, and the
-# first two a correction (`timelines-from-all-assertions`).
 _STORE = (
     Entry(
         "a backdated edge closes the current one, which then ends before it begins",
         "it takes its place in history: timelines follow from all assertions",
-        not_yet=_TIMELINES,
+        f"{_STORES}a_backdated_edge_takes_its_place_in_history",
+        changed="timelines-from-all-assertions",
     ),
     Entry(
         "closed edges are history and never reconsidered",
         "a timeline is derived again whenever an assertion comes or goes",
-        not_yet=_TIMELINES,
+        f"{_STORES}an_edge_that_has_ended_is_reconsidered",
+        changed="timelines-from-all-assertions",
     ),
     Entry(
         "`valid_from` is the event time of the source memory",
         "the default of `store.assert_fact(valid_from=)`",
-        not_yet=_TIMELINES,
+        f"{_STORES}valid_from_is_the_event_time_of_the_source_memory",
     ),
     Entry(
         "closing sets `valid_to` to the new edge's `valid_from`, and keeps the edge",
         "the same, in `store.timeline(…)`",
-        not_yet=_TIMELINES,
+        f"{_STORES}closing_keeps_the_edge_and_ends_it_where_the_next_begins",
     ),
     Entry(
         "a restatement appends the id of its source to the edge",
         "`Fact.sources`",
-        not_yet=_TIMELINES,
+        f"{_STORES}a_restatement_gains_a_source",
     ),
     Entry(
         "contradiction is not forgetting: deletion is another path",
-        "`store.end_fact`, `store.retract_fact` and `store.forget` are three different things",
-        not_yet=_TIMELINES,
+        "nor are `store.end_fact` and `store.retract_fact`: what was said stays known",
+        f"{_STORES}contradicting_ending_and_retracting_are_different_and_none_forgets",
     ),
     Entry(
         "edges are reconciled within one scope",
         "a timeline is one agent's belief in one namespace",
-        not_yet=_TIMELINES,
+        f"{_STORES}edges_are_reconciled_within_one_scope",
     ),
     Entry(
         "a store of edges can stand behind `EdgeCatalog`",
         "the store is an `EdgeCatalog`",
-        not_yet=_TIMELINES,
+        f"{_STORES}the_store_is_a_catalog_of_edges",
     ),
     Entry(
         "`Resolution`, `EntityCatalog`: names are resolved to nodes before edges are",
         "names bind by their form or by an alias, in the same call",
-        not_yet=_TIMELINES,
+        f"{_STORES}names_bind_by_their_form_or_by_an_alias",
     ),
 )
 
