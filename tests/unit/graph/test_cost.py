@@ -57,7 +57,7 @@ def filled(size: int) -> Store:
             for number in range(begin, min(begin + MOST, size)):
                 at = instant(number) if number % 2 else CROWDED
                 for relation in CARDINALITIES:
-                    about = {"subject": "alice", "relation": relation}
+                    about: dict[str, Any] = {"subject": "alice", "relation": relation}
                     tx.assert_fact(**about, object=f"o{number}", valid_from=at)
     return store
 
