@@ -1,0 +1,146 @@
+"""Twenty thousand dated facts about people, in the order of time and shuffled: one and the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+
+from recollect import Fact, Store
+from recollect.graph.names import normal_name
+from recollect.testing import memory_store
+from tests.property.graph_oracle import Edge, GraphOracle
+from tests.property.yago import FOLDER, DatedFact, read_yago
+
+AT_ONCE = 400
+INSTANTS = [
+    datetime(year, 7, 1, tzinfo=UTC) for year in (1, 400, 1500, 1800, *range(1880, 2020, 12))
+]
+Group = Callable[[DatedFact], tuple[str, ...]]
+
+
+def usable() -> list[DatedFact]:
+    facts = read_yago()
+    if facts is None:
+        pytest.skip(f"YAGO11k is not beside this checkout, in {FOLDER}")
+    return facts
+
+
+def untied(facts: Sequence[DatedFact], group: Group) -> list[DatedFact]:
+    """Leave out groups where two things are said of one instant: there the last one counts."""
+    instants: dict[tuple[str, ...], Counter[datetime]] = {}
+    for fact in facts:
+        found = instants.setdefault(group(fact), Counter())
+        found.update({fact.valid_from, fact.valid_to or fact.valid_from})
+    tied = {name for name, found in instants.items() if max(found.values()) > 1}
+    return [fact for fact in facts if group(fact) not in tied]
+
+
+def timeline_of(fact: DatedFact) -> tuple[str, ...]:
+    return normal_name(fact.subject), fact.relation
+
+
+def object_of(fact: DatedFact) -> tuple[str, ...]:
+    return normal_name(fact.subject), fact.relation, normal_name(fact.object)
+
+
+def loaded(facts: Sequence[DatedFact], *, single: bool) -> Store:
+    store = memory_store().bind(agent_id="a")
+    if single:
+        for relation in sorted({fact.relation for fact in facts}):
+            store.set_cardinality(relation=relation, cardinality="single")
+    for begin in range(0, len(facts), AT_ONCE):
+        with store.begin_transaction(timeout=300) as tx:
+            for fact in facts[begin : begin + AT_ONCE]:
+                tx.assert_fact(**fact._asdict())
+    return store
+
+
+def foretold(facts: Sequence[DatedFact], *, single: bool) -> GraphOracle:
+    oracle = GraphOracle()
+    oracle.begin()
+    for relation in sorted({fact.relation for fact in facts}):
+        if single:
+            oracle.set_cardinality(relation, single=True)
+    for fact in facts:
+        oracle.assert_fact(*fact[:4], valid_to=fact.valid_to)
+    return oracle
+
+
+Row = tuple[str, str, str, str, str]
+
+
+def shown(facts: Sequence[Fact]) -> list[Row]:
+    return sorted(
+        (
+            normal_name(fact.subject),
+            normal_name(fact.relation),
+            normal_name(str(fact.object)),
+            str(fact.valid_from),
+            str(fact.valid_to),
+        )
+        for fact in facts
+    )
+
+
+def expected(edges: Sequence[Edge]) -> list[Row]:
+    return sorted(
+        (
+            edge.subject,
+            edge.relation,
+            str(edge.object),
+            str(edge.valid_from),
+            str(edge.valid_to),
+        )
+        for edge in edges
+    )
+
+
+def check(facts: Sequence[DatedFact], *, single: bool) -> None:
+    """Load them by date and shuffled, and compare what held then, then and then."""
+    by_date = sorted(facts, key=lambda fact: fact.valid_from)
+    shuffled = Random(11).sample(by_date, len(by_date))
+    oracle = foretold(by_date, single=single)
+    stores = [loaded(order, single=single) for order in (by_date, shuffled)]
+    for at in INSTANTS:
+        wanted = expected(oracle.facts(at))
+        for store in stores:
+            assert shown(store.facts(valid_at=at)) == wanted, at
+    everything = [shown(store.facts(include_closed=True)) for store in stores]
+    assert everything[0] == everything[1]
+    assert len(everything[0]) <= len(facts)
+    for store in stores:
+        assert store.rebuild().identical
+        store.close()
+
+
+def some(facts: list[DatedFact], subjects: int) -> list[DatedFact]:
+    """Keep all that is said of a few of the subjects."""
+    names = sorted({fact.subject for fact in facts})
+    kept = set(Random(7).sample(names, min(subjects, len(names))))
+    return [fact for fact in facts if fact.subject in kept]
+
+
+def test_some_of_it_with_many_objects_at_a_time() -> None:
+    check(some(untied(usable(), object_of), 500), single=False)
+
+
+def test_some_of_it_with_one_object_at_a_time() -> None:
+    check(some(untied(usable(), timeline_of), 500), single=True)
+
+
+@pytest.mark.slow
+def test_all_of_it_with_many_objects_at_a_time() -> None:
+    facts = untied(usable(), object_of)
+    assert len(facts) > 19_000
+    check(facts, single=False)
+
+
+@pytest.mark.slow
+def test_all_of_it_with_one_object_at_a_time() -> None:
+    facts = untied(usable(), timeline_of)
+    assert len(facts) > 10_000
+    check(facts, single=True)
