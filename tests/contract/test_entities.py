@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, Scope, Store
+from recollect import InvalidInput, Literal, NotFound, Scope, Store
 from recollect.model.limits import Limits
 from tests.contract.opener import Opener
+
+OVER_4 = r"^allow_large: \d statements .* limit of 4"
 
 
 def day(number: int) -> datetime:
@@ -26,13 +30,12 @@ def test_what_two_entities_become_counts_for_how_large_it_is(open_store: Opener)
     say(agent, "al", "likes", "tea")
     agent.merge_entities(source="al", into="alice")
     say(agent, "ally", "knows", "p9")
-    for unite in (
-        lambda large: agent.merge_entities(source="ally", into="alice", allow_large=large),
-        lambda large: agent.alias(entity="p9", alias="p0", allow_large=large),
-    ):
-        with pytest.raises(InvalidInput, match=r"^allow_large: \d statements .* limit of 4"):
-            unite(False)
-        unite(True)
+    for large in (False, True):
+        with pytest.raises(InvalidInput, match=OVER_4) if not large else nullcontext():
+            agent.merge_entities(source="ally", into="alice", allow_large=large)
+    for large in (False, True):
+        with pytest.raises(InvalidInput, match=OVER_4) if not large else nullcontext():
+            agent.alias(entity="p9", alias="p0", allow_large=large)
     assert [fact.subject for fact in agent.facts(object="p0")] == ["alice"]
 
 
@@ -41,7 +44,7 @@ def test_an_entity_that_is_only_ended_counts_as_well(open_store: Opener) -> None
     for number in range(3):
         say(agent, "alice", "knows", f"p{number}")
     agent.end_fact(subject="alice", relation="knows", object="nobody", at=day(2))
-    with pytest.raises(InvalidInput, match="^allow_large: 4 statements"):
+    with pytest.raises(InvalidInput, match=r"^allow_large: 4 statements"):
         agent.alias(entity="p0", alias="nobody")
 
 
@@ -57,3 +60,97 @@ def test_a_catalog_shows_each_current_object_once_from_its_earliest(agent: Store
         ("bob", day(1)),
         ("cy", day(2)),
     ]
+
+
+def test_an_entity_has_the_name_it_was_first_given(agent: Store) -> None:
+    say(agent, "Ann Lee", "knows", "Bob")
+    say(agent, "ANN_LEE", "knows", "Cy")
+    found = agent.entity("ann lee")
+    assert found is not None
+    assert (found.name, found.key, found.aliases) == ("Ann Lee", "ann lee", ())
+    assert (found.agent_id, found.namespace) == ("a1", "default")
+    assert agent.entity("nobody") is None
+    assert agent.entity("ann lee", agent_id="a2") is None
+    assert [each.name for each in agent.entities()] == ["Ann Lee", "Bob", "Cy"]
+    assert list(agent.entities(known_at=0)) == []
+
+
+def test_an_alias_means_the_entity_from_then_on(agent: Store) -> None:
+    say(agent, "alice", "knows", "bob")
+    say(agent, "al", "knows", "cy")
+    commit = agent.alias(entity="alice", alias="Al")
+    assert [fact.object for fact in agent.facts(subject="AL")] == ["bob", "cy"]
+    found = agent.entity("al")
+    assert found is not None
+    assert (found.name, found.aliases) == ("alice", ("al",))
+    assert [fact.object for fact in agent.facts(subject="al", known_at=commit - 1)] == ["cy"]
+    before = agent.entity("al", known_at=commit - 1)
+    assert before is not None
+    assert before.name == "al"
+
+
+def test_an_alias_means_one_thing(agent: Store) -> None:
+    first = agent.alias(entity="alice", alias="al")
+    assert agent.alias(entity="alice", alias="AL") == first
+    assert agent.alias(entity="al", alias="alice") == first
+    say(agent, "bob", "knows", "cy")
+    with pytest.raises(InvalidInput, match=r"^alias: 'al' means 'alice' already"):
+        agent.alias(entity="bob", alias="al")
+    agent.merge_entities(source="alice", into="bob")
+    agent.alias(entity="bob", alias="al")
+    assert agent.stats().commits == 3
+
+
+def test_a_merge_joins_what_is_known_and_only_that(agent: Store) -> None:
+    say(agent, "alice", "knows", "bob")
+    say(agent, "al", "knows", "cy")
+    with pytest.raises(NotFound, match="source: nothing is known of an entity 'nobody'"):
+        agent.merge_entities(source="nobody", into="alice")
+    with pytest.raises(NotFound, match="into: nothing is known of an entity 'nobody'"):
+        agent.merge_entities(source="alice", into="nobody")
+    commit = agent.merge_entities(source="al", into="alice")
+    assert agent.merge_entities(source="al", into="alice") == commit
+    assert agent.merge_entities(source="alice", into="AL") == commit
+    assert {fact.subject for fact in agent.facts()} == {"alice"}
+    assert [each.name for each in agent.entities()] == ["alice", "bob", "cy"]
+
+
+def test_a_merge_joins_objects_and_ends_too(agent: Store) -> None:
+    say(agent, "alice", "knows", "bob")
+    agent.end_fact(subject="alice", relation="knows", object="robert", at=day(3))
+    agent.merge_entities(source="robert", into="bob")
+    (fact,) = agent.timeline(subject="alice", relation="knows")
+    assert (fact.object, fact.valid_to) == ("bob", day(3))
+
+
+def test_a_value_is_never_merged(agent: Store) -> None:
+    say(agent, "alice", "knows", "bob")
+    agent.assert_fact(subject="alice", relation="knows", object=Literal("bob"), valid_from=day(1))
+    agent.alias(entity="robert", alias="bob")
+    assert [fact.object for fact in agent.facts()] == ["robert", Literal("bob")]
+    with pytest.raises(NotFound):
+        agent.merge_entities(source="knows", into="alice")
+
+
+def test_names_are_an_agents_own(agent: Store) -> None:
+    say(agent, "al", "knows", "bob")
+    agent.alias(entity="alice", alias="al", agent_id="a2")
+    agent.alias(entity="alan", alias="al", namespace="n")
+    assert [fact.subject for fact in agent.facts()] == ["al"]
+    for who, name in (({"agent_id": "a2"}, "alice"), ({"namespace": "n"}, "alan")):
+        found = agent.entity("al", **who)
+        assert found is not None
+        assert found.name == name
+
+
+@pytest.mark.parametrize("name", ["", " _ ", "x" * 513, "a\nb", 7])
+def test_what_is_no_name_is_refused(agent: Store, name: Any) -> None:
+    for field, call in (
+        ("entity", lambda: agent.alias(entity=name, alias="x")),
+        ("alias", lambda: agent.alias(entity="x", alias=name)),
+        ("source", lambda: agent.merge_entities(source=name, into="x")),
+        ("into", lambda: agent.merge_entities(source="x", into=name)),
+        ("name", lambda: agent.entity(name)),
+    ):
+        with pytest.raises(InvalidInput, match=rf"^{field}: "):
+            call()

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from recollect import NotFound, Store
+from recollect import InvalidInput, NotFound, Store, TransactionConflict
 from recollect.testing import FixedClock
+from tests.contract.opener import Opener
 
 
 def day(number: int) -> datetime:
     return datetime(2025, 6, number, tzinfo=UTC)
+
+
+def fact(object_: str, **more: Any) -> dict[str, Any]:
+    return {"subject": "alice", "relation": "knows", "object": object_, **more}
 
 
 def test_what_was_staged_can_be_taken_back_and_again(agent: Store) -> None:
@@ -81,3 +87,97 @@ def test_a_transaction_writes_names_as_they_will_be_written(agent: Store) -> Non
     assert str(seen[0][0]) == "Ann Lee Works_At ACME"
     assert str(seen[0][-1]) == "Ann Lee Works_At Initech Ltd"
     assert str(seen[1][0]) == "Bo Knows Ann Lee"
+
+
+def test_whoever_read_a_timeline_conflicts_with_what_changes_it(reopen: Opener) -> None:
+    one, two = reopen().bind(agent_id="a1"), reopen().bind(agent_id="a1")
+    said = one.assert_fact(**fact("bob")).assertion_id
+    other = one.assert_fact(**fact("cy")).assertion_id
+    for change in (
+        lambda: two.assert_fact(**fact("dan")),
+        lambda: two.end_fact(**fact("bob", at=day(9))),
+        lambda: two.retract_fact(assertion_id=said),
+        lambda: two.set_cardinality(relation="knows", cardinality="single"),
+        lambda: two.alias(entity="alice", alias="al"),
+        lambda: two.retract_fact(assertion_id=other),
+    ):
+        tx = one.begin_transaction()
+        tx.timeline(subject="alice", relation="knows")
+        tx.assert_fact(**fact("eve"))
+        change()
+        with pytest.raises(TransactionConflict, match="the timeline of 'alice' 'knows' of 'a1'"):
+            tx.commit()
+    assert "eve" not in {each.object for each in one.facts(include_closed=True)}
+
+
+def test_what_is_somewhere_else_is_no_conflict(reopen: Opener) -> None:
+    one, two = reopen().bind(agent_id="a1"), reopen().bind(agent_id="a1")
+    tx = one.begin_transaction()
+    assert tx.timeline(subject="alice", relation="knows") == []
+    tx.assert_fact(**fact("bob"))
+    two.assert_fact(subject="bob", relation="knows", object="alice")
+    two.assert_fact(subject="alice", relation="likes", object="bob")
+    two.assert_fact(**fact("cy"), agent_id="a2")
+    two.assert_fact(**fact("cy"), namespace="n")
+    tx.commit()
+    assert [each.object for each in one.facts(subject="alice", relation="knows")] == ["bob"]
+
+
+def test_who_reads_nothing_never_conflicts(reopen: Opener) -> None:
+    one, two = reopen().bind(agent_id="a1"), reopen().bind(agent_id="a1")
+    one.set_cardinality(relation="knows", cardinality="single")
+    tx = one.begin_transaction()
+    tx.assert_fact(**fact("bob", valid_from=day(5)))
+    two.assert_fact(**fact("cy", valid_from=day(3)))
+    two.set_cardinality(relation="knows", cardinality="multi")
+    tx.commit()
+    assert {each.object for each in one.facts()} == {"bob", "cy"}
+
+
+def test_a_transaction_sees_a_timeline_as_of_its_beginning_and_its_own(reopen: Opener) -> None:
+    one, two = reopen().bind(agent_id="a1"), reopen().bind(agent_id="a1")
+    one.set_cardinality(relation="knows", cardinality="single")
+    one.assert_fact(**fact("bob", valid_from=day(1)))
+    tx = one.begin_transaction()
+    tx.assert_fact(**fact("cy", valid_from=day(5)))
+    two.assert_fact(**fact("dan", valid_from=day(7)))
+    seen = tx.timeline(subject="alice", relation="knows")
+    assert [(each.object, each.valid_from, each.valid_to) for each in seen] == [
+        ("bob", day(1), day(5)),
+        ("cy", day(5), None),
+    ]
+    assert [each.known_from is None for each in seen] == [False, True]
+    tx.abort()
+
+
+def test_a_refused_transaction_leaves_nothing(agent: Store) -> None:
+    tx = agent.begin_transaction()
+    tx.assert_fact(**fact("bob"))
+    tx.alias(entity="alice", alias="al")
+    tx.alias(entity="bob", alias="al")
+    with pytest.raises(InvalidInput, match=r"^alias: "):
+        tx.commit()
+    assert agent.facts() == []
+    assert agent.entity("alice") is None
+    assert agent.stats().commits == 0
+
+
+def test_everything_in_one_transaction(agent: Store) -> None:
+    with agent.begin_transaction(txn_id="t") as tx:
+        tx.set_cardinality(relation="knows", cardinality="single")
+        tx.assert_fact(**fact("bob", valid_from=day(1)))
+        said = tx.assert_fact(**fact("cy", valid_from=day(3)))
+        tx.end_fact(**fact("robert", at=day(5)))
+        tx.retract_fact(assertion_id=said, reason="a rumour")
+        tx.alias(entity="bob", alias="robert")
+        tx.assert_fact(subject="al", relation="knows", object="dan", valid_from=day(9))
+        tx.merge_entities(source="al", into="alice")
+        seen = tx.timeline(subject="al", relation="knows")
+    found = agent.timeline(subject="alice", relation="knows")
+    for facts in (seen, found):
+        assert [(each.object, each.valid_from, each.valid_to) for each in facts] == [
+            ("bob", day(1), day(5)),
+            ("dan", day(9), None),
+        ]
+    assert agent.stats().commits == 1
+    assert agent.rebuild().identical
