@@ -154,3 +154,20 @@ def test_what_is_no_name_is_refused(agent: Store, name: Any) -> None:
     ):
         with pytest.raises(InvalidInput, match=rf"^{field}: "):
             call()
+
+
+def test_what_another_store_says_of_names_and_relations_counts_here(reopen: Opener) -> None:
+    one, two = reopen().bind(agent_id="a1"), reopen().bind(agent_id="a1")
+    say(one, "al", "knows", "bob", 1)
+    say(two, "alice", "knows", "cy", 3)
+    two.merge_entities(source="al", into="alice")
+    two.set_cardinality(relation="knows", cardinality="single")
+    say(one, "al", "knows", "dan", 5)
+    for store in (one, two):
+        found = store.timeline(subject="alice", relation="knows")
+        assert [(fact.object, fact.valid_to) for fact in found] == [
+            ("bob", day(3)),
+            ("cy", day(5)),
+            ("dan", None),
+        ]
+        assert store.rebuild().identical
