@@ -418,3 +418,25 @@ def test_replay_tells_what_was_said(agent: Store) -> None:
     assert values[6] == {"source": "Bob", "into": "Alice"}
     only = agent.replay(kinds=[OperationType.WITHDRAW])
     assert [op.key for event in only for op in event.operations] == [f"assertion:{said}"]
+
+
+# At one instant
+
+
+def test_at_one_instant_what_was_said_last_counts(agent: Store) -> None:
+    for cardinality, expected in (
+        ("multi", [("bob", day(5), None)]),
+        ("single", [("bob", day(5), day(5)), ("bob", day(5), None)]),
+    ):
+        relation = f"knows {cardinality}"
+        agent.set_cardinality(relation=relation, cardinality=cardinality)
+        known: dict[str, Any] = {"subject": "alice", "relation": relation, "object": "bob"}
+        agent.assert_fact(**known, valid_from=day(5))
+        agent.end_fact(**known, at=day(5))
+        assert agent.facts(relation=relation) == []
+        agent.assert_fact(**known, valid_from=day(5))
+        found = agent.timeline(subject="alice", relation=relation)
+        assert [(fact.object, fact.valid_from, fact.valid_to) for fact in found] == expected
+        again = agent.timeline(subject="alice", relation=relation, known_at=agent.stats().commits)
+        assert again == found
+    assert agent.rebuild().identical
