@@ -97,6 +97,25 @@ SELECT at, commit_ts, position FROM (
 ) AS whatever
 ORDER BY at, commit_ts, position LIMIT 1
 
+-- name: graph_end_before
+-- The last end of an object, or of whatever there is.
+SELECT at FROM (
+    SELECT at, commit_ts, position FROM graph_statement
+    WHERE object_root = :object AND subject_root = :subject AND relation = :relation
+        AND asserts = 0 AND (at, commit_ts, position) < (:at, :commit_ts, :position)
+        AND until_commit = 9223372036854775807
+    ORDER BY at DESC, commit_ts DESC, position DESC LIMIT 1
+) AS own
+UNION ALL
+SELECT at FROM (
+    SELECT at, commit_ts, position FROM graph_statement
+    WHERE object_root = 0 AND subject_root = :subject AND relation = :relation
+        AND asserts = 0 AND (at, commit_ts, position) < (:at, :commit_ts, :position)
+        AND until_commit = 9223372036854775807
+    ORDER BY at DESC, commit_ts DESC, position DESC LIMIT 1
+) AS whatever
+ORDER BY at DESC LIMIT 1
+
 -- name: graph_edge_before
 SELECT
     object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
@@ -120,7 +139,8 @@ SELECT
     object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
     valid_to, to_commit, to_position
 FROM graph_edge
-WHERE subject = :subject AND relation = :relation AND valid_from <= :at AND valid_to >= :at
+WHERE subject = :subject AND relation = :relation
+    AND valid_from BETWEEN :since AND :at AND valid_to >= :at
     AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
     AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
 
@@ -129,7 +149,7 @@ SELECT
     object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
     valid_to, to_commit, to_position
 FROM graph_edge
-WHERE subject = :subject AND relation = :relation
+WHERE subject = :subject AND relation = :relation AND valid_from BETWEEN :since AND :at
     AND valid_to = :at AND to_commit = :commit_ts AND to_position = :position
 
 -- name: graph_edge_put

@@ -15,6 +15,9 @@ from msgspec.structs import replace
 from recollect.graph.derive import OPEN, Holding, Place, Statement, derive
 from recollect.storage.port import Row, Writer
 
+_EVER = -(2**63)
+"""Before every instant."""
+
 Edge = Holding[int]
 
 
@@ -111,15 +114,21 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
 
     def _of_end(self, said: Statement[int], *, stands: bool) -> Change:
         """Let an end take effect on every edge that has reached it, or let it no longer."""
+        since = self._last_end(said)
         if not stands:
-            old = self._edges("graph_edges_ended_at", said.place)
+            old = self._edges("graph_edges_ended_at", said.place, since=since)
             return Change(old, [self._ended(edge) for edge in old])
         if said.object is None:
-            old = self._edges("graph_edges_crossing", said.place)
+            old = self._edges("graph_edges_crossing", said.place, since=since)
         else:
             query = "graph_edges_crossing_of_object"
-            old = self._edges(query, said.place, object=said.object)
+            old = self._edges(query, said.place, object=said.object, since=since)
         return Change(old, [replace(edge, end=said.place) for edge in old])
+
+    def _last_end(self, said: Statement[int]) -> int:
+        """Return the instant of the end before an end: what began earlier has ended by then."""
+        row = self.writer.row("graph_end_before", object=said.object or 0, **self._at(said.place))
+        return _EVER if row is None else int(row[0])
 
     def _replace(self, change: Change) -> None:
         kept = {edge.first for edge in change.new}

@@ -108,3 +108,24 @@ def test_an_assertion_costs_the_same_in_a_timeline_of_any_length(
     for large in others:
         assert abs(large.statements - small.statements) <= 2, costs
         assert large.steps <= small.steps + 300, costs
+
+
+def test_what_comes_and_goes_costs_the_same_however_often_it_did() -> None:
+    store, costs = memory_store().bind(agent_id="a"), list[Cost]()
+    about: dict[str, Any] = {"subject": "the door", "relation": "is", "object": "open"}
+    for begin, end in ((0, 10), (10, 2_000)):
+        with store.begin_transaction(timeout=120) as tx:
+            for number in range(begin, end):
+                since = instant(number)
+                tx.assert_fact(**about, valid_from=since, valid_to=since + timedelta(hours=1))
+        for number in (end, end // 2):
+            since = instant(number) + timedelta(hours=2)
+            with counted(store) as steps, store.begin_transaction() as tx:
+                said = tx.assert_fact(
+                    **about, valid_from=since, valid_to=since + timedelta(hours=1)
+                )
+            with counted(store) as more:
+                store.retract_fact(assertion_id=said)
+            costs.append(Cost(len(steps) + len(more), sum(steps) + sum(more)))
+    assert costs[2].steps <= costs[0].steps + 300, costs
+    assert costs[3].steps <= costs[1].steps + 300, costs

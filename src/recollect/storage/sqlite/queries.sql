@@ -345,7 +345,7 @@ SELECT
     valid_to, to_commit, to_position
 FROM graph_edge INDEXED BY graph_edge_by_object
 WHERE object = :object AND subject = :subject AND relation = :relation
-    AND valid_from <= :at AND valid_to >= :at
+    AND valid_from BETWEEN :since AND :at AND valid_to >= :at
     AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
     AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
 -- name: event_bylines
