@@ -62,9 +62,35 @@ def test_the_second_act_goes_from_words_to_a_belief_and_on(tmp_path: Path) -> No
     }
     with recollect.open(path, create=False) as store:
         clerk = store.bind(agent_id="clerk", namespace="beliefs")
-        assert list(clerk.invalidations()) == []
+        assert [notice.namespace for notice in clerk.invalidations()] == ["facts/_invalidations"]
         (closed,) = clerk.invalidations(status="resolved")
         assert (closed.decision, closed.note) == ("revise", "they deserve a chance")
+        assert store.rebuild().identical
+
+
+def test_the_third_act_tells_a_job_change_out_of_order(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    done = demo("--db", str(path), "--json")
+    assert done.returncode == 0, done.stderr
+    steps = [json.loads(line) for line in done.stdout.splitlines()]
+    drawn: dict[str, list[str]] = {}
+    for step in steps:
+        if step["what"] == "timeline":
+            drawn.setdefault(step["title"], []).append(step["object"])
+    assert list(drawn.values()) == [["Nordlys", "Polaris"], ["Nordlys", "Tall Ships", "Polaris"]]
+    assert [step["object"] for step in steps if step["what"] == "believed"] == [
+        "Nordlys",
+        "Tall Ships",
+    ]
+    before, after = (
+        [step["is_stale"] for step in steps if step["what"] == "reason" and step["title"] == title]
+        for title in dict.fromkeys(step["title"] for step in steps if step["what"] == "reason")
+    )
+    assert not any(before)
+    assert after[0]
+    with recollect.open(path, create=False) as store:
+        clerk = store.bind(agent_id="clerk", namespace="facts")
+        assert clerk.why("orders/polaris").is_stale
         assert store.rebuild().identical
 
 
@@ -95,6 +121,7 @@ def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
         *("store", "begin", "committed", "staged", "killed", "policy"),
         *("event", "past", "change", "verification"),
         *("note", "reflection", "words", "superseded", "notice", "decision"),
+        *("fact", "decided", "timeline", "believed", "corrected", "reason"),
     }
     with recollect.open(path, create=False) as store:
         events = list(store.replay(agent_id="ann", namespace="team/eng"))
