@@ -16,7 +16,14 @@ from recollect.cli.text import safe
 
 if TYPE_CHECKING:
     from recollect.graph.inputs import Object
-    from recollect.graph.records import Assertion, Entity, Explanation, Fact
+    from recollect.graph.records import (
+        Assertion,
+        Entity,
+        Explanation,
+        Fact,
+        MergeSuggestion,
+        Neighbor,
+    )
     from recollect.graph.resolution import EdgeResolution, ExistingEdge
 
 _bold = partial(click.style, bold=True)
@@ -70,6 +77,17 @@ def entity(found: Entity) -> str:
     return (
         f"{_bold(safe(found.name))}{safe(names)}  {_dim(f'known since {when(found.known_from)}')}"
     )
+
+
+def neighbor(found: Neighbor) -> str:
+    """Return what is near something, and the fact that leads there."""
+    hops = _dim(f"{found.hop} away  {safe(str(found.via))}")
+    return f"{_bold(safe(str(found.node)))}  {hops}"
+
+
+def suggestion(found: MergeSuggestion) -> str:
+    """Return two names that are alike, and how much."""
+    return f"{found.score:.2f}  {safe(found.entity)}  {_dim('~')}  {safe(found.other)}"
 
 
 def explanation(found: Explanation) -> str:

@@ -1,18 +1,16 @@
-"""Commands about what facts are made of and lead to: names, relations, words, ways."""
+"""Commands about what facts are made of: names, relations, words."""
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
 
 import click
 
 from recollect.cli import fact_inputs
-from recollect.cli.fact_options import takes_known_at, takes_parts, takes_txn_id, takes_valid_at
+from recollect.cli.fact_options import takes_known_at, takes_parts, takes_txn_id
 from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import write_each, write_json
 from recollect.cli.text import safe
-from recollect.errors import NotFound
 
 _LARGE = click.option(
     "--allow-large", is_flag=True, help="Also if very much has to be derived anew."
@@ -38,57 +36,6 @@ def explain(target: Target, *, fact: str, known_at: str | None) -> None:
         write_json(fact_shapes.explanation(found))
     else:
         click.echo(fact_lines.explanation(found))
-
-
-@click.command()
-@click.argument("source", metavar="FROM")
-@click.argument("target_", metavar="TO")
-@click.option("--relation", metavar="NAME", help="Only along this relation.")
-@click.option(
-    "--direction",
-    type=click.Choice(["out", "in", "both"]),
-    default="both",
-    show_default=True,
-    help="From subjects to objects, back, or both ways.",
-)
-@click.option(
-    "--max-hops", metavar="N", type=int, default=6, show_default=True, help="The longest way."
-)
-@takes_valid_at
-@takes_known_at
-@takes_target
-def path(
-    target: Target,
-    *,
-    source: str,
-    target_: str,
-    valid_at: str | None,
-    known_at: str | None,
-    **walked: Any,
-) -> None:
-    """Show a shortest way from one entity to another through facts that hold.
-
-    Example: recollect fact path Ann Oslo --valid-at 2021
-    """
-    from recollect.cli import fact_lines, fact_shapes
-
-    with target.agents_store() as store:
-        found = store.path(
-            source,
-            target_,
-            valid_at=fact_inputs.instant(valid_at),
-            known_at=fact_inputs.moment(known_at),
-            **walked,
-        )
-    if found is None:
-        raise NotFound(f"there is no way from {source!r} to {target_!r} through facts that hold")
-    write_each(
-        found,
-        as_json=target.as_json,
-        shape=fact_shapes.fact,
-        lines=fact_lines.fact,
-        nothing=f"{source!r} and {target_!r} are one",
-    )
 
 
 @click.command()

@@ -11,7 +11,14 @@ from recollect.cli.shapes import time_text
 
 if TYPE_CHECKING:
     from recollect.graph.inputs import Object
-    from recollect.graph.records import Assertion, Entity, Explanation, Fact
+    from recollect.graph.records import (
+        Assertion,
+        Entity,
+        Explanation,
+        Fact,
+        MergeSuggestion,
+        Neighbor,
+    )
     from recollect.graph.resolution import Edge, EdgeResolution, ExistingEdge
     from recollect.model.refs import Evidence
 
@@ -70,6 +77,22 @@ def resolution(found: EdgeResolution) -> Shape:
 def entity(found: Entity) -> Shape:
     """Return somebody or something that facts are about."""
     return _plain(found)
+
+
+def neighbor(found: Neighbor) -> Shape:
+    """Return what is near something, how far, and by which fact."""
+    near = _object(found.node)
+    return {
+        "node": near["object"],
+        "node_kind": near["object_kind"],
+        "hop": found.hop,
+        "via": fact(found.via),
+    }
+
+
+def suggestion(found: MergeSuggestion) -> Shape:
+    """Return two names that are alike."""
+    return msgspec.structs.asdict(found)
 
 
 def explanation(found: Explanation) -> Shape:

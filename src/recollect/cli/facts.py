@@ -12,7 +12,7 @@ import click
 from recollect.cli import fact_inputs
 from recollect.cli.fact_export import export_file
 from recollect.cli.fact_import import import_file
-from recollect.cli.fact_names import alias, cardinality, entities, explain, merge, path
+from recollect.cli.fact_names import alias, cardinality, entities, explain, merge
 from recollect.cli.fact_options import (
     FactGroup,
     takes_known_at,
@@ -21,6 +21,7 @@ from recollect.cli.fact_options import (
     takes_txn_id,
     takes_valid_at,
 )
+from recollect.cli.fact_walks import neighbors, path, subgraph, suggest_merges
 from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import note, write_each, write_json
 
@@ -220,7 +221,10 @@ def timeline(target: Target, *, subject: str, relation: str, known_at: str | Non
         click.echo(line)
 
 
-for _command in (explain, path, import_file, export_file, cardinality, alias, merge, entities):
+for _command in (
+    explain, path, neighbors, subgraph, import_file, export_file, cardinality, alias, merge,
+    suggest_merges, entities,
+):  # fmt: skip
     fact.add_command(_command)
 
 

@@ -274,3 +274,23 @@ def test_literals_are_read(kind: str, text: str, value: object) -> None:
 def test_what_is_no_literal_is_told(kind: str, text: str) -> None:
     with pytest.raises(InvalidInput):
         literal.parse_literal(kind, text)
+
+
+def test_walks_go_from_fact_to_fact(employed: Cli) -> None:
+    employed("fact", "assert", "Bo", "knows", "Ann", "--valid-from", "2020")
+    near = employed.rows("fact", "neighbors", "Bo", "--hops", 2, "--valid-at", "2021")
+    assert [(row["node"], row["hop"]) for row in near] == [("Ann", 1), ("Acme", 2), ("tea", 2)]
+    assert "Acme  2 away  Ann works_at Acme" in employed("fact", "neighbors", "Bo", "--hops", 2)
+    assert employed("fact", "neighbors", "Bo", "--relation", "likes") == ""
+    assert sentences(employed, "subgraph", "Bo", "Ann", "--hops", 0) == ["Bo knows Ann"]
+    assert "'Nobody'" in employed.fails(4, "fact", "neighbors", "Nobody")
+
+
+def test_names_that_are_alike_are_listed_and_not_bound(cli: Cli) -> None:
+    for name in ("Annette Smith", "Anette Smith", "Bo"):
+        cli("fact", "assert", name, "likes", "tea")
+    assert "Annette Smith  ~  Anette Smith" in cli("fact", "suggest-merges")
+    (pair,) = cli.rows("fact", "suggest-merges")
+    assert (pair["entity"], pair["other"]) == ("Annette Smith", "Anette Smith")
+    assert cli("fact", "suggest-merges", "--score", 1) == ""
+    assert len(cli.rows("fact", "entities")) == 4
