@@ -243,9 +243,10 @@ class Committer:
 
     def _lead(self, own: _Thread | None = None) -> None:
         """Write one batch and tell everybody in it how it went; who leads knows it already."""
-        batch = self._take()
+        batch: list[Pending] = []
         outcomes: Sequence[Outcome] | None = None
         try:
+            self._take(batch)
             outcomes = self._writer.write([pending.request for pending in batch])
         finally:  # whatever ends the writing, nobody is left waiting
             if outcomes is None:
@@ -258,19 +259,19 @@ class Committer:
         self._writer.failpoint("acknowledged")
         self._signal.notify()
 
-    def _take(self) -> list[Pending]:
-        batch: list[Pending] = []
+    def _take(self, batch: list[Pending]) -> None:
+        """Move what is queued into a batch, so that an interrupt leaves nothing in between."""
         size = 0
         with self._mutex:
             if len(self._queue) < self._company:
                 self._gather()
             while self._queue and len(batch) < BATCH_COMMITS and size < BATCH_BYTES:
-                pending = self._queue.popleft()
+                pending = self._queue[0]
                 batch.append(pending)
                 size += pending.size
-            self._queued_bytes -= size
+                self._queued_bytes -= pending.size
+                self._queue.popleft()
         self._company = len(batch)
-        return batch
 
     def _gather(self) -> None:
         """Wait for as many as came last time, while more keep coming."""

@@ -7,18 +7,22 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 import recollect
-from recollect import AsyncStore, Store, StoreBusy, StoreClosed, VersionMismatch
+from recollect import AsyncStore, CommitUnknown, Store, StoreBusy, StoreClosed, VersionMismatch
 from recollect.log import committer
+from recollect.log.transaction import Request
 from recollect.model.clock import SystemClock
 from recollect.model.ids import SystemIds
 from recollect.model.limits import Limits
+from recollect.model.scope import Scope
 from recollect.sdk.core import Core, Defaults
+from recollect.sdk.key_requests import write_key
 from recollect.sdk.open import assemble, load_queries
 from recollect.storage.sqlite.engine import SqliteEngine
 
@@ -251,6 +255,53 @@ def test_an_error_nobody_expected_leaves_nobody_waiting(core: Core, gate: Gate) 
     assert store.rebuild().identical
 
 
+class Interrupted(deque[committer.Pending]):
+    """A queue whose leader is interrupted as soon as it has taken something from it, once."""
+
+    interrupts = 1
+
+    def popleft(self) -> committer.Pending:
+        taken = super().popleft()
+        if self.interrupts:
+            self.interrupts = 0
+            raise KeyboardInterrupt
+        return taken
+
+
+def test_an_interrupt_while_a_batch_is_taken_leaves_nobody_waiting(
+    core: Core, store: Store, gate: Gate
+) -> None:
+    gate.shut()
+    first = Started(lambda: store.write(key="first", value={}))
+    assert gate.reached.wait(30)
+    settled = Settled()
+    pending = [core.committer.submit(_request(core, n), settled) for n in range(3)]
+    core.committer._queue = Interrupted(core.committer._queue)
+    gate.open()
+    assert first.outcome() == 1
+    assert all(settled.count.acquire(timeout=10) for _ in pending)
+    assert isinstance(pending[0].outcome, CommitUnknown)
+    assert sorted(each.outcome for each in pending[1:] if isinstance(each.outcome, int)) == [2, 3]
+    assert core.committer._queued_bytes == 0
+    assert store.write(key="k", value={}) == 4
+
+
+class Settled:
+    """A channel that counts what it is told of."""
+
+    def __init__(self) -> None:
+        self.count = threading.Semaphore(0)
+
+    def settle(self, settled: Sequence[committer.Pending]) -> None:
+        """Count."""
+        self.count.release(len(settled))
+
+
+def _request(core: Core, number: int) -> Request:
+    scope = Scope("default", "a")
+    return core.request("a", write_key(core.limits, scope, f"k{number}", {}, None, ()), None)
+
+
 def test_a_deadline_that_passes_in_the_queue_is_noticed(
     core: Core, store: Store, gate: Gate
 ) -> None:
@@ -426,12 +477,14 @@ assert store.verify().commits == 3
 def test_an_interrupt_while_waiting_takes_the_commit_back(tmp_path: Path) -> None:
     code = """
 import os, sys, threading, time, signal
+from recollect.sdk.key_requests import write_key
 from recollect.sdk.open import assemble, load_queries
 from recollect.sdk.core import Defaults
 from recollect.storage.sqlite.engine import SqliteEngine
 from recollect.model.clock import SystemClock
 from recollect.model.ids import SystemIds
 from recollect.model.limits import Limits
+from recollect.model.scope import Scope
 from recollect import Store
 
 held, go = threading.Event(), threading.Event()
