@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking
 from recollect.graph.derive import Holding, Statement
-from recollect.graph.effects import Effect, Effects, Keys, compared, resolution
+from recollect.graph.effects import Effect, Effects, Keys, Which, compared, resolution
 from recollect.graph.queries import Wanted, asking_of, node_at
 from recollect.graph.resolution import EdgeResolution
 from recollect.graph.times import instant_of
@@ -59,11 +59,14 @@ def _asserted(reader: Reader, asked: Answer, commit: Commit) -> tuple[Statement[
 def _derived(reader: Reader, asked: Answer, commit: Commit) -> Iterable[Effect]:
     """Yield what became of each timeline between what was known before a commit and behind it."""
     asking = _asking(reader, asked)
-    for subject, relation in dict.fromkeys(_timelines(reader, commit)):
+    timelines: dict[Which, None] = {}
+    for subject, relation in _timelines(reader, commit):
         number = node_at(reader, asking.scope_id, relation, asked.commit_ts)
         root = node_at(reader, asking.scope_id, subject, asked.commit_ts)
         assert number is not None, "what was said is known"
         assert root is not None, "what was said is known"
+        timelines[root, number] = None  # once, however many names its subject has
+    for root, number in timelines:
         edges = [
             _edges(reader, replace(asking, relation=number, known=known), root)
             for known in (asked.commit_ts - 1, asked.commit_ts)

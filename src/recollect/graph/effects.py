@@ -31,9 +31,10 @@ class Effect(msgspec.Struct, frozen=True):
 
     def add(self, change: Change) -> None:
         """Take in one more change of the same timeline."""
-        for edge in change.old:
-            if self.after.pop(edge.first, None) is None:
-                self.before.setdefault(edge.first, edge)
+        known = {edge.first: edge for edge in change.old}  # it may name an edge twice
+        for first, edge in known.items():
+            if self.after.pop(first, None) is None:
+                self.before.setdefault(first, edge)
         self.after.update((edge.first, edge) for edge in change.new)
 
 
