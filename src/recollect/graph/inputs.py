@@ -10,7 +10,6 @@ from recollect.graph.names import normal_name
 from recollect.graph.resolution import RelationCardinality
 from recollect.model.graph_operations import ENTITY, RELATION, Name
 from recollect.model.limits import Limits, check_name, check_text, plain_text, shown
-from recollect.model.refs import Evidence, MemoryRef, TranscriptRef
 
 Object = str | Literal
 """What a fact leads to: the name of an entity, or a value."""
@@ -57,20 +56,6 @@ def check_cardinality(value: object) -> bool:
         return RelationCardinality(text) is RelationCardinality.SINGLE_VALUED
     except ValueError as error:
         raise InvalidInput("cardinality", f"{shown(text)} is not 'single' or 'multi'") from error
-
-
-def check_evidence(value: object) -> Evidence | str | None:
-    """Return what a fact comes from: a reference, or an id of which it is not known yet whose."""
-    if value is None or isinstance(value, MemoryRef | TranscriptRef):
-        return value
-    ref = getattr(value, "ref", None)
-    if isinstance(ref, MemoryRef | TranscriptRef):
-        return ref
-    if isinstance(value, str):
-        return check_text("source", value, most_bytes=512)
-    raise InvalidInput(
-        "source", f"{shown(value)} is no source: give the id of a memory or of a transcript"
-    )
 
 
 def check_names(field: str, names: object, limits: Limits) -> list[Name]:

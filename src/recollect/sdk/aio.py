@@ -34,7 +34,6 @@ from recollect.graph.inputs import (
     check_count,
     check_direction,
     check_entity,
-    check_evidence,
     check_names,
     check_object,
     check_relation,
@@ -158,7 +157,7 @@ from recollect.sdk.bulk import (
 from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import TIMEOUT, Core, Defaults, check_version
 from recollect.sdk.key_requests import delete_key, write_key
-from recollect.sdk.references import check_ref
+from recollect.sdk.references import check_evidence, check_ref
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.urls import Url
 from recollect.state.pending import PendingScan, PendingState

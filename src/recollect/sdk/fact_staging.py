@@ -12,7 +12,6 @@ from recollect.graph.inputs import (
     check_cardinality,
     check_confidence,
     check_entity,
-    check_evidence,
     check_object,
     check_relation,
 )
@@ -40,6 +39,7 @@ from recollect.model.limits import check_text
 from recollect.model.memory import Span
 from recollect.model.refs import Evidence, MemoryRef, TranscriptRef
 from recollect.model.scope import Scope
+from recollect.sdk.references import check_evidence
 from recollect.sdk.staging import Staging
 
 Source = str | Evidence | Memory

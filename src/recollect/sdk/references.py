@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from recollect.errors import InvalidInput
 from recollect.memory.inputs import check_id
 from recollect.model.limits import Limits, check_text, shown
-from recollect.model.refs import FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
+from recollect.model.refs import Evidence, FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
 from recollect.model.scope import Scope
 from recollect.sdk.core import Defaults, check_version
 
@@ -28,8 +28,7 @@ def check_ref(field: str, value: object, asker: Defaults, limits: Limits) -> Ref
     if isinstance(ref, KeyRef):
         return _check_key(field, ref, asker, limits)
     if isinstance(ref, MemoryRef):
-        version = check_version(f"{field}.version", ref.version, least=1)
-        return MemoryRef(check_id(f"{field}.memory_id", ref.memory_id), version)
+        return _check_memory(field, ref)
     if isinstance(ref, FactRef):
         return FactRef(check_id(f"{field}.assertion_id", ref.assertion_id))
     if isinstance(value, TranscriptRef):
@@ -39,6 +38,27 @@ def check_ref(field: str, value: object, asker: Defaults, limits: Limits) -> Ref
         f"{shown(value)} is not a reference: use KeyRef('some key'), MemoryRef(id), FactRef(id), "
         "or a memory or fact that was read",
     )
+
+
+def check_evidence(value: object) -> Evidence | str | None:
+    """Return what a fact comes from: a reference, or an id of which it is not known yet whose."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return check_id("source", value)
+    ref = value if isinstance(value, Evidence) else getattr(value, "ref", None)
+    if isinstance(ref, MemoryRef):
+        return _check_memory("source", ref)
+    if isinstance(ref, TranscriptRef):
+        return TranscriptRef(check_id("source.transcript_id", ref.transcript_id), ref.spans)
+    raise InvalidInput(
+        "source", f"{shown(value)} is no source: give the id of a memory or of a transcript"
+    )
+
+
+def _check_memory(field: str, ref: MemoryRef) -> MemoryRef:
+    version = check_version(f"{field}.version", ref.version, least=1)
+    return MemoryRef(check_id(f"{field}.memory_id", ref.memory_id), version)
 
 
 def _check_key(field: str, ref: KeyRef, asker: Defaults, limits: Limits) -> KeyRef:
