@@ -226,8 +226,10 @@ SELECT 1 FROM scope WHERE scope.agent_id = :agent_id AND scope.namespace = :name
                 OR (statement.until_commit > :since AND statement.until_commit < 9223372036854775807)
             )
     ) OR EXISTS (
-        SELECT 1 FROM graph_root JOIN graph_node ON graph_node.id = graph_root.node
-        WHERE graph_node.scope_id = scope.id AND graph_root.until_commit > :since
+        SELECT 1 FROM graph_root
+        WHERE graph_root.until_commit > :since
+            AND (SELECT node.scope_id FROM graph_node AS node WHERE node.id = graph_root.node)
+                = scope.id
     )
 )
 

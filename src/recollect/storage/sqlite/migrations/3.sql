@@ -16,6 +16,7 @@ CREATE TABLE graph_node (
     UNIQUE (scope_id, kind, key)
 ) STRICT;
 CREATE INDEX graph_node_by_root ON graph_node (root);
+CREATE INDEX graph_node_by_scope ON graph_node (scope_id, kind, id);
 
 -- What a name meant until a commit. A name without a row has always meant what it means now.
 CREATE TABLE graph_root (
@@ -25,6 +26,7 @@ CREATE TABLE graph_root (
     PRIMARY KEY (node, until_commit)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX graph_root_by_root ON graph_root (root, until_commit);
+CREATE INDEX graph_root_by_commit ON graph_root (until_commit);
 
 CREATE TABLE graph_cardinality (
     namespace    TEXT NOT NULL,
