@@ -8,7 +8,6 @@ matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import product
 from typing import Any
 
 from recollect.errors import InvalidInput, NotFound
@@ -23,7 +22,7 @@ from recollect.graph.requests import (
     SetCardinality,
 )
 from recollect.log.views import LookUp
-from recollect.model.graph_operations import Name
+from recollect.model.graph_operations import ENTITY, Name
 from recollect.model.operations import (
     Alias,
     AnyOperation,
@@ -47,10 +46,19 @@ class GraphRules:
         self._reader = reader
         self._look_up = look_up
         self._said: dict[str, Assert | End] = {}
-        """What this transaction has said, by its id, also what it has taken back."""
+        """What this transaction has said, by its id."""
+        self._unsorted: list[Assert | End] = []
+        self._asserted: dict[tuple[Scope, str, str], list[Assert]] = {}
+        """What it has asserted, by the relation and by what the tables have the subject under."""
+        self._mentioned: set[tuple[Scope, str]] = set()
         self._withdrawn: set[str] = set()
+        self._roots: dict[tuple[Scope, str], str | None] = {}
         self._means: dict[tuple[Scope, str], str] = {}
-        """What names came to mean in this transaction."""
+        """What names came to mean in this transaction, each at once what it means by now."""
+        self._united: dict[tuple[Scope, str], list[str]] = {}
+        """The same the other way round."""
+        self._moved: dict[tuple[Scope, str], int] = {}
+        """How many statements are derived anew because of names that mean something else now."""
         self._single: dict[tuple[str, str], bool] = {}
         self._deciders: Mapping[type, Callable[[Any], Operations]] = {
             AssertFact: self._assert,
@@ -103,7 +111,7 @@ class GraphRules:
             asked.confidence,
             source,
         )
-        self._said[asked.assertion_id] = said
+        self._note(said)
         yield said
         if asked.valid_to is not None:
             yield self._ending(asked, asked.object, asked.valid_to)
@@ -116,8 +124,25 @@ class GraphRules:
 
     def _end(self, asked: EndFact) -> Operations:
         said = self._ending(asked, asked.object, asked.at)
-        self._said[asked.assertion_id] = said
+        self._note(said)
         yield said
+
+    def _note(self, said: Assert | End) -> None:
+        """Remember what is said; most transactions never ask for it."""
+        self._said[said.assertion_id] = said
+        self._unsorted.append(said)
+
+    def _sort(self) -> None:
+        """Find out who is named in what was said, and what was asserted of whom."""
+        for said in self._unsorted:
+            scope = said.scope
+            for name in (said.subject, said.object):
+                if name is not None and name.kind == ENTITY:
+                    self._mentioned.add((scope, name.key))
+            if isinstance(said, Assert):
+                subject = self._root(scope, said.subject.key) or said.subject.key
+                self._asserted.setdefault((scope, said.relation.key, subject), []).append(said)
+        self._unsorted.clear()
 
     def _ending(self, asked: AssertFact | EndFact, object_: Name | None, at: int | None) -> End:
         scope = asked.scope
@@ -132,19 +157,26 @@ class GraphRules:
         )
 
     def _retract_assertion(self, asked: RetractAssertion) -> Operations:
-        owner, said = asked.scope, self._said.get(asked.assertion_id)
-        found, stands = None if said is None else said.scope, True
-        if said is None:
-            row = self._reader.row("graph_assertion_find", assertion_id=asked.assertion_id)
-            if row is not None:
-                found, stands = Scope(row[0], row[1]), bool(row[3])
-        if found != owner:
+        owner, assertion_id = asked.scope, asked.assertion_id
+        stands = self._stands(owner, assertion_id)
+        if stands is None:
             raise NotFound(
                 f"assertion_id: {owner.agent_id!r} in {owner.namespace!r} has said nothing "
-                f"under {asked.assertion_id!r}"
+                f"under {assertion_id!r}"
             )
-        if stands:
-            yield from self._withdraw(owner, asked.assertion_id, asked.reason)
+        if not stands:
+            return
+        yield from self._withdraw(owner, assertion_id, asked.reason)
+
+    def _stands(self, owner: Scope, assertion_id: str) -> bool | None:
+        """Say whether what somebody said under an id stands; None: they said nothing under it."""
+        said = self._said.get(assertion_id)
+        if said is not None:
+            return True if said.scope == owner else None
+        row = self._reader.row("graph_assertion_find", assertion_id=assertion_id)
+        if row is None or row[:2] != (owner.namespace, owner.agent_id):
+            return None
+        return bool(row[3])
 
     def _retract(self, asked: RetractFact) -> Operations:
         matching = self._matching(asked)
@@ -163,6 +195,7 @@ class GraphRules:
 
     def _matching(self, asked: RetractFact) -> list[str]:
         """Return the assertions of a fact that stand, whatever names it was said under."""
+        self._sort()
         scope, named = asked.scope, asked.object
         found: dict[str, None] = {}
         for subject in self.stored(scope, asked.subject):
@@ -177,29 +210,18 @@ class GraphRules:
                     object=object_,
                 )
                 found |= dict.fromkeys(row[0] for row in rows)
-        for said in self._said.values():
-            if isinstance(said, Assert) and self._matches(said, asked):
-                found[said.assertion_id] = None
+            for said in self._asserted.get((scope, asked.relation.key, subject), ()):
+                if named is None or self.meaning(scope, said.object) == self.meaning(scope, named):
+                    found[said.assertion_id] = None
         return [each for each in found if each not in self._withdrawn]
-
-    def _matches(self, said: Assert, asked: RetractFact) -> bool:
-        scope = asked.scope
-        return (
-            said.scope == scope
-            and said.relation.key == asked.relation.key
-            and self.meaning(scope, said.subject) == self.meaning(scope, asked.subject)
-            and (
-                asked.object is None
-                or self.meaning(scope, said.object) == self.meaning(scope, asked.object)
-            )
-        )
 
     def _classify(self, asked: SetCardinality) -> Operations:
         namespace, relation = asked.scope.namespace, asked.relation.key
         if self.is_single(asked.scope, relation) == asked.single:
             return
-        values = {"namespace": namespace, "relation": relation}
-        self._check_size("graph_relation_size", asked.most, values)
+        if asked.most is not None:
+            values = {"namespace": namespace, "relation": relation}
+            _check_size(self._count("graph_relation_size", values), asked.most)
         self._single[namespace, relation] = asked.single
         yield Classify(*_owner(asked.scope), asked.relation, asked.single)
 
@@ -229,19 +251,24 @@ class GraphRules:
 
     def _unite(self, scope: Scope, one: Name, other: Name, most: int | None) -> Operations:
         """Let two names mean the same from here on; says nothing itself."""
-        owner = {"namespace": scope.namespace, "agent_id": scope.agent_id}
-        for key, into in product(self.stored(scope, one), self.stored(scope, other)):
-            self._check_size("graph_entity_size", most, owner | {"key": key, "into": into})
-        self._means[scope, self.meaning(scope, one)[1]] = self.meaning(scope, other)[1]
+        _, source = self.meaning(scope, one)
+        _, into = self.meaning(scope, other)
+        if most is not None:
+            names = {"namespace": scope.namespace, "agent_id": scope.agent_id, "key": source}
+            count = self._moved.get((scope, source), 0)
+            count += self._count("graph_entity_size", names | {"into": into})
+            _check_size(count, most)
+            self._moved[scope, into] = self._moved.get((scope, into), 0) + count
+        united = [*self._united.pop((scope, source), ()), source]
+        self._means.update(((scope, key), into) for key in united)
+        self._united.setdefault((scope, into), []).extend(united)
         yield from ()
 
     def _is_said(self, scope: Scope, name: Name) -> bool:
         """Say whether this transaction itself speaks of an entity."""
-        united = {(of, key) for (of, one), other in self._means.items() for key in (one, other)}
-        return (scope, name.key) in united or any(
-            said.scope == scope and name.key in (said.subject.key, said.object and said.object.key)
-            for said in self._said.values()
-        )
+        self._sort()
+        which = (scope, name.key)
+        return which in self._means or which in self._united or which in self._mentioned
 
     def is_single(self, scope: Scope, relation: str) -> bool:
         """Say whether a relation has one object at a time, as this transaction sees it."""
@@ -255,38 +282,39 @@ class GraphRules:
 
     def meaning(self, scope: Scope, name: Name) -> tuple[str, str]:
         """Return what a name means, as this transaction sees it: a kind and a key."""
-        if name.kind != "entity":
+        if name.kind != ENTITY:
             return name.kind, name.key
         key = self._root(scope, name.key) or name.key
-        while (scope, key) in self._means:
-            key = self._means[scope, key]
-        return name.kind, key
+        return name.kind, self._means.get((scope, key), key)
 
     def stored(self, scope: Scope, name: Name) -> list[str]:
         """Return the keys under which the tables have what a name means."""
-        meaning = self.meaning(scope, name)
-        united = [key for of, key in self._means if of == scope]
-        same = [key for key in united if self.meaning(scope, Name(key, key)) == meaning]
-        return [*same, meaning[1]]
+        kind, key = self.meaning(scope, name)
+        return [*(self._united.get((scope, key), ()) if kind == ENTITY else ()), key]
 
     def _root(self, scope: Scope, key: str) -> str | None:
-        row = self._reader.row(
-            "graph_root_key", agent_id=scope.agent_id, namespace=scope.namespace, key=key
-        )
-        return None if row is None else str(row[0])
+        """Return what the tables have a name under, while a transaction is decided."""
+        if (scope, key) not in self._roots:
+            row = self._reader.row(
+                "graph_root_key", agent_id=scope.agent_id, namespace=scope.namespace, key=key
+            )
+            self._roots[scope, key] = None if row is None else str(row[0])
+        return self._roots[scope, key]
 
-    def _check_size(self, query: str, most: int | None, values: Mapping[str, str]) -> None:
-        """Refuse what would derive very much anew, unless that is asked for."""
-        if most is None:
-            return
+    def _count(self, query: str, values: Mapping[str, str]) -> int:
         row = self._reader.row(query, **values)
         assert row is not None, "a count has a row"
-        if row[0] > most:
-            raise InvalidInput(
-                "allow_large",
-                f"{row[0]} statements would be derived anew, over the limit of {most}: give "
-                "allow_large=True if that is meant",
-            )
+        return int(row[0])
+
+
+def _check_size(count: int, most: int) -> None:
+    """Refuse what would derive very much anew, unless that is asked for."""
+    if count > most:
+        raise InvalidInput(
+            "allow_large",
+            f"{count} statements would be derived anew, over the limit of {most}: give "
+            "allow_large=True if that is meant",
+        )
 
 
 def _evidence(found: Referent) -> Evidence:
