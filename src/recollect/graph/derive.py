@@ -11,6 +11,9 @@ from msgspec.structs import replace
 STILL = 2**63 - 1
 """Given as an end on either axis: it has not come."""
 
+NEWEST = STILL - 1
+"""Given as a commit: whatever is known."""
+
 Place = tuple[int, int, int]
 """An instant, and at one instant the commit and the position in it: where a statement stands."""
 

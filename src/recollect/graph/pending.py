@@ -69,7 +69,7 @@ class PendingFacts:
 
         The same rules run again when it is committed, then on what is there by then.
         """
-        rules = GraphRules(reader, look_up)
+        rules = GraphRules(reader, look_up, self._at)
         operations: list[AnyOperation] = []
         for request in self._staged:
             with suppress(*_REFUSALS):

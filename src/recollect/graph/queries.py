@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking
+from recollect.graph.derive import NEWEST
 from recollect.graph.records import Entity, Fact
 from recollect.graph.resolution import ExistingEdge, RelationCardinality
 from recollect.log.moments import Asked
@@ -17,8 +18,6 @@ from recollect.model.instant import to_datetime
 from recollect.model.scope import Scope
 from recollect.storage.port import Engine, Reader
 
-NEWEST = 2**63 - 2
-"""Given as a commit: whatever is known."""
 _PAGE = 256
 
 

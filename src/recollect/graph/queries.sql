@@ -17,6 +17,11 @@ SELECT relation, single FROM graph_cardinality
 WHERE namespace = :namespace AND until_commit = 9223372036854775807
 ORDER BY relation
 
+-- name: graph_cardinality_at
+SELECT single FROM graph_cardinality
+WHERE namespace = :namespace AND relation = :relation
+    AND commit_ts <= :known AND until_commit > :known
+
 -- name: graph_cardinality_close
 UPDATE graph_cardinality SET until_commit = :commit_ts
 WHERE namespace = :namespace AND relation = :relation
@@ -305,12 +310,19 @@ SELECT scope.namespace, node.key
 FROM graph_node AS node JOIN scope ON scope.id = node.scope_id WHERE node.id = :relation
 
 -- name: graph_root_key
--- What a name means now.
+-- What a name meant at a commit.
 SELECT root.key
 FROM scope
 JOIN graph_node AS node ON node.scope_id = scope.id AND node.kind = 'entity' AND node.key = :key
-JOIN graph_node AS root ON root.id = node.root
-WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+JOIN graph_node AS root ON root.id = COALESCE(
+    (
+        SELECT past.root FROM graph_root AS past
+        WHERE past.node = node.id AND past.until_commit > :known
+        ORDER BY past.until_commit LIMIT 1
+    ),
+    node.root
+)
+WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace AND node.commit_ts <= :known
 
 -- name: graph_assertion_find
 -- Whose assertion or end an id is, whether it asserts, and whether it stands.

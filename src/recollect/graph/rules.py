@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.graph.derive import NEWEST
 from recollect.graph.requests import (
     AliasEntity,
     AssertFact,
@@ -42,12 +43,15 @@ Operations = Iterator[AnyOperation]
 class GraphRules:
     """Decides one transaction's requests about facts, in order, each seeing those before it."""
 
-    def __init__(self, reader: Reader, look_up: LookUp) -> None:
+    def __init__(self, reader: Reader, look_up: LookUp, known: int = NEWEST) -> None:
         self._reader = reader
         self._look_up = look_up
+        self._known = known
+        """The commit as of which names and cardinalities are; what stands is as of now."""
         self._said: dict[str, Assert | End] = {}
         """What this transaction has said, by its id."""
         self._unsorted: list[Assert | End] = []
+        """What of it is yet to be sorted, should anything be looked for."""
         self._asserted: dict[tuple[Scope, str, str], list[Assert]] = {}
         """What it has asserted, by the relation and by what the tables have the subject under."""
         self._mentioned: set[tuple[Scope, str]] = set()
@@ -276,7 +280,10 @@ class GraphRules:
         if known is not None:
             return known
         row = self._reader.row(
-            "graph_cardinality_find", namespace=scope.namespace, relation=relation
+            "graph_cardinality_at",
+            namespace=scope.namespace,
+            relation=relation,
+            known=self._known,
         )
         return row is not None and bool(row[0])
 
@@ -296,7 +303,11 @@ class GraphRules:
         """Return what the tables have a name under, while a transaction is decided."""
         if (scope, key) not in self._roots:
             row = self._reader.row(
-                "graph_root_key", agent_id=scope.agent_id, namespace=scope.namespace, key=key
+                "graph_root_key",
+                agent_id=scope.agent_id,
+                namespace=scope.namespace,
+                key=key,
+                known=self._known,
             )
             self._roots[scope, key] = None if row is None else str(row[0])
         return self._roots[scope, key]

@@ -1,0 +1,50 @@
+"""What a transaction sees of timelines: as of its beginning, whatever others do meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect import Store, Transaction, TransactionConflict
+from recollect.testing import memory_store
+
+
+def day(number: int) -> str:
+    return f"2026-01-{number:02}T00:00:00Z"
+
+
+@pytest.fixture
+def store() -> Store:
+    store = memory_store().bind(agent_id="a")
+    for since, place in ((1, "Rome"), (2, "Paris")):
+        store.assert_fact(subject="Alice", relation="lives in", object=place, valid_from=day(since))
+    store.assert_fact(subject="Bob", relation="lives in", object="Oslo", valid_from=day(3))
+    return store
+
+
+def _seen(transaction: Transaction) -> list[tuple[str, bool]]:
+    timeline = transaction.timeline(subject="Alice", relation="lives in")
+    return [(str(fact.object), fact.valid_to is None) for fact in timeline]
+
+
+def test_another_cardinality_is_not_seen(store: Store) -> None:
+    transaction = store.begin_transaction()
+    store.set_cardinality(relation="lives in", cardinality="single")
+    assert _seen(transaction) == [("Rome", True), ("Paris", True)]
+
+
+def test_a_merge_is_not_seen(store: Store) -> None:
+    transaction = store.begin_transaction()
+    store.merge_entities(source="Alice", into="Bob")
+    store.merge_entities(source="Rome", into="Paris")
+    assert _seen(transaction) == [("Rome", True), ("Paris", True)]
+    transaction.assert_fact(subject="Alice", relation="lives in", object="Bonn", valid_from=day(4))
+    assert _seen(transaction) == [("Rome", True), ("Paris", True), ("Bonn", True)]
+    with pytest.raises(TransactionConflict):
+        transaction.commit()
+
+
+def test_a_merge_of_its_own_is_seen(store: Store) -> None:
+    transaction = store.begin_transaction()
+    transaction.set_cardinality(relation="lives in", cardinality="single")
+    transaction.merge_entities(source="Alice", into="Bob")
+    assert _seen(transaction) == [("Rome", False), ("Paris", False), ("Oslo", True)]
