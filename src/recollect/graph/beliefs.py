@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from recollect.graph.derive import Holding, Place, Statement, derive
+from recollect.graph.derive import Holding, Place, Statement, belonging, derive
 from recollect.graph.literal import literal_of
 from recollect.graph.records import Fact
 from recollect.model import codec
@@ -187,15 +186,11 @@ def _derived(
     """Yield the edges of one timeline, each with its assertions, oldest first."""
     statements = [Statement((row[2], row[3], row[4]), bool(row[5]), row[6]) for row in rows]
     edges = derive(statements, single=single)
-    begins = [held.first for held in edges]
-    by_object = {(held.object, held.first[0]): index for index, held in enumerate(edges)}
     said: list[list[Said]] = [[] for _ in edges]
-    for row, statement in zip(rows, statements, strict=True):
-        if statement.asserts:
-            place = statement.place
-            which = (row[6], place[0])
-            index = bisect_right(begins, place) - 1 if single else by_object[which]
-            said[index].append(Said(row[7], place, row[8], row[9], row[10]))
+    for row, number in zip(rows, belonging(statements, edges, single=single), strict=True):
+        if number is not None:
+            place = (row[2], row[3], row[4])
+            said[number].append(Said(row[7], place, row[8], row[9], row[10]))
     for held, own in zip(edges, said, strict=True):
         yield held, tuple(sorted(own, key=_by_commit))
 

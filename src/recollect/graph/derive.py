@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -48,6 +49,21 @@ class Holding(msgspec.Struct, Generic[Thing], frozen=True, gc=False):
 def derive(statements: Iterable[Statement[Thing]], *, single: bool) -> list[Holding[Thing]]:
     """Return what follows from statements in the order of their places, in that order."""
     return _one_at_a_time(statements) if single else _side_by_side(statements)
+
+
+def belonging(
+    statements: Iterable[Statement[Thing]], edges: Sequence[Holding[Thing]], *, single: bool
+) -> Iterator[int | None]:
+    """Yield for each statement the number of the edge it is an assertion of; None for an end."""
+    begins = [held.first for held in edges]
+    numbers = {(held.object, held.first[0]): number for number, held in enumerate(edges)}
+    for said in statements:
+        if not said.asserts or said.object is None:
+            yield None
+        elif single:
+            yield bisect_right(begins, said.place) - 1
+        else:
+            yield numbers[said.object, said.place[0]]
 
 
 def _one_at_a_time(statements: Iterable[Statement[Thing]]) -> list[Holding[Thing]]:

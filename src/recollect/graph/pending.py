@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.graph import beliefs
-from recollect.graph.derive import Holding, Place, Statement, derive
+from recollect.graph.derive import Holding, Place, Statement, belonging, derive
 from recollect.graph.literal import literal_of
 from recollect.graph.queries import Wanted, asking_of, node_at
 from recollect.graph.records import Fact
@@ -84,10 +84,17 @@ class PendingFacts:
         told = [each for each in told if each.assertion_id not in gone]
         told.sort(key=lambda each: each.statement.place)
         single = rules.is_single(read.scope, read.relation)
-        edges = derive([each.statement for each in told], single=single)
+        statements = [each.statement for each in told]
+        edges = derive(statements, single=single)
         who, how = rules.meaning(read.scope, subject), (RELATION, read.relation)
         about = (spelling.of(who), spelling.of(how))
-        return [_fact(read, about, held, told, spelling) for held in edges]
+        own: list[list[_Told]] = [[] for _ in edges]
+        for each, number in zip(told, belonging(statements, edges, single=single), strict=True):
+            if number is not None:
+                own[number].append(each)
+        return [
+            _fact(read, about, held, said, spelling) for held, said in zip(edges, own, strict=True)
+        ]
 
     def _committed(
         self,
@@ -155,17 +162,10 @@ def _fact(
     read: TimelineRead,
     about: tuple[str, str],
     held: Holding[Meaning],
-    told: Iterable[_Told],
+    own: list[_Told],
     spelling: Spelling,
 ) -> Fact:
     """Return an edge as callers see it; what is staged has no time of its own yet."""
-    own = [
-        each
-        for each in told
-        if each.statement.asserts
-        and each.statement.object == held.object
-        and held.first <= each.statement.place <= held.last
-    ]
     own.sort(key=lambda each: each.statement.place[1:])
     begin = own[0].committed_at
     kind, key = held.object

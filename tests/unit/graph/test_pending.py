@@ -43,6 +43,19 @@ def test_a_merge_is_not_seen(store: Store) -> None:
         transaction.commit()
 
 
+@pytest.mark.parametrize("cardinality", ["single", "multi"])
+def test_a_long_timeline_is_read_as_the_store_reads_it(store: Store, cardinality: str) -> None:
+    store.set_cardinality(relation="is", cardinality=cardinality)
+    with store.begin_transaction() as transaction:
+        for number in range(9000):
+            since = f"{1000 + number // 4}-01-01T00:00:00Z"
+            transaction.assert_fact(
+                subject="it", relation="is", object=f"o{number % 5}", valid_from=since
+            )
+    seen = store.begin_transaction().timeline(subject="it", relation="is")
+    assert seen == store.timeline(subject="it", relation="is")
+
+
 def test_a_merge_of_its_own_is_seen(store: Store) -> None:
     transaction = store.begin_transaction()
     transaction.set_cardinality(relation="lives in", cardinality="single")
