@@ -9,6 +9,7 @@ from recollect.graph.beliefs import Asking, Belief, Said
 from recollect.graph.literal import literal_of
 from recollect.graph.queries import node_at
 from recollect.graph.records import Assertion, Explanation, Fact
+from recollect.log import pages
 from recollect.log.views import Commit
 from recollect.model.event import SealedEvent
 from recollect.model.graph_operations import ENTITY, Name
@@ -16,12 +17,6 @@ from recollect.model.instant import to_datetime
 from recollect.model.operations import Assert
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader
-
-
-def fact_of(reader: Reader, assertion_id: str, known: int | None) -> Fact | None:
-    """Return the fact an assertion stood for at a commit; None: it did not stand."""
-    found = _belief(reader, assertion_id, known)
-    return None if found is None else beliefs.facts_of(reader, found[0], [found[1]])[0]
 
 
 class Standing(NamedTuple):
@@ -39,36 +34,64 @@ def standing_of(reader: Reader, assertion_id: str) -> Standing | None:
     return None if row is None else Standing(*row[5:])
 
 
-def explain(reader: Reader, assertion_id: str, known: int | None) -> Explanation | None:
+class Believed:
+    """Facts by their assertions, as of commits: each timeline is derived once for each of these.
+
+    What is asked of the newest commit is in the tables: all is to be read in one snapshot.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._newest = pages.head_commit(reader)
+        self._derived: dict[tuple[int, int, int], dict[str, Belief]] = {}
+
+    def fact(self, assertion_id: str, known: int) -> Fact | None:
+        """Return the fact an assertion stood for at a commit; None: it did not stand."""
+        found = self.belief(assertion_id, known)
+        return None if found is None else beliefs.facts_of(self._reader, found[0], [found[1]])[0]
+
+    def belief(self, assertion_id: str, known: int) -> tuple[Scope, Belief] | None:
+        """Return the same as an edge, and whose it is."""
+        row = self._reader.row("graph_assertion_of", assertion_id=assertion_id)
+        if row is None:
+            return None
+        namespace, agent_id, scope_id, subject, relation, begin, end, _ = row
+        scope = Scope(namespace, agent_id)
+        if not begin <= known < end:
+            return None
+        if known >= self._newest:
+            edge = self._reader.row("graph_edge_of_assertion", assertion_id=assertion_id)
+            assert edge is not None, "what stands is part of an edge"
+            return scope, beliefs.belief_of(edge)
+        asking = Asking(scope=scope, scope_id=scope_id, known=known, relation=relation)
+        return scope, self._timeline(asking, Name(subject, subject))[assertion_id]
+
+    def _timeline(self, asking: Asking, subject: Name) -> dict[str, Belief]:
+        """Return the edges of a timeline by the assertions they follow from."""
+        known, relation = asking.known, asking.relation
+        assert known is not None, "what is known now stands in the tables"
+        assert relation is not None, "a timeline is of one relation"
+        root = node_at(self._reader, asking.scope_id, subject, known)
+        assert root is not None, "whatever something was said of is known"
+        which = (root, relation, known)
+        if which not in self._derived:
+            self._derived[which] = {
+                said.assertion_id: each
+                for each in beliefs.of_subjects(self._reader, asking, [root])
+                for said in each.said
+            }
+        return self._derived[which]
+
+
+def explain(reader: Reader, assertion_id: str, known: int) -> Explanation | None:
     """Return a fact and everything that was said for it; None: the assertion did not stand."""
-    found = _belief(reader, assertion_id, known)
+    found = Believed(reader).belief(assertion_id, known)
     if found is None:
         return None
     scope, belief = found
     (belief,) = beliefs.backed(reader, [belief])
     (fact,) = beliefs.facts_of(reader, scope, [belief])
     return Explanation(fact, tuple(_assertion(reader, said) for said in belief.said))
-
-
-def _belief(reader: Reader, assertion_id: str, known: int | None) -> tuple[Scope, Belief] | None:
-    row = reader.row("graph_assertion_of", assertion_id=assertion_id)
-    if row is None:
-        return None
-    namespace, agent_id, scope_id, subject, relation, begin, end, _ = row
-    scope = Scope(namespace, agent_id)
-    if known is None:
-        edge = reader.row("graph_edge_of_assertion", assertion_id=assertion_id)
-        return None if edge is None else (scope, beliefs.belief_of(edge))
-    if not begin <= known < end:
-        return None
-    asking = Asking(scope=scope, scope_id=scope_id, known=known, relation=relation)
-    root = node_at(reader, scope_id, Name(subject, subject), known)
-    assert root is not None, "whatever something was said of is known"
-    return next(
-        (scope, each)
-        for each in beliefs.of_subjects(reader, asking, [root])
-        if any(said.assertion_id == assertion_id for said in each.said)
-    )
 
 
 def _assertion(reader: Reader, said: Said) -> Assertion:

@@ -2098,15 +2098,14 @@ class AsyncBeliefCalls(AsyncHandle):
         return await self._calls.run(self._current_edges, wanted)
 
     def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
-        asked = self._asked(known_at, "known_at")
-        known = None if known_at is None else asked.commit
         with self._core.engine.snapshot() as reader:
+            known = asked_at(reader, self._core.clock, known_at, "known_at").commit
             found = explain(reader, assertion_id, known)
             if found is None:
-                when = "" if known is None else f" at commit {known}"
+                when = "" if known_at is None else f" at commit {known}"
                 raise NotFound(f"fact: no assertion {assertion_id!r} stands{when}")
             quoted = tuple(
-                replace(each, quotes=quotes(reader, each.source, asked.commit, viewer))
+                replace(each, quotes=quotes(reader, each.source, known, viewer))
                 for each in found.assertions
             )
             return replace(found, assertions=quoted)
@@ -2539,7 +2538,7 @@ class AsyncWhyCalls(AsyncHandle):
         return async_paged(self._calls, stale)
 
     def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             asked = asked_at(reader, self._core.clock, at)
             return explain_why(Inquiry(reader, asked, viewer), ref)
 

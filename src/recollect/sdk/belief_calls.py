@@ -13,7 +13,7 @@ from recollect.graph.inputs import Object, check_entity, check_object, check_rel
 from recollect.graph.queries import Entities, Facts, Wanted
 from recollect.graph.records import Entity, Explanation, Fact
 from recollect.graph.resolution import ExistingEdge, RelationCardinality
-from recollect.log.moments import Moment
+from recollect.log.moments import Moment, asked_at
 from recollect.memory.inputs import check_id
 from recollect.memory.quoting import quotes
 from recollect.model.graph_operations import Name
@@ -150,15 +150,14 @@ class BeliefCalls(Handle):
         return self._calls.run(self._current_edges, wanted)
 
     def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
-        asked = self._asked(known_at, "known_at")
-        known = None if known_at is None else asked.commit
         with self._core.engine.snapshot() as reader:
+            known = asked_at(reader, self._core.clock, known_at, "known_at").commit
             found = explain(reader, assertion_id, known)
             if found is None:
-                when = "" if known is None else f" at commit {known}"
+                when = "" if known_at is None else f" at commit {known}"
                 raise NotFound(f"fact: no assertion {assertion_id!r} stands{when}")
             quoted = tuple(
-                replace(each, quotes=quotes(reader, each.source, asked.commit, viewer))
+                replace(each, quotes=quotes(reader, each.source, known, viewer))
                 for each in found.assertions
             )
             return replace(found, assertions=quoted)

@@ -61,6 +61,6 @@ class WhyCalls(Handle):
         return paged(self._calls, stale)
 
     def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             asked = asked_at(reader, self._core.clock, at)
             return explain_why(Inquiry(reader, asked, viewer), ref)

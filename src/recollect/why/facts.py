@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from recollect.graph.explaining import Standing, fact_of, standing_of
+from recollect.graph.explaining import Believed, Standing, standing_of
 from recollect.graph.records import Fact
 from recollect.log.moments import Asked
 from recollect.model.instant import to_datetime
@@ -37,27 +37,28 @@ def accounts(
     reader: Reader, reliances: Sequence[Reliance], asked: Asked
 ) -> Iterator[tuple[Reliance, Account]]:
     """Yield an account of each that had been asserted by the moment asked about."""
+    believed = Believed(reader)
     for reliance in reliances:
         standing = standing_of(reader, reliance.assertion_id)
         if standing is not None and standing.asserted_in <= asked.commit:
-            account = _account(reader, reliance, standing, asked)
+            account = _account(reader, believed, reliance, standing, asked)
             if account is not None:
                 yield reliance, account
 
 
 def _account(
-    reader: Reader, reliance: Reliance, standing: Standing, asked: Asked
+    reader: Reader, facts: Believed, reliance: Reliance, standing: Standing, asked: Asked
 ) -> Account | None:
     """Return what there is to say; None of what was taken back by the commit that said it."""
     assertion_id, relied_at = reliance.assertion_id, reliance.relied_at
-    believed = fact_of(reader, assertion_id, asked.commit)
+    believed = facts.fact(assertion_id, asked.commit)
     if believed is None:
-        last = fact_of(reader, assertion_id, standing.retracted_in - 1)
+        last = facts.fact(assertion_id, standing.retracted_in - 1)
         told = "retracted" if standing.reason is None else f"retracted: {standing.reason}"
         return None if last is None else Account(last, standing.asserted_in, (told,))
     doubt = None
     if believed.valid_to is not None:
-        relied = None if relied_at is None else fact_of(reader, assertion_id, relied_at)
+        relied = None if relied_at is None else facts.fact(assertion_id, relied_at)
         since = None if relied_at is None else _time_of(reader, relied_at)
         doubt = _doubt(believed.valid_to, relied, since, to_datetime(asked.now))
     return Account(believed, standing.asserted_in, () if doubt is None else (doubt,))
@@ -69,9 +70,9 @@ def _doubt(end: datetime, relied: Fact | None, since: datetime | None, now: date
     One that had ended by then was relied on as history, and is no less true for that.
     """
     if relied is not None and (relied.valid_to is None or end < relied.valid_to):
-        return f"closed: it ends on {end:%Y-%m-%d}" if end > now else f"closed on {end:%Y-%m-%d}"
+        return f"closed: it ends on {end.date()}" if end > now else f"closed on {end.date()}"
     held = since is None or end > since
-    return f"ended on {end:%Y-%m-%d}" if held and end <= now else None
+    return f"ended on {end.date()}" if held and end <= now else None
 
 
 def _time_of(reader: Reader, commit: int) -> datetime:

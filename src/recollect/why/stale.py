@@ -48,7 +48,7 @@ class StaleKeys:
     def _stale(self, keys: list[str]) -> list[Reason]:
         scope = self._scope
         refs = [KeyRef(key, None, scope.agent_id, scope.namespace) for key in keys]
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             inquiry = Inquiry(reader, self._asked, self._viewer)
             grounds = Grounds(inquiry, refs)
             return [grounds.tree(ref) for ref in refs if grounds.is_stale(ref)]
