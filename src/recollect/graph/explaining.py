@@ -50,6 +50,15 @@ class Believed:
         found = self.belief(assertion_id, known)
         return None if found is None else beliefs.facts_of(self._reader, found[0], [found[1]])[0]
 
+    def is_as_at(self, assertion_id: str, commit: int) -> bool:
+        """Say whether nothing has changed of an assertion's timeline since a commit."""
+        row = self._reader.row("graph_assertion_keys", assertion_id=assertion_id)
+        assert row is not None, "it was asserted"
+        names = ("namespace", "agent_id", "subject", "relation")
+        values = {"since": commit, **dict(zip(names, row, strict=True))}
+        queries = ("graph_timeline_changed", "graph_cardinality_changed")
+        return not any(self._reader.row(query, **values) for query in queries)
+
     def belief(self, assertion_id: str, known: int) -> tuple[Scope, Belief] | None:
         """Return the same as an edge, and whose it is."""
         row = self._reader.row("graph_assertion_of", assertion_id=assertion_id)

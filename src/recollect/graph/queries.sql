@@ -452,6 +452,14 @@ JOIN graph_node AS subject ON subject.id = said.subject
 JOIN scope ON scope.id = subject.scope_id
 WHERE said.assertion_id = :assertion_id AND said.asserts = 1
 
+-- name: graph_assertion_keys
+SELECT scope.namespace, scope.agent_id, subject.key, relation.key
+FROM graph_statement AS said
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN graph_node AS relation ON relation.id = said.relation
+JOIN scope ON scope.id = subject.scope_id
+WHERE said.assertion_id = :assertion_id AND said.asserts = 1
+
 -- name: graph_edge_of_assertion
 -- The edge that an assertion is part of, if it stands.
 SELECT

@@ -58,8 +58,11 @@ def _account(
         return None if last is None else Account(last, standing.asserted_in, (told,))
     doubt = None
     if believed.valid_to is not None:
-        relied = None if relied_at is None else facts.fact(assertion_id, relied_at)
-        since = None if relied_at is None else _time_of(reader, relied_at)
+        relied, since = None, None
+        if relied_at is not None:
+            same = facts.is_as_at(assertion_id, relied_at)
+            relied = believed if same else facts.fact(assertion_id, relied_at)
+            since = _time_of(reader, relied_at)
         doubt = _doubt(believed.valid_to, relied, since, to_datetime(asked.now))
     return Account(believed, standing.asserted_in, () if doubt is None else (doubt,))
 
