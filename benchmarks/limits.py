@@ -6,8 +6,17 @@ import os
 import time
 from pathlib import Path
 
+import apsw
+
 RECORD = b"x" * 600
 """About what one of the benchmark's transactions takes in the log."""
+
+
+def bare_connection(path: Path) -> apsw.Connection:
+    """Open a store's file as its engine does, with nothing of the engine around it."""
+    database = apsw.Connection(str(path))
+    database.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    return database
 
 
 def synced_appends(folder: Path, seconds: float) -> float:

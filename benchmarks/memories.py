@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
-import apsw
 import msgspec
 
 import recollect
+from benchmarks.limits import bare_connection
 from benchmarks.reads import alternate
 from recollect import Memory, Store
 from recollect.memory.standing import NEWEST
@@ -99,7 +99,7 @@ def fill_union(path: Path) -> str:
 def union(path: Path, top: str, seconds: float) -> tuple[float, float]:
     """Return transcripts a second of the union replay, and of bare queries for the same rows."""
     queries = load_queries()
-    database = apsw.Connection(str(path))
+    database = bare_connection(path)
 
     def bare() -> int:
         ids = [row[0] for row in database.execute("SELECT json_group_array(memory_id) FROM memory")]
@@ -151,7 +151,7 @@ def fill_list(path: Path) -> None:
 def listed(path: Path, seconds: float, filtered: str) -> tuple[float, float]:
     """Return memories looked at a second, and rows of the bare queries for all of them."""
     queries = load_queries()
-    database = apsw.Connection(str(path))
+    database = bare_connection(path)
     bounds: dict[str, object] = {
         "namespace": "default", "children": "default/", "beyond": "default0", "inboxes": 0,
         "after_namespace": "", "after": 0, "at": NEWEST, "now": 0, "viewer": "a",

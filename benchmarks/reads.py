@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import apsw
-
 import recollect
+from benchmarks.limits import bare_connection
 from recollect.model import codec, document
 from recollect.sdk.open import load_queries
 
@@ -26,7 +25,7 @@ def rate(work: Callable[[], int], seconds: float) -> float:
 def replay(path: Path, seconds: float) -> tuple[float, float]:
     """Return events a second of one agent among many: ours, and the bare query's."""
     query = load_queries()["event_page_of_scope"]
-    database = apsw.Connection(str(path))
+    database = bare_connection(path)
     ((scope_id,),) = database.execute("SELECT id FROM scope WHERE agent_id = 'a1'")
     bounds = {"scope_id": scope_id, "after": 0, "through": 10**9, "most": 10**9}
 
@@ -52,7 +51,7 @@ def replay(path: Path, seconds: float) -> tuple[float, float]:
 def point_reads(path: Path, seconds: float) -> tuple[float, float]:
     """Return reads of one key a second: ours, and the bare query's."""
     query = load_queries()["state_get"]
-    database = apsw.Connection(str(path))
+    database = bare_connection(path)
     key = {"agent_id": "a1", "namespace": "default", "key": "k1"}
     batch = 500
 
