@@ -2641,7 +2641,8 @@ class AsyncStore(
         """Return a key's value now, at a version or at a moment; None: it had none."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
         key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
-        version = check_version("version", version, least=1)
+        if version is not None:
+            version = check_version("version", version, least=1)
         return await self._calls.run(self._core.get_state, scope, key, version, at)
 
     def list_keys(

@@ -22,7 +22,7 @@ Place = tuple[int, int]
 
 def get(reader: Reader, scope: Scope, key: str) -> StateRecord | None:
     """Return the key's current value."""
-    row = reader.row("state_get", agent_id=scope.agent_id, namespace=scope.namespace, key=key)
+    row = reader.find("state_get", key, scope.agent_id, scope.namespace)
     if row is None:
         return None
     value, version, commit_ts, committed_at = row

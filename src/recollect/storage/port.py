@@ -29,6 +29,10 @@ class Reader(Protocol):
         """Return the first row, if there is one."""
         ...
 
+    def find(self, query: str, /, *values: object) -> Row | None:
+        """As `row`, with the values in the order the query names them: what every get does."""
+        ...
+
     def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
         """Return the rows; with a budget of bytes, stop behind the row that exhausts it.
 

@@ -61,6 +61,14 @@ class Connection:
             raise translate(error) from error
         return found
 
+    def find(self, query: str, /, *values: object) -> Row | None:
+        """Return the first row; values are bound by their places, as in `put`."""
+        try:
+            found: Row | None = self.database.execute(self._queries[query], values).fetchone()
+        except apsw.Error as error:
+            raise translate(error) from error
+        return found
+
     def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
         """Return the rows; with a budget, stop behind the row whose last column exhausts it."""
         try:

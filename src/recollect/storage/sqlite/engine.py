@@ -113,18 +113,18 @@ class SqliteEngine:
         """Hand out a reader that nobody uses."""
         if self._path is None:
             self._write_lock.acquire()
-        try:
-            self._check_open()
-            if self._path is None:
-                return self._writer
             try:
-                return self._idle.pop()
-            except IndexError:
-                return self._connect_reader()
-        except errors.RecollectError:
-            if self._path is None:
+                self._check_open()
+            except errors.StoreClosed:
                 self._write_lock.release()
-            raise
+                raise
+            return self._writer
+        if self._closed or self._owner != os.getpid():  # asked here too, at each read
+            self._check_open()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect_reader()
 
     def take_back(self, reader: Connection) -> None:
         """Keep a reader for the next one who asks, unless it is out of date."""
