@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 
-from recollect.cli import reason_lines, reason_shapes, shapes
+from recollect.cli import reason_shapes, shapes
 from recollect.cli.bars import Bar, draw, glyphs_for
 from recollect.cli.options import Target
 from recollect.cli.output import colour_wanted, write_json
@@ -237,8 +237,8 @@ class TerminalStage:
     def why(self, reason: Reason, title: str) -> None:
         """Draw the tree."""
         self._title(title, "what the decision rests on, down to the words")
-        for place in reason_shapes.places(reason):
-            click.echo("\n".join(f"  {line}" for line in reason_lines.place(place).split("\n")))
+        for line in str(reason).splitlines():
+            click.secho(f"  {line}", fg="yellow" if "STALE" in line else None)
 
     def proof(self, store: Store) -> None:
         """Show the chain's head and a decision's reason."""
@@ -259,6 +259,8 @@ class TerminalStage:
         self._title("Ask it yourself", "the store stays where it is")
         for command in (f"diff {crash}", f"get ledger --at {crash}", "history policy", "replay"):
             self._console.out("  " + shlex.join([*words, *command.split(), *place]))
+        asked = ["why", "orders/polaris", *place[:4], "--namespace", "facts"]
+        self._console.out("  " + shlex.join([*words, *asked]))
         self._console.print()
 
     def _title(self, title: str, subtitle: str) -> None:
