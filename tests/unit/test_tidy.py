@@ -66,5 +66,5 @@ def test_every_query_is_used_and_every_used_one_is_there() -> None:
     texts = "\n".join(path.read_text("utf-8") for path in FILES)
     used = set(re.findall(r"\"([a-z_]+)\"", texts))
     assert named <= used
-    called = re.findall(r"\.(?:add|put|row|rows|run|run_many|stream)\(\s*\"(\w+)\"", texts)
+    called = re.findall(r"(?:reader\.find|\.(?:add|put|row|rows|run|stream))\(\s*\"(\w+)\"", texts)
     assert set(called) <= named

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking, Belief, Said
 from recollect.graph.literal import literal_of
-from recollect.graph.queries import node_at
+from recollect.graph.queries import node_at, timeline_changed
 from recollect.graph.records import Assertion, Explanation, Fact
+from recollect.graph.requests import TimelineRead
 from recollect.log import pages
 from recollect.log.views import Commit
 from recollect.model.event import SealedEvent
@@ -54,10 +55,9 @@ class Believed:
         """Say whether nothing has changed of an assertion's timeline since a commit."""
         row = self._reader.row("graph_assertion_keys", assertion_id=assertion_id)
         assert row is not None, "it was asserted"
-        names = ("namespace", "agent_id", "subject", "relation")
-        values = {"since": commit, **dict(zip(names, row, strict=True))}
-        queries = ("graph_timeline_changed", "graph_cardinality_changed")
-        return not any(self._reader.row(query, **values) for query in queries)
+        namespace, agent_id, subject, relation = row
+        read = TimelineRead(Scope(namespace, agent_id), subject, relation)
+        return not timeline_changed(self._reader, read, commit)
 
     def belief(self, assertion_id: str, known: int) -> tuple[Scope, Belief] | None:
         """Return the same as an edge, and whose it is."""

@@ -11,6 +11,7 @@ from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking
 from recollect.graph.derive import NEWEST
 from recollect.graph.records import Entity, Fact
+from recollect.graph.requests import TimelineRead
 from recollect.graph.resolution import ExistingEdge, RelationCardinality
 from recollect.log.moments import Asked
 from recollect.model.graph_operations import Name
@@ -117,6 +118,19 @@ def instant_of(reader: Reader, asked: Asked) -> int:
     """Return the time it is at a moment: not before that of its commit, however the clock goes."""
     row = reader.row("event_time", commit_ts=asked.commit)
     return max(asked.now, row[0] if row else 0)
+
+
+def timeline_changed(reader: Reader, read: TimelineRead, since: int) -> bool:
+    """Say whether anything that a timeline follows from has changed since a commit."""
+    values = {
+        "agent_id": read.scope.agent_id,
+        "namespace": read.scope.namespace,
+        "subject": read.subject,
+        "relation": read.relation,
+        "since": since,
+    }
+    queries = ("graph_timeline_changed", "graph_cardinality_changed")
+    return any(reader.row(query, **values) for query in queries)
 
 
 def entities_of(

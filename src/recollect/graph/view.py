@@ -9,6 +9,7 @@ from recollect.graph import requests
 from recollect.graph.derive import Statement
 from recollect.graph.effects import Effects
 from recollect.graph.nodes import Nodes
+from recollect.graph.queries import timeline_changed
 from recollect.graph.rules import GraphRules
 from recollect.graph.timelines import Change, Timeline
 from recollect.graph.times import instant_of
@@ -75,15 +76,7 @@ class GraphView(View):
 
     def changed(self, reader: Reader, read: requests.TimelineRead, since: int, /) -> bool:
         """Say whether anything that the timeline follows from has changed since."""
-        values = {
-            "agent_id": read.scope.agent_id,
-            "namespace": read.scope.namespace,
-            "subject": read.subject,
-            "relation": read.relation,
-            "since": since,
-        }
-        queries = ("graph_timeline_changed", "graph_cardinality_changed")
-        return any(reader.row(query, **values) for query in queries)
+        return timeline_changed(reader, read, since)
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""

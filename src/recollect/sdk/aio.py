@@ -1236,6 +1236,18 @@ class AsyncHandle:
 
         return await self.transact(stage, txn_id=txn_id)
 
+    async def _committed(
+        self, work: Callable[[AsyncTransaction], Awaitable[object]], txn_id: str | None
+    ) -> int:
+        """Run `work` in a transaction of its own, and return the commit."""
+        transaction, _ = await self._commit(work, txn_id)
+        return self._outcome(transaction, self._defaults.actor).commit
+
+    def _outcome(self, transaction: AsyncTransaction, viewer: str) -> Committed:
+        """Return what became of a transaction that was committed, for somebody who is told."""
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return Committed(transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer)
+
     async def _commit_alone(self, staged: KeyRequest, txn_id: str | None) -> int:
         """Commit what reads nothing and is asked for on its own, with no transaction around it."""
         core, attempt = (self._core, 0)
@@ -1478,16 +1490,11 @@ class AsyncMemoryCalls(AsyncHandle):
         async def work(transaction: AsyncTransaction) -> None:
             transaction.configure(namespace=namespace, agent_id=agent_id, **settings)
 
-        transaction, _ = await self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return await self._committed(work, txn_id)
 
     def _written(self, memory_id: str, transaction: AsyncTransaction, viewer: str) -> Memory:
-        assert transaction.commit_ts is not None, "it is committed by now"
         with self._core.engine.reading() as reader:
-            committed = Committed(
-                transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer
-            )
+            committed = self._outcome(transaction, viewer)
             return queries.written(reader, memory_id, transaction.remembered, committed)
 
     def _get_memory(
@@ -1642,19 +1649,13 @@ class AsyncLinkCalls(AsyncHandle):
                 notice_id, decision=decision, note=note, replacement=replacement, agent_id=agent_id
             )
 
-        transaction, _ = await self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return await self._committed(work, txn_id)
 
     def _link_written(
         self, edge: tuple[str, str, str], transaction: AsyncTransaction, viewer: str
     ) -> Link:
-        assert transaction.commit_ts is not None, "it is committed by now"
         with self._core.engine.reading() as reader:
-            committed = Committed(
-                transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer
-            )
-            return links.link_written(reader, edge, committed)
+            return links.link_written(reader, edge, self._outcome(transaction, viewer))
 
     def _links(
         self,
@@ -1802,9 +1803,7 @@ class AsyncFactCalls(AsyncHandle):
                 namespace=namespace,
             )
 
-        transaction, _ = await self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return await self._committed(work, txn_id)
 
     async def alias(
         self,
@@ -1831,9 +1830,7 @@ class AsyncFactCalls(AsyncHandle):
                 namespace=namespace,
             )
 
-        transaction, _ = await self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return await self._committed(work, txn_id)
 
     async def merge_entities(
         self,
@@ -1856,9 +1853,7 @@ class AsyncFactCalls(AsyncHandle):
                 namespace=namespace,
             )
 
-        transaction, _ = await self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return await self._committed(work, txn_id)
 
     async def _resolved(
         self,
@@ -1875,13 +1870,11 @@ class AsyncFactCalls(AsyncHandle):
     def _answer(
         self, transaction: AsyncTransaction, scope: Scope, assertion_id: str | None
     ) -> EdgeResolution:
-        assert transaction.commit_ts is not None, "it is committed by now"
+        made = self._outcome(transaction, self._defaults.actor)
         with self._core.engine.snapshot() as reader:
-            row = reader.row("txn_find", txn_id=transaction.txn_id, actor=self._defaults.actor)
-            if row != (transaction.commit_ts,):
+            if not made.is_own(reader):
                 return EdgeResolution(open=None)
-            asked = Answer(scope, transaction.commit_ts, assertion_id)
-            return answer(reader, self._core.effects, asked)
+            return answer(reader, self._core.effects, Answer(scope, made.commit, assertion_id))
 
 
 class AsyncBulkCalls(AsyncHandle):

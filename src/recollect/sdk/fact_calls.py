@@ -138,9 +138,7 @@ class FactCalls(Handle):
                 namespace=namespace,
             )
 
-        transaction, _ = self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return self._committed(work, txn_id)
 
     def alias(
         self,
@@ -167,9 +165,7 @@ class FactCalls(Handle):
                 namespace=namespace,
             )
 
-        transaction, _ = self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return self._committed(work, txn_id)
 
     def merge_entities(
         self,
@@ -192,9 +188,7 @@ class FactCalls(Handle):
                 namespace=namespace,
             )
 
-        transaction, _ = self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return self._committed(work, txn_id)
 
     def _resolved(
         self,
@@ -211,10 +205,8 @@ class FactCalls(Handle):
     def _answer(
         self, transaction: Transaction, scope: Scope, assertion_id: str | None
     ) -> EdgeResolution:
-        assert transaction.commit_ts is not None, "it is committed by now"
+        made = self._outcome(transaction, self._defaults.actor)
         with self._core.engine.snapshot() as reader:
-            row = reader.row("txn_find", txn_id=transaction.txn_id, actor=self._defaults.actor)
-            if row != (transaction.commit_ts,):  # it changed nothing, and so became no commit
+            if not made.is_own(reader):  # it changed nothing
                 return EdgeResolution(open=None)
-            asked = Answer(scope, transaction.commit_ts, assertion_id)
-            return answer(reader, self._core.effects, asked)
+            return answer(reader, self._core.effects, Answer(scope, made.commit, assertion_id))

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from recollect.errors import RecollectError
 from recollect.log.moments import Asked, Moment, asked_at
+from recollect.memory.committed import Committed
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.calls import Calls
 from recollect.sdk.core import TIMEOUT, Core, Defaults
@@ -63,6 +64,16 @@ class Handle:
             return transaction, work(transaction)
 
         return self.transact(stage, txn_id=txn_id)
+
+    def _committed(self, work: Callable[[Transaction], object], txn_id: str | None) -> int:
+        """Run `work` in a transaction of its own, and return the commit."""
+        transaction, _ = self._commit(work, txn_id)
+        return self._outcome(transaction, self._defaults.actor).commit
+
+    def _outcome(self, transaction: Transaction, viewer: str) -> Committed:
+        """Return what became of a transaction that was committed, for somebody who is told."""
+        assert transaction.commit_ts is not None, "it is committed by now"
+        return Committed(transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer)
 
     def _commit_alone(self, staged: KeyRequest, txn_id: str | None) -> int:
         """Commit what reads nothing and is asked for on its own, with no transaction around it."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from recollect.log.moments import Moment
 from recollect.memory import links, provenance
-from recollect.memory.committed import Committed
 from recollect.memory.inbox import Inbox
 from recollect.memory.inputs import check_id, choose
 from recollect.memory.records import DependentRecord, Invalidation, Link
@@ -149,19 +148,13 @@ class LinkCalls(Handle):
                 notice_id, decision=decision, note=note, replacement=replacement, agent_id=agent_id
             )
 
-        transaction, _ = self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return self._committed(work, txn_id)
 
     def _link_written(
         self, edge: tuple[str, str, str], transaction: Transaction, viewer: str
     ) -> Link:
-        assert transaction.commit_ts is not None, "it is committed by now"
         with self._core.engine.reading() as reader:
-            committed = Committed(
-                transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer
-            )
-            return links.link_written(reader, edge, committed)
+            return links.link_written(reader, edge, self._outcome(transaction, viewer))
 
     def _links(
         self,

@@ -7,7 +7,6 @@ from typing import Unpack
 
 from recollect.log.moments import Moment, asked_at
 from recollect.memory import queries
-from recollect.memory.committed import Committed
 from recollect.memory.inputs import (
     ChangedMemory,
     NamespaceSettings,
@@ -229,16 +228,11 @@ class MemoryCalls(Handle):
         def work(transaction: Transaction) -> None:
             transaction.configure(namespace=namespace, agent_id=agent_id, **settings)
 
-        transaction, _ = self._commit(work, txn_id)
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return transaction.commit_ts
+        return self._committed(work, txn_id)
 
     def _written(self, memory_id: str, transaction: Transaction, viewer: str) -> Memory:
-        assert transaction.commit_ts is not None, "it is committed by now"
         with self._core.engine.reading() as reader:
-            committed = Committed(
-                transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer
-            )
+            committed = self._outcome(transaction, viewer)
             return queries.written(reader, memory_id, transaction.remembered, committed)
 
     def _get_memory(

@@ -6,7 +6,7 @@ Everything above this port is the same on every engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,10 +62,6 @@ class Writer(Reader, Protocol):
 
     def others_wrote(self) -> bool:
         """Say whether somebody else has written since this was last asked."""
-        ...
-
-    def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
-        """Run a statement once for each row of values."""
         ...
 
 

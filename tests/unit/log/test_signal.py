@@ -11,7 +11,10 @@ def test_what_was_given_before_waiting_is_not_missed() -> None:
     signal = Signal()
     seen = signal.count
     signal.notify()
-    signal.wait(seen, 60)
+    waiting = threading.Thread(target=signal.wait, args=(seen, 60), daemon=True)
+    waiting.start()
+    waiting.join(30)
+    assert not waiting.is_alive()
 
 
 def test_everybody_who_waits_is_woken() -> None:

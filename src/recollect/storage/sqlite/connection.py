@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import apsw
@@ -129,13 +129,6 @@ class Connection:
         """Say whether SQLite's count of changes was ever another than this connection left."""
         noted, self._others_wrote = self._others_wrote, False
         return noted
-
-    def run_many(self, query: str, rows: Iterable[dict[str, object]], /) -> None:
-        """Run a statement once for each row of values."""
-        try:
-            self.database.executemany(self._queries[query], rows)
-        except apsw.Error as error:
-            raise translate(error) from error
 
     def _execute(self, query: str, values: dict[str, object]) -> apsw.Cursor:
         return self.database.execute(self._queries[query], values)
