@@ -100,15 +100,21 @@ def explain(reader: Reader, assertion_id: str, known: int) -> Explanation | None
     scope, belief = found
     (belief,) = beliefs.backed(reader, [belief])
     (fact,) = beliefs.facts_of(reader, scope, [belief])
-    return Explanation(fact, tuple(_assertion(reader, said) for said in belief.said))
+    commits = {number: _commit(reader, number) for number in {s.place[1] for s in belief.said}}
+    return Explanation(
+        fact, tuple(_assertion(said, commits[said.place[1]]) for said in belief.said)
+    )
 
 
-def _assertion(reader: Reader, said: Said) -> Assertion:
-    """Return what was said as the log has it."""
-    _, commit_ts, position = said.place
+def _commit(reader: Reader, commit_ts: int) -> Commit:
     row = reader.row("event_get", commit_ts=commit_ts)
     assert row is not None, "what was said stands in the log"
-    commit = Commit.of(SealedEvent(*row))
+    return Commit.of(SealedEvent(*row))
+
+
+def _assertion(said: Said, commit: Commit) -> Assertion:
+    """Return what was said as the log has it."""
+    _, commit_ts, position = said.place
     operation = commit.operations[position]
     assert isinstance(operation, Assert), "it was an assertion when it was applied"
     object_ = operation.object

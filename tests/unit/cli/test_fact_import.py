@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from recollect.cli.progress import Meter
 from tests.unit.cli.runner import Cli
 
 HEADER = "subject,relation,object,valid_from,valid_to,confidence"
@@ -234,3 +235,22 @@ def test_what_breaks_off_says_what_is_in(cli: Cli) -> None:
     path.write_bytes(text.decode("latin-1").encode())
     assert counts(imported(cli, path)) == (6, 20, 0, 0)
     assert not (cli.home / "people.csv.rejected").exists()
+
+
+def test_it_tells_how_far_it_is(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from recollect.cli import fact_import
+
+    shown: list[tuple[str, int, int | None]] = []
+
+    class Recorder(Meter):
+        def __call__(self, done: int, total: int | None = None) -> None:
+            shown.append((self._title, done, total))
+
+    monkeypatch.setattr(
+        fact_import, "meter", lambda title: Recorder(title, shown=True, monotonic=lambda: 0.0)
+    )
+    path = tmp_path / "people.csv"
+    path.write_text("subject,relation,object\n" + "".join(f"p{n},knows,Ann\n" for n in range(5)))
+    cli("fact", "import", path, "--batch", 2)
+    assert [done for _, done, _ in shown] == [3, 5, 6]
+    assert {(title, total) for title, _, total in shown} == {("Importing", None)}, "not counted"

@@ -1,0 +1,108 @@
+"""Values that rest on facts: at every commit, what is stale is what the timelines say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect import Fact, FactRef, Store
+from recollect.testing import FixedClock, memory_store
+
+BEGIN = datetime(2025, 12, 28, tzinfo=UTC)
+"""Some days before the clock's own, so that ends lie on both sides of now."""
+Step = tuple[str, int, int]
+STEPS = st.tuples(
+    st.sampled_from(("assert", "assert", "end", "retract", "rely", "rely", "supersede", "wait")),
+    st.integers(0, 7),
+    st.integers(0, 3),
+)
+
+
+@dataclass
+class World:
+    store: Store
+    clock: FixedClock
+    asserted: list[str] = field(default_factory=list)
+    retracted: set[str] = field(default_factory=set)
+    sources: dict[str, str] = field(default_factory=dict)
+    """By assertion, the memory it comes from."""
+    superseded: dict[str, int] = field(default_factory=dict)
+    relied: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """By key, the assertion it rests on and the commit that says so."""
+
+    def take(self, step: Step) -> None:
+        what, day, which = step
+        at = BEGIN + timedelta(days=day)
+        standing = [each for each in self.asserted if each not in self.retracted]
+        if what == "assert":
+            ground = self.store.remember(f"note {len(self.asserted)}").id
+            told = self.store.assert_fact(
+                subject="Ann",
+                relation="works at",
+                object=f"o{which}",
+                valid_from=at,
+                valid_to=at + timedelta(days=3) if which == 3 else None,
+                source=ground,
+            )
+            assert told.assertion_id is not None
+            self.asserted.append(told.assertion_id)
+            self.sources[told.assertion_id] = ground
+        elif what == "end":
+            self.store.end_fact(subject="Ann", relation="works at", at=at)
+        elif what == "wait":
+            self.clock.advance(86_400)
+        elif standing:
+            self._about(what, standing[day % len(standing)])
+
+    def _about(self, what: str, assertion_id: str) -> None:
+        if what == "retract":
+            self.retracted.add(assertion_id)
+            self.store.retract_fact(assertion_id=assertion_id)
+        elif what == "rely":
+            key = f"k{len(self.relied)}"
+            ref = FactRef(assertion_id)
+            self.relied[key] = (assertion_id, self.store.write(key=key, value={}, because=[ref]))
+        elif self.sources[assertion_id] not in self.superseded:
+            old, new = self.sources[assertion_id], self.store.remember("better").id
+            self.store.supersede(old=old, new=new)
+            self.superseded[old] = self.store.stats().commits
+
+    def is_stale(self, key: str, at: int, times: dict[int, datetime]) -> bool:
+        """Say it by what the timeline was when it was relied on, and what it is."""
+        assertion_id, relied_at = self.relied[key]
+        then, now = (self._fact(assertion_id, known) for known in (relied_at, at))
+        assert then is not None
+        if now is None:
+            return True
+        for other in now.assertions:
+            if self.superseded.get(self.sources[other], at + 1) <= at:
+                return True
+        if now.valid_to is None:
+            return False
+        if then.valid_to is None or now.valid_to < then.valid_to:
+            return True
+        return times[relied_at] < now.valid_to <= times[at]
+
+    def _fact(self, assertion_id: str, known: int) -> Fact | None:
+        facts = self.store.timeline(subject="Ann", relation="works at", known_at=known)
+        return next((fact for fact in facts if assertion_id in fact.assertions), None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=st.lists(STEPS, min_size=3, max_size=14), kind=st.sampled_from(("single", "multi")))
+def test_a_value_is_stale_when_its_fact_is_and_not_before(steps: list[Step], kind: str) -> None:
+    clock = FixedClock()
+    with memory_store(clock=clock) as opened:
+        store = opened.bind(agent_id="a")
+        store.set_cardinality(relation="works at", cardinality=kind)
+        world = World(store, clock)
+        for step in steps:
+            world.take(step)
+        times = {event.commit_ts: event.committed_at for event in store.replay()}
+        for key, (_, relied_at) in world.relied.items():
+            for at in range(relied_at, store.stats().commits + 1):
+                expected = world.is_stale(key, at, times)
+                assert store.why(key, at=at).is_stale == expected, (key, at)
