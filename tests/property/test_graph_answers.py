@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from recollect import (
@@ -193,7 +193,15 @@ def test_an_answer_is_the_difference_it_made(taken: list[Act]) -> None:
     check_answers(taken, single=True)
 
 
+ENDED_TWICE = [
+    Act(name, "acme", day, ends=False, which=0)
+    for name, day in (("end", 2), ("assert", 1), ("assert", 1), ("end", 2), ("retract", 1))
+]
+"""It ends at the instant it did when one of the two is taken back."""
+
+
 @FEW
+@example(ENDED_TWICE, 6)
 @given(st.lists(acts, min_size=1, max_size=12), st.integers(2, 6))
 def test_an_answer_about_many_objects_is_the_difference(taken: list[Act], days: int) -> None:
     check_answers([act._replace(day=1 + act.day % days) for act in taken], single=False)

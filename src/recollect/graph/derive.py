@@ -45,6 +45,11 @@ class Holding(msgspec.Struct, Generic[Thing], frozen=True, gc=False):
         """Whether nothing is known of an end."""
         return self.end == OPEN
 
+    @property
+    def ends_at(self) -> int:
+        """The instant of its end, whichever of the ends said at that instant it is."""
+        return self.end[0]
+
 
 def derive(statements: Iterable[Statement[Thing]], *, single: bool) -> list[Holding[Thing]]:
     """Return what follows from statements in the order of their places, in that order."""

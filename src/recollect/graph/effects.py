@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from recollect.graph.derive import OPEN, STILL, Holding, Place, Statement
+from recollect.graph.derive import STILL, Holding, Place, Statement
 from recollect.graph.resolution import Edge, EdgeResolution, ExistingEdge
 from recollect.graph.timelines import Change
 from recollect.model.instant import to_datetime
@@ -82,7 +82,7 @@ class Keys(msgspec.Struct, frozen=True):
             self.by_number[timeline[1]],
             self.by_number[held.object],
             to_datetime(held.first[0]),
-            None if held.end[0] == STILL else to_datetime(held.end[0]),
+            None if held.ends_at == STILL else to_datetime(held.ends_at),
         )
 
     def opened(self, timeline: Which, held: Holding[int], confidence: float) -> Edge:
@@ -127,11 +127,11 @@ class _Telling:
         for first, old in sorted(effect.before.items()):
             new = effect.after.get(first) or moved.get(first)
             was = self._keys.existing(effect.timeline, old)
-            if new is None or (new.first == first and new.end < old.end):
+            if new is None or (new.first == first and new.ends_at < old.ends_at):
                 self.closed.append(was)
-            elif new.first != first or new.end > old.end:
+            elif new.first != first or new.ends_at > old.ends_at:
                 now = self._keys.existing(effect.timeline, new)
-                if new.first == first and new.end == OPEN:
+                if new.first == first and new.is_open:
                     self.reopened.append(now)
                 else:
                     self.changed.append((was, now))
