@@ -15,6 +15,7 @@
     ├── ReflectionTooDeep        reflections on reflections, past what is allowed
     ├── EdgeError                the edges to compare with cannot be read
     ├── LogForked                a resume token belongs to another history
+    ├── NotProven                a proof, a checkpoint or its signature does not hold
     ├── StoreBusy                the store cannot take more just now
     ├── StoreFull                no space left where the store lives
     ├── StoreReadOnly            the store cannot be written to
@@ -159,6 +160,10 @@ class LogForked(RecollectError):
 
     Start again from the beginning, or open the store the token came from.
     """
+
+
+class NotProven(RecollectError):
+    """What was given does not prove what it claims. Do not rely on it; ask its sender again."""
 
 
 class StoreBusy(RecollectError):

@@ -54,7 +54,7 @@ def test_the_names_are_these() -> None:
     errors = {
         "ChainBroken", "CommitUnknown", "Conflict", "Corruption", "EdgeError",
         "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "NotFound",
-        "RecollectError", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
+        "NotProven", "RecollectError", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
         "StoreReadOnly", "TitleTaken", "TransactionClosed", "TransactionConflict",
         "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch",
     }  # fmt: skip
@@ -136,7 +136,8 @@ def test_importing_touches_nothing_and_loads_no_command_line() -> None:
     code = (
         "import sys; before = set(sys.modules); import recollect;"
         "loaded = {name.partition('.')[0] for name in set(sys.modules) - before};"
-        "seen = {'click', 'rich', 'platformdirs', 'rapidfuzz', 'asyncio', 'sqlite3'};"
+        "seen = {'click', 'rich', 'platformdirs', 'rapidfuzz', 'asyncio', 'sqlite3',"
+        "'cryptography'};"
         "print(sorted(loaded & seen))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recollect.errors import Conflict, Corruption, InvalidInput, NotFound, RecollectError
+from recollect.errors import Conflict, Corruption, InvalidInput, NotFound, NotProven, RecollectError
 
 MEANINGS: Mapping[int, str] = {
     0: "It worked.",
     1: "Something went wrong; the message says what.",
     2: "The command was not understood, or a value it was given cannot be taken.",
-    3: "Verification failed: the log was changed after it was written, or its bytes are damaged.",
+    3: "Verification failed: the log was changed after it was written, its bytes are damaged, or "
+    "a proof does not hold.",
     4: "What was asked for is not there: a key, a version, the store itself.",
     5: "Somebody else was first; read again and decide again.",
     130: "Interrupted with Ctrl-C.",
@@ -27,6 +28,7 @@ _CODES: Mapping[type, int] = {
     InvalidInput: 2,
     Corruption: DAMAGED,
     NotFound: NOT_FOUND,
+    NotProven: DAMAGED,
     Conflict: 5,
 }
 

@@ -40,6 +40,7 @@ def test_every_error_has_a_documented_code(kind: type[errors.RecollectError]) ->
     for family, code in (
         (errors.InvalidInput, 2),
         (errors.Corruption, 3),
+        (errors.NotProven, 3),
         (errors.NotFound, 4),
         (errors.Conflict, 5),
     ):

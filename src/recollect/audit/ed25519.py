@@ -1,0 +1,51 @@
+"""Ed25519, by the package `cryptography`: the one place that imports it, and only when used.
+
+It comes with the extra `audit`. Keeping, reading and verifying a log takes no signatures, so a
+store works without it, and importing Recollect never loads it.
+"""
+
+from __future__ import annotations
+
+from recollect.errors import RecollectError
+
+KEY_SIZE = 32
+SEED_SIZE = 32
+SIGNATURE_SIZE = 64
+
+
+def public_key(seed: bytes) -> bytes:
+    """Return the public key of a private one, in the 32 bytes of RFC 8032."""
+    try:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    except ImportError as error:
+        raise _missing() from error
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def sign(seed: bytes, message: bytes) -> bytes:
+    """Return the signature of a message."""
+    try:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    except ImportError as error:
+        raise _missing() from error
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
+
+
+def verify(key: bytes, message: bytes, signature: bytes) -> bool:
+    """Tell whether a signature of a message was made with the private half of this key."""
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    except ImportError as error:
+        raise _missing() from error
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _missing() -> RecollectError:
+    return RecollectError(
+        "signatures need the package cryptography: pip install 'recollect[audit]'"
+    )
