@@ -35,7 +35,7 @@ def appearing(
     with _folder_beside(path) as folder:
         draft = folder / path.name
         yield draft
-        with _told_as_ours(path):
+        with told_as_ours(path):
             sync(draft)
             if put is None:
                 _put_at_free_name(field, draft, path)
@@ -74,14 +74,15 @@ def _put_at_free_name(field: str, draft: Path, path: Path) -> None:
 
 @contextmanager
 def _folder_beside(path: Path) -> Iterator[Path]:
-    with _told_as_ours(path):
+    with told_as_ours(path):
         folder = tempfile.TemporaryDirectory(prefix=".recollect-", dir=path.parent)
     with folder as name:
         yield Path(name)
 
 
 @contextmanager
-def _told_as_ours(path: Path) -> Iterator[None]:
+def told_as_ours(path: Path) -> Iterator[None]:
+    """Translate what goes wrong while a file is written."""
     try:
         yield
     except OSError as error:
