@@ -4,6 +4,7 @@ from recollect.audit.events import AuditEvent
 from recollect.errors import (
     ChainBroken,
     CommitUnknown,
+    Compacted,
     Conflict,
     Corruption,
     EdgeError,
@@ -107,6 +108,7 @@ __all__ = [
     "ChainBroken",
     "ChangedMemory",
     "CommitUnknown",
+    "Compacted",
     "Conflict",
     "Corruption",
     "DependentRecord",

@@ -3,6 +3,7 @@
     RecollectError
     ├── InvalidInput             a value that cannot be taken; names the field
     ├── NotFound                 what was named is not there
+    │   └── Compacted              it was there, before the log was summed up
     ├── Conflict                 somebody else was first; read again and retry
     │   ├── TransactionConflict    something the transaction read has changed
     │   ├── VersionMismatch        a compare-and-set met another version
@@ -202,6 +203,14 @@ class ChainBroken(Corruption):
         )
         self.commit_ts = commit_ts
         self.problem = problem
+
+
+class Compacted(NotFound):
+    """What is asked about was summed up, and is known only from a commit on."""
+
+    def __init__(self, horizon: int, detail: str) -> None:
+        super().__init__(f"{detail}: the log is summed up to commit {horizon}, ask from there on")
+        self.horizon = horizon
 
 
 class Unavailable(RecollectError):

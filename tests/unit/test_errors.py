@@ -12,6 +12,7 @@ from recollect import errors
 from recollect.errors import (
     ChainBroken,
     CommitUnknown,
+    Compacted,
     EdgeError,
     InvalidInput,
     LinkCycle,
@@ -25,6 +26,7 @@ SPECIAL: list[RecollectError] = [
     VersionMismatch(key="k", expected=1, actual=2),
     CommitUnknown("t-1"),
     ChainBroken(7, "it is gone"),
+    Compacted(40, "key 'k' at commit 3 is not kept"),
     LinkCycle("supersedes", ("a", None, "a")),
     ReflectionTooDeep("team", 4, 3),
     EdgeError("the edge catalog cannot be read", retryable=True),

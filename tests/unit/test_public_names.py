@@ -52,7 +52,7 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 def test_the_names_are_these() -> None:
     errors = {
-        "ChainBroken", "CommitUnknown", "Conflict", "Corruption", "EdgeError",
+        "ChainBroken", "CommitUnknown", "Compacted", "Conflict", "Corruption", "EdgeError",
         "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "NotFound",
         "NotProven", "RecollectError", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
         "StoreReadOnly", "TitleTaken", "TransactionClosed", "TransactionConflict",

@@ -37,6 +37,11 @@ EVENT_TYPES: Mapping[OperationType, str] = {
     OperationType.ALIAS: "entity.aliased",
     OperationType.MERGE: "entity.merged",
     OperationType.ERASED: "content.erased",
+    OperationType.ERASE: "erasure.carried_out",
+    OperationType.SUMMARY: "log.compacted",
+    OperationType.TRUST: "key.trusted",
+    OperationType.RETIRE: "key.retired",
+    OperationType.REFUSED: "request.refused",
 }
 
 

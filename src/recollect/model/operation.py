@@ -35,6 +35,11 @@ class OperationType(enum.Enum):
     ALIAS = "alias"
     MERGE = "merge"
     ERASED = "erased"
+    ERASE = "erase"
+    SUMMARY = "summary"
+    TRUST = "trust"
+    RETIRE = "retire"
+    REFUSED = "refused"
 
 
 class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):

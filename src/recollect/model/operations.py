@@ -9,6 +9,7 @@ ever written can be read. New fields at the end, with a default, are the one exc
 from __future__ import annotations
 
 from recollect.model import document
+from recollect.model.audit_operations import Erase, Refuse, RetireKey, Summary, TrustKey
 from recollect.model.graph_operations import Alias, Assert, Classify, End, Merge, Withdraw
 from recollect.model.memory_operations import (
     AddLink,
@@ -28,6 +29,7 @@ from recollect.model.refs import Ref
 from recollect.model.scope import Scope
 
 __all__ = [
+    "AUDIT_SCOPE",
     "ENGINE_SCOPE",
     "AddLink",
     "Alias",
@@ -40,17 +42,22 @@ __all__ = [
     "Delete",
     "End",
     "Epoch",
+    "Erase",
     "Erased",
     "KeepTranscript",
     "Merge",
     "Notify",
     "Operation",
     "OperationType",
+    "Refuse",
     "Remember",
     "Resolve",
+    "RetireKey",
     "Retract",
     "Revise",
+    "Summary",
     "Touch",
+    "TrustKey",
     "Withdraw",
     "Write",
 ]
@@ -98,19 +105,25 @@ class Epoch(Operation, frozen=True, tag=3, gc=False):
 
 
 class Erased(Operation, frozen=True, tag=0, gc=False):
-    """What is left of an operation whose content was forgotten: its hash, so the chain holds."""
+    """What is left of an operation whose content was erased: its hash, so the chain holds."""
 
     type = OperationType.ERASED
 
     leaf: bytes
+    erasure: int = 0
+    """The commit that erased it, which vouches for everything that stands here."""
 
 
 _OfState = Write | Delete
 _OfMemories = Remember | Revise | Retract | Touch | AddLink | CloseLink | Notify | Resolve
 _OfTranscripts = KeepTranscript | Cite
 _OfFacts = Assert | End | Withdraw | Classify | Alias | Merge
-AnyOperation = _OfState | _OfMemories | _OfTranscripts | _OfFacts | Configure | Epoch | Erased
+_OfTheLog = Epoch | Erased | Erase | Summary | TrustKey | RetireKey | Refuse
+AnyOperation = _OfState | _OfMemories | _OfTranscripts | _OfFacts | Configure | _OfTheLog
 """Every operation; where a decoder or a type checker needs the whole list."""
 
 ENGINE_SCOPE = Scope("_log", "_engine")
 """The scope of the log's own operations."""
+
+AUDIT_SCOPE = Scope("_audit", "_engine")
+"""The scope of refusals, which are in nobody's replay."""

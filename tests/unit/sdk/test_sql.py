@@ -18,9 +18,10 @@ from recollect.testing import FixedClock, FixedIds, memory_store
 ODD = "k:%/'\"\x01\u2028\uffff😀"
 VIEWS = ("agents", "events", "operations", "state", "state_history")
 TABLES = (
-    "blob", "citation", "event", "event_scope", "graph_cardinality", "graph_edge", "graph_node",
-    "graph_root", "graph_statement", "memory", "memory_link", "memory_state",
-    "memory_title", "meta", "notice", "scope", "setting", "state_version", "transcript", "txn",
+    "blob", "checkpoint", "citation", "erased", "event", "event_scope", "graph_cardinality",
+    "graph_edge", "graph_node", "graph_root", "graph_statement", "memory", "memory_link",
+    "memory_state", "memory_title", "meta", "notice", "public_key", "scope", "setting",
+    "state_version", "transcript", "tree_node", "txn",
 )  # fmt: skip
 MANY = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT {})"
 LONG = f"{MANY.format(10_000_000)} SELECT count(*) FROM c"

@@ -1,0 +1,72 @@
+"""The vocabulary of the log, where it speaks of itself: what was erased, summed up or refused."""
+
+from __future__ import annotations
+
+from recollect.model.operation import Operation, OperationType
+
+
+class Erase(Operation, frozen=True, tag=21, gc=False):
+    """Content was erased from earlier events; what stands there now is known by its hash.
+
+    The places are kept beside the log, a row each; `digest` covers them all.
+    """
+
+    type = OperationType.ERASE
+    address = "erasure:{0.erasure_id}"
+    told = ("target", "by", "reason", "count")
+
+    erasure_id: str
+    target: str
+    by: str
+    reason: str | None
+    count: int
+    digest: bytes
+
+
+class Summary(Operation, frozen=True, tag=22, gc=False):
+    """A part of what a namespace held at a commit, in place of the operations up to there."""
+
+    type = OperationType.SUMMARY
+    address = "summary:{0.horizon}.{0.part}"
+    told = ("horizon", "part", "size")
+
+    horizon: int
+    part: int
+    blob: bytes
+    size: int
+
+
+class TrustKey(Operation, frozen=True, tag=23, gc=False):
+    """From here on a public key signs for a signer: an agent, or the log itself."""
+
+    type = OperationType.TRUST
+    address = "key:{0.name}"
+    told = ("name", "agent")
+
+    name: str
+    public_key: bytes
+    agent: str | None = None
+
+
+class RetireKey(Operation, frozen=True, tag=24, gc=False):
+    """From here on a public key signs nothing any more."""
+
+    type = OperationType.RETIRE
+    address = "key:{0.name}"
+    told = ("name", "reason")
+
+    name: str
+    public_key: bytes
+    reason: str | None = None
+
+
+class Refuse(Operation, frozen=True, tag=25, gc=False):
+    """Somebody asked for what is not allowed: what was refused, and the ids it was about."""
+
+    type = OperationType.REFUSED
+    address = "refusal:{0.what}"
+    told = ("what", "by", "about")
+
+    what: str
+    by: str
+    about: tuple[str, ...] = ()

@@ -1,0 +1,37 @@
+-- Format 4: audit. What was erased, the tree over the log's hashes, checkpoints and keys.
+
+-- Which operation was erased by which commit, and the SHA-256 of what stands in its place; position
+-- -1 is the envelope. It is truth like `event`: the erasing event has a digest over its rows.
+CREATE TABLE erased (
+    erasure   INTEGER NOT NULL,
+    commit_ts INTEGER NOT NULL,
+    position  INTEGER NOT NULL,
+    digest    BLOB NOT NULL,
+    PRIMARY KEY (erasure, commit_ts, position)
+) STRICT, WITHOUT ROWID;
+
+-- Complete subtrees of the RFC 6962 tree over the events' hashes: level 1 covers two events each.
+-- Filled behind the commits, from the log alone.
+CREATE TABLE tree_node (
+    level INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    hash  BLOB NOT NULL,
+    PRIMARY KEY (level, place)
+) STRICT, WITHOUT ROWID;
+
+-- Signed notes, as they were signed; each stands on its own and is checked by its signature.
+CREATE TABLE checkpoint (
+    size INTEGER NOT NULL,
+    note TEXT NOT NULL,
+    PRIMARY KEY (size, note)
+) STRICT, WITHOUT ROWID;
+
+-- Who signs with which key, from one commit until another; filled from the log.
+CREATE TABLE public_key (
+    name         TEXT NOT NULL,
+    public_key   BLOB NOT NULL,
+    agent_id     TEXT,
+    commit_ts    INTEGER NOT NULL,
+    until_commit INTEGER NOT NULL,
+    PRIMARY KEY (name, commit_ts)
+) STRICT, WITHOUT ROWID;
