@@ -31,6 +31,7 @@ SOURCES = (
     "transcript_calls.py",
     "why_calls.py",
     "audit_calls.py",
+    "erasure_calls.py",
     "store.py",
 )
 """The files whose classes have an asynchronous twin, what others stand on first."""

@@ -49,7 +49,9 @@ from recollect.graph.resolution import (
     RelationCardinality,
     TemporalEdgeResolver,
 )
+from recollect.log.certificates import Certificate
 from recollect.log.forking import Fork
+from recollect.log.previewing import Preview
 from recollect.log.verification import Verification
 from recollect.log.views import Rebuild
 from recollect.memory.inputs import ChangedMemory, NamespaceSettings, NewMemory
@@ -105,6 +107,7 @@ __all__ = [
     "AuditEvent",
     "Backup",
     "CardinalityPolicy",
+    "Certificate",
     "ChainBroken",
     "ChangedMemory",
     "CommitUnknown",
@@ -145,6 +148,7 @@ __all__ = [
     "Operation",
     "OperationType",
     "Origin",
+    "Preview",
     "Reason",
     "Rebuild",
     "RecollectError",

@@ -45,6 +45,7 @@ BY_POSITION = (
     ["self", "entity"],
     ["self", "source", "target"],
     ["self", "entities"],
+    ["self", "erasure_id"],
 )
 """What a call is about may come first, without its name."""
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -62,11 +63,13 @@ def test_the_names_are_these() -> None:
         "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AssertedFacts", "Assertion", "AsyncReplayEntry",
         "AsyncStore",
         "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent", "Backup",
-        "CardinalityPolicy", "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
+        "CardinalityPolicy", "Certificate",
+        "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
         "EdgeResolution", "EdgeResolver", "Entity", "ExistingEdge", "Explanation", "Fact",
         "FactRef", "Finding", "Fork", "Invalidation", "KeyRef", "Limits", "Link", "Literal",
         "Memory", "MemoryRef", "MergeSuggestion", "NaiveAppendResolver", "NamespaceSettings",
-        "Neighbor", "NewMemory", "Operation", "OperationType", "Origin", "Reason", "Rebuild",
+        "Neighbor", "NewMemory", "Operation", "OperationType", "Origin", "Preview",
+        "Reason", "Rebuild",
         "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "Source", "StateChange",
         "StateEntry", "StateRecord", "StateVersion", "Stats", "Store", "Subgraph", "Subscription",
         "TemporalEdgeResolver", "Transaction", "Transcript", "TranscriptLink", "TranscriptRef",

@@ -482,3 +482,23 @@ ORDER BY edge.valid_from DESC, edge.from_commit DESC, edge.from_position DESC LI
 SELECT
     (SELECT COUNT(*) FROM graph_edge),
     (SELECT COUNT(*) FROM graph_node WHERE kind = 'entity' AND root = id)
+
+-- name: graph_places
+-- Where an assertion and the end that belongs to it stand in the log, and what took them back.
+SELECT commit_ts, position, until_commit FROM graph_statement WHERE assertion_id = :assertion_id
+
+-- name: graph_cardinality_drop
+DELETE FROM graph_cardinality WHERE namespace = :namespace AND relation = :relation
+
+-- name: graph_scope_edges
+DELETE FROM graph_edge WHERE subject IN (SELECT id FROM graph_node WHERE scope_id = :scope_id)
+
+-- name: graph_scope_statements
+DELETE FROM graph_statement
+WHERE subject_root IN (SELECT id FROM graph_node WHERE scope_id = :scope_id)
+
+-- name: graph_scope_roots
+DELETE FROM graph_root WHERE node IN (SELECT id FROM graph_node WHERE scope_id = :scope_id)
+
+-- name: graph_scope_nodes
+DELETE FROM graph_node WHERE scope_id = :scope_id

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from recollect.graph import requests
 from recollect.graph.derive import Statement
 from recollect.graph.effects import Effects
+from recollect.graph.erasing import GraphEraser, places_of
 from recollect.graph.nodes import Nodes
 from recollect.graph.queries import timeline_changed
 from recollect.graph.rules import GraphRules
@@ -16,9 +17,11 @@ from recollect.graph.times import instant_of
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
 from recollect.model import codec
+from recollect.model.erasure import Place, Target
 from recollect.model.graph_operations import Name
 from recollect.model.operations import Alias, Assert, Classify, End, Merge, Withdraw
 from recollect.model.refs import FactRef
+from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Writer
 
 _ANSWERED = 16
@@ -84,6 +87,22 @@ class GraphView(View):
             applier = self._appliers.get(type(operation))
             if applier is not None:
                 applier(writer, commit, position, operation)
+
+    def places(self, reader: Reader, target: Target, _: str, /) -> Iterator[Place]:
+        """Return where the log has what was said on the ground of something."""
+        return places_of(reader, target)
+
+    def eraser(self, writer: Writer, /) -> GraphEraser:
+        """Return what derives anew what is left of facts."""
+        return GraphEraser(writer, self._again)
+
+    def _again(self, writer: Writer, commit: Commit, scope: Scope) -> None:
+        """Apply what a commit says of one scope's facts; what relations are like stays known."""
+        for position, operation in enumerate(commit.operations):
+            applier = self._appliers.get(type(operation))
+            if applier is None or isinstance(operation, Classify) or operation.scope != scope:
+                continue
+            applier(writer, commit, position, operation)
 
     def forget(self) -> None:
         """Drop what is remembered of nodes, cardinalities and effects."""

@@ -19,15 +19,16 @@ from recollect.errors import (
     TransactionConflict,
     TransactionExpired,
 )
-from recollect.log import blobs, chain, epochs, pages
+from recollect.log import blobs, chain, epochs, erasing, forgetting, pages
 from recollect.log.failpoints import Failpoint
 from recollect.log.transaction import Request
 from recollect.log.views import Commit, Views
 from recollect.model import codec
 from recollect.model.clock import Clock
+from recollect.model.erasure import AGENT, Forget
 from recollect.model.event import Envelope, Head, SealedEvent
 from recollect.model.ids import IdSource
-from recollect.model.operations import AnyOperation
+from recollect.model.operations import AnyOperation, Erase
 from recollect.storage.port import Engine, OutcomeUnknown, Writer
 
 _REFUSALS = (
@@ -127,6 +128,11 @@ class BatchWriter:
         return head, head.commit_ts
 
     def _check_reads(self, writer: Writer, request: Request) -> None:
+        if writer.row("erased_since", since=request.since) is not None:
+            raise TransactionConflict(
+                f"something was erased since commit {request.since}, where this transaction began, "
+                "and it may have read that: run it again, as `store.transact` does"
+            )
         changed = self._views.changed(writer, request.reads, request.since)
         if changed is not None:
             raise TransactionConflict(
@@ -135,11 +141,20 @@ class BatchWriter:
             )
 
     def _decide(self, writer: Writer, request: Request, head: Head) -> list[AnyOperation]:
-        operations = self._views.decide(writer, request.staged)
+        if request.erases is None:
+            operations = self._views.decide(writer, request.staged)
+        else:
+            operations = [self._erase(writer, request.erases, request.actor, head)]
         if not self._at_home and (operations or request.named):
             home = self._engine.home()
             operations[:0] = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
         return operations
+
+    def _erase(self, writer: Writer, asked: Forget, by: str, head: Head) -> AnyOperation:
+        """Erase what is asked for, and return the operation that says so."""
+        return forgetting.forget(
+            writer, self._views, asked, by=by, commit_ts=head.commit_ts + 1, ids=self._ids
+        )
 
     def _append(
         self, writer: Writer, request: Request, head: Head, operations: list[AnyOperation]
@@ -147,11 +162,13 @@ class BatchWriter:
         salts = self._ids.entropy(chain.SALT_SIZE * chain.salt_count(len(operations)))
         envelope = Envelope(
             txn_id=request.txn_id,
-            actor=request.actor,
+            actor=_actor(request, operations),
             request_hash=chain.request_hash(salts, request.encoded),
         )
         committed_at = max(head.committed_at + 1, self._clock.now())
         event = chain.seal(head, committed_at, salts, envelope, operations)
+        if request.erases is not None:
+            event = erasing.zero_request_salt(event)
         writer.put("event_append", *msgspec.structs.astuple(event))
         blobs.append(writer, event.commit_ts, operations, request.blobs)
         self.failpoint("appended")
@@ -168,18 +185,42 @@ def _caused(error: RecollectError, cause: BaseException | None) -> RecollectErro
     return error
 
 
+def _actor(request: Request, operations: Sequence[AnyOperation]) -> str:
+    """Return who is to stand in the envelope: not who asks to be forgotten."""
+    asked = request.erases
+    if asked is None or (asked.target.kind, asked.target.name) != (AGENT, request.actor):
+        return request.actor
+    (said,) = (each for each in operations if isinstance(each, Erase))
+    return said.by
+
+
 def _find_earlier(writer: Writer, request: Request) -> int | None:
-    """Return the commit of the same request, if the log has it; another under its name raises."""
+    """Return the commit of the same request, if the log has it; another under its name raises.
+
+    One of which something was erased cannot be compared any more, and is taken for the same.
+    """
     found = writer.row("txn_find", txn_id=request.txn_id, actor=request.actor)
     if found is None:
-        return None
+        return None if request.erases is None else _find_farewell(writer, request)
     row = writer.row("event_get", commit_ts=found[0])
     assert row is not None, "the index names a commit the log does not have"
     event = SealedEvent(*row)
     known = codec.decode_envelope(event.envelope).request_hash
+    if event.salts.startswith(bytes(chain.SALT_SIZE)):
+        return event.commit_ts
     if chain.request_hash(event.salts, request.encoded) != known:
         raise IdempotencyMismatch(
             f"txn_id {request.txn_id!r} was committed as {event.commit_ts} with other operations: "
             "use a new txn_id"
         )
     return event.commit_ts
+
+
+def _find_farewell(writer: Writer, request: Request) -> int | None:
+    """Return the commit in which who asks was forgotten: it stands there under a pseudonym."""
+    for actor, commit_ts in writer.rows("txn_any", txn_id=request.txn_id):
+        (event,) = pages.events_of(writer, [commit_ts])
+        for operation in codec.decode_standing(event.operations):
+            if isinstance(operation, Erase) and actor == operation.by == operation.pseudonym:
+                return int(commit_ts)
+    return None

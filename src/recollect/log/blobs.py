@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from recollect.errors import ChainBroken, Corruption
 from recollect.model.operations import AnyOperation, KeepTranscript, Remember, Revise
 from recollect.model.packing import unpack
-from recollect.storage.port import Engine, Reader, Writer
+from recollect.storage.port import Reader, Writer
 
 
 def append(
@@ -36,14 +36,13 @@ def load(reader: Reader, commit_ts: int, position: int, *, size: int, digest: by
     return unpack(row[0], size=size, digest=digest)
 
 
-def check(engine: Engine, commit_ts: int, operations: Sequence[AnyOperation]) -> None:
+def check(reader: Reader, commit_ts: int, operations: Sequence[AnyOperation]) -> None:
     """Raise `ChainBroken` if content of an event is missing or has been changed."""
     for position, operation in enumerate(operations):
         if operation.blob is None:
             continue
         try:
-            with engine.reading() as reader:
-                load(reader, commit_ts, position, size=_size(operation), digest=operation.blob)
+            load(reader, commit_ts, position, size=_size(operation), digest=operation.blob)
         except Corruption as error:
             raise ChainBroken(commit_ts, str(error)) from error
 

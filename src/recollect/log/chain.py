@@ -96,10 +96,11 @@ def check(previous: Head, event: SealedEvent) -> Head:
 def _leaves(event: SealedEvent) -> list[bytes]:
     parts = codec.split(event.operations)
     operations = codec.decode_operations(event.operations)
-    codec.decode_envelope(event.envelope)
     if len(event.salts) != SALT_SIZE * salt_count(len(parts)):
         raise Corruption("its salts do not fit its operations")
-    leaves = [_envelope_leaf(event.salts, event.envelope)]
+    codec.decode_envelope(event.envelope)
+    erased = codec.decode_erased_envelope(event.envelope)
+    leaves = [_envelope_leaf(event.salts, event.envelope) if erased is None else erased.leaf]
     for index, (part, operation) in enumerate(zip(parts, operations, strict=True)):
         if isinstance(operation, Erased):
             leaves.append(operation.leaf)
@@ -110,6 +111,11 @@ def _leaves(event: SealedEvent) -> list[bytes]:
 
 def _envelope_leaf(salts: bytes, envelope: bytes) -> bytes:
     return sha256(_ENVELOPE + salts[SALT_SIZE : 2 * SALT_SIZE] + envelope).digest()
+
+
+def leaves(event: SealedEvent) -> list[bytes]:
+    """Return the hashes that stand for an event's envelope and for each of its operations."""
+    return _leaves(event)
 
 
 def operation_leaves(event: SealedEvent) -> list[bytes]:

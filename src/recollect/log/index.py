@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.log.scopes import Scopes
-from recollect.log.views import Commit, View
+from recollect.log.views import Commit, Eraser, Rewritten, View
 from recollect.model.operations import Epoch
 from recollect.storage.port import Writer
 
@@ -22,16 +22,45 @@ class LogIndex(View):
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Index the commit under its transaction and under every scope it touched."""
         envelope, commit_ts = commit.envelope, commit.commit_ts
-        writer.put("txn_add", envelope.txn_id, envelope.actor, commit_ts)
-        touched = set()
+        if envelope.txn_id:  # else who asked for it is forgotten, and its name with it
+            writer.put("txn_add", envelope.txn_id, envelope.actor, commit_ts)
         for operation in commit.operations:
-            touched.add((operation.agent_id, operation.namespace))
             if isinstance(operation, Epoch):
                 writer.run("meta_set", name="epoch", value=str(operation.version))
-        for agent_id, namespace in touched:
+        for agent_id, namespace in _touched(commit):
             scope_id = self._scopes.id_of(writer, agent_id, namespace)
             writer.put("event_scope_add", scope_id, commit_ts)
+
+    def eraser(self, writer: Writer, /) -> LogIndexEraser:
+        """Return what indexes rewritten events under the scopes they have now."""
+        return LogIndexEraser(writer, self._scopes)
 
     def forget(self) -> None:
         """Drop the remembered ids."""
         self._scopes.forget()
+
+
+class LogIndexEraser(Eraser):
+    """Keeps the index of rewritten events."""
+
+    def __init__(self, writer: Writer, scopes: Scopes) -> None:
+        self._writer = writer
+        self._scopes = scopes
+
+    def take(self, rewritten: Rewritten, /) -> None:
+        """Index the event under the scopes it has now, and under no transaction if it has none."""
+        writer, before, commit_ts = self._writer, rewritten.before, rewritten.before.commit_ts
+        if before.envelope.txn_id and not rewritten.after.envelope.txn_id:
+            writer.run("txn_remove", txn_id=before.envelope.txn_id, actor=before.envelope.actor)
+        old, new = _touched(before), _touched(rewritten.after)
+        for agent_id, namespace in old - new:
+            writer.run(
+                "event_scope_remove", commit_ts=commit_ts, agent_id=agent_id, namespace=namespace
+            )
+        for agent_id, namespace in new - old:
+            scope_id = self._scopes.id_of(writer, agent_id, namespace)
+            writer.put("event_scope_add", scope_id, commit_ts)
+
+
+def _touched(commit: Commit) -> set[tuple[str, str]]:
+    return {(operation.agent_id, operation.namespace) for operation in commit.operations}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from recollect.errors import Corruption
 from recollect.model.event import Head, SealedEvent
 from recollect.storage.port import Reader
 
@@ -67,3 +68,12 @@ def events(reader: Reader, *, after: int, through: int) -> Iterator[SealedEvent]
     while found := page(reader, after=after, through=through):
         yield from found
         after = found[-1].commit_ts
+
+
+def events_of(reader: Reader, commits: Iterable[int]) -> Iterator[SealedEvent]:
+    """Yield the stored events of these commits, one at a time."""
+    for commit_ts in commits:
+        row = reader.row("event_get", commit_ts=commit_ts)
+        if row is None:
+            raise Corruption(f"commit {commit_ts}, which the index names, is not in the log")
+        yield SealedEvent(*row)

@@ -132,3 +132,59 @@ SELECT content FROM blob WHERE commit_ts = :commit_ts AND position = :position
 
 -- name: blobs_of_commit
 SELECT position, content FROM blob WHERE commit_ts = :commit_ts ORDER BY position
+
+-- name: blob_remove
+DELETE FROM blob WHERE commit_ts = :commit_ts AND position = :position
+
+-- name: event_rewrite
+-- What is left of an event of which something was erased; its hash covers that as it is.
+UPDATE event SET salts = :salts, envelope = :envelope, operations = :operations
+WHERE commit_ts = :commit_ts
+
+-- name: erased_add
+INSERT INTO erased (erasure, commit_ts, position, digest)
+VALUES (:erasure, :commit_ts, :position, :digest)
+
+-- name: erased_by
+-- What one commit erased, in order.
+SELECT commit_ts, position, digest FROM erased
+WHERE erasure = :erasure ORDER BY commit_ts, position
+
+-- name: erased_counts
+-- How many operations and events a commit erased something of.
+SELECT COUNT(CASE WHEN position >= 0 THEN 1 END), COUNT(DISTINCT commit_ts)
+FROM erased WHERE erasure = :erasure
+
+-- name: erased_get
+SELECT digest FROM erased
+WHERE erasure = :erasure AND commit_ts = :commit_ts AND position = :position
+
+-- name: erasures
+-- The commits that erased something.
+SELECT DISTINCT erasure FROM erased ORDER BY erasure
+
+-- name: erased_since
+-- Whether anything was erased after a commit.
+SELECT 1 FROM erased WHERE erasure > :since LIMIT 1
+
+-- name: erasures_page
+SELECT DISTINCT erasure FROM erased WHERE erasure > :after ORDER BY erasure LIMIT :most
+
+-- name: txn_remove
+DELETE FROM txn WHERE txn_id = :txn_id AND actor = :actor
+
+-- name: txn_any
+-- The commits that a transaction of this name became, whoever's it was.
+SELECT actor, commit_ts FROM txn WHERE txn_id = :txn_id
+
+-- name: event_scope_remove
+DELETE FROM event_scope
+WHERE commit_ts = :commit_ts AND scope_id = (
+    SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
+)
+
+-- name: scope_drop_agent
+DELETE FROM scope WHERE agent_id = :agent_id AND namespace NOT IN ('_log', '_audit')
+
+-- name: scope_drop_namespace
+DELETE FROM scope WHERE namespace = :namespace

@@ -14,6 +14,7 @@ from recollect.log.selection import Selection
 from recollect.model import codec
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant, to_micros
+from recollect.model.operations import shown
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES
 from recollect.storage.port import Engine, Reader, Row
 
@@ -152,7 +153,7 @@ class Replay:
             committed_at,
             sender.txn_id,
             sender.actor,
-            codec.decode_operations(operations),
+            tuple(map(shown, codec.decode_operations(operations))),
             event_hash,
             self._log_id,
         )

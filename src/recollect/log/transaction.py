@@ -10,6 +10,7 @@ import msgspec
 from recollect.errors import InvalidInput, TransactionClosed, TransactionExpired
 from recollect.model import codec
 from recollect.model.clock import Clock
+from recollect.model.erasure import Forget
 from recollect.model.ids import IdSource, derived
 from recollect.model.limits import Limits
 from recollect.model.packing import unpacked_size
@@ -29,6 +30,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     deadline: float
     blobs: Mapping[bytes, bytes] = {}
     """Long content, packed, by the hash of what it unpacks to."""
+
+    @property
+    def erases(self) -> Forget | None:
+        """What is to be erased, if that is what it asks for: it asks for nothing else then."""
+        first = self.staged[0] if self.staged else None
+        return first if isinstance(first, Forget) else None
 
     @classmethod
     def of_one(

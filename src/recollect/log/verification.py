@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 
 import msgspec
 
 from recollect.errors import ChainBroken
 from recollect.log import blobs, chain, pages
+from recollect.log.erasures import Erasures
 from recollect.model import codec
 from recollect.model.clock import Clock
 from recollect.model.event import Head, SealedEvent
 from recollect.model.instant import to_datetime
-from recollect.model.operations import AnyOperation, Erased
 from recollect.storage.port import Engine, Progress
 
 _CLOCK_LEAD = 5 * 60 * 1_000_000
@@ -42,18 +42,20 @@ def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:
 
 def checked_pages(engine: Engine, log_id: str, through: int) -> Iterator[list[SealedEvent]]:
     """Yield the events up to a commit, or raise `ChainBroken` for the first bad one."""
-    last = chain.genesis(log_id)
+    last, erasures = chain.genesis(log_id), Erasures()
     while last.commit_ts < through:
-        with engine.reading() as reader:
+        with engine.snapshot() as reader:  # or what is erased meanwhile would look like damage
             events = pages.page(reader, after=last.commit_ts, through=through)
-        if not events:
-            raise ChainBroken(last.commit_ts + 1, "it went missing while the log was read")
-        for event in events:
-            last = chain.check(last, event)
-            operations = codec.decode_operations(event.operations)
-            _check_erased(event.commit_ts, operations)
-            blobs.check(engine, event.commit_ts, operations)
+            if not events:
+                raise ChainBroken(last.commit_ts + 1, "it went missing while the log was read")
+            for event in events:
+                last = chain.check(last, event)
+                operations = codec.decode_operations(event.operations)
+                erasures.check(reader, event, operations)
+                blobs.check(reader, event.commit_ts, operations)
         yield events
+    with engine.snapshot() as reader:
+        erasures.check_all(reader)
 
 
 def verify(
@@ -77,9 +79,3 @@ def verify(
         last_committed_at=to_datetime(last.committed_at) if last.commit_ts else None,
         warnings=clock_warnings(last.committed_at, clock) if last.commit_ts else (),
     )
-
-
-def _check_erased(commit_ts: int, operations: Sequence[AnyOperation]) -> None:
-    """Refuse erased operations: nothing this version writes could have erased them."""
-    if any(isinstance(operation, Erased) for operation in operations):
-        raise ChainBroken(commit_ts, "an operation was erased, and nothing says why")

@@ -17,6 +17,7 @@ import msgspec
 from recollect.errors import NotFound
 from recollect.log import chain, pages
 from recollect.model import codec
+from recollect.model.erasure import Place, Target
 from recollect.model.event import Envelope, SealedEvent
 from recollect.model.operations import AnyOperation
 from recollect.model.refs import Ref, Referent, TranscriptRef
@@ -34,12 +35,12 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, event: SealedEvent) -> Commit:
-        """Return what a stored event says."""
+        """Return what a stored event says; what is left of what was erased stands in its place."""
         return cls(
             event.commit_ts,
             event.committed_at,
             codec.decode_envelope(event.envelope),
-            codec.decode_operations(event.operations),
+            codec.decode_standing(event.operations),
         )
 
 
@@ -57,6 +58,34 @@ class Rules(Protocol):
     def decide(self, staged: Any, /) -> Iterable[AnyOperation]:
         """Return the resolved operations, or raise; nothing is written yet."""
         ...
+
+
+class Rewritten(msgspec.Struct, frozen=True):
+    """An event of which something was erased: what applied there, and what applies now."""
+
+    before: Commit
+    after: Commit
+    positions: tuple[int, ...]
+    """Where the operations differ."""
+
+    def changes(self) -> Iterable[tuple[int, AnyOperation, AnyOperation]]:
+        """Yield each operation that differs: its position, what it was, and what is left."""
+        for position in self.positions:
+            yield position, self.before.operations[position], self.after.operations[position]
+
+
+class Eraser:
+    """Brings a view's tables to what the log says once something in it was erased.
+
+    It is given the events one by one, as they are rewritten, and then told that this was all. The
+    tables must come out as a rebuild would leave them.
+    """
+
+    def take(self, rewritten: Rewritten, /) -> None:
+        """Take note of an event, or act on it."""
+
+    def finish(self) -> None:
+        """Do what can only be done when the whole log is as it will be."""
 
 
 class View(ABC):
@@ -82,6 +111,14 @@ class View(ABC):
 
     def forget(self) -> None:  # noqa: B027
         """Drop whatever was remembered of the tables: they may not be as they were."""
+
+    def places(self, reader: Reader, target: Target, viewer: str, /) -> Iterable[Place]:  # noqa: ARG002
+        """Return where the log speaks of a target, as far as this view knows and somebody sees."""
+        return ()
+
+    def eraser(self, writer: Writer, /) -> Eraser:  # noqa: ARG002
+        """Return what brings the tables up to date while something is erased."""
+        return Eraser()
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> Rules:
         """Return the rules for one transaction; a view with `staged` requests has some."""
@@ -133,6 +170,10 @@ class Views:
         """Bring every view up to date with a commit."""
         for view in self.all:
             view.apply(writer, commit)
+
+    def places(self, reader: Reader, target: Target, viewer: str) -> set[Place]:
+        """Return where the log speaks of a target, as far as somebody may see it."""
+        return {place for view in self.all for place in view.places(reader, target, viewer)}
 
     def forget(self) -> None:
         """Drop whatever the views remember of their tables."""

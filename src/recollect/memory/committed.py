@@ -28,4 +28,4 @@ def operations_of(reader: Reader, commit: int) -> Sequence[AnyOperation]:
     """Return what a commit did."""
     row = reader.row("event_get", commit_ts=commit)
     assert row is not None, "a transaction's own commit is there"
-    return codec.decode_operations(row[5])
+    return codec.decode_standing(row[5])

@@ -33,6 +33,11 @@ class Visited(msgspec.Struct, frozen=True):
     expires_at: int | None
     via: str | None = None
 
+    @property
+    def forgotten(self) -> bool:
+        """Whether nothing is left of it but that there was one."""
+        return not self.kind
+
     def seen_by(self, viewer: str) -> bool:
         """Say whether an agent may see it."""
         return not self.private or self.agent_id == viewer
@@ -76,7 +81,7 @@ def _collect(reader: Reader, walked: Sequence[Visited], asked: Asked) -> list[Re
     """Return each transcript once, anchored at the first of the memories that cites it."""
     citations: dict[str, dict[int, list[Span]]] = {}
     rows: dict[int, Row] = {}
-    ids = [each.memory_id for each in walked]
+    ids = [each.memory_id for each in walked if not each.forgotten]
     for memory_id, number, span, row in transcripts.cited_by(reader, ids, asked.commit):
         citations.setdefault(memory_id, {}).setdefault(number, []).append(span)
         rows[number] = row
@@ -84,7 +89,7 @@ def _collect(reader: Reader, walked: Sequence[Visited], asked: Asked) -> list[Re
     first: dict[int, Visited] = {}
     for visited in walked:
         for number, spans in citations.get(visited.memory_id, {}).items():
-            if rows[number][0] is None:
+            if rows[number][0] is None or not rows[number][9]:
                 _log.warning("a transcript that %s cites is gone", visited.memory_id)
                 continue
             plain = plain_spans(spans, rows[number][8])
@@ -187,11 +192,12 @@ class _Branch(msgspec.Struct, frozen=True):
 def origins(reader: Reader, memory_id: str, asked: Asked, viewer: str) -> Origin | None:
     """Return the tree of everything a memory rests on: memories, and the words they come from."""
     root = _visit(reader, memory_id, asked.commit, viewer)
-    if root is None:
+    if root is None or root.forgotten:
         return None
     branches = _branches(reader, root, asked.commit, viewer)
     standings = standing.find(reader, branches, asked.commit, viewer=viewer)
-    sources = _sources(reader, list(branches), asked)
+    told = [each for each in branches if not standings[each].forgotten]
+    sources = _sources(reader, told, asked)
     built: dict[str, Origin] = {}
     for each in reversed(branches):  # what a memory rests on was met after it
         under = [_mention(branch, standings, built, asked) for branch in branches[each]]
@@ -259,7 +265,7 @@ def _sources(
             infos[number] = TranscriptInfo(*row)
     found: dict[str, list[tuple[TranscriptInfo, Source]]] = {}
     for number, info in infos.items():
-        text = transcripts.load(reader, info)
+        text = b"" if info.erased else transcripts.load(reader, info)
         for memory_id, raw in spans[number].items():
             plain = plain_spans(raw, info.original_size)
             found.setdefault(memory_id, []).append((info, _source(info, plain, text, asked)))
@@ -272,7 +278,9 @@ def _sources(
 
 
 def _source(info: TranscriptInfo, spans: tuple[Span, ...], text: bytes, asked: Asked) -> Source:
-    if spans:
+    if info.erased:
+        excerpts: tuple[str, ...] = ()
+    elif spans:
         excerpts = excerpts_of(text, spans)
     else:
         excerpts = (text[:_EXCERPT_BYTES].decode(errors="ignore"),)
@@ -282,4 +290,5 @@ def _source(info: TranscriptInfo, spans: tuple[Span, ...], text: bytes, asked: A
         spans=spans,
         excerpts=excerpts,
         expired=info.expired(asked.now),
+        erased=info.erased,
     )

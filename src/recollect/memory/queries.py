@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from recollect.errors import NotFound
 from recollect.log import pages
 from recollect.log.moments import Asked
 from recollect.memory import standing
@@ -33,7 +34,7 @@ def get(
         hidden = found is None or found.hidden(asked.now)
     else:
         found = _at_version(reader, memory_id, version, asked.commit, viewer)
-        hidden = found is None or found.retracted
+        hidden = found is None or found.retracted or found.forgotten
     return None if found is None or hidden else memory_of(found, text_of(reader, found))
 
 
@@ -79,6 +80,8 @@ def written(
         found = standing.find_one(reader, memory_id, commit)
         assert found is not None, "what was just written is there"
         found = msgspec.structs.replace(found, superseded_by=None)
+    if found.forgotten:
+        raise NotFound(f"memory {memory_id!r} was forgotten")
     outcome: Any = "unchanged"
     if own and found.state_commit == commit:
         begun = reader.row("event_time", commit_ts=commit) == (found.created_at,)
@@ -233,7 +236,7 @@ class MemoryHistory:
             self._latest = {rows[-1][0]: known.pop(rows[-1][0])} if rows else {}
             states = list(known.values())
             found = standing.load(reader, states, self._through, viewer=self._viewer)
-            page = [memory_of(each, text_of(reader, each)) for each in found]
+            page = [memory_of(each, text_of(reader, each)) for each in found if not each.forgotten]
         self._ended = not rows
         if rows:
             self._after = (rows[-1][2], rows[-1][3])

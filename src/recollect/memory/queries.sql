@@ -8,6 +8,80 @@ INSERT INTO memory (memory_id, namespace, agent_id, private, commit_ts, created_
 VALUES (:memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
 RETURNING id
 
+-- name: memory_stub_put
+-- What is left of a memory that was forgotten; one that is there keeps its number.
+INSERT INTO memory (memory_id, namespace, agent_id, private, commit_ts, created_at)
+VALUES (:memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
+ON CONFLICT (memory_id) DO UPDATE SET namespace = excluded.namespace, agent_id = excluded.agent_id
+RETURNING id
+
+-- name: memory_move
+UPDATE memory SET namespace = :namespace, agent_id = :agent_id WHERE memory_id = :memory_id
+RETURNING id
+
+-- name: memory_places
+-- Where the log speaks of a memory that an agent may see; one that was forgotten has no kind.
+SELECT state.commit_ts, state.position
+FROM memory JOIN memory_state AS state ON state.memory = memory.id
+WHERE memory.memory_id = :memory_id AND state.kind <> ''
+    AND (memory.private = 0 OR memory.agent_id = :viewer)
+
+-- name: memory_all_places
+SELECT state.commit_ts, state.position
+FROM memory JOIN memory_state AS state ON state.memory = memory.id
+WHERE memory.memory_id = :memory_id
+
+-- name: memory_states_remove
+DELETE FROM memory_state
+WHERE memory = (SELECT id FROM memory WHERE memory_id = :memory_id)
+
+-- name: memory_titles_remove
+-- Every title that a memory had, found by its states: titles are not indexed by memory.
+DELETE FROM memory_title
+WHERE (namespace, owner, title, memory) IN (
+    SELECT
+        memory.namespace, CASE memory.private WHEN 1 THEN memory.agent_id ELSE '' END, state.title,
+        memory.id
+    FROM memory JOIN memory_state AS state ON state.memory = memory.id
+    WHERE memory.memory_id = :memory_id AND state.title IS NOT NULL
+)
+
+-- name: notices_decided
+-- The notices about a memory that were closed with a note, and the commits that closed them.
+SELECT memory.memory_id, notice.resolved_commit
+FROM memory AS dependent
+JOIN notice ON notice.dependent = dependent.id
+JOIN memory ON memory.id = notice.memory
+WHERE dependent.memory_id = :memory_id AND notice.note IS NOT NULL
+
+-- name: notice_by
+UPDATE notice SET by_agent = :by_agent
+WHERE memory = (SELECT id FROM memory WHERE memory_id = :memory_id)
+
+-- name: notice_note
+UPDATE notice SET resolved_by = :by_agent, note = :note
+WHERE memory = (SELECT id FROM memory WHERE memory_id = :memory_id)
+
+-- name: setting_remove
+DELETE FROM setting WHERE namespace = :namespace AND name = :name
+
+-- name: transcript_place
+-- Where a transcript's words are that were not erased.
+SELECT commit_ts, position FROM transcript
+WHERE transcript_id = :transcript_id AND LENGTH(digest) > 0
+
+-- name: transcript_stub_put
+-- What is left of a transcript whose words were erased; one that is there keeps its number.
+INSERT INTO transcript (
+    transcript_id, namespace, agent_id, commit_ts, position, created_at, size, digest
+) VALUES (
+    :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, 0, :digest
+)
+ON CONFLICT (transcript_id) DO UPDATE SET
+    namespace = excluded.namespace, agent_id = excluded.agent_id, occurred_at = NULL,
+    expires_at = NULL, size = 0, digest = excluded.digest
+RETURNING id
+
 -- name: memory_last_state
 -- What the newest row says of a memory, to be carried on by the next one.
 SELECT
@@ -48,7 +122,7 @@ WHERE memory.namespace >= :namespace AND memory.namespace < :beyond
     AND (:kind IS NULL OR state.kind = :kind)
     AND (:tier IS NULL OR state.tier = :tier)
     AND (:inboxes = 1 OR memory.namespace NOT LIKE '%/!_%' ESCAPE '!')
-    AND state.retracted = 0
+    AND state.retracted = 0 AND state.kind <> ''
     AND (state.expires_at IS NULL OR state.expires_at > :now)
 ORDER BY memory.namespace, memory.id LIMIT :most
 
@@ -62,10 +136,10 @@ SELECT
             SELECT id FROM memory_state
             WHERE memory = memory.id ORDER BY commit_ts DESC, position DESC LIMIT 1
         )
-        WHERE state.retracted = 0 AND (state.expires_at IS NULL OR state.expires_at > :now)
+        WHERE state.retracted = 0 AND state.kind <> '' AND (state.expires_at IS NULL OR state.expires_at > :now)
             AND NOT EXISTS (SELECT 1 FROM notice WHERE notice.memory = memory.id)
     ),
-    (SELECT COUNT(*) FROM transcript),
+    (SELECT COUNT(*) FROM transcript WHERE LENGTH(digest) > 0),
     (SELECT COUNT(*) FROM notice WHERE decision IS NULL)
 
 -- name: memory_lifetime

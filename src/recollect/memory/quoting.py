@@ -22,6 +22,6 @@ def quotes(reader: Reader, source: Evidence | None, at: int, viewer: str) -> tup
             if each.found is not None and each.current is not None
         )
     transcript = transcripts.get(reader, source.transcript_id, at)
-    if transcript is None:
+    if transcript is None or transcript.erased:
         return ()
     return transcripts.excerpts_of(transcripts.load(reader, transcript), source.spans)

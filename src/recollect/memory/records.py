@@ -56,6 +56,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
 
     @property
+    def forgotten(self) -> bool:
+        """Whether nothing is left of it but that there was one."""
+        return not self.kind
+
+    @property
     def ref(self) -> MemoryRef:
         """What names this version of it."""
         return MemoryRef(self.id, self.version)
@@ -115,6 +120,8 @@ class TranscriptLink(msgspec.Struct, frozen=True):
     memory_id: str
     transcript_id: str
     spans: tuple[Span, ...] = ()
+    erased: bool = False
+    """Whether the words were erased: that they are cited stays."""
 
 
 class Anchor(NamedTuple):
@@ -136,6 +143,8 @@ class Source(msgspec.Struct, frozen=True):
     spans: tuple[Span, ...]
     excerpts: tuple[str, ...]
     expired: bool
+    erased: bool = False
+    """Whether the words were erased: there is no excerpt then."""
 
 
 class Origin(msgspec.Struct, frozen=True):

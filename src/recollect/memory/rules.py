@@ -94,7 +94,14 @@ class MemoryRules:
         return Referent(MemoryRef(found.memory_id, version), found.details.event_time)
 
     def _seen(self, memory_id: str, by: str, field: str = "memory_id") -> Standing:
-        """Return a memory that whoever acts may see."""
+        """Return a memory that whoever acts may see, and that was not forgotten."""
+        found = self._there(memory_id, by, field)
+        if found.forgotten:
+            raise NotFound(f"{field}: memory {memory_id!r} was forgotten")
+        return found
+
+    def _there(self, memory_id: str, by: str, field: str) -> Standing:
+        """Return a memory that whoever acts may see, be it only that there was one."""
         found = self.working.memory(memory_id)
         if found is None or not found.seen_by(by):
             raise NotFound(f"{field}: there is no memory {memory_id!r} that {by!r} can see")
@@ -122,7 +129,8 @@ class MemoryRules:
         return revisions.revise(self.working, self._own(asked.memory_id, asked.by), asked)
 
     def _retract(self, by: str, memory_id: str, reason: str | None) -> Operations:
-        if not self._seen(memory_id, by).retracted:
+        found = self._there(memory_id, by, "memory_id")
+        if not found.retracted and not found.forgotten:
             yield from revisions.retract(self.working, self._own(memory_id, by), reason)
 
     def _promote(self, asked: PromoteMemory) -> Operations:
@@ -189,8 +197,8 @@ class MemoryRules:
             yield notice
 
     def _unlink(self, asked: UnlinkMemories) -> Operations:
-        source = self._seen(asked.source, asked.by, "source")
-        target = self._seen(asked.target, asked.by, "target")
+        source = self._there(asked.source, asked.by, "source")
+        target = self._there(asked.target, asked.by, "target")
         edge = (asked.source, asked.relation, asked.target)
         if not self.working.has_link(edge):
             raise NotFound(

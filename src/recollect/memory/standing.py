@@ -67,9 +67,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it does not last for ever."""
         return self.expires_at is not None or self.lifetime is not None
 
+    @property
+    def forgotten(self) -> bool:
+        """Whether nothing is left of it but that there was one."""
+        return not self.kind
+
     def hidden(self, now: int) -> bool:
-        """Say whether it is retracted or its time is over: then it is not shown unasked."""
-        return self.retracted or self.expired(now)
+        """Say whether it is gone, retracted, or its time is over: then it is not shown unasked."""
+        return self.forgotten or self.retracted or self.expired(now)
 
     def expired(self, now: int) -> bool:
         """Say whether its time is over."""

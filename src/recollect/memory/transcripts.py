@@ -57,6 +57,11 @@ class TranscriptInfo(msgspec.Struct, frozen=True):
         """When it was said, as far as is known."""
         return self.created_micros if self.occurred_micros is None else self.occurred_micros
 
+    @property
+    def erased(self) -> bool:
+        """Whether its words were erased: that they are cited stays."""
+        return not self.digest
+
     def expired(self, now: int) -> bool:
         """Say whether its time is over."""
         return self.expires_micros is not None and self.expires_micros <= now
@@ -70,7 +75,7 @@ def get(reader: Reader, transcript_id: str, at: int) -> TranscriptInfo | None:
 
 def exists(reader: Reader, transcript_id: str) -> bool:
     """Say whether there is a transcript."""
-    return reader.row("transcript_number", transcript_id=transcript_id) is not None
+    return reader.row("transcript_place", transcript_id=transcript_id) is not None
 
 
 def find(reader: Reader, transcript_ids: Iterable[str], at: int) -> dict[str, TranscriptInfo]:
@@ -130,15 +135,17 @@ def cited_by(
 def links_of_memory(reader: Reader, memory_id: str, at: int) -> list[TranscriptLink]:
     """Return the transcripts a memory comes from, in the order of their ids."""
     spans: dict[str, list[Span]] = {}
-    sizes: dict[str, int] = {}
+    known: dict[str, TranscriptInfo] = {}
     for _, _, span, row in cited_by(reader, [memory_id], at):
         if row[0] is not None:
             spans.setdefault(row[0], []).append(span)
-            sizes[row[0]] = row[8]
-    return [
-        TranscriptLink(memory_id, transcript_id, plain_spans(found, sizes[transcript_id]))
-        for transcript_id, found in spans.items()
-    ]
+            known[row[0]] = TranscriptInfo(*row)
+    return [_link(memory_id, known[each], found) for each, found in spans.items()]
+
+
+def _link(memory_id: str, cited: TranscriptInfo, spans: Sequence[Span]) -> TranscriptLink:
+    plain = plain_spans(spans, cited.original_size)
+    return TranscriptLink(memory_id, cited.id, plain, cited.erased)
 
 
 def links_of_transcript(
@@ -150,10 +157,7 @@ def links_of_transcript(
         "citations_of_transcript", transcript_id=transcript.id, at=at, viewer=viewer
     ):
         spans.setdefault(memory_id, []).append((first, beyond))
-    return [
-        TranscriptLink(memory_id, transcript.id, plain_spans(found, transcript.original_size))
-        for memory_id, found in spans.items()
-    ]
+    return [_link(memory_id, transcript, found) for memory_id, found in spans.items()]
 
 
 def plain_spans(spans: Sequence[Span], size: int) -> tuple[Span, ...]:

@@ -9,6 +9,7 @@ import msgspec
 
 from recollect.log.views import Commit, LookUp, View
 from recollect.memory import requests
+from recollect.memory.erasing import MemoryEraser, places_of
 from recollect.memory.notices import notice_memory
 from recollect.memory.numbers import Numbers
 from recollect.memory.rules import MemoryRules
@@ -23,20 +24,25 @@ from recollect.memory.states import (
     details_of,
     last_state,
 )
+from recollect.memory.stubs import add_stub, add_transcript_stub, put_again
 from recollect.memory.working import Working
+from recollect.model.erasure import Place, Target
 from recollect.model.memory import Depth, Expiry
 from recollect.model.operations import (
     AddLink,
+    AnyOperation,
     Cite,
     CloseLink,
     Configure,
     KeepTranscript,
+    MemoryStub,
     Notify,
     Remember,
     Resolve,
     Retract,
     Revise,
     Touch,
+    TranscriptStub,
 )
 from recollect.model.refs import MemoryRef, TranscriptRef
 from recollect.storage.port import Reader, Writer
@@ -88,6 +94,8 @@ class MemoryView(View):
         self._settings = KnownSettings()
         self._appliers: Mapping[type, Callable[[Writer, At, Any], None]] = {
             Remember: self._remember,
+            MemoryStub: self._leave_stub,
+            TranscriptStub: self._leave_transcript_stub,
             Revise: self._revise,
             Retract: self._retract,
             Touch: self._touch,
@@ -128,6 +136,27 @@ class MemoryView(View):
             if applier is not None:
                 applier(writer, At(commit.commit_ts, position, commit.committed_at), operation)
 
+    def places(self, reader: Reader, target: Target, viewer: str, /) -> list[Place]:
+        """Return where the log speaks of a memory or a transcript."""
+        return places_of(reader, target, viewer)
+
+    def eraser(self, writer: Writer, /) -> MemoryEraser:
+        """Return what brings the tables to what is left of memories and transcripts."""
+        return MemoryEraser(writer, self._again)
+
+    def _again(self, writer: Writer, at: At, operation: AnyOperation, memory_id: str) -> None:
+        """Apply to one memory, whose states were dropped, what an operation says of it."""
+        if isinstance(operation, Notify):
+            operation = notice_memory(operation, at.time)
+        if isinstance(operation, Remember):
+            memory = put_again(writer, operation)
+            self._begin(writer, at, memory, operation)
+        elif isinstance(operation, (AddLink, CloseLink)):
+            depths = tuple(each for each in operation.depths if each.memory_id == memory_id)
+            self._set_depths(writer, at, depths)
+        elif type(operation) in self._appliers:
+            self._appliers[type(operation)](writer, at, operation)
+
     def forget(self) -> None:
         """Drop what is remembered of memories, transcripts and settings."""
         self._numbers.forget()
@@ -145,6 +174,10 @@ class MemoryView(View):
             at.time,
         )
         self._numbers.put(operation.memory_id, memory)
+        self._begin(writer, at, memory, operation)
+
+    def _begin(self, writer: Writer, at: At, memory: int, operation: Remember) -> None:
+        """Add a memory's first state, and its title."""
         state: Values = {
             "version": 1,
             "updated_at": at.time,
@@ -162,6 +195,15 @@ class MemoryView(View):
         add_state(writer, at, memory, state)
         if operation.title is not None:
             add_title(writer, at, memory, operation.title)
+
+    def _leave_stub(self, writer: Writer, at: At, operation: MemoryStub) -> None:
+        """Add what is left of a memory that was forgotten."""
+        memory = add_stub(writer, at, operation)
+        self._numbers.put(operation.memory_id, memory)
+
+    def _leave_transcript_stub(self, writer: Writer, at: At, operation: TranscriptStub) -> None:
+        number = add_transcript_stub(writer, at, operation)
+        self._numbers.put_transcript(operation.transcript_id, number)
 
     def _revise(self, writer: Writer, at: At, operation: Revise) -> None:
         memory = self._numbers.of(writer, operation.memory_id)

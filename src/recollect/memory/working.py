@@ -202,7 +202,7 @@ class Working:
         """Say whether there is a transcript."""
         if transcript_id in self._transcripts:
             return True
-        row = self.reader.row("transcript_number", transcript_id=transcript_id)
+        row = self.reader.row("transcript_place", transcript_id=transcript_id)
         if row is not None:
             self._transcripts.add(transcript_id)
         return row is not None

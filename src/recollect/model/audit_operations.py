@@ -13,7 +13,7 @@ class Erase(Operation, frozen=True, tag=21, gc=False):
 
     type = OperationType.ERASE
     address = "erasure:{0.erasure_id}"
-    told = ("target", "by", "reason", "count")
+    told = ("target", "by", "reason", "count", "pseudonym")
 
     erasure_id: str
     target: str
@@ -21,6 +21,8 @@ class Erase(Operation, frozen=True, tag=21, gc=False):
     reason: str | None
     count: int
     digest: bytes
+    pseudonym: str | None = None
+    """What stands wherever the name stood of the agent or namespace that was forgotten."""
 
 
 class Summary(Operation, frozen=True, tag=22, gc=False):

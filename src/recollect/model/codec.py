@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from recollect.errors import Corruption
-from recollect.model.event import Envelope
+from recollect.model.event import Envelope, ErasedEnvelope
 from recollect.model.memory import Details
-from recollect.model.operations import AnyOperation
+from recollect.model.operations import AnyOperation, standing
 from recollect.model.refs import Evidence
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
+_ERASED = b"\0"
+"""Where a whole envelope has a text, behind the byte that says how many fields it has."""
 
 _encoder = msgspec.msgpack.Encoder()
 encode: Callable[[msgspec.Struct], bytes] = _encoder.encode
@@ -20,6 +22,7 @@ encode: Callable[[msgspec.Struct], bytes] = _encoder.encode
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _envelope = msgspec.msgpack.Decoder(Envelope)
+_erased_envelope = msgspec.msgpack.Decoder(ErasedEnvelope)
 _details = msgspec.msgpack.Decoder(Details)
 _evidence = msgspec.msgpack.Decoder(Evidence)
 
@@ -45,10 +48,26 @@ def decode_operations(operations: bytes) -> tuple[AnyOperation, ...]:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
 
 
+def decode_standing(operations: bytes) -> tuple[AnyOperation, ...]:
+    """Return what applies at the places of an event's operations: what is left of those erased."""
+    return tuple(map(standing, decode_operations(operations)))
+
+
 def decode_envelope(envelope: bytes) -> Envelope:
-    """Return an event's envelope."""
+    """Return an event's envelope; of one that was erased, what is left."""
     try:
-        return _envelope.decode(envelope)
+        erased = decode_erased_envelope(envelope)
+        return _envelope.decode(envelope) if erased is None else erased.envelope
+    except _UNREADABLE as error:
+        raise Corruption(f"an event's envelope cannot be read: {error}") from error
+
+
+def decode_erased_envelope(envelope: bytes) -> ErasedEnvelope | None:
+    """Return what is left of an envelope that was erased; None if it is whole."""
+    if envelope[1:2] != _ERASED:
+        return None
+    try:
+        return _erased_envelope.decode(envelope)
     except _UNREADABLE as error:
         raise Corruption(f"an event's envelope cannot be read: {error}") from error
 

@@ -22,6 +22,24 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     signature: bytes | None = None
 
 
+class ErasedEnvelope(msgspec.Struct, frozen=True, array_like=True, tag=0, gc=False):
+    """What is left of an envelope whose actor was forgotten; it begins with a number, not a text.
+
+    It has no txn_id any more.
+    """
+
+    leaf: bytes
+    actor: str
+    """The actor's pseudonym."""
+    erasure: int
+    """The commit that erased it."""
+
+    @property
+    def envelope(self) -> Envelope:
+        """It, as one that says nothing but the pseudonym."""
+        return Envelope("", self.actor, b"")
+
+
 class Head(msgspec.Struct, frozen=True, gc=False):
     """The log's last commit; number 0 before the first."""
 

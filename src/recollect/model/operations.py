@@ -27,6 +27,7 @@ from recollect.model.memory_operations import (
 from recollect.model.operation import Operation, OperationType
 from recollect.model.refs import Ref
 from recollect.model.scope import Scope
+from recollect.model.stubs import MemoryStub, TranscriptStub
 
 __all__ = [
     "AUDIT_SCOPE",
@@ -45,6 +46,7 @@ __all__ = [
     "Erase",
     "Erased",
     "KeepTranscript",
+    "MemoryStub",
     "Merge",
     "Notify",
     "Operation",
@@ -57,9 +59,12 @@ __all__ = [
     "Revise",
     "Summary",
     "Touch",
+    "TranscriptStub",
     "TrustKey",
     "Withdraw",
     "Write",
+    "shown",
+    "standing",
 ]
 
 
@@ -112,15 +117,36 @@ class Erased(Operation, frozen=True, tag=0, gc=False):
     leaf: bytes
     erasure: int = 0
     """The commit that erased it, which vouches for everything that stands here."""
+    rest: Rest | None = None
+    """What applies in its place: the operation without what was erased, or a stub."""
 
 
 _OfState = Write | Delete
 _OfMemories = Remember | Revise | Retract | Touch | AddLink | CloseLink | Notify | Resolve
 _OfTranscripts = KeepTranscript | Cite
 _OfFacts = Assert | End | Withdraw | Classify | Alias | Merge
-_OfTheLog = Epoch | Erased | Erase | Summary | TrustKey | RetireKey | Refuse
-AnyOperation = _OfState | _OfMemories | _OfTranscripts | _OfFacts | Configure | _OfTheLog
+_OfTheLog = Epoch | Erase | Summary | TrustKey | RetireKey | Refuse
+Stub = MemoryStub | TranscriptStub
+"""What stays of memories and transcripts, inside what is left of an operation."""
+_Whole = _OfState | _OfMemories | _OfTranscripts | _OfFacts | Configure | _OfTheLog
+Rest = _Whole | Stub
+"""Everything that can stand in the place of an operation that was erased."""
+AnyOperation = _Whole | Stub | Erased
 """Every operation; where a decoder or a type checker needs the whole list."""
+
+
+def standing(operation: AnyOperation) -> AnyOperation:
+    """Return what applies at an operation's place: itself, or what is left of it."""
+    if isinstance(operation, Erased) and operation.rest is not None:
+        return operation.rest
+    return operation
+
+
+def shown(operation: AnyOperation) -> AnyOperation:
+    """Return what a reader of the log is shown: what is left, where that is an operation."""
+    left = standing(operation)
+    return operation if isinstance(left, Stub) else left
+
 
 ENGINE_SCOPE = Scope("_log", "_engine")
 """The scope of the log's own operations."""

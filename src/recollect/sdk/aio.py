@@ -20,7 +20,15 @@ import msgspec
 from msgspec.structs import replace
 
 from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
-from recollect.errors import InvalidInput, NotFound, RecollectError, StoreClosed
+from recollect.errors import (
+    InvalidInput,
+    NotFound,
+    RecollectError,
+    StoreBusy,
+    StoreClosed,
+    StoreFull,
+    Unavailable,
+)
 from recollect.graph import queries as graph
 from recollect.graph import traversal
 from recollect.graph.answers import Answer, answer
@@ -54,12 +62,15 @@ from recollect.graph.requests import (
     TimelineRead,
 )
 from recollect.graph.resolution import EdgeResolution, ExistingEdge, RelationCardinality
-from recollect.log import pages
+from recollect.log import certificates, pages
+from recollect.log.certificates import Certificate, Certificates
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
 from recollect.log.forking import Fork
 from recollect.log.moments import Asked, Moment, asked_at, commit_of_token
 from recollect.log.pages import Mapped
+from recollect.log.previewing import preview
+from recollect.log.purging import purge as purge_storage
 from recollect.log.replay import Bounds, Replay
 from recollect.log.selection import Kinds, Selection, check_kinds
 from recollect.log.signal import LOOK_SECONDS, RESTS
@@ -125,6 +136,7 @@ from recollect.memory.transcripts import TranscriptInfo, Transcripts, excerpts_o
 from recollect.model import codec, document
 from recollect.model.clock import SystemClock
 from recollect.model.document import Document
+from recollect.model.erasure import Forget
 from recollect.model.event import ReplayEvent
 from recollect.model.graph_operations import Name
 from recollect.model.ids import derived
@@ -156,6 +168,7 @@ from recollect.sdk.bulk import (
 )
 from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import TIMEOUT, Core, Defaults, check_version
+from recollect.sdk.erasure_targets import check_target
 from recollect.sdk.key_requests import delete_key, write_key
 from recollect.sdk.references import check_evidence, check_ref
 from recollect.sdk.stats import Stats, gather
@@ -1248,7 +1261,7 @@ class AsyncHandle:
         assert transaction.commit_ts is not None, "it is committed by now"
         return Committed(transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer)
 
-    async def _commit_alone(self, staged: KeyRequest, txn_id: str | None) -> int:
+    async def _commit_alone(self, staged: KeyRequest | Forget, txn_id: str | None) -> int:
         """Commit what reads nothing and is asked for on its own, with no transaction around it."""
         core, attempt = (self._core, 0)
         while True:
@@ -2469,7 +2482,7 @@ class AsyncTranscriptCalls(AsyncHandle):
     def _citing(self, transcript_id: str, at: Moment | None, viewer: str) -> list[TranscriptLink]:
         with self._core.engine.reading() as reader:
             commit = asked_at(reader, self._core.clock, at).commit
-            found = transcripts.get(reader, transcript_id, commit)
+            found = transcripts.find(reader, [transcript_id], commit).get(transcript_id)
             if found is None:
                 return []
             return transcripts.links_of_transcript(reader, found, commit, viewer)
@@ -2565,6 +2578,99 @@ class AsyncAuditCalls(AsyncHandle):
         return async_paged(self._calls, trail)
 
 
+class AsyncErasureCalls(AsyncHandle):
+    """Forgetting, certificates, and letting bytes go."""
+
+    async def forget(
+        self,
+        *,
+        memory_id: str | None = None,
+        transcript_id: str | None = None,
+        key: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        facts_from: str | None = None,
+        reason: str | None = None,
+        dry_run: bool = False,
+        purge: bool = True,
+        txn_id: str | None = None,
+    ) -> Certificate:
+        """Erase one thing for good, and return a certificate that says so, but not what it was.
+
+        A memory or a transcript goes with the facts it is the source of; `facts_from` erases these
+        alone. A key, of the bound agent and namespace, goes with its history; an agent in every
+        namespace; a namespace with every agent in exactly that. What others built on it stays, and
+        `why` shows that its ground is forgotten. A `dry_run` erases nothing and says what would go.
+        """
+        given = {
+            "memory": memory_id,
+            "transcript": transcript_id,
+            "key": key,
+            "agent": agent_id,
+            "namespace": namespace,
+            "facts": facts_from,
+        }
+        limits = self._core.limits
+        asked = Forget(
+            check_target(given, self._defaults, limits),
+            self._viewer(None),
+            self._core.ids.unique(),
+            check_note("reason", reason, limits),
+        )
+        if dry_run:
+            return await self._calls.run(self._preview, asked)
+        commit_ts = await self._commit_alone(asked, txn_id)
+        return await self._calls.run(self._finish, commit_ts, purge=purge)
+
+    async def purge(self) -> bool:
+        """Let what was erased leave the files, and say whether all of it has.
+
+        Somebody who reads can be in the way; it is tried again with the next call.
+        """
+        return await self._calls.run(purge_storage, self._core.engine)
+
+    async def certificate(self, erasure_id: str) -> Certificate:
+        """Return the certificate of an erasure, or raise `NotFound`."""
+        return await self._calls.run(self._find, check_id("erasure_id", erasure_id))
+
+    def erasures(self) -> AsyncIterator[Certificate]:
+        """Yield the certificates of all erasures, oldest first."""
+        return async_paged(self._calls, Certificates(self._core.engine))
+
+    def _preview(self, asked: Forget) -> Certificate:
+        with self._core.engine.snapshot() as reader:
+            found = preview(reader, self._core.views, asked)
+        return Certificate(
+            erasure_id="",
+            target=asked.target.kind,
+            commit_ts=None,
+            committed_at=None,
+            by=self._defaults.actor,
+            reason=asked.reason,
+            operations=found.operations,
+            events=found.events,
+            digest="",
+            preview=found,
+        )
+
+    def _finish(self, commit_ts: int, *, purge: bool) -> Certificate:
+        """Let the bytes go, if that can be done now, and return what the log says."""
+        if purge:
+            with suppress(StoreBusy, StoreFull, Unavailable):
+                purge_storage(self._core.engine)
+        with self._core.engine.snapshot() as reader:
+            found = certificates.certificate_of(reader, commit_ts)
+        assert found is not None, "what was just erased has a certificate"
+        return found
+
+    def _find(self, erasure_id: str) -> Certificate:
+        with self._core.engine.snapshot() as reader:
+            found = certificates.find(reader, erasure_id)
+        if found is None:
+            raise NotFound(f"there is no erasure {erasure_id!r}: `erasures` lists all")
+        return found
+
+
 class AsyncStore(
     AsyncMemoryCalls,
     AsyncLinkCalls,
@@ -2575,6 +2681,7 @@ class AsyncStore(
     AsyncTranscriptCalls,
     AsyncWhyCalls,
     AsyncAuditCalls,
+    AsyncErasureCalls,
 ):
     """An open store. One may be shared by any number of threads.
 

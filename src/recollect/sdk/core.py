@@ -13,6 +13,7 @@ from recollect.log.signal import Signal
 from recollect.log.transaction import Draft, Request
 from recollect.log.views import Views
 from recollect.model.clock import Clock
+from recollect.model.erasure import Forget
 from recollect.model.ids import IdSource
 from recollect.model.limits import Limits, check_seconds, check_text, shown
 from recollect.model.scope import DEFAULT_NAMESPACE, Scope, checked_scope
@@ -99,7 +100,7 @@ class Core(msgspec.Struct, frozen=True):
             limits=self.limits,
         )
 
-    def request(self, actor: str, staged: KeyRequest, txn_id: str | None) -> Request:
+    def request(self, actor: str, staged: KeyRequest | Forget, txn_id: str | None) -> Request:
         """Return a transaction of one request, which reads nothing, ready to be committed."""
         return Request.of_one(
             staged,

@@ -12,6 +12,7 @@ from typing import TypeVar
 from recollect.errors import RecollectError
 from recollect.log.moments import Asked, Moment, asked_at
 from recollect.memory.committed import Committed
+from recollect.model.erasure import Forget
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.calls import Calls
 from recollect.sdk.core import TIMEOUT, Core, Defaults
@@ -75,7 +76,7 @@ class Handle:
         assert transaction.commit_ts is not None, "it is committed by now"
         return Committed(transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer)
 
-    def _commit_alone(self, staged: KeyRequest, txn_id: str | None) -> int:
+    def _commit_alone(self, staged: KeyRequest | Forget, txn_id: str | None) -> int:
         """Commit what reads nothing and is asked for on its own, with no transaction around it."""
         core, attempt = self._core, 0
         while True:

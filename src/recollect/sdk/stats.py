@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from recollect.log import chain, pages
+from recollect.log.purging import first_pending
 from recollect.log.verification import clock_warnings
 from recollect.model.instant import to_datetime
 from recollect.sdk.core import Core
@@ -35,6 +36,8 @@ class Stats(msgspec.Struct, frozen=True):
     data_bytes: int
     journal_bytes: int
     warnings: tuple[str, ...] = ()
+    pending_purge: bool = False
+    """Whether bytes of something that was erased may still be in the files."""
 
 
 def gather(core: Core) -> Stats:
@@ -45,6 +48,7 @@ def gather(core: Core) -> Stats:
         agents, namespaces = reader.row("scope_counts") or (0, 0)
         (keys,) = reader.row("state_count") or (0,)
         facts, entities = reader.row("graph_counts") or (0, 0)
+        pending = first_pending(reader)
         believed = reader.row("memory_counts", now=core.clock.now()) or (0, 0, 0)
     footprint = core.engine.footprint()
     return Stats(
@@ -63,4 +67,5 @@ def gather(core: Core) -> Stats:
         data_bytes=footprint.data,
         journal_bytes=footprint.journal,
         warnings=clock_warnings(head.committed_at, core.clock) if head.commit_ts else (),
+        pending_purge=pending is not None,
     )

@@ -26,6 +26,7 @@ from recollect.sdk.belief_calls import BeliefCalls
 from recollect.sdk.bulk_calls import BulkCalls
 from recollect.sdk.calls import paged
 from recollect.sdk.core import Defaults, check_version
+from recollect.sdk.erasure_calls import ErasureCalls
 from recollect.sdk.fact_calls import FactCalls
 from recollect.sdk.graph_calls import GraphCalls
 from recollect.sdk.key_requests import delete_key, write_key
@@ -51,6 +52,7 @@ class Store(
     TranscriptCalls,
     WhyCalls,
     AuditCalls,
+    ErasureCalls,
 ):
     """An open store. One may be shared by any number of threads.
 

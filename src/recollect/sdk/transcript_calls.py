@@ -151,7 +151,7 @@ class TranscriptCalls(Handle):
     def _citing(self, transcript_id: str, at: Moment | None, viewer: str) -> list[TranscriptLink]:
         with self._core.engine.reading() as reader:
             commit = asked_at(reader, self._core.clock, at).commit
-            found = transcripts.get(reader, transcript_id, commit)
+            found = transcripts.find(reader, [transcript_id], commit).get(transcript_id)
             if found is None:
                 return []
             return transcripts.links_of_transcript(reader, found, commit, viewer)

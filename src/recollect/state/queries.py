@@ -73,7 +73,7 @@ def read_versions(reader: Reader, places: Iterable[Place]) -> Iterator[tuple[Pla
         if row is None:
             raise Corruption(f"commit {commit_ts}, which holds a state value, is not in the log")
         event = SealedEvent(*row)
-        operations = codec.decode_operations(event.operations)
+        operations = codec.decode_standing(event.operations)
         for position in positions:
             yield (commit_ts, position), _version(event, operations[position])
 

@@ -144,3 +144,25 @@ ORDER BY scope.agent_id, scope.namespace, state.key, place.commit_ts, place.vers
 
 -- name: state_count
 SELECT COUNT(*) FROM state WHERE value IS NOT NULL
+
+-- name: state_key_places
+-- Where the versions of a key stand in the log.
+SELECT place.commit_ts, place.position
+FROM scope
+JOIN state ON state.scope_id = scope.id AND state.key = :key
+JOIN state_version AS place ON place.key_id = state.id
+WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+
+-- name: state_version_remove
+DELETE FROM state_version
+WHERE commit_ts = :commit_ts AND position = :position AND key_id = (
+    SELECT state.id FROM scope JOIN state ON state.scope_id = scope.id AND state.key = :key
+    WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+)
+
+-- name: state_remove
+-- A key of which no version is left.
+DELETE FROM state
+WHERE key = :key
+    AND scope_id = (SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace)
+    AND NOT EXISTS (SELECT 1 FROM state_version WHERE key_id = state.id)

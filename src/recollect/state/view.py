@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
+from recollect.model.erasure import KEY, Place, Target
 from recollect.model.operations import Delete, Write
 from recollect.model.refs import KeyRef
+from recollect.state.erasing import StateEraser
 from recollect.state.heads import KeyHead, KeyHeads
 from recollect.state.prefix import beyond
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
@@ -64,6 +66,23 @@ class StateView(View):
             writer.put("state_set", version, commit_ts, value, key_id)
         writer.put("state_version_add", key_id, commit_ts, version, position, int(live))
         self._heads.put(scope, key, KeyHead(key_id, version, live))
+
+    def places(self, reader: Reader, target: Target, _: str, /) -> list[Place]:
+        """Return where the versions of a key stand."""
+        if target.kind != KEY or target.scope is None:
+            return []
+        scope = target.scope
+        rows = reader.rows(
+            "state_key_places",
+            agent_id=scope.agent_id,
+            namespace=scope.namespace,
+            key=target.name,
+        )
+        return [(commit_ts, position) for commit_ts, position in rows]
+
+    def eraser(self, writer: Writer, /) -> StateEraser:
+        """Return what takes erased versions out of the tables."""
+        return StateEraser(writer)
 
     def forget(self) -> None:
         """Drop what is remembered of keys and scopes."""

@@ -124,6 +124,10 @@ class Engine(Protocol):
         """Return what the store takes up."""
         ...
 
+    def purge(self) -> bool:
+        """Let what was deleted leave the files' bytes; False: somebody who reads is in the way."""
+        ...
+
     def close(self) -> None:
         """Let go of every connection. Closing twice is fine."""
         ...

@@ -7,7 +7,9 @@ from datetime import datetime
 
 import msgspec
 
+from recollect.graph.explaining import standing_of
 from recollect.log import pages
+from recollect.log.reducing import FORGOTTEN_KEY
 from recollect.memory import transcripts, versions
 from recollect.memory.standing import Standing, text_of
 from recollect.memory.transcripts import WHOLE, TranscriptInfo
@@ -30,6 +32,8 @@ Name = KeyRef | Earlier | MemoryRef | Reliance | TranscriptRef
 """What a node is found by. What is said of some things depends on what relies on them."""
 LOST = TranscriptRef("")
 """Words that are cited and no longer there."""
+FORGOTTEN = "forgotten"
+"""Why something is no longer believed that was erased."""
 
 
 class Support(msgspec.Struct, frozen=True):
@@ -88,6 +92,8 @@ def lost(name: Name) -> Node:
     if isinstance(name, MemoryRef):
         return Node(name=name, kind="memory", ref=name, stale=("gone",))
     ref = name.ref if isinstance(name, Earlier) else name
+    if ref.key == FORGOTTEN_KEY:
+        return Node(name=name, kind="key", ref=None, stale=(FORGOTTEN,))
     return Node(name=name, kind="key", ref=ref, stale=("gone",))
 
 
@@ -154,6 +160,16 @@ def _memory(
         told = f"a memory that {inquiry.viewer!r} may not see"
         return Node(name=standing.asked, kind="memory", ref=None, summary=told, hidden=True)
     ref = MemoryRef(found.memory_id, found.version)
+    if found.forgotten:
+        return Node(
+            name=standing.asked,
+            kind="memory",
+            ref=standing.asked,
+            agent_id=found.agent_id,
+            commit_ts=standing.commit_ts,
+            stale=(FORGOTTEN,),
+            supports=tuple(each for each in supports[found.memory_id] if each.relation != "quotes"),
+        )
     return Node(
         name=ref,
         kind="memory",
@@ -181,6 +197,10 @@ def _doubts(found: Standing, current: Standing, now: int) -> Iterator[str]:
 def _facts(inquiry: Inquiry, reliances: Sequence[Reliance]) -> Iterator[tuple[Name, Node]]:
     for name, account in accounts(inquiry.reader, reliances, inquiry.asked):
         yield name, _fact(name, account)
+    for name in reliances:  # what something rests on was asserted once
+        if name.relied_at and standing_of(inquiry.reader, name.assertion_id) is None:
+            ref = FactRef(name.assertion_id)
+            yield name, Node(name=name, kind="fact", ref=ref, stale=(FORGOTTEN,))
 
 
 def _fact(name: Reliance, account: Account) -> Node:
@@ -223,6 +243,7 @@ def _words(inquiry: Inquiry, refs: Sequence[TranscriptRef]) -> Iterator[tuple[Na
                     ref=ref,
                     agent_id=info.agent_id,
                     commit_ts=info.commit_ts,
-                    transcript=info,
+                    stale=(FORGOTTEN,) if info.erased else (),
+                    transcript=None if info.erased else info,
                 ),
             )

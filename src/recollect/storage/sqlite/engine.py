@@ -17,7 +17,8 @@ from recollect.storage.sqlite import formats
 from recollect.storage.sqlite.connection import Connection, translate, translated
 from recollect.storage.sqlite.copying import copy_snapshot, duplicate, keep_private
 from recollect.storage.sqlite.home import home_of
-from recollect.storage.sqlite.mounts import network_file_system
+from recollect.storage.sqlite.paths import check_mount, check_path
+from recollect.storage.sqlite.purging import purge
 from recollect.storage.sqlite.sql import SqlAnswer
 
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
@@ -75,9 +76,9 @@ class SqliteEngine:
         self._in_doubt = False
         self._owner = os.getpid()
         if path is not None:
-            _check_path(path, create=create)
+            check_path(path, create=create)
             if not allow_network_file_system:
-                _check_mount(path)
+                check_mount(path)
         try:
             self._writer = self._connect_writer(create=create)
             with closing_on_error(self._writer.database):
@@ -257,6 +258,15 @@ class SqliteEngine:
         wal = self._path.with_name(f"{self._path.name}-wal")
         return Footprint(self._path.stat().st_size, wal.stat().st_size if wal.exists() else 0)
 
+    def purge(self) -> bool:
+        """Let what was deleted leave the file's bytes; in memory it has."""
+        with self._write_lock:
+            self._check_open()
+            self._roll_back()
+            if self._in_doubt:
+                self._settle()
+            return self._path is None or purge(self._writer, _LOCK_WAIT_MS)
+
     def close(self) -> None:
         """Close every connection; the last one of all processes tidies the write-ahead log."""
         if self._owner != os.getpid():
@@ -287,6 +297,7 @@ class SqliteEngine:
         with closing_on_error(database):
             database.set_busy_timeout(_LOCK_WAIT_MS)
             database.pragma("synchronous", self._synchronous)
+            database.pragma("secure_delete", True)
             # else a statement is planned anew whenever a bound of a range has another value
             database.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         return Connection(database, self._queries, self._generation)
@@ -322,27 +333,3 @@ def closing_on_error(database: apsw.Connection) -> Iterator[None]:
     finally:
         if not usable:
             database.close()
-
-
-def _check_mount(path: Path) -> None:
-    if kind := network_file_system(path):
-        raise errors.InvalidInput(
-            "url",
-            f"{path} is on a network file system ({kind}), where locks may not hold and the store "
-            "could be damaged: put it on a local disk, or give allow_network_file_system=True",
-        )
-
-
-def _check_path(path: Path, *, create: bool) -> None:
-    try:
-        there, is_folder, has_folder = path.exists(), path.is_dir(), path.parent.is_dir()
-    except OSError as error:  # a folder on the way may not be entered, or a name is too long
-        raise errors.Unavailable(f"{path} cannot be reached: {error.strerror}") from error
-    if is_folder:
-        raise errors.InvalidInput("url", f"{path} is a folder: name a file in it")
-    if not there and not create:
-        raise errors.NotFound(f"there is no store at {path}: a first write creates one")
-    if not has_folder:
-        raise errors.NotFound(f"there is no folder {path.parent}: make it first")
-    if not there and not os.access(path.parent, os.W_OK):
-        raise errors.StoreReadOnly

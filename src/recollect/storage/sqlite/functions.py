@@ -26,13 +26,13 @@ def _count(operations: bytes) -> int:
 
 def _all(operations: bytes) -> str:
     """Return the operations as a JSON array; what is JSON in them is text there, to stay as is."""
-    return _json([_shape(operation) for operation in codec.decode_operations(operations)])
+    return _json([_shape(operation) for operation in codec.decode_standing(operations)])
 
 
 def _value(operations: bytes, position: int) -> str | None:
     """Return one operation's value; the others are not decoded, and there may be thousands."""
     part = codec.split(operations)[position]
-    (operation,) = codec.decode_operations(codec.join([part]))
+    (operation,) = codec.decode_standing(codec.join([part]))
     return _value_text(operation)
 
 

@@ -35,6 +35,14 @@ CREATE TEMP TABLE {name} ({columns})
 -- Complaints about the structure of the file; "ok" if there are none.
 PRAGMA quick_check
 
+-- name: has_erasures
+-- Whether the format knows erasures: an older one is looked at as it is.
+SELECT 1 FROM sqlite_schema WHERE name = 'erased'
+
+-- name: vacuum
+-- Write every page anew, from what is in the tables.
+VACUUM
+
 -- Lists are given as JSON arrays, which SQLite takes for tables.
 
 -- name: memory_states_at
@@ -150,7 +158,7 @@ SELECT
     memory.memory_id, citation.transcript, citation.first, citation.beyond,
     transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
     transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
-    transcript.size, transcript.digest, LENGTH(blob.content)
+    transcript.size, transcript.digest, COALESCE(LENGTH(blob.content), 0)
 FROM json_each(:memory_ids) AS wanted
 JOIN memory ON memory.memory_id = wanted.value
 JOIN citation ON citation.memory = memory.id
@@ -382,7 +390,7 @@ JOIN memory ON memory.memory_id = wanted.value ->> 0
 JOIN memory_state AS state ON state.id = (
     SELECT id FROM memory_state
     WHERE memory = memory.id AND commit_ts <= :at
-        AND (wanted.value ->> 1 IS NULL OR version = wanted.value ->> 1)
+        AND (wanted.value ->> 1 IS NULL OR version = wanted.value ->> 1 OR kind = '')
     ORDER BY commit_ts DESC, position DESC LIMIT 1
 )
 
@@ -403,14 +411,14 @@ WHERE link.commit_ts <= :at AND link.until_commit > :at
 ORDER BY link.relation DESC, target.memory_id
 
 -- name: transcripts_at
--- Those of the transcripts that there were at a commit.
+-- Those of the transcripts that there were at a commit, those too whose words were erased since.
 SELECT
     transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
     transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
-    transcript.size, transcript.digest, LENGTH(blob.content)
+    transcript.size, transcript.digest, COALESCE(LENGTH(blob.content), 0)
 FROM json_each(:transcript_ids) AS wanted
 JOIN transcript ON transcript.transcript_id = wanted.value
-JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
+LEFT JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
 WHERE transcript.commit_ts <= :at
 
 -- name: graph_assertions_by_id
@@ -418,3 +426,13 @@ WHERE transcript.commit_ts <= :at
 SELECT said.commit_ts, said.until_commit < 9223372036854775807
 FROM (SELECT DISTINCT value AS id FROM json_each(:ids)) AS wanted
 JOIN graph_statement AS said ON said.assertion_id = wanted.id AND said.asserts = 1
+
+-- name: events_with
+-- The commits with these bytes in their operations or their envelopes.
+SELECT commit_ts FROM event
+WHERE instr(operations, :needle) > 0 OR instr(envelope, :needle) > 0
+
+-- name: graph_statements_from
+-- What was said on the ground of a memory or a transcript, whose encoded reference lies in a range.
+SELECT assertion_id FROM graph_statement INDEXED BY graph_statement_by_source
+WHERE source >= :first AND source < :beyond

@@ -9,7 +9,7 @@ SELECT
     MIN(event_scope.commit_ts) AS first_commit,
     MAX(event_scope.commit_ts) AS last_commit
 FROM main.scope JOIN main.event_scope ON event_scope.scope_id = scope.id
-WHERE scope.namespace <> '_log'
+WHERE scope.namespace NOT IN ('_log', '_audit')
 GROUP BY scope.id;
 
 -- The log: one row a transaction.
@@ -100,7 +100,7 @@ JOIN main.memory_state AS state ON state.id = (
 )
 JOIN main.memory_state AS described ON described.id = COALESCE(state.details_in, state.id)
 JOIN main.memory_state AS said ON said.id = COALESCE(state.content_in, state.id)
-WHERE state.retracted = 0
+WHERE state.retracted = 0 AND state.kind <> ''
     AND NOT EXISTS (SELECT 1 FROM main.notice WHERE notice.memory = memory.id);
 
 -- The links that hold now.
@@ -127,7 +127,8 @@ SELECT
     instant_text(occurred_at) AS occurred_at,
     instant_text(expires_at) AS expires_at,
     size AS size
-FROM main.transcript;
+FROM main.transcript
+WHERE LENGTH(digest) > 0;
 
 -- The notices: what was said to whom about whom, and what was decided.
 CREATE TEMP VIEW notices AS

@@ -10,6 +10,9 @@ CREATE TABLE erased (
     PRIMARY KEY (erasure, commit_ts, position)
 ) STRICT, WITHOUT ROWID;
 
+-- What was said on the ground of a memory or a transcript goes with it.
+CREATE INDEX graph_statement_by_source ON graph_statement (source) WHERE source IS NOT NULL;
+
 -- Complete subtrees of the RFC 6962 tree over the events' hashes: level 1 covers two events each.
 -- Filled behind the commits, from the log alone.
 CREATE TABLE tree_node (

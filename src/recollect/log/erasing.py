@@ -1,0 +1,160 @@
+"""Erasing: taking content out of events that are committed, while their hashes stay.
+
+The unit is an operation at its place. Its bytes are replaced by an `Erased` operation with its leaf
+hash, its salt and that of the request are zeroed, its long content is dropped, and a row says which
+commit did it. All of that happens in the storage transaction of that commit, whose
+`Erase` operation has a digest over the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from struct import Struct
+
+import msgspec
+from msgspec.structs import replace
+
+from recollect.log import chain, pages
+from recollect.log.purging import note_pending
+from recollect.log.views import Commit, Eraser, Rewritten, Views
+from recollect.model import codec
+from recollect.model.erasure import Place
+from recollect.model.event import ErasedEnvelope, SealedEvent
+from recollect.model.operations import AnyOperation, Erased, Rest, standing
+from recollect.storage.port import Writer
+
+ENVELOPE = -1
+"""The position of an envelope among the places of an erasure."""
+_PLACE = Struct(">qq").pack
+
+
+class Left(msgspec.Struct, frozen=True):
+    """What is to stay of an operation: whose it was, and what applies in its place."""
+
+    namespace: str
+    agent_id: str
+    rest: Rest | None = None
+
+
+Reduce = Callable[[Place, AnyOperation], Left | None]
+"""Returns what is to stay of what applies at a place; None: all of it."""
+
+
+class Tally:
+    """Counts the rows of an erasure, and hashes them in the order of their places."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._hash = sha256()
+
+    def add(self, place: Place, digest: bytes) -> None:
+        """Take in the next row."""
+        self.count += 1
+        self._hash.update(_PLACE(*place) + digest)
+
+    @property
+    def digest(self) -> bytes:
+        """The hash over all rows so far."""
+        return self._hash.digest()
+
+
+class Erasure:
+    """An erasure that is being carried out, in the commit that says so."""
+
+    def __init__(self, writer: Writer, views: Views, commit_ts: int) -> None:
+        self._writer = writer
+        self._commit_ts = commit_ts
+        self._erasers: list[Eraser] = [view.eraser(writer) for view in views.all]
+        self._views = views
+        self.tally = Tally()
+
+    def erase(
+        self, commits: Iterable[int], reduce: Reduce, actor: tuple[str, str] | None = None
+    ) -> None:
+        """Erase what is to go from these events, in the order of their numbers.
+
+        `actor` is who is forgotten, and the pseudonym that takes the name's place in envelopes.
+        """
+        self._views.forget()
+        for event in pages.events_of(self._writer, sorted(commits)):
+            rewritten = self._rewrite(event, reduce, actor)
+            if rewritten is not None:
+                for eraser in self._erasers:
+                    eraser.take(rewritten)
+        for eraser in self._erasers:
+            eraser.finish()
+        if self.tally.count:
+            note_pending(self._writer, self._commit_ts)
+        self._views.forget()
+
+    def _rewrite(
+        self, event: SealedEvent, reduce: Reduce, actor: tuple[str, str] | None
+    ) -> Rewritten | None:
+        """Put what is left in the place of what goes; None: nothing of the event does."""
+        erased = _reduced(event, reduce, self._commit_ts)
+        envelope = _unnamed(event, actor, self._commit_ts)
+        if not erased and envelope is None:
+            return None
+        parts = codec.split(event.operations)
+        salts = bytearray(event.salts)
+        salts[: chain.SALT_SIZE] = bytes(chain.SALT_SIZE)
+        if envelope is not None:
+            _zero(salts, ENVELOPE)
+            self._note((event.commit_ts, ENVELOPE), envelope)
+        for position, left in erased.items():
+            parts[position] = codec.encode(left)
+            _zero(salts, position)
+            self._note((event.commit_ts, position), parts[position])
+            self._writer.run("blob_remove", commit_ts=event.commit_ts, position=position)
+        new = replace(
+            event,
+            salts=bytes(salts),
+            envelope=envelope or event.envelope,
+            operations=codec.join(parts),
+        )
+        self._writer.run(
+            "event_rewrite",
+            commit_ts=new.commit_ts,
+            salts=new.salts,
+            envelope=new.envelope,
+            operations=new.operations,
+        )
+        return Rewritten(Commit.of(event), Commit.of(new), tuple(erased))
+
+    def _note(self, place: Place, left: bytes) -> None:
+        digest = sha256(left).digest()
+        self.tally.add(place, digest)
+        self._writer.put("erased_add", self._commit_ts, *place, digest)
+
+
+def _reduced(event: SealedEvent, reduce: Reduce, erasure: int) -> dict[int, Erased]:
+    """Return what is to stand in the places of the operations that are to change."""
+    leaves = chain.leaves(event)[1:]
+    found: dict[int, Erased] = {}
+    for position, operation in enumerate(codec.decode_operations(event.operations)):
+        stands = standing(operation)
+        left = reduce((event.commit_ts, position), stands)
+        if left is not None:
+            found[position] = Erased(
+                left.namespace, left.agent_id, leaves[position], erasure, left.rest
+            )
+    return found
+
+
+def _unnamed(event: SealedEvent, actor: tuple[str, str] | None, erasure: int) -> bytes | None:
+    """Return what is left of an envelope whose actor is forgotten; None: it is somebody else's."""
+    if actor is None or codec.decode_envelope(event.envelope).actor != actor[0]:
+        return None
+    return codec.encode(ErasedEnvelope(chain.leaves(event)[0], actor[1], erasure))
+
+
+def _zero(salts: bytearray, position: int) -> None:
+    first = (position + 2) * chain.SALT_SIZE
+    salts[first : first + chain.SALT_SIZE] = bytes(chain.SALT_SIZE)
+
+
+def zero_request_salt(event: SealedEvent) -> SealedEvent:
+    """Return an event from which no guess of what was asked for can be confirmed."""
+    salts = bytes(chain.SALT_SIZE) + event.salts[chain.SALT_SIZE :]
+    return msgspec.structs.replace(event, salts=salts)

@@ -1,0 +1,92 @@
+"""Erasures, as verification sees them: whether each is vouched for by the commit it names.
+
+An `Erased` operation stands for a leaf that nobody can check any more. So it must name a commit
+whose `Erase` operation has a digest over what that commit erased, this place among it; else
+anybody could erase anything, and say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+from recollect.errors import ChainBroken
+from recollect.log import pages
+from recollect.log.erasing import ENVELOPE, Tally
+from recollect.model import codec
+from recollect.model.erasure import Place
+from recollect.model.event import SealedEvent
+from recollect.model.operations import AnyOperation, Erase, Erased, standing
+from recollect.storage.port import Reader
+
+
+class Erasures:
+    """Checks what was erased, event by event; what commits vouch for is looked up once."""
+
+    def __init__(self) -> None:
+        self._fits: dict[int, bool] = {}
+
+    def check(self, reader: Reader, event: SealedEvent, operations: Sequence[AnyOperation]) -> None:
+        """Raise `ChainBroken` if something of an event was erased, and nothing says why."""
+        for place, erasure, left in _erased(event, operations):
+            row = reader.row("erased_get", erasure=erasure, commit_ts=place[0], position=place[1])
+            if row != (sha256(left).digest(),) or not self._is_vouched_for(reader, erasure):
+                what = "its envelope" if place[1] == ENVELOPE else f"its operation {place[1]}"
+                raise ChainBroken(place[0], f"{what} was erased, and no commit says why")
+        for operation in map(standing, operations):
+            if isinstance(operation, Erase):
+                self._check_carried_out(reader, event.commit_ts)
+
+    def check_all(self, reader: Reader) -> None:
+        """Raise `ChainBroken` if a commit is said to have erased something, and does not say so."""
+        if reader.row("has_erasures") is None:
+            return
+        for (erasure,) in reader.rows("erasures"):
+            if not self._is_vouched_for(reader, erasure):
+                raise ChainBroken(erasure, "it does not say that it erased anything")
+
+    def _is_vouched_for(self, reader: Reader, erasure: int) -> bool:
+        if erasure not in self._fits:
+            self._fits[erasure] = _fits(reader, erasure)
+        return self._fits[erasure]
+
+    def _check_carried_out(self, reader: Reader, erasure: int) -> None:
+        """Raise unless all that a commit says it erased is erased: by it, or later once more."""
+        if not self._is_vouched_for(reader, erasure):
+            raise ChainBroken(erasure, "what it erased is not what it says")
+        places: dict[int, set[int]] = {}
+        for commit_ts, position, _ in reader.rows("erased_by", erasure=erasure):
+            places.setdefault(commit_ts, set()).add(position)
+        for event in pages.events_of(reader, sorted(places)):
+            found = codec.decode_operations(event.operations)
+            since = {place[1]: number for place, number, _ in _erased(event, found)}
+            for position in places[event.commit_ts]:
+                if since.get(position, 0) < erasure:
+                    raise ChainBroken(
+                        event.commit_ts, f"what commit {erasure} erased of it is there"
+                    )
+
+
+def _erased(
+    event: SealedEvent, operations: Sequence[AnyOperation]
+) -> Iterator[tuple[Place, int, bytes]]:
+    """Yield each place of an event that was erased, by which commit, and what is left there."""
+    envelope = codec.decode_erased_envelope(event.envelope)
+    if envelope is not None:
+        yield (event.commit_ts, ENVELOPE), envelope.erasure, event.envelope
+    if any(isinstance(operation, Erased) for operation in operations):
+        parts = codec.split(event.operations)
+        for position, operation in enumerate(operations):
+            if isinstance(operation, Erased):
+                yield (event.commit_ts, position), operation.erasure, parts[position]
+
+
+def _fits(reader: Reader, erasure: int) -> bool:
+    """Say whether a commit has a digest over what it erased."""
+    row = reader.row("event_get", commit_ts=erasure)
+    operations = () if row is None else codec.decode_standing(SealedEvent(*row).operations)
+    said = [operation for operation in operations if isinstance(operation, Erase)]
+    tally = Tally()
+    for commit_ts, position, digest in reader.rows("erased_by", erasure=erasure):
+        tally.add((commit_ts, position), digest)
+    return [(each.count, each.digest) for each in said] == [(tally.count, tally.digest)]

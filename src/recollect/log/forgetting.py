@@ -1,0 +1,165 @@
+"""Forgetting: finding everything in the log that goes with a target, and erasing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from recollect.errors import NotFound
+from recollect.log import pages
+from recollect.log.erasing import Erasure, Left
+from recollect.log.reducing import Names, left_if_changed, without_content
+from recollect.log.views import Views
+from recollect.model import codec
+from recollect.model.erasure import (
+    AGENT,
+    FACTS,
+    KEY,
+    MEMORY,
+    NAMESPACE,
+    TRANSCRIPT,
+    Forget,
+    Place,
+    Target,
+)
+from recollect.model.ids import IdSource
+from recollect.model.operations import (
+    ENGINE_SCOPE,
+    AnyOperation,
+    Erase,
+    KeepTranscript,
+    Remember,
+)
+from recollect.storage.port import Reader, Writer
+
+_PSEUDONYM_BYTES = 8
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What goes with a target: places whose content does, and a name that does everywhere."""
+
+    places: frozenset[Place]
+    names: Names | None = None
+    mentioning: frozenset[int] = frozenset()
+    """The commits in which the name may stand."""
+
+    @property
+    def commits(self) -> set[int]:
+        """Every commit that has to be looked at."""
+        return {commit for commit, _ in self.places} | self.mentioning
+
+    def left_of(self, place: Place, operation: AnyOperation) -> Left | None:
+        """Return what stays of an operation; None: all of it."""
+        names = self.names
+        if place in self.places and (names is None or not names.owns(operation)):
+            left = without_content(operation)
+            return left_if_changed(operation, left, (operation.namespace, operation.agent_id))
+        return None if names is None else names.left_of(operation)
+
+
+def forget(
+    writer: Writer, views: Views, asked: Forget, *, by: str, commit_ts: int, ids: IdSource
+) -> Erase:
+    """Erase what goes with a target, or raise `NotFound`, and return what is to be said of it."""
+    pseudonym = new_pseudonym(ids) if asked.target.kind in (AGENT, NAMESPACE) else None
+    found = find(writer, views, asked.target, asked.viewer, pseudonym)
+    actor = None
+    if asked.target.kind == AGENT and pseudonym is not None:
+        actor = (asked.target.name, pseudonym)
+    erasure = Erasure(writer, views, commit_ts)
+    erasure.erase(found.commits, found.left_of, actor)
+    if not erasure.tally.count:
+        raise not_found(asked.target)
+    if asked.target.kind == AGENT:
+        writer.run("scope_drop_agent", agent_id=asked.target.name)
+    if found.names is not None and asked.target.kind == NAMESPACE:
+        for namespace in found.names.spaces:
+            writer.run("scope_drop_namespace", namespace=namespace)
+    return Erase(
+        ENGINE_SCOPE.namespace,
+        ENGINE_SCOPE.agent_id,
+        asked.erasure_id,
+        asked.target.kind,
+        pseudonym if pseudonym and actor and by == actor[0] else by,
+        asked.reason,
+        erasure.tally.count,
+        erasure.tally.digest,
+        pseudonym,
+    )
+
+
+def find(
+    reader: Reader, views: Views, target: Target, viewer: str, pseudonym: str | None = None
+) -> Findings:
+    """Return what goes with a target, or raise `NotFound`."""
+    if target.kind in (AGENT, NAMESPACE):
+        return _find_named(reader, views, target, viewer, pseudonym)
+    if target.kind == FACTS:
+        return _find_facts(reader, views, target, viewer)
+    places = views.places(reader, target, viewer)
+    if not places:
+        raise not_found(target)
+    if target.kind != KEY:
+        return Findings(frozenset(places | _facts_from(reader, views, target.name, viewer)))
+    assert target.scope is not None, "a key has a scope"
+    names = Names(key=(target.scope, target.name))
+    return Findings(frozenset(places), names, _mentioning(reader, names))
+
+
+def _find_facts(reader: Reader, views: Views, target: Target, viewer: str) -> Findings:
+    """Return what was said on the ground of a memory or a transcript that somebody may see."""
+    sources: tuple[Target, ...] = (Target(MEMORY, target.name), Target(TRANSCRIPT, target.name))
+    places = _facts_from(reader, views, target.name, viewer)
+    if not places or not any(views.places(reader, source, viewer) for source in sources):
+        raise not_found(target)
+    return Findings(frozenset(places))
+
+
+def _find_named(
+    reader: Reader, views: Views, target: Target, viewer: str, pseudonym: str | None
+) -> Findings:
+    """Return what an agent or a namespace has, and what others said on the ground of that."""
+    if target.kind == AGENT:
+        names = Names(agent_id=target.name, pseudonym=pseudonym)
+    else:
+        names = Names(namespace=target.name, pseudonym=pseudonym)
+    mentioning = _mentioning(reader, names)
+    places: set[Place] = set()
+    for source in _sources(reader, names, mentioning):
+        places |= _facts_from(reader, views, source, viewer)
+    return Findings(frozenset(places), names, mentioning)
+
+
+def _facts_from(reader: Reader, views: Views, source: str, viewer: str) -> set[Place]:
+    return views.places(reader, Target(FACTS, source), viewer)
+
+
+def _mentioning(reader: Reader, names: Names) -> frozenset[int]:
+    """Return the commits in which a name stands, somewhere: one look at the whole log."""
+    return frozenset(
+        row[0] for needle in names.needles for row in reader.rows("events_with", needle=needle)
+    )
+
+
+def _sources(reader: Reader, names: Names, commits: Iterable[int]) -> Iterator[str]:
+    """Yield the memories and transcripts that are an agent's, or in a namespace."""
+    for event in pages.events_of(reader, sorted(commits)):
+        for operation in codec.decode_standing(event.operations):
+            if names.owns(operation):
+                if isinstance(operation, Remember):
+                    yield operation.memory_id
+                elif isinstance(operation, KeepTranscript):
+                    yield operation.transcript_id
+
+
+def new_pseudonym(ids: IdSource) -> str:
+    """Return a name that says nothing, for an agent or a namespace that is forgotten."""
+    return f"forgotten-{ids.entropy(_PSEUDONYM_BYTES).hex()}"
+
+
+def not_found(target: Target) -> NotFound:
+    """Return the error that there is nothing to forget."""
+    if target.kind == FACTS:
+        return NotFound(f"no fact has {target.name!r} as its source")
+    return NotFound(f"there is no {target} to forget")

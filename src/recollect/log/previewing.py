@@ -1,0 +1,132 @@
+"""Previews: what forgetting something would erase, and what would be left without its ground."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from recollect.log import pages
+from recollect.log.forgetting import Findings, find, not_found
+from recollect.log.views import Views
+from recollect.model import codec
+from recollect.model.erasure import AGENT, Forget
+from recollect.model.event import SealedEvent
+from recollect.model.operations import (
+    AddLink,
+    AnyOperation,
+    Assert,
+    Cite,
+    CloseLink,
+    Delete,
+    KeepTranscript,
+    MemoryStub,
+    Remember,
+    TranscriptStub,
+    Write,
+)
+from recollect.model.refs import KeyRef, MemoryRef, Ref
+from recollect.storage.port import Reader
+
+_UNNAMED = "forgotten"
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """What forgetting something would erase, and what rests on that."""
+
+    operations: int
+    events: int
+    by_type: Mapping[str, int]
+    """How many operations of each type would be erased, or something of them."""
+    resting: tuple[str, ...]
+    """The keys and memories that rest on it, as addresses; `key:` and `memory:` begin them."""
+
+
+def preview(reader: Reader, views: Views, asked: Forget) -> Preview:
+    """Return what would go with a target, or raise `NotFound`; nothing is changed."""
+    found = find(reader, views, asked.target, asked.viewer, _UNNAMED)
+    going = _Going(found, asked.target.name if asked.target.kind == AGENT else None)
+    for event in pages.events_of(reader, sorted(found.commits)):
+        going.take(event)
+    if not going.events:
+        raise not_found(asked.target)
+    resting = _Resting(going, asked.viewer)
+    for event in pages.events(reader, after=0, through=pages.head_commit(reader)):
+        for operation in codec.decode_standing(event.operations):
+            resting.take(operation)
+    return Preview(
+        operations=sum(going.types.values()),
+        events=going.events,
+        by_type=dict(sorted(going.types.items())),
+        resting=tuple(sorted(resting.addresses)),
+    )
+
+
+class _Going:
+    """What would be erased."""
+
+    def __init__(self, found: Findings, actor: str | None) -> None:
+        self._found = found
+        self._actor = actor
+        self.types: Counter[str] = Counter()
+        self.events = 0
+        self.ids: set[str] = set()
+        """Of memories, transcripts and assertions."""
+        self.keys: set[tuple[str, str, str]] = set()
+
+    def take(self, event: SealedEvent) -> None:
+        """Count what would go of an event."""
+        changed = codec.decode_envelope(event.envelope).actor == self._actor
+        for position, operation in enumerate(codec.decode_standing(event.operations)):
+            left = self._found.left_of((event.commit_ts, position), operation)
+            if left is not None:
+                changed = True
+                self.types[operation.type.value] += 1
+                if left.rest is None or isinstance(left.rest, (MemoryStub, TranscriptStub)):
+                    self._note(operation)
+        self.events += changed
+
+    def _note(self, operation: AnyOperation) -> None:
+        if isinstance(operation, Remember):
+            self.ids.add(operation.memory_id)
+        elif isinstance(operation, KeepTranscript):
+            self.ids.add(operation.transcript_id)
+        elif isinstance(operation, Assert):
+            self.ids.add(operation.assertion_id)
+        elif isinstance(operation, (Write, Delete)):
+            self.keys.add((operation.namespace, operation.agent_id, operation.key))
+
+    def has(self, ref: Ref) -> bool:
+        """Say whether what a reference names would go."""
+        if isinstance(ref, KeyRef):
+            return (ref.namespace, ref.agent_id, ref.key) in self.keys
+        return (ref.memory_id if isinstance(ref, MemoryRef) else ref.assertion_id) in self.ids
+
+
+class _Resting:
+    """What names something that would be erased, and would stay itself."""
+
+    def __init__(self, going: _Going, viewer: str) -> None:
+        self._going = going
+        self._viewer = viewer
+        self.addresses: set[str] = set()
+
+    def take(self, operation: AnyOperation) -> None:
+        """Follow the log: what holds at its end counts."""
+        going = self._going
+        if operation.private and operation.agent_id != self._viewer:
+            return
+        if isinstance(operation, (Write, Delete)):
+            because = operation.because if isinstance(operation, Write) else ()
+            own = (operation.namespace, operation.agent_id, operation.key)
+            named = own not in going.keys and any(map(going.has, because))
+            self._set("key:" + "|".join(own), named=named)
+        elif isinstance(operation, (AddLink, CloseLink)) and operation.target in going.ids:
+            named = isinstance(operation, AddLink) and operation.source not in going.ids
+            self._set(f"memory:{operation.source}", named=named)
+        elif isinstance(operation, Cite) and operation.transcript_id in going.ids:
+            self._set(f"memory:{operation.memory_id}", named=operation.memory_id not in going.ids)
+
+    def _set(self, address: str, *, named: bool) -> None:
+        (self.addresses.add if named else self.addresses.discard)(address)

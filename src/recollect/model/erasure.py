@@ -1,0 +1,43 @@
+"""What can be asked to be erased."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from recollect.model.scope import Scope
+
+MEMORY: Final = "memory"
+TRANSCRIPT: Final = "transcript"
+KEY: Final = "key"
+AGENT: Final = "agent"
+NAMESPACE: Final = "namespace"
+FACTS: Final = "facts"
+
+TargetKind = Literal["memory", "transcript", "key", "agent", "namespace", "facts"]
+Place = tuple[int, int]
+"""A commit, and the position of an operation in it."""
+
+
+class Target(msgspec.Struct, frozen=True, array_like=True):
+    """What is to be erased: something by its id or its name; a key in its scope."""
+
+    kind: TargetKind
+    name: str
+    scope: Scope | None = None
+
+    def __str__(self) -> str:
+        if self.scope is not None:
+            scope = self.scope
+            return f"key {self.name!r} of {scope.agent_id!r} in {scope.namespace!r}"
+        return f"{self.kind} {self.name!r}"
+
+
+class Forget(msgspec.Struct, frozen=True, array_like=True, tag=31):
+    """Somebody asks that something be erased; `viewer` is whose eyes count for what there is."""
+
+    target: Target
+    viewer: str
+    erasure_id: str
+    reason: str | None = None

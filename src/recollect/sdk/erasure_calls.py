@@ -1,0 +1,110 @@
+"""What a store forgets, and how it proves that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from recollect.errors import NotFound, StoreBusy, StoreFull, Unavailable
+from recollect.log import certificates
+from recollect.log.certificates import Certificate, Certificates
+from recollect.log.previewing import preview
+from recollect.log.purging import purge as purge_storage
+from recollect.memory.inputs import check_id, check_note
+from recollect.model.erasure import Forget
+from recollect.sdk.calls import paged
+from recollect.sdk.erasure_targets import check_target
+from recollect.sdk.handle import Handle
+
+
+class ErasureCalls(Handle):
+    """Forgetting, certificates, and letting bytes go."""
+
+    def forget(
+        self,
+        *,
+        memory_id: str | None = None,
+        transcript_id: str | None = None,
+        key: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        facts_from: str | None = None,
+        reason: str | None = None,
+        dry_run: bool = False,
+        purge: bool = True,
+        txn_id: str | None = None,
+    ) -> Certificate:
+        """Erase one thing for good, and return a certificate that says so, but not what it was.
+
+        A memory or a transcript goes with the facts it is the source of; `facts_from` erases these
+        alone. A key, of the bound agent and namespace, goes with its history; an agent in every
+        namespace; a namespace with every agent in exactly that. What others built on it stays, and
+        `why` shows that its ground is forgotten. A `dry_run` erases nothing and says what would go.
+        """
+        given = {
+            "memory": memory_id,
+            "transcript": transcript_id,
+            "key": key,
+            "agent": agent_id,
+            "namespace": namespace,
+            "facts": facts_from,
+        }
+        limits = self._core.limits
+        asked = Forget(
+            check_target(given, self._defaults, limits),
+            self._viewer(None),
+            self._core.ids.unique(),
+            check_note("reason", reason, limits),
+        )
+        if dry_run:
+            return self._calls.run(self._preview, asked)
+        commit_ts = self._commit_alone(asked, txn_id)
+        return self._calls.run(self._finish, commit_ts, purge=purge)
+
+    def purge(self) -> bool:
+        """Let what was erased leave the files, and say whether all of it has.
+
+        Somebody who reads can be in the way; it is tried again with the next call.
+        """
+        return self._calls.run(purge_storage, self._core.engine)
+
+    def certificate(self, erasure_id: str) -> Certificate:
+        """Return the certificate of an erasure, or raise `NotFound`."""
+        return self._calls.run(self._find, check_id("erasure_id", erasure_id))
+
+    def erasures(self) -> Iterator[Certificate]:
+        """Yield the certificates of all erasures, oldest first."""
+        return paged(self._calls, Certificates(self._core.engine))
+
+    def _preview(self, asked: Forget) -> Certificate:
+        with self._core.engine.snapshot() as reader:
+            found = preview(reader, self._core.views, asked)
+        return Certificate(
+            erasure_id="",
+            target=asked.target.kind,
+            commit_ts=None,
+            committed_at=None,
+            by=self._defaults.actor,
+            reason=asked.reason,
+            operations=found.operations,
+            events=found.events,
+            digest="",
+            preview=found,
+        )
+
+    def _finish(self, commit_ts: int, *, purge: bool) -> Certificate:
+        """Let the bytes go, if that can be done now, and return what the log says."""
+        if purge:
+            with suppress(StoreBusy, StoreFull, Unavailable):  # it is erased, and stays pending
+                purge_storage(self._core.engine)
+        with self._core.engine.snapshot() as reader:
+            found = certificates.certificate_of(reader, commit_ts)
+        assert found is not None, "what was just erased has a certificate"
+        return found
+
+    def _find(self, erasure_id: str) -> Certificate:
+        with self._core.engine.snapshot() as reader:
+            found = certificates.find(reader, erasure_id)
+        if found is None:
+            raise NotFound(f"there is no erasure {erasure_id!r}: `erasures` lists all")
+        return found

@@ -1,0 +1,43 @@
+"""What a caller asks to be forgotten: exactly one thing, by its id or its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from recollect.errors import InvalidInput
+from recollect.memory.inputs import check_id
+from recollect.model.erasure import AGENT, KEY, NAMESPACE, Target, TargetKind
+from recollect.model.limits import Limits, check_text
+from recollect.sdk.core import Defaults
+
+_FIELDS: Mapping[TargetKind, str] = {
+    "memory": "memory_id",
+    "transcript": "transcript_id",
+    "key": "key",
+    "agent": "agent_id",
+    "namespace": "namespace",
+    "facts": "facts_from",
+}
+
+
+def check_target(given: Mapping[str, object], defaults: Defaults, limits: Limits) -> Target:
+    """Return what is to be forgotten, or say what is wrong with what was given."""
+    kinds = [kind for kind in get_args(TargetKind) if given.get(kind) is not None]
+    if len(kinds) != 1:
+        named = " and ".join(_FIELDS[kind] for kind in kinds) or "nothing"
+        raise InvalidInput(
+            "forget", f"{named} is given: give exactly one of {', '.join(_FIELDS.values())}"
+        )
+    (kind,) = kinds
+    value = given[kind]
+    if kind == KEY:
+        key = check_text("key", value, most_bytes=limits.key_bytes)
+        return Target(kind, key, defaults.scope(None, None, limits, writing=True))
+    if kind == AGENT:
+        scope = Defaults(str(value)).scope(None, None, limits)
+        return Target(kind, scope.agent_id)
+    if kind == NAMESPACE:
+        scope = Defaults(defaults.actor, str(value)).scope(None, None, limits, writing=True)
+        return Target(kind, scope.namespace)
+    return Target(kind, check_id(_FIELDS[kind], value))

@@ -1,0 +1,35 @@
+"""Paths: whether a store can be where somebody says it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from recollect import errors
+from recollect.storage.sqlite.mounts import network_file_system
+
+
+def check_mount(path: Path) -> None:
+    """Refuse a network file system."""
+    if kind := network_file_system(path):
+        raise errors.InvalidInput(
+            "url",
+            f"{path} is on a network file system ({kind}), where locks may not hold and the store "
+            "could be damaged: put it on a local disk, or give allow_network_file_system=True",
+        )
+
+
+def check_path(path: Path, *, create: bool) -> None:
+    """Refuse what is no place for a file, or has none where one is to be."""
+    try:
+        there, is_folder, has_folder = path.exists(), path.is_dir(), path.parent.is_dir()
+    except OSError as error:  # a folder on the way may not be entered, or a name is too long
+        raise errors.Unavailable(f"{path} cannot be reached: {error.strerror}") from error
+    if is_folder:
+        raise errors.InvalidInput("url", f"{path} is a folder: name a file in it")
+    if not there and not create:
+        raise errors.NotFound(f"there is no store at {path}: a first write creates one")
+    if not has_folder:
+        raise errors.NotFound(f"there is no folder {path.parent}: make it first")
+    if not there and not os.access(path.parent, os.W_OK):
+        raise errors.StoreReadOnly

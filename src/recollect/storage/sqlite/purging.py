@@ -1,0 +1,43 @@
+"""Purging: letting deleted bytes leave the files.
+
+`secure_delete` zeroes a cell when it is deleted, but not the copies that splitting a page leaves in
+the free space of the old one: measured, about one in a thousand. So the file is written anew, from
+what is in it, and the write-ahead log is emptied into it.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from recollect.errors import StoreBusy
+from recollect.storage.sqlite.connection import Connection, translate
+
+_READERS_WAIT_MS = 250
+_BETWEEN_INTERRUPTS = 20_000
+
+
+def purge(writer: Connection, lock_wait_ms: int) -> bool:
+    """Write the file anew, and say whether that is done: a reader can be in the way.
+
+    Who reads holds what was there before, so nothing is written before it is known that nobody
+    does. An interrupt leaves everything as it was.
+    """
+    database = writer.database
+    database.set_progress_handler(lambda: False, _BETWEEN_INTERRUPTS)  # to notice Ctrl-C
+    try:
+        database.set_busy_timeout(_READERS_WAIT_MS)
+        _empty_journal(database)
+        writer.run("vacuum")
+        _empty_journal(database)
+    except (apsw.BusyError, StoreBusy):
+        return False
+    except apsw.Error as error:
+        raise translate(error) from error
+    finally:
+        database.set_busy_timeout(lock_wait_ms)
+        database.set_progress_handler(None)
+    return True
+
+
+def _empty_journal(database: apsw.Connection) -> None:
+    database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
