@@ -88,7 +88,7 @@ class GraphView(View):
             if applier is not None:
                 applier(writer, commit, position, operation)
 
-    def places(self, reader: Reader, target: Target, _: str, /) -> Iterator[Place]:
+    def places(self, reader: Reader, target: Target, _: str | None, /) -> Iterator[Place]:
         """Return where the log has what was said on the ground of something."""
         return places_of(reader, target)
 

@@ -18,6 +18,7 @@ from recollect.model.erasure import (
     KEY,
     MEMORY,
     NAMESPACE,
+    SWEEP,
     TRANSCRIPT,
     Forget,
     Place,
@@ -90,9 +91,11 @@ def forget(
 
 
 def find(
-    reader: Reader, views: Views, target: Target, viewer: str, pseudonym: str | None = None
+    reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None = None
 ) -> Findings:
     """Return what goes with a target, or raise `NotFound`."""
+    if target.kind == SWEEP:
+        return _find_overdue(reader, views, target)
     if target.kind in (AGENT, NAMESPACE):
         return _find_named(reader, views, target, viewer, pseudonym)
     if target.kind == FACTS:
@@ -107,7 +110,7 @@ def find(
     return Findings(frozenset(places), names, _mentioning(reader, names))
 
 
-def _find_facts(reader: Reader, views: Views, target: Target, viewer: str) -> Findings:
+def _find_facts(reader: Reader, views: Views, target: Target, viewer: str | None) -> Findings:
     """Return what was said on the ground of a memory or a transcript that somebody may see."""
     sources: tuple[Target, ...] = (Target(MEMORY, target.name), Target(TRANSCRIPT, target.name))
     places = _facts_from(reader, views, target.name, viewer)
@@ -116,8 +119,19 @@ def _find_facts(reader: Reader, views: Views, target: Target, viewer: str) -> Fi
     return Findings(frozenset(places))
 
 
+def _find_overdue(reader: Reader, views: Views, sweep: Target) -> Findings:
+    """Return what nothing needs any more; what facts come from is needed, with its own ground."""
+    due = views.overdue(reader, sweep, frozenset())
+    spared = {each.name for each in due if _facts_from(reader, views, each.name, None)}
+    if spared:
+        due = views.overdue(reader, sweep, spared)
+    if not due:
+        raise not_found(sweep)
+    return Findings(frozenset().union(*(views.places(reader, each, None) for each in due)))
+
+
 def _find_named(
-    reader: Reader, views: Views, target: Target, viewer: str, pseudonym: str | None
+    reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None
 ) -> Findings:
     """Return what an agent or a namespace has, and what others said on the ground of that."""
     if target.kind == AGENT:
@@ -131,7 +145,7 @@ def _find_named(
     return Findings(frozenset(places), names, mentioning)
 
 
-def _facts_from(reader: Reader, views: Views, source: str, viewer: str) -> set[Place]:
+def _facts_from(reader: Reader, views: Views, source: str, viewer: str | None) -> set[Place]:
     return views.places(reader, Target(FACTS, source), viewer)
 
 
@@ -160,6 +174,8 @@ def new_pseudonym(ids: IdSource) -> str:
 
 def not_found(target: Target) -> NotFound:
     """Return the error that there is nothing to forget."""
+    if target.kind == SWEEP:
+        return NotFound("there is nothing to sweep")
     if target.kind == FACTS:
         return NotFound(f"no fact has {target.name!r} as its source")
     return NotFound(f"there is no {target} to forget")

@@ -107,7 +107,7 @@ class _Going:
 class _Resting:
     """What names something that would be erased, and would stay itself."""
 
-    def __init__(self, going: _Going, viewer: str) -> None:
+    def __init__(self, going: _Going, viewer: str | None) -> None:
         self._going = going
         self._viewer = viewer
         self.addresses: set[str] = set()
@@ -115,7 +115,7 @@ class _Resting:
     def take(self, operation: AnyOperation) -> None:
         """Follow the log: what holds at its end counts."""
         going = self._going
-        if operation.private and operation.agent_id != self._viewer:
+        if operation.private and self._viewer not in (None, operation.agent_id):
             return
         if isinstance(operation, (Write, Delete)):
             because = operation.because if isinstance(operation, Write) else ()

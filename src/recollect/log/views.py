@@ -8,7 +8,7 @@ a view can be emptied and built again, and why the result must be the same.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from hashlib import sha256
 from typing import Any, ClassVar, Protocol
 
@@ -112,8 +112,12 @@ class View(ABC):
     def forget(self) -> None:  # noqa: B027
         """Drop whatever was remembered of the tables: they may not be as they were."""
 
-    def places(self, reader: Reader, target: Target, viewer: str, /) -> Iterable[Place]:  # noqa: ARG002
+    def places(self, reader: Reader, target: Target, viewer: str | None, /) -> Iterable[Place]:  # noqa: ARG002
         """Return where the log speaks of a target, as far as this view knows and somebody sees."""
+        return ()
+
+    def overdue(self, reader: Reader, sweep: Target, spared: Set[str], /) -> Iterable[Target]:  # noqa: ARG002
+        """Return what may be swept; what is spared, or gives ground to such, may not."""
         return ()
 
     def eraser(self, writer: Writer, /) -> Eraser:  # noqa: ARG002
@@ -171,9 +175,13 @@ class Views:
         for view in self.all:
             view.apply(writer, commit)
 
-    def places(self, reader: Reader, target: Target, viewer: str) -> set[Place]:
+    def places(self, reader: Reader, target: Target, viewer: str | None) -> set[Place]:
         """Return where the log speaks of a target, as far as somebody may see it."""
         return {place for view in self.all for place in view.places(reader, target, viewer)}
+
+    def overdue(self, reader: Reader, sweep: Target, spared: Set[str]) -> list[Target]:
+        """Return what may be swept."""
+        return [each for view in self.all for each in view.overdue(reader, sweep, spared)]
 
     def forget(self) -> None:
         """Drop whatever the views remember of their tables."""

@@ -31,7 +31,7 @@ Again = Callable[[Writer, At, AnyOperation, str], None]
 _OF_A_MEMORY = (Remember, Revise, Retract, Touch, Notify, Resolve, MemoryStub)
 
 
-def places_of(reader: Reader, target: Target, viewer: str) -> list[Place]:
+def places_of(reader: Reader, target: Target, viewer: str | None) -> list[Place]:
     """Return where the log speaks of a memory or a transcript that somebody may see."""
     if target.kind == TRANSCRIPT:
         rows = reader.rows("transcript_place", transcript_id=target.name)

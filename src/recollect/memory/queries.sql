@@ -24,7 +24,7 @@ RETURNING id
 SELECT state.commit_ts, state.position
 FROM memory JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.memory_id = :memory_id AND state.kind <> ''
-    AND (memory.private = 0 OR memory.agent_id = :viewer)
+    AND (memory.private = 0 OR :viewer IS NULL OR memory.agent_id = :viewer)
 
 -- name: memory_all_places
 SELECT state.commit_ts, state.position
@@ -448,3 +448,56 @@ JOIN memory AS dependent ON dependent.id = notice.dependent
 JOIN memory AS invalidated ON invalidated.id = notice.invalidated
 JOIN memory AS invalidating ON invalidating.id = notice.invalidating
 ORDER BY memory.memory_id
+
+-- name: sweep_memories
+-- Memories whose time was over at an instant, and which nothing that stays rests on: neither at once,
+-- nor through others that could go or are forgotten already. Notices have nothing but ids to keep.
+WITH RECURSIVE
+brief AS MATERIALIZED (
+    SELECT memory.id, memory.memory_id, memory.namespace, state.kind, state.expires_at
+    FROM memory
+    JOIN memory_state AS state ON state.id = (
+        SELECT id FROM memory_state
+        WHERE memory = memory.id ORDER BY commit_ts DESC, position DESC LIMIT 1
+    )
+    WHERE state.kind = '' OR state.expires_at <= :before
+),
+dispensable AS MATERIALIZED (
+    SELECT id FROM brief
+    WHERE kind = '' OR (
+        (namespace = :namespace OR (namespace >= :children AND namespace < :beyond))
+        AND memory_id NOT IN (SELECT value FROM json_each(:spared))
+        AND NOT EXISTS (SELECT 1 FROM notice WHERE notice.memory = brief.id)
+    )
+),
+needed (id) AS (
+    SELECT link.target FROM dispensable JOIN memory_link AS link ON link.target = dispensable.id
+    WHERE link.relation IN ('reflects_on', 'derived_from') AND link.until_commit = :still
+        AND link.source NOT IN (SELECT id FROM dispensable)
+    UNION
+    SELECT link.target FROM needed JOIN memory_link AS link ON link.source = needed.id
+    WHERE link.relation IN ('reflects_on', 'derived_from') AND link.until_commit = :still
+        AND link.target IN (SELECT id FROM dispensable)
+)
+SELECT memory_id FROM brief
+WHERE kind <> '' AND id IN (SELECT id FROM dispensable) AND id NOT IN (SELECT id FROM needed)
+ORDER BY id
+
+-- name: sweep_transcripts
+-- Transcripts that have words, whose time is over, and that no memory cites which does not go too.
+SELECT transcript.transcript_id
+FROM transcript
+WHERE LENGTH(transcript.digest) > 0 AND transcript.expires_at <= :now
+    AND (namespace = :namespace OR (namespace >= :children AND namespace < :beyond))
+    AND transcript_id NOT IN (SELECT value FROM json_each(:spared))
+    AND NOT EXISTS (
+        SELECT 1
+        FROM citation JOIN memory ON memory.id = citation.memory
+        WHERE citation.transcript = transcript.id
+            AND memory.memory_id NOT IN (SELECT value FROM json_each(:going))
+            AND (
+                SELECT kind FROM memory_state
+                WHERE memory = memory.id ORDER BY commit_ts DESC, position DESC LIMIT 1
+            ) <> ''
+    )
+ORDER BY transcript.id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ from recollect.memory.states import (
     last_state,
 )
 from recollect.memory.stubs import add_stub, add_transcript_stub, put_again
+from recollect.memory.sweeping import overdue
 from recollect.memory.working import Working
 from recollect.model.erasure import Place, Target
 from recollect.model.memory import Depth, Expiry
@@ -136,9 +137,13 @@ class MemoryView(View):
             if applier is not None:
                 applier(writer, At(commit.commit_ts, position, commit.committed_at), operation)
 
-    def places(self, reader: Reader, target: Target, viewer: str, /) -> list[Place]:
+    def places(self, reader: Reader, target: Target, viewer: str | None, /) -> list[Place]:
         """Return where the log speaks of a memory or a transcript."""
         return places_of(reader, target, viewer)
+
+    def overdue(self, reader: Reader, sweep: Target, spared: Set[str], /) -> list[Target]:
+        """Return the memories and transcripts that nothing needs any more."""
+        return overdue(reader, sweep, spared)
 
     def eraser(self, writer: Writer, /) -> MemoryEraser:
         """Return what brings the tables to what is left of memories and transcripts."""

@@ -14,18 +14,30 @@ KEY: Final = "key"
 AGENT: Final = "agent"
 NAMESPACE: Final = "namespace"
 FACTS: Final = "facts"
+SWEEP: Final = "sweep"
 
-TargetKind = Literal["memory", "transcript", "key", "agent", "namespace", "facts"]
+TargetKind = Literal["memory", "transcript", "key", "agent", "namespace", "facts", "sweep"]
 Place = tuple[int, int]
 """A commit, and the position of an operation in it."""
 
 
+class Due(msgspec.Struct, frozen=True, array_like=True):
+    """When something is due to be swept: its time was over by `before`; `now` is when is asked."""
+
+    before: int
+    now: int
+
+
 class Target(msgspec.Struct, frozen=True, array_like=True):
-    """What is to be erased: something by its id or its name; a key in its scope."""
+    """What is to be erased: something by its id or its name; a key in its scope.
+
+    To sweep is to erase what is due in a namespace and those below it; no name: in all of them.
+    """
 
     kind: TargetKind
     name: str
     scope: Scope | None = None
+    due: Due | None = None
 
     def __str__(self) -> str:
         if self.scope is not None:
@@ -35,9 +47,12 @@ class Target(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Forget(msgspec.Struct, frozen=True, array_like=True, tag=31):
-    """Somebody asks that something be erased; `viewer` is whose eyes count for what there is."""
+    """Somebody asks that something be erased; `viewer` is whose eyes count for what there is.
+
+    None: the engine's, which sees everything.
+    """
 
     target: Target
-    viewer: str
+    viewer: str | None
     erasure_id: str
     reason: str | None = None

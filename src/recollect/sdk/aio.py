@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from operator import length_hint
 from types import TracebackType
@@ -136,7 +136,7 @@ from recollect.memory.transcripts import TranscriptInfo, Transcripts, excerpts_o
 from recollect.model import codec, document
 from recollect.model.clock import SystemClock
 from recollect.model.document import Document
-from recollect.model.erasure import Forget
+from recollect.model.erasure import SWEEP, Due, Forget, Target
 from recollect.model.event import ReplayEvent
 from recollect.model.graph_operations import Name
 from recollect.model.ids import derived
@@ -2578,6 +2578,10 @@ class AsyncAuditCalls(AsyncHandle):
         return async_paged(self._calls, trail)
 
 
+SWEPT_AFTER = timedelta(days=30)
+"How long something must have been over to be swept, unless another time is given."
+
+
 class AsyncErasureCalls(AsyncHandle):
     """Forgetting, certificates, and letting bytes go."""
 
@@ -2610,16 +2614,41 @@ class AsyncErasureCalls(AsyncHandle):
             "namespace": namespace,
             "facts": facts_from,
         }
-        limits = self._core.limits
-        asked = Forget(
-            check_target(given, self._defaults, limits),
-            self._viewer(None),
-            self._core.ids.unique(),
-            check_note("reason", reason, limits),
-        )
+        target = check_target(given, self._defaults, self._core.limits)
+        asked = self._erasure(target, self._viewer(None), reason)
         if dry_run:
             return await self._calls.run(self._preview, asked)
         commit_ts = await self._commit_alone(asked, txn_id)
+        return await self._calls.run(self._finish, commit_ts, purge=purge)
+
+    async def sweep(
+        self,
+        *,
+        namespace: str | AllNamespaces | None = None,
+        expired_for: Duration = SWEPT_AFTER,
+        reason: str | None = "its time is over",
+        dry_run: bool = False,
+        purge: bool = True,
+        txn_id: str | None = None,
+    ) -> Certificate | None:
+        """Erase memories whose time is over for so long, and transcripts that are kept no longer.
+
+        It sweeps a namespace and those below it, whoever's memories they are. What a memory that
+        stays reflects on or derives from stays, at any depth, and so does what facts come from, and
+        the transcripts they cite. Returns None where there is nothing to sweep.
+        """
+        over = check_duration("expired_for", expired_for)
+        if over is None:
+            raise InvalidInput("expired_for", "is missing: give a timedelta, or seconds")
+        now = self._core.clock.now()
+        target = Target(SWEEP, self._namespace(namespace) or "", None, Due(now - over, now))
+        asked = self._erasure(target, None, reason)
+        try:
+            if dry_run:
+                return await self._calls.run(self._preview, asked)
+            commit_ts = await self._commit_alone(asked, txn_id)
+        except NotFound:
+            return None
         return await self._calls.run(self._finish, commit_ts, purge=purge)
 
     async def purge(self) -> bool:
@@ -2636,6 +2665,10 @@ class AsyncErasureCalls(AsyncHandle):
     def erasures(self) -> AsyncIterator[Certificate]:
         """Yield the certificates of all erasures, oldest first."""
         return async_paged(self._calls, Certificates(self._core.engine))
+
+    def _erasure(self, target: Target, viewer: str | None, reason: str | None) -> Forget:
+        reason = check_note("reason", reason, self._core.limits)
+        return Forget(target, viewer, self._core.ids.unique(), reason)
 
     def _preview(self, asked: Forget) -> Certificate:
         with self._core.engine.snapshot() as reader:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import timedelta
 
-from recollect.errors import NotFound, StoreBusy, StoreFull, Unavailable
+from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreFull, Unavailable
 from recollect.log import certificates
 from recollect.log.certificates import Certificate, Certificates
 from recollect.log.previewing import preview
 from recollect.log.purging import purge as purge_storage
-from recollect.memory.inputs import check_id, check_note
-from recollect.model.erasure import Forget
+from recollect.memory.inputs import Duration, check_duration, check_id, check_note
+from recollect.model.erasure import SWEEP, Due, Forget, Target
+from recollect.model.scope import AllNamespaces
 from recollect.sdk.calls import paged
 from recollect.sdk.erasure_targets import check_target
 from recollect.sdk.handle import Handle
+
+SWEPT_AFTER = timedelta(days=30)
+"""How long something must have been over to be swept, unless another time is given."""
 
 
 class ErasureCalls(Handle):
@@ -49,16 +54,41 @@ class ErasureCalls(Handle):
             "namespace": namespace,
             "facts": facts_from,
         }
-        limits = self._core.limits
-        asked = Forget(
-            check_target(given, self._defaults, limits),
-            self._viewer(None),
-            self._core.ids.unique(),
-            check_note("reason", reason, limits),
-        )
+        target = check_target(given, self._defaults, self._core.limits)
+        asked = self._erasure(target, self._viewer(None), reason)
         if dry_run:
             return self._calls.run(self._preview, asked)
         commit_ts = self._commit_alone(asked, txn_id)
+        return self._calls.run(self._finish, commit_ts, purge=purge)
+
+    def sweep(
+        self,
+        *,
+        namespace: str | AllNamespaces | None = None,
+        expired_for: Duration = SWEPT_AFTER,
+        reason: str | None = "its time is over",
+        dry_run: bool = False,
+        purge: bool = True,
+        txn_id: str | None = None,
+    ) -> Certificate | None:
+        """Erase memories whose time is over for so long, and transcripts that are kept no longer.
+
+        It sweeps a namespace and those below it, whoever's memories they are. What a memory that
+        stays reflects on or derives from stays, at any depth, and so does what facts come from, and
+        the transcripts they cite. Returns None where there is nothing to sweep.
+        """
+        over = check_duration("expired_for", expired_for)
+        if over is None:
+            raise InvalidInput("expired_for", "is missing: give a timedelta, or seconds")
+        now = self._core.clock.now()
+        target = Target(SWEEP, self._namespace(namespace) or "", None, Due(now - over, now))
+        asked = self._erasure(target, None, reason)
+        try:
+            if dry_run:
+                return self._calls.run(self._preview, asked)
+            commit_ts = self._commit_alone(asked, txn_id)
+        except NotFound:
+            return None
         return self._calls.run(self._finish, commit_ts, purge=purge)
 
     def purge(self) -> bool:
@@ -75,6 +105,10 @@ class ErasureCalls(Handle):
     def erasures(self) -> Iterator[Certificate]:
         """Yield the certificates of all erasures, oldest first."""
         return paged(self._calls, Certificates(self._core.engine))
+
+    def _erasure(self, target: Target, viewer: str | None, reason: str | None) -> Forget:
+        reason = check_note("reason", reason, self._core.limits)
+        return Forget(target, viewer, self._core.ids.unique(), reason)
 
     def _preview(self, asked: Forget) -> Certificate:
         with self._core.engine.snapshot() as reader:
