@@ -104,6 +104,10 @@ class Engine(Protocol):
         """
         ...
 
+    def sync(self) -> None:
+        """Wait until all that is committed would survive a loss of power, whoever wrote it."""
+        ...
+
     def home(self) -> str:
         """Return a name for the place these bytes are in, which a copy of them does not share."""
         ...

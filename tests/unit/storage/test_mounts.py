@@ -8,7 +8,7 @@ import pytest
 
 import recollect
 from recollect import InvalidInput
-from recollect.storage.sqlite import engine
+from recollect.storage.sqlite import mounts
 from recollect.storage.sqlite.mounts import network_file_system
 
 MOUNTS = """\
@@ -45,7 +45,7 @@ def test_where_nobody_tells_nothing_is_refused(tmp_path: Path) -> None:
 def test_a_network_file_system_is_refused_unless_forced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "network_file_system", lambda _: "nfs4")
+    monkeypatch.setattr(mounts, "network_file_system", lambda _: "nfs4")
     path = tmp_path / "store.db"
     with pytest.raises(InvalidInput, match=r"nfs4.*allow_network_file_system"):
         recollect.open(path)

@@ -40,6 +40,31 @@ def translated() -> Iterator[None]:
         raise translate(error) from error
 
 
+@contextmanager
+def closing_on_error(database: apsw.Connection) -> Iterator[None]:
+    """Close a connection that turns out to be of no use."""
+    usable = False
+    try:
+        yield
+        usable = True
+    finally:
+        if not usable:
+            database.close()
+
+
+@contextmanager
+def synced(database: apsw.Connection) -> Iterator[None]:
+    """Let each commit in the block wait for the write-ahead log to be synced."""
+    with translated():
+        usual = database.pragma("synchronous")
+        database.pragma("synchronous", "FULL")
+    try:
+        yield
+    finally:
+        with translated():
+            database.pragma("synchronous", usual)
+
+
 class Connection:
     """A reader and, on the writer's connection, a writer: named queries on one SQLite handle."""
 

@@ -14,7 +14,13 @@ import apsw
 from recollect import errors
 from recollect.storage.port import Footprint, OutcomeUnknown, Parameters, Progress
 from recollect.storage.sqlite import formats
-from recollect.storage.sqlite.connection import Connection, translate, translated
+from recollect.storage.sqlite.connection import (
+    Connection,
+    closing_on_error,
+    synced,
+    translate,
+    translated,
+)
 from recollect.storage.sqlite.copying import copy_snapshot, duplicate, keep_private
 from recollect.storage.sqlite.home import home_of
 from recollect.storage.sqlite.paths import check_mount, check_path
@@ -154,6 +160,15 @@ class SqliteEngine:
             finally:
                 self._roll_back()
             self._tend_wal()
+
+    def sync(self) -> None:
+        """Write something durably, whatever the durability is: what stands before it is too."""
+        with self._write_lock:
+            self._check_open()
+            if self._in_doubt:
+                self._settle()
+            with synced(self._writer.database), self.writing() as writer:
+                writer.run("settle")
 
     def _roll_back(self) -> None:
         if self._writer.database.in_transaction:
@@ -321,15 +336,3 @@ class SqliteEngine:
         if formats.is_outdated(database, self._path) and migrate:
             with self.writing():
                 formats.migrate(database)
-
-
-@contextmanager
-def closing_on_error(database: apsw.Connection) -> Iterator[None]:
-    """Close a connection that turns out to be of no use."""
-    usable = False
-    try:
-        yield
-        usable = True
-    finally:
-        if not usable:
-            database.close()
