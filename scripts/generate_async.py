@@ -32,6 +32,7 @@ SOURCES = (
     "why_calls.py",
     "audit_calls.py",
     "erasure_calls.py",
+    "checkpoint_calls.py",
     "store.py",
 )
 """The files whose classes have an asynchronous twin, what others stand on first."""

@@ -1,6 +1,11 @@
 """Recollect: a state-and-memory engine for AI agents, on a log that can be replayed and proven."""
 
 from recollect.audit.events import AuditEvent
+from recollect.audit.keys import PublicKey
+from recollect.audit.proofs import ConsistencyProof, InclusionProof
+from recollect.audit.signers import Signer
+from recollect.audit.stored import SignedCheckpoint
+from recollect.audit.trust import TrustedKey
 from recollect.errors import (
     ChainBroken,
     CommitUnknown,
@@ -83,6 +88,7 @@ from recollect.sdk.bulk import AssertedFacts
 from recollect.sdk.doctor import diagnose
 from recollect.sdk.open import open, open_async
 from recollect.sdk.restore import restore
+from recollect.sdk.signing import create_signer, load_signer
 from recollect.sdk.stats import Stats
 from recollect.sdk.store import Store
 from recollect.sdk.subscription import Subscription
@@ -113,6 +119,7 @@ __all__ = [
     "CommitUnknown",
     "Compacted",
     "Conflict",
+    "ConsistencyProof",
     "Corruption",
     "DependentRecord",
     "Edge",
@@ -128,6 +135,7 @@ __all__ = [
     "Finding",
     "Fork",
     "IdempotencyMismatch",
+    "InclusionProof",
     "InvalidInput",
     "Invalidation",
     "KeyRef",
@@ -149,6 +157,7 @@ __all__ = [
     "OperationType",
     "Origin",
     "Preview",
+    "PublicKey",
     "Reason",
     "Rebuild",
     "RecollectError",
@@ -157,6 +166,8 @@ __all__ = [
     "ReplayEntry",
     "ReplayEvent",
     "Scope",
+    "SignedCheckpoint",
+    "Signer",
     "Source",
     "StateChange",
     "StateEntry",
@@ -179,12 +190,15 @@ __all__ = [
     "Transcript",
     "TranscriptLink",
     "TranscriptRef",
+    "TrustedKey",
     "Unavailable",
     "UnsupportedFormat",
     "Verification",
     "VersionMismatch",
     "__version__",
+    "create_signer",
     "diagnose",
+    "load_signer",
     "open",
     "open_async",
     "restore",

@@ -196,13 +196,20 @@ class Corruption(RecollectError):
 class ChainBroken(Corruption):
     """The hash chain does not hold: the log was changed after it was written."""
 
-    def __init__(self, commit_ts: int, problem: str) -> None:
+    def __init__(self, commit_ts: int, problem: str, *, last_checkpoint: int | None = None) -> None:
+        kept = (
+            f" (the last checkpoint that holds is of {last_checkpoint} commits)"
+            if last_checkpoint
+            else ""
+        )
         super().__init__(
             f"the chain breaks at commit {commit_ts}: {problem}. "
-            "The log was changed after it was written; restore a backup from before"
+            f"The log was changed after it was written; restore a backup from before{kept}"
         )
         self.commit_ts = commit_ts
         self.problem = problem
+        self.last_checkpoint = last_checkpoint
+        """The size of the last checkpoint before it that holds, if the store knows of any."""
 
 
 class Compacted(NotFound):

@@ -46,6 +46,9 @@ BY_POSITION = (
     ["self", "source", "target"],
     ["self", "entities"],
     ["self", "erasure_id"],
+    ["self", "commit_ts"],
+    ["self", "old", "new"],
+    ["self", "key"],
 )
 """What a call is about may come first, without its name."""
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -61,19 +64,18 @@ def test_the_names_are_these() -> None:
     }  # fmt: skip
     others = {
         "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AssertedFacts", "Assertion", "AsyncReplayEntry",
-        "AsyncStore",
-        "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent", "Backup",
-        "CardinalityPolicy", "Certificate",
-        "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
-        "EdgeResolution", "EdgeResolver", "Entity", "ExistingEdge", "Explanation", "Fact",
-        "FactRef", "Finding", "Fork", "Invalidation", "KeyRef", "Limits", "Link", "Literal",
-        "Memory", "MemoryRef", "MergeSuggestion", "NaiveAppendResolver", "NamespaceSettings",
-        "Neighbor", "NewMemory", "Operation", "OperationType", "Origin", "Preview",
-        "Reason", "Rebuild",
-        "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "Source", "StateChange",
-        "StateEntry", "StateRecord", "StateVersion", "Stats", "Store", "Subgraph", "Subscription",
-        "TemporalEdgeResolver", "Transaction", "Transcript", "TranscriptLink", "TranscriptRef",
-        "Verification", "__version__", "diagnose", "open", "open_async", "restore",
+        "AsyncStore", "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent",
+        "Backup", "CardinalityPolicy", "Certificate", "ChangedMemory", "ConsistencyProof",
+        "DependentRecord", "Edge", "EdgeCatalog", "EdgeResolution", "EdgeResolver", "Entity",
+        "ExistingEdge", "Explanation", "Fact", "FactRef", "Finding", "Fork", "InclusionProof",
+        "Invalidation", "KeyRef", "Limits", "Link", "Literal", "Memory", "MemoryRef",
+        "MergeSuggestion", "NaiveAppendResolver", "NamespaceSettings", "Neighbor", "NewMemory",
+        "Operation", "OperationType", "Origin", "Preview", "PublicKey", "Reason", "Rebuild",
+        "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "SignedCheckpoint", "Signer",
+        "Source", "StateChange", "StateEntry", "StateRecord", "StateVersion", "Stats", "Store",
+        "Subgraph", "Subscription", "TemporalEdgeResolver", "Transaction", "Transcript",
+        "TranscriptLink", "TranscriptRef", "TrustedKey", "Verification", "__version__",
+        "create_signer", "diagnose", "load_signer", "open", "open_async", "restore",
     }  # fmt: skip
     assert set(recollect.__all__) == errors | others
     assert list(recollect.__all__) == sorted(recollect.__all__)

@@ -118,6 +118,11 @@ class Tree:
         """How many leaves there are."""
         return self._frontier.size
 
+    @property
+    def peaks(self) -> tuple[bytes, ...]:
+        """The right edge, as a frontier goes on from it."""
+        return self._frontier.peaks
+
     def append(self, data: bytes) -> None:
         """Add a leaf, and keep what it completes."""
         for node in self._frontier.append(data):

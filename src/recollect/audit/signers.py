@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,7 +42,7 @@ _UNGUARDED = "this system has no file modes: make sure yourself that nobody else
 class Signer:
     """Who signs: a name and a private key. It shows neither the key nor a way to copy it."""
 
-    __slots__ = ("_seed", "caution", "public")
+    __slots__ = ("_seed", "caution", "lock", "path", "public", "signed")
 
     def __init__(self, name: str, seed: bytes, *, caution: str | None = None) -> None:
         if len(seed) != ed25519.SEED_SIZE:
@@ -50,6 +51,11 @@ class Signer:
         self.public = PublicKey(name, ed25519.public_key(seed))
         self.caution = caution
         """What could not be checked about the file, to be told to whoever uses it."""
+        self.path: Path | None = None
+        """Where the private key is; beside it stands what was signed last."""
+        self.lock = threading.Lock()
+        self.signed: dict[str, str] = {}
+        """What was signed last of each log, if there is no file to keep it beside."""
 
     def sign(self, text: str) -> Signature:
         """Return the signature of a note's text."""
@@ -80,6 +86,7 @@ def create(path: str | os.PathLike[str], name: str, *, ids: IdSource) -> Signer:
     signer = Signer(keys.check_new_name(name), seed)
     with appearing("path", target) as draft, told_as_ours(target):
         signer.caution = _write(draft, target, _private_line(signer.public, seed))
+    signer.path = target.resolve()
     return signer
 
 
@@ -92,6 +99,7 @@ def load(path: str | os.PathLike[str]) -> Signer:
     signer = _signer(data, caution)
     if signer is None:  # what it says is not shown: it may be a private key all the same
         raise InvalidInput("path", f"{target} does not hold a signer: restore it, or create one")
+    signer.path = target.resolve()
     return signer
 
 

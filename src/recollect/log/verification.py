@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
@@ -17,6 +17,7 @@ from recollect.model.instant import to_datetime
 from recollect.storage.port import Engine, Progress
 
 _CLOCK_LEAD = 5 * 60 * 1_000_000
+Follow = Callable[[Sequence[SealedEvent]], None]
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -27,6 +28,10 @@ class Verification(msgspec.Struct, frozen=True):
     head_hash: str
     last_committed_at: datetime | None
     warnings: tuple[str, ...] = ()
+    checkpoints: int = 0
+    """How many signed checkpoints were compared with the log, and fit."""
+    last_checkpoint: int | None = None
+    """The size of the last one of them."""
 
 
 def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:
@@ -59,9 +64,16 @@ def checked_pages(engine: Engine, log_id: str, through: int) -> Iterator[list[Se
 
 
 def verify(
-    engine: Engine, log_id: str, clock: Clock, progress: Progress | None = None
+    engine: Engine,
+    log_id: str,
+    clock: Clock,
+    progress: Progress | None = None,
+    follow: Follow | None = None,
 ) -> Verification:
-    """Check every event up to the head, or raise `ChainBroken` for the first bad one."""
+    """Check every event up to the head, or raise `ChainBroken` for the first bad one.
+
+    Events that are found sound are handed to `follow`, which may hold them to more.
+    """
     with engine.reading() as reader:
         through = pages.head_commit(reader)
         stray = reader.row("event_before_first")
@@ -70,6 +82,8 @@ def verify(
     last = chain.genesis(log_id)
     for events in checked_pages(engine, log_id, through):
         last = Head(events[-1].commit_ts, events[-1].committed_at, events[-1].hash)
+        if follow is not None:
+            follow(events)
         if progress is not None:
             progress(last.commit_ts, through)
     return Verification(

@@ -9,6 +9,7 @@ kept transcripts when it was stored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from typing import Any
 
 import msgspec
 
@@ -21,7 +22,7 @@ from recollect.storage.port import Reader
 def overdue(reader: Reader, sweep: Target, spared: Set[str]) -> list[Target]:
     """Return what may go of a namespace and those below it."""
     assert sweep.due is not None, "a sweep says what is due"
-    where = {
+    where: dict[str, Any] = {
         "namespace": sweep.name,
         "children": f"{sweep.name}/" if sweep.name else "",
         "beyond": f"{sweep.name}0" if sweep.name else BEYOND_NAMES,

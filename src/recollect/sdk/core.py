@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from recollect.audit.automatic import Checkpointer
 from recollect.errors import InvalidInput
 from recollect.graph.effects import Effects
 from recollect.log import pages
@@ -13,13 +14,11 @@ from recollect.log.signal import Signal
 from recollect.log.transaction import Draft, Request
 from recollect.log.views import Views
 from recollect.model.clock import Clock
-from recollect.model.erasure import Forget
 from recollect.model.ids import IdSource
 from recollect.model.limits import Limits, check_seconds, check_text, shown
 from recollect.model.scope import DEFAULT_NAMESPACE, Scope, checked_scope
 from recollect.state import queries
 from recollect.state.records import StateRecord
-from recollect.state.requests import KeyRequest
 from recollect.storage.port import Engine
 
 TIMEOUT = 30.0
@@ -69,11 +68,17 @@ class Core(msgspec.Struct, frozen=True):
     limits: Limits
     signal: Signal
     effects: Effects
+    checkpointer: Checkpointer | None = None
+    """Who signs the log behind the commits; off, if there is nobody."""
 
     def close(self) -> None:
-        """Write what was taken, then let go of the storage."""
-        self.committer.close()
-        self.engine.close()
+        """Write what was taken, sign it if there is a signer, then let go of the storage."""
+        try:
+            if self.checkpointer is not None:
+                self.checkpointer.close(self.committer.write_queued)
+        finally:
+            self.committer.close()
+            self.engine.close()
 
     def head(self) -> int:
         """Return the number of the last commit."""
@@ -100,7 +105,7 @@ class Core(msgspec.Struct, frozen=True):
             limits=self.limits,
         )
 
-    def request(self, actor: str, staged: KeyRequest | Forget, txn_id: str | None) -> Request:
+    def request(self, actor: str, staged: msgspec.Struct, txn_id: str | None) -> Request:
         """Return a transaction of one request, which reads nothing, ready to be committed."""
         return Request.of_one(
             staged,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
+from recollect.audit import automatic
+from recollect.audit.signers import Signer
 from recollect.errors import RecollectError
 from recollect.graph.effects import Effects
 from recollect.log import views
@@ -19,6 +21,7 @@ from recollect.model.limits import Limits
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.core import Core, Defaults
 from recollect.sdk.registry import all_views
+from recollect.sdk.signing import with_signer
 from recollect.sdk.store import Store
 from recollect.sdk.urls import path_of
 from recollect.storage import queries
@@ -58,12 +61,19 @@ def open(
     durability: str = "full",
     create: bool = True,
     allow_network_file_system: bool = False,
+    signer: Signer | str | os.PathLike[str] | None = None,
+    checkpoint_every: int = automatic.EVERY,
+    checkpoint_seconds: float = automatic.SECONDS,
 ) -> Store:
     """Open a store: a path, `sqlite:///path`, or `:memory:`.
 
     `durability="full"` survives power loss; `"relaxed"` survives a process crash. With
     `create=False` a store that is not there raises `NotFound`. A network file system is refused
     unless it is allowed: where locks do not hold, a store can be damaged.
+
+    With a `signer`, or the path of its file, the log is signed behind the commits: when so many
+    are not covered by a checkpoint yet, when one of them has waited so long, and when the store is
+    closed. A log that does not go on from what this signer has signed before raises `NotProven`.
     """
     engine = open_engine(
         url,
@@ -71,7 +81,8 @@ def open(
         create=create,
         allow_network_file_system=allow_network_file_system,
     )
-    return Store(_assemble(engine, clock, ids, limits), Defaults())
+    core = _assemble(engine, clock, ids, limits)
+    return Store(with_signer(core, signer, checkpoint_every, checkpoint_seconds), Defaults())
 
 
 async def open_async(
@@ -83,6 +94,9 @@ async def open_async(
     durability: str = "full",
     create: bool = True,
     allow_network_file_system: bool = False,
+    signer: Signer | str | os.PathLike[str] | None = None,
+    checkpoint_every: int = automatic.EVERY,
+    checkpoint_seconds: float = automatic.SECONDS,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
     engine = await asyncio.to_thread(
@@ -93,7 +107,10 @@ async def open_async(
         allow_network_file_system=allow_network_file_system,
     )
     core = await asyncio.to_thread(_assemble, engine, clock, ids, limits)
-    return AsyncStore(core, Defaults())
+    signing = await asyncio.to_thread(
+        with_signer, core, signer, checkpoint_every, checkpoint_seconds
+    )
+    return AsyncStore(signing, Defaults())
 
 
 def open_engine(
@@ -135,6 +152,7 @@ def load_queries() -> dict[str, str]:
         "recollect.state",
         "recollect.memory",
         "recollect.graph",
+        "recollect.audit",
         "recollect.storage.sqlite",
     )
 

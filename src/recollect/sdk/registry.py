@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.audit.trust import KeysView
 from recollect.graph.effects import Effects
 from recollect.graph.view import GraphView
 from recollect.log.index import LogIndex
@@ -15,4 +16,4 @@ def all_views(effects: Effects | None = None) -> Views:
     """Return every view, new. A set serves one database: the views remember rows of its tables."""
     scopes = Scopes()
     graph = GraphView(scopes, effects or Effects())
-    return Views((LogIndex(scopes), StateView(scopes), MemoryView(), graph))
+    return Views((LogIndex(scopes), StateView(scopes), MemoryView(), graph, KeysView()))

@@ -6,9 +6,11 @@ from datetime import datetime
 
 import msgspec
 
+from recollect.audit import stored
 from recollect.log import chain, pages
 from recollect.log.purging import first_pending
 from recollect.log.verification import clock_warnings
+from recollect.model.event import Head
 from recollect.model.instant import to_datetime
 from recollect.sdk.core import Core
 
@@ -18,7 +20,9 @@ class Stats(msgspec.Struct, frozen=True):
 
     `memories` are those that are neither retracted nor expired, private ones among them, and
     `open_notices` those that nobody has decided about. `facts` are those that hold or held, and
-    `entities` whatever they are about.
+    `entities` whatever they are about. The last checkpoint is of `checkpoint_size` commits, the
+    last of which was made at `checkpoint_at`; `signing` is who signs more of them while the store
+    is open, and None if that is off for want of a signer.
     """
 
     log_id: str
@@ -38,6 +42,9 @@ class Stats(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     pending_purge: bool = False
     """Whether bytes of something that was erased may still be in the files."""
+    checkpoint_size: int = 0
+    checkpoint_at: datetime | None = None
+    signing: str | None = None
 
 
 def gather(core: Core) -> Stats:
@@ -49,6 +56,8 @@ def gather(core: Core) -> Stats:
         (keys,) = reader.row("state_count") or (0,)
         facts, entities = reader.row("graph_counts") or (0, 0)
         pending = first_pending(reader)
+        kept = stored.last(reader)
+        covered = reader.row("event_time", commit_ts=kept[0]) if kept else None
         believed = reader.row("memory_counts", now=core.clock.now()) or (0, 0, 0)
     footprint = core.engine.footprint()
     return Stats(
@@ -66,6 +75,19 @@ def gather(core: Core) -> Stats:
         entities=entities,
         data_bytes=footprint.data,
         journal_bytes=footprint.journal,
-        warnings=clock_warnings(head.committed_at, core.clock) if head.commit_ts else (),
         pending_purge=pending is not None,
+        warnings=(*_clock(core, head), *_signing(core)),
+        checkpoint_size=kept[0] if kept else 0,
+        checkpoint_at=to_datetime(covered[0]) if covered else None,
+        signing=core.checkpointer.log_signer.signer.public.text if core.checkpointer else None,
     )
+
+
+def _clock(core: Core, head: Head) -> tuple[str, ...]:
+    return clock_warnings(head.committed_at, core.clock) if head.commit_ts else ()
+
+
+def _signing(core: Core) -> tuple[str, ...]:
+    if core.checkpointer is None or core.checkpointer.failure is None:
+        return ()
+    return (f"the log is not being signed: {core.checkpointer.failure}",)

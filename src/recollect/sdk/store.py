@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
+from recollect.audit.stored import SignedCheckpoint
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
 from recollect.log.forking import Fork
 from recollect.log.moments import Moment
 from recollect.log.replay import Bounds, Replay
 from recollect.log.selection import Kinds, Selection, check_kinds
-from recollect.log.verification import Verification, verify
-from recollect.log.views import Rebuild, rebuild
+from recollect.log.verification import Verification
+from recollect.log.views import Rebuild
 from recollect.model.document import Document
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant
@@ -25,6 +26,7 @@ from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.belief_calls import BeliefCalls
 from recollect.sdk.bulk_calls import BulkCalls
 from recollect.sdk.calls import paged
+from recollect.sdk.checkpoint_calls import CheckpointCalls
 from recollect.sdk.core import Defaults, check_version
 from recollect.sdk.erasure_calls import ErasureCalls
 from recollect.sdk.fact_calls import FactCalls
@@ -36,6 +38,7 @@ from recollect.sdk.stats import Stats, gather
 from recollect.sdk.subscription import Subscription
 from recollect.sdk.transcript_calls import TranscriptCalls
 from recollect.sdk.urls import Url
+from recollect.sdk.verifying import TrustedKeys, rebuild_store, verify_store
 from recollect.sdk.why_calls import WhyCalls
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
@@ -53,6 +56,7 @@ class Store(
     WhyCalls,
     AuditCalls,
     ErasureCalls,
+    CheckpointCalls,
 ):
     """An open store. One may be shared by any number of threads.
 
@@ -228,15 +232,24 @@ class Store(
         place = Cursor(self._core.engine, self._core.log_id, cursor)
         self._calls.run(place.drop)
 
-    def verify(self, *, progress: Progress | None = None) -> Verification:
-        """Walk the hash chain; raise `ChainBroken`, which names the first bad commit."""
-        core = self._core
-        return self._calls.run(verify, core.engine, core.log_id, core.clock, progress)
+    def verify(
+        self,
+        *,
+        checkpoint: str | SignedCheckpoint | None = None,
+        keys: TrustedKeys = None,
+        progress: Progress | None = None,
+    ) -> Verification:
+        """Walk the hash chain; raise `ChainBroken`, which names the first bad commit.
+
+        It is held to every checkpoint that the store keeps, and to one that was kept elsewhere:
+        only that shows a log that was truncated, or chained anew as a whole. A checkpoint that no
+        trusted key signed raises `NotProven`; `keys` are those you trust, else the log's own.
+        """
+        return self._calls.run(verify_store, self._core, checkpoint, keys, progress)
 
     def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
         """Build every view again from the log, and say whether any row had been different."""
-        core = self._core
-        return self._calls.run(rebuild, core.engine, core.log_id, core.views, progress)
+        return self._calls.run(rebuild_store, self._core, progress)
 
     def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
         """Copy the store as of now to a new file, while others go on writing."""

@@ -67,7 +67,7 @@ class StateView(View):
         writer.put("state_version_add", key_id, commit_ts, version, position, int(live))
         self._heads.put(scope, key, KeyHead(key_id, version, live))
 
-    def places(self, reader: Reader, target: Target, _: str, /) -> list[Place]:
+    def places(self, reader: Reader, target: Target, _: str | None, /) -> list[Place]:
         """Return where the versions of a key stand."""
         if target.kind != KEY or target.scope is None:
             return []

@@ -13,8 +13,9 @@ CREATE TABLE erased (
 -- What was said on the ground of a memory or a transcript goes with it.
 CREATE INDEX graph_statement_by_source ON graph_statement (source) WHERE source IS NOT NULL;
 
--- Complete subtrees of the RFC 6962 tree over the events' hashes: level 1 covers two events each.
--- Filled behind the commits, from the log alone.
+-- Complete subtrees of the RFC 6962 tree over the events' hashes, of every fourth level: a node of
+-- level 4 covers 16 events, one of level 8 covers 256. Filled behind the commits, from the log alone,
+-- as far as `tree` in `meta` says.
 CREATE TABLE tree_node (
     level INTEGER NOT NULL,
     place INTEGER NOT NULL,
@@ -29,12 +30,16 @@ CREATE TABLE checkpoint (
     PRIMARY KEY (size, note)
 ) STRICT, WITHOUT ROWID;
 
--- Who signs with which key, from one commit until another; filled from the log.
+-- Who signs with which key, from one commit until another; filled from the log. A key that is retired
+-- is never trusted again.
 CREATE TABLE public_key (
     name         TEXT NOT NULL,
     public_key   BLOB NOT NULL,
     agent_id     TEXT,
     commit_ts    INTEGER NOT NULL,
     until_commit INTEGER NOT NULL,
-    PRIMARY KEY (name, commit_ts)
+    PRIMARY KEY (name, public_key)
 ) STRICT, WITHOUT ROWID;
+
+-- An older log trusts no key, so the view of them is up to date as it is.
+INSERT INTO meta (name, value) SELECT 'view:keys', '1' WHERE EXISTS (SELECT 1 FROM event);

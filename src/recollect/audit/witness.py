@@ -1,0 +1,181 @@
+"""A witness: follows the log while its chain is verified, and compares it with what was signed.
+
+It hashes the tree from the events themselves and learns the keys from the log, so it believes
+nothing that stands beside the log: neither the nodes the store keeps, nor its table of keys, nor
+its checkpoints. A checkpoint whose signature does not count is refused, never skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from recollect.audit import stored, tree, trust
+from recollect.audit.keys import PublicKey
+from recollect.audit.merkle import Frontier, Node
+from recollect.errors import ChainBroken, Corruption, NotProven
+from recollect.model import codec
+from recollect.model.event import SealedEvent
+from recollect.model.operations import ENGINE_SCOPE, RetireKey, TrustKey
+from recollect.storage.port import Engine
+
+_OF_THE_LOG = msgspec.msgpack.encode(ENGINE_SCOPE.namespace)
+"""What stands in the bytes of an event that says something of keys."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A note that says what the log was at a size."""
+
+    size: int
+    note: str
+    kept: bool
+    """Whether the store keeps it; else somebody brought it."""
+
+    @property
+    def told(self) -> str:
+        """The note in words."""
+        return f"{'the' if self.kept else 'your'} checkpoint of {self.size} commits"
+
+
+class Witness:
+    """Takes every event of a log in order, and says whether all that was signed fits it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        log_id: str,
+        *,
+        checkpoint: str | None = None,
+        keys: Sequence[PublicKey] | None = None,
+    ) -> None:
+        self._engine = engine
+        self._origin = stored.origin_of(log_id)
+        self._outside = None if keys is None else [*keys]
+        self._keys: dict[tuple[str, bytes], PublicKey] = {}
+        self._frontier = Frontier()
+        self._completed: list[Node] = []
+        self._wrong: Corruption | None = None
+        self._suspect = 1
+        """The first commit below a node that is not what the store keeps."""
+        self.last_good: int | None = None
+        """The size of the last checkpoint that holds, as far as the log was followed."""
+        self._filled = self._look_at_tree()
+        self._claims = _gather(engine, checkpoint)
+        self._judged = 0
+        self._idle = not self._claims and not self._filled
+        self._judge()
+
+    def follow(self, events: Sequence[SealedEvent]) -> None:
+        """Take the next events, whose chain holds."""
+        if self._idle:
+            return
+        filled, append, due = self._filled, self._frontier.append, self._due()
+        for event in events:
+            if _OF_THE_LOG in event.operations:
+                self._learn(event)
+            completed = append(event.hash)
+            if len(completed) > tree.STRIDE and event.commit_ts <= filled:
+                self._completed += tree.kept(completed)
+            if event.commit_ts == due:
+                self._compare()
+                self._judge()
+                due = self._due()
+        self._compare()
+
+    def finish(self) -> int:
+        """Return how many checkpoints fit, once the log has ended; raise if anything does not."""
+        for claim in self._claims[self._judged :]:
+            self._check_signed(claim)
+            raise ChainBroken(
+                self._frontier.size + 1,
+                f"it is missing: {claim.told} is signed, so the log was truncated",
+                last_checkpoint=self.last_good,
+            )
+        if self._wrong is not None:
+            raise self._wrong
+        return len(self._claims)
+
+    def explained(self, error: ChainBroken) -> ChainBroken:
+        """Return an error about the chain that also names the last checkpoint before it."""
+        if not self._claims:
+            return error
+        return ChainBroken(error.commit_ts, error.problem, last_checkpoint=self.last_good or 0)
+
+    def _look_at_tree(self) -> int:
+        with self._engine.snapshot() as reader:
+            (rows,) = reader.row("tree_node_count") or (0,)
+            try:
+                filled = tree.size(reader)
+            except Corruption as error:
+                self._wrong = error
+                return 0
+        if rows > tree.expected_rows(filled):
+            self._wrong = Corruption(
+                f"the tree has {rows} nodes, more than its {filled} events give: "
+                "`recollect rebuild` makes it anew"
+            )
+        return filled
+
+    def _due(self) -> int | None:
+        return self._claims[self._judged].size if self._judged < len(self._claims) else None
+
+    def _learn(self, event: SealedEvent) -> None:
+        for operation in codec.decode_operations(event.operations):
+            if isinstance(operation, TrustKey) and operation.agent is None:
+                key = trust.trusted(operation.name, operation.public_key, event.commit_ts)
+                self._keys[key.name, key.key] = key
+            elif isinstance(operation, RetireKey):
+                known = self._keys.get((operation.name, operation.public_key))
+                if known is not None:
+                    self._keys[known.name, known.key] = trust.trusted(
+                        known.name, known.key, known.valid_from_commit, event.commit_ts
+                    )
+
+    def _compare(self) -> None:
+        """Compare the nodes that were completed with those that the store keeps."""
+        nodes, self._completed = self._completed, []
+        for level in {node.level for node in nodes}:
+            mine = {node.index: node.hash for node in nodes if node.level == level}
+            with self._engine.reading() as reader:
+                rows = reader.rows("tree_nodes", level=level, first=min(mine), beyond=max(mine) + 1)
+            theirs: dict[int, bytes] = dict(rows)
+            for place, found in mine.items():
+                if theirs.get(place) != found and self._wrong is None:
+                    what = "is not what the log gives" if place in theirs else "is missing"
+                    self._wrong = tree.damaged(level, place, what)
+                    self._suspect = (place << level) + 1
+
+    def _judge(self) -> None:
+        """Hold the checkpoints of this size to the tree."""
+        while self._due() == self._frontier.size:
+            claim = self._claims[self._judged]
+            if self._check_signed(claim) != self._frontier.root():
+                good = self.last_good or 0
+                raise ChainBroken(
+                    max(good + 1, min(self._suspect, claim.size)),
+                    f"here or behind it, up to commit {claim.size}, history is not what was "
+                    f"signed: {claim.told} has another root, so the log was chained anew",
+                    last_checkpoint=good,
+                )
+            self.last_good = claim.size
+            self._judged += 1
+
+    def _check_signed(self, claim: Claim) -> bytes:
+        """Return the root that a trusted key signed, or raise `NotProven`."""
+        keys = [*self._keys.values()] if self._outside is None else self._outside
+        found = stored.checked(claim.note, keys, self._origin)
+        if found.size != claim.size:
+            raise NotProven(
+                f"a checkpoint is kept as one of {claim.size} commits and says {found.size}"
+            )
+        return found.root
+
+
+def _gather(engine: Engine, checkpoint: str | None) -> list[Claim]:
+    claims = [Claim(size, note, kept=True) for size, note in stored.every(engine)]
+    if checkpoint is not None:
+        claims.append(Claim(stored.read(checkpoint).size, checkpoint, kept=False))
+    if any(claim.size < 0 for claim in claims):
+        raise NotProven(f"a checkpoint is kept as one of {claims[0].size} commits")
+    return sorted(claims, key=lambda claim: claim.size)

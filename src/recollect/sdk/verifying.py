@@ -1,0 +1,60 @@
+"""Verifying a store: its chain, and whatever was signed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from recollect.audit import keys as public_keys
+from recollect.audit import tree
+from recollect.audit.keys import PublicKey
+from recollect.audit.stored import SignedCheckpoint
+from recollect.audit.witness import Witness
+from recollect.errors import ChainBroken
+from recollect.log.verification import Verification, verify
+from recollect.log.views import Rebuild, rebuild
+from recollect.model.limits import plain_text
+from recollect.sdk.core import Core
+from recollect.storage.port import Progress
+
+TrustedKeys = Iterable[PublicKey | str] | None
+
+
+def verify_store(
+    core: Core,
+    checkpoint: str | SignedCheckpoint | None,
+    keys: TrustedKeys,
+    progress: Progress | None,
+) -> Verification:
+    """Walk the chain, and hold it to every checkpoint that the store keeps and to one from outside.
+
+    Keys that are given are the only ones that count; otherwise it is those that the log trusts.
+    """
+    note = checkpoint.note if isinstance(checkpoint, SignedCheckpoint) else checkpoint
+    witness = Witness(
+        core.engine,
+        core.log_id,
+        checkpoint=None if note is None else plain_text("checkpoint", note),
+        keys=None if keys is None else [_key(each) for each in keys],
+    )
+    try:
+        found = verify(core.engine, core.log_id, core.clock, progress, witness.follow)
+    except ChainBroken as error:
+        raise witness.explained(error) from error
+    compared = witness.finish()
+    return msgspec.structs.replace(found, checkpoints=compared, last_checkpoint=witness.last_good)
+
+
+def rebuild_store(core: Core, progress: Progress | None) -> Rebuild:
+    """Build every view again from the log, and the tree over it; say which had been different."""
+    found = rebuild(core.engine, core.log_id, core.views, progress)
+    if tree.refill(core.engine, progress):
+        return found
+    return msgspec.structs.replace(found, differing=(*found.differing, "tree"))
+
+
+def _key(given: PublicKey | str) -> PublicKey:
+    if isinstance(given, PublicKey):
+        return given
+    return public_keys.parse(plain_text("keys", given))
