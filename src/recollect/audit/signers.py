@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import quote
 
 import msgspec
 
@@ -79,11 +80,24 @@ class Listed(msgspec.Struct, frozen=True):
 
 def create(path: str | os.PathLike[str], name: str, *, ids: IdSource) -> Signer:
     """Make a new private key in a new file; what is there already stays as it is."""
-    target = Path(path)
-    if target.suffix != SUFFIX:
-        raise InvalidInput("path", f"{target} does not end with {SUFFIX}")
+    seed = ids.entropy(ed25519.SEED_SIZE)
+    return _keep(Path(path), Signer(keys.check_new_name(name), seed), seed)
+
+
+def create_in(folder: str | os.PathLike[str], name: str, *, ids: IdSource) -> Signer:
+    """Make a new private key in a folder; its file is called by its name and its key's hash.
+
+    So a signer and the one that takes its place can have the same name, as notes allow.
+    """
     seed = ids.entropy(ed25519.SEED_SIZE)
     signer = Signer(keys.check_new_name(name), seed)
+    file = f"{quote(name, safe='')}+{signer.public.id.hex()}{SUFFIX}"
+    return _keep(Path(folder) / file, signer, seed)
+
+
+def _keep(target: Path, signer: Signer, seed: bytes) -> Signer:
+    if target.suffix != SUFFIX:
+        raise InvalidInput("path", f"{target} does not end with {SUFFIX}")
     with appearing("path", target) as draft, told_as_ours(target):
         signer.caution = _write(draft, target, _private_line(signer.public, seed))
     signer.path = target.resolve()

@@ -12,6 +12,7 @@ from recollect.audit.checkpoints import Checkpoint
 from recollect.audit.keys import PublicKey
 from recollect.errors import InvalidInput, NotProven
 from recollect.model.instant import to_datetime
+from recollect.model.limits import shown
 from recollect.storage.port import Engine, Reader
 
 ORIGIN = "recollect/"
@@ -65,6 +66,10 @@ def read(note: str) -> Checkpoint:
 def checked(note: str, keys: Sequence[PublicKey], origin: str) -> Checkpoint:
     """Return what a note says if one of the keys signed it and was for that, or `NotProven`."""
     found = read(note)
+    if found.origin != origin:
+        raise NotProven(
+            f"the checkpoint is of the log {shown(found.origin)}, not of {shown(origin)}"
+        )
     if not keys:
         raise NotProven(
             f"the checkpoint of {found.size} commits is signed, and there is no key that is trusted"

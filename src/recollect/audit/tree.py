@@ -46,9 +46,11 @@ class KeptNodes:
         if level == 0:
             return [leaf_hash(data) for data in _hashes(self._reader, first, first + width)]
         rows = self._reader.rows("tree_nodes", level=level, first=first, beyond=first + width)
-        if [place for place, _ in rows] != [*range(first, first + width)]:
-            raise damaged(level, first, "is missing")
-        return [bytes(found) for _, found in rows]
+        kept = {place: bytes(found) for place, found in rows}
+        for place in range(first, first + width):
+            if place not in kept:
+                raise damaged(level, place, "is missing")
+        return [*kept.values()]
 
 
 def size(reader: Reader) -> int:

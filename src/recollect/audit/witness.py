@@ -15,6 +15,7 @@ from recollect.audit import stored, tree, trust
 from recollect.audit.keys import PublicKey
 from recollect.audit.merkle import Frontier, Node
 from recollect.errors import ChainBroken, Corruption, NotProven
+from recollect.log import pages
 from recollect.model import codec
 from recollect.model.event import SealedEvent
 from recollect.model.operations import ENGINE_SCOPE, RetireKey, TrustKey
@@ -56,8 +57,8 @@ class Witness:
         self._frontier = Frontier()
         self._completed: list[Node] = []
         self._wrong: Corruption | None = None
-        self._suspect = 1
-        """The first commit below a node that is not what the store keeps."""
+        self._alike = 0
+        """How many commits, from the first on, are below nodes that are what the store keeps."""
         self.last_good: int | None = None
         """The size of the last checkpoint that holds, as far as the log was followed."""
         self._filled = self._look_at_tree()
@@ -100,7 +101,19 @@ class Witness:
         """Return an error about the chain that also names the last checkpoint before it."""
         if not self._claims:
             return error
+        try:
+            self._follow_up_to(error.commit_ts - 1)
+        except ChainBroken as sooner:
+            return sooner
+        except NotProven:  # the log is changed, whatever was signed of it
+            return error
         return ChainBroken(error.commit_ts, error.problem, last_checkpoint=self.last_good or 0)
+
+    def _follow_up_to(self, commit_ts: int) -> None:
+        """Take the events that stand before a bad one, and were read together with it."""
+        with self._engine.reading() as reader:
+            events = pages.page(reader, after=self._frontier.size, through=commit_ts)
+        self.follow(events)
 
     def _look_at_tree(self) -> int:
         with self._engine.snapshot() as reader:
@@ -135,16 +148,19 @@ class Witness:
     def _compare(self) -> None:
         """Compare the nodes that were completed with those that the store keeps."""
         nodes, self._completed = self._completed, []
-        for level in {node.level for node in nodes}:
+        for level in sorted({node.level for node in nodes}):
             mine = {node.index: node.hash for node in nodes if node.level == level}
             with self._engine.reading() as reader:
                 rows = reader.rows("tree_nodes", level=level, first=min(mine), beyond=max(mine) + 1)
             theirs: dict[int, bytes] = dict(rows)
             for place, found in mine.items():
-                if theirs.get(place) != found and self._wrong is None:
+                if self._wrong is not None:
+                    return
+                if theirs.get(place) == found:
+                    self._alike = max(self._alike, (place + 1) << level)
+                else:
                     what = "is not what the log gives" if place in theirs else "is missing"
                     self._wrong = tree.damaged(level, place, what)
-                    self._suspect = (place << level) + 1
 
     def _judge(self) -> None:
         """Hold the checkpoints of this size to the tree."""
@@ -153,13 +169,20 @@ class Witness:
             if self._check_signed(claim) != self._frontier.root():
                 good = self.last_good or 0
                 raise ChainBroken(
-                    max(good + 1, min(self._suspect, claim.size)),
+                    good + 1,
                     f"here or behind it, up to commit {claim.size}, history is not what was "
-                    f"signed: {claim.told} has another root, so the log was chained anew",
+                    f"signed: {claim.told} has another root, so the log was chained anew"
+                    f"{self._hint()}",
                     last_checkpoint=good,
                 )
             self.last_good = claim.size
             self._judged += 1
+
+    def _hint(self) -> str:
+        """Say where it begins, as far as the nodes tell that nobody vouches for."""
+        if self._wrong is None or self._alike <= (self.last_good or 0):
+            return ""
+        return f" (the tree beside it fits up to commit {self._alike})"
 
     def _check_signed(self, claim: Claim) -> bytes:
         """Return the root that a trusted key signed, or raise `NotProven`."""

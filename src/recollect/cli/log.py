@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import warn, write_each, write_facts, write_json
 from recollect.cli.progress import meter
 from recollect.cli.text import counted, sized
+
+if TYPE_CHECKING:
+    from recollect import Stats, Verification
 
 
 @click.command()
@@ -65,17 +69,35 @@ def replay(
 
 
 @click.command()
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    type=click.Path(),
+    help="A signed checkpoint that was kept elsewhere.",
+)
+@click.option(
+    "--key",
+    "key_files",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    help="Public keys you trust, a line each; else it is those the log trusts. Repeatable.",
+)
 @takes_target
-def verify(target: Target) -> None:
+def verify(target: Target, *, checkpoint: str | None, key_files: tuple[str, ...]) -> None:
     """Prove that the log is what was written: walk its hash chain.
 
-    The whole log is verified, whichever agent is named. If the chain does not hold, the exit code
-    is 3 and the message names the first bad commit.
+    The whole log is verified, whichever agent is named, and held to every checkpoint that the store
+    keeps. Only one that was kept elsewhere shows that a log was truncated or chained anew. If
+    anything does not hold, the exit code is 3 and the message names the first bad commit.
     """
     from recollect.cli import shapes
+    from recollect.cli.checkpoints import keys_in, note_in
 
+    note = None if checkpoint is None else note_in("checkpoint", checkpoint)
+    keys = keys_in(key_files)
     with target.store() as store, meter("Verifying") as progress:
-        found = store.verify(progress=progress)
+        found = store.verify(checkpoint=note, keys=keys, progress=progress)
     if target.as_json:
         write_json(shapes.report(found))
         return
@@ -84,6 +106,7 @@ def verify(target: Target) -> None:
         (
             ("commits", f"{found.commits:,}"),
             ("last commit", _when(found.last_committed_at)),
+            ("checkpoints", _compared(found)),
             ("head hash", found.head_hash),
             ("log id", found.log_id),
         )
@@ -140,11 +163,25 @@ def stats(target: Target) -> None:
             ("entities", f"{found.entities:,}"),
             ("data", sized(found.data_bytes)),
             ("journal", sized(found.journal_bytes)),
+            ("checkpoint", _signed(found)),
             ("log id", found.log_id),
             ("epoch", str(found.epoch)),
         )
     )
     _warn_all(found.warnings)
+
+
+def _compared(found: Verification) -> str:
+    if not found.checkpoints:
+        return "none: what the chain itself does not show, nothing here would"
+    return f"{found.checkpoints:,}, the last of {counted(found.last_checkpoint or 0, 'commit')}"
+
+
+def _signed(found: Stats) -> str:
+    if not found.checkpoint_size:
+        return "none: off until there is a signer, see `recollect signer create`"
+    behind = counted(found.commits - found.checkpoint_size, "commit")
+    return f"{_when(found.checkpoint_at)}, {behind} behind"
 
 
 def _when(time: datetime | None) -> str:

@@ -45,6 +45,11 @@ COMMANDS: Mapping[str, str] = {
     "tail": "recollect.cli.tail:tail",
     "cursors": "recollect.cli.tail:cursors",
     "verify": "recollect.cli.log:verify",
+    "signer": "recollect.cli.signers:signer",
+    "checkpoint": "recollect.cli.checkpoints:checkpoint",
+    "checkpoints": "recollect.cli.checkpoints:checkpoints",
+    "prove": "recollect.cli.checkpoints:prove",
+    "prove-growth": "recollect.cli.checkpoints:prove_growth",
     "rebuild": "recollect.cli.log:rebuild",
     "stats": "recollect.cli.log:stats",
     "sql": "recollect.cli.sql:sql",
@@ -128,6 +133,12 @@ _OPTION_NAMES: Mapping[str, str] = {
     "direction": "--direction",
     "batch": "--batch",
     "once": "--once",
+    "signer": "--signer",
+    "checkpoint": "--checkpoint",
+    "keys": "--key",
+    "old": "OLD",
+    "new": "NEW",
+    "commit_ts": "COMMIT",
 }
 """How a user of the command line spells what the library calls a field."""
 _AS_JSON = "recollect.cli.as_json"

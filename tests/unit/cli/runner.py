@@ -21,6 +21,9 @@ class Cli:
         self.env: dict[str, str | None] = {
             "HOME": str(home),
             "XDG_DATA_HOME": str(home / "data"),
+            "XDG_CONFIG_HOME": str(home / "config"),
+            "RECOLLECT_SIGNERS": None,
+            "RECOLLECT_SIGNER": None,
             "RECOLLECT_DB": str(self.db),
             "RECOLLECT_AGENT": "planner",
             "RECOLLECT_NAMESPACE": None,

@@ -1,0 +1,284 @@
+"""Checkpoints, proofs and keys, on every kind of store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import recollect_verify
+from recollect import (
+    InvalidInput,
+    NotFound,
+    NotProven,
+    OperationType,
+    SignedCheckpoint,
+    Signer,
+    Store,
+)
+from recollect.audit import keys
+from recollect.model.operations import ENGINE_SCOPE
+from tests.contract.opener import Opener
+
+NAME = "example.com/agents"
+
+
+def signer(number: int = 1, name: str = NAME) -> Signer:
+    return Signer(name, bytes([number]) * 32)
+
+
+def write(store: Store, commits: int = 1) -> None:
+    for number in range(commits):
+        store.write(agent_id="a", key=f"k{number}", value={"n": number})
+
+
+def exported(store: Store) -> list[recollect_verify.Key]:
+    """The log's keys, as an outsider has them."""
+    return [recollect_verify.parse_key(each.key.line) for each in store.trusted_keys()]
+
+
+def checked(store: Store, made: SignedCheckpoint) -> recollect_verify.Checkpoint:
+    found = recollect_verify.check_checkpoint(made.note.encode(), exported(store))
+    assert (found.size, found.root, found.origin) == (made.size, made.root, made.origin)
+    return found
+
+
+def test_a_checkpoint_is_of_all_that_is_committed(store: Store) -> None:
+    write(store, 3)
+    made = store.checkpoint(signer=signer())
+    assert made.size == 4  # the first one of a log is trusted by it first
+    assert made.origin == f"recollect/{store.stats().log_id}"
+    assert made.committed_at == store.stats().last_committed_at
+    assert made.signed_by == (f"{NAME}+{signer().public.id.hex()}",)
+    checked(store, made)
+    assert list(store.checkpoints()) == [made]
+
+
+def test_one_there_is_already_is_given_again(store: Store) -> None:
+    write(store)
+    ours = signer()
+    assert store.checkpoint(signer=ours) == store.checkpoint(signer=ours)
+    assert len(list(store.checkpoints())) == 1
+    write(store)
+    assert [store.checkpoint(signer=ours).size, len(list(store.checkpoints()))] == [3, 2]
+
+
+def test_of_an_empty_log(store: Store) -> None:
+    assert store.checkpoint(signer=signer()).size == 1
+    assert store.verify().checkpoints == 1
+
+
+def test_without_a_signer_there_is_none(store: Store) -> None:
+    with pytest.raises(InvalidInput, match="signer: is missing"):
+        store.checkpoint()
+    assert (store.stats().signing, store.stats().checkpoint_size) == (None, 0)
+    write(store)
+    with pytest.raises(NotFound, match="no checkpoint covers commit 1 yet"):
+        store.prove(1)
+
+
+def test_stats_tell_of_the_last_one(store: Store) -> None:
+    write(store, 2)
+    made = store.checkpoint(signer=signer())
+    write(store, 2)
+    found = store.stats()
+    assert (found.checkpoint_size, found.commits) == (3, 5)
+    assert found.checkpoint_at == made.committed_at
+
+
+def test_trusting_is_in_the_log(store: Store) -> None:
+    write(store)
+    store.checkpoint(signer=signer())
+    scope = ENGINE_SCOPE
+    *_, event = store.replay(agent_id=scope.agent_id, namespace=scope.namespace)
+    (operation,) = event.operations
+    assert (operation.type, operation.key) == (OperationType.TRUST, f"key:{NAME}")
+    assert store.rebuild().identical
+
+
+def test_a_second_signer_has_to_be_trusted(store: Store) -> None:
+    write(store)
+    one, other = signer(1), signer(2)
+    store.checkpoint(signer=one)
+    with pytest.raises(InvalidInput, match="is not trusted by this log"):
+        store.checkpoint(signer=other)
+    assert store.trust_key(other) == 3
+    assert store.trust_key(other.public.text) == 3  # it is already
+    both = store.checkpoint(signer=one), store.checkpoint(signer=other)
+    assert [each.size for each in both] == [3, 3]
+    assert len(list(store.checkpoints())) == 3
+    assert store.verify().checkpoints == 3
+
+
+def test_a_key_that_takes_the_place_of_another(store: Store) -> None:
+    write(store)
+    old, new = signer(1), signer(2)
+    first = store.checkpoint(signer=old)
+    commit = store.rotate_key(old=old, new=new, reason="yearly")
+    assert [(each.key.line, each.retired) for each in store.trusted_keys()] == [
+        (f"{old.public.text} from=2 until={commit - 1}", True),
+        (f"{new.public.text} from={commit}", False),
+    ]
+    with pytest.raises(InvalidInput, match=f"was retired at commit {commit}"):
+        store.checkpoint(signer=old)
+    second = store.checkpoint(signer=new)
+    assert store.verify(checkpoint=first).checkpoints == 3
+    assert store.rebuild().identical
+    for made in (first, second):
+        checked(store, made)
+    proof = store.prove_growth(first.size, second.size)
+    recollect_verify.check_consistency(proof.json().encode(), exported(store))
+
+
+def test_who_is_retired_never_comes_back(store: Store) -> None:
+    ours = signer()
+    store.checkpoint(signer=ours)
+    commit = store.retire_key(ours, reason="stolen")
+    assert store.retire_key(ours) == commit  # as it is already
+    with pytest.raises(InvalidInput, match="for good"):
+        store.trust_key(ours)
+    with pytest.raises(InvalidInput, match="is not trusted by this log"):
+        store.checkpoint(signer=signer(2))  # it is not the first of this log
+    with pytest.raises(NotFound, match="is not a key that this log trusts"):
+        store.retire_key(signer(3))
+    with pytest.raises(InvalidInput, match="stands twice"):
+        store.rotate_key(old=ours, new=ours)
+
+
+def test_an_agents_key_does_not_sign_for_the_log(store: Store) -> None:
+    store.trust_key(signer(2), agent_id="ann")
+    with pytest.raises(InvalidInput, match="signs for agent 'ann' already"):
+        store.checkpoint(signer=signer(2))
+    store.checkpoint(signer=signer(1))
+    assert [each.agent_id for each in store.trusted_keys()] == ["ann", None]
+    assert store.verify().checkpoints == 1
+
+
+def test_every_commit_can_be_proven(store: Store) -> None:
+    write(store, 40)
+    made = store.checkpoint(signer=signer())
+    write(store, 3)
+    key = exported(store)
+    hashes = {
+        event.commit_ts: event.hash
+        for agent in (("a", "default"), (ENGINE_SCOPE.agent_id, ENGINE_SCOPE.namespace))
+        for event in store.replay(agent_id=agent[0], namespace=agent[1])
+    }
+    for commit in range(1, 42):
+        proof = store.prove(commit).json().encode()
+        found = recollect_verify.check_inclusion(proof, key, held=made.note.encode())
+        assert found["event_hash"] == hashes[commit].hex()
+    with pytest.raises(NotFound, match="no checkpoint covers commit 43 yet"):
+        store.prove(43)
+    with pytest.raises(NotFound, match="there is no commit 45"):
+        store.prove(45)
+    with pytest.raises(InvalidInput, match="43 is behind them"):
+        store.prove(43, checkpoint=made)
+    with pytest.raises(InvalidInput, match="commit_ts"):
+        store.prove(0)
+
+
+def test_growth_between_all_checkpoints(store: Store) -> None:
+    ours, made = signer(), []
+    for size in range(12):
+        write(store, size % 4)
+        made.append(store.checkpoint(signer=ours))
+    key = exported(store)
+    for old in made:
+        for new in (each for each in made if each.size >= old.size):
+            proof = store.prove_growth(old, new.size).json().encode()
+            found = recollect_verify.check_consistency(proof, key, held=old.note.encode())
+            assert json.loads(json.dumps(found))["new"]["size"] == new.size
+    assert store.prove_growth(made[0]).new_checkpoint == made[-1].note
+    with pytest.raises(InvalidInput, match="fewer than"):
+        store.prove_growth(made[-1], made[0])
+    with pytest.raises(NotFound, match="there is no checkpoint of 3 commits"):
+        store.prove_growth(3)
+    with pytest.raises(InvalidInput, match="neither a size nor a checkpoint"):
+        store.prove_growth(1.5)  # type: ignore[arg-type]
+
+
+def test_a_checkpoint_of_another_log_is_refused(open_store: Opener, tmp_path: Path) -> None:
+    import recollect
+
+    ours = signer()
+    with recollect.open(tmp_path / "other.db") as other:
+        foreign = other.checkpoint(signer=ours)
+    store = open_store()
+    write(store, 3)
+    store.checkpoint(signer=ours)
+    for use in (store.prove_growth, lambda note: store.verify(checkpoint=note)):
+        with pytest.raises(NotProven, match="is of the log"):
+            use(foreign.note)
+
+
+def test_a_checkpoint_that_was_altered_is_refused(store: Store) -> None:
+    write(store, 3)
+    made = store.checkpoint(signer=signer())
+    origin, size, root, *rest = made.note.split("\n")
+    for altered in (
+        "\n".join([origin, "3", root, *rest]),
+        "\n".join([origin, size, "A" + root[1:], *rest]),
+        "\n".join([origin, size, root, "more", *rest]),
+        made.note[:-3] + ("A" if made.note[-3] != "A" else "B") + made.note[-2:],
+        f"{origin}\n{size}\n{root}\n\n",
+        f"{origin}\n{size}\n{root}\n",
+        made.note + made.note,
+        "",
+        "hello",
+    ):
+        with pytest.raises(NotProven):
+            store.verify(checkpoint=altered)
+    assert store.verify(checkpoint=made.note).checkpoints == 2
+
+
+def test_keys_from_outside_are_the_only_ones_that_count(store: Store) -> None:
+    write(store, 3)
+    ours, foreign = signer(1), signer(2)
+    made = store.checkpoint(signer=ours)
+    for trusted in (ours.public, ours.public.text, f"{ours.public.text} from=4 until=4"):
+        assert store.verify(checkpoint=made, keys=[trusted]).checkpoints == 2
+    for wrong in (foreign.public, f"{ours.public.text} until=3", f"{ours.public.text} from=5"):
+        with pytest.raises(NotProven):
+            store.verify(checkpoint=made, keys=[wrong])
+        with pytest.raises(NotProven):  # also those that the store keeps
+            store.verify(keys=[wrong])
+    with pytest.raises(NotProven, match="no key that is trusted"):
+        store.verify(keys=[])
+    with pytest.raises(InvalidInput, match="key"):
+        store.verify(keys=["x"])
+
+
+def test_a_signer_is_given_as_its_file(store: Store, tmp_path: Path) -> None:
+    import recollect
+
+    made = recollect.create_signer(tmp_path / "ours.key", name=NAME)
+    assert recollect.load_signer(tmp_path / "ours.key").public == made.public
+    assert store.checkpoint(signer=tmp_path / "ours.key").size == 1
+    (trusted,) = store.trusted_keys()
+    assert keys.parse(trusted.key.line) == trusted.key
+    with pytest.raises(NotFound, match="there is no signer"):
+        store.checkpoint(signer=str(tmp_path / "none.key"))
+    with pytest.raises(InvalidInput, match="neither a signer nor a path"):
+        store.checkpoint(signer=7)  # type: ignore[arg-type]
+
+
+def test_what_is_open_with_a_signer_is_signed_when_it_is_closed(reopen: Opener) -> None:
+    ours = signer()
+    store = reopen(signer=ours)
+    assert store.stats().signing == ours.public.text
+    write(store, 3)
+    assert store.checkpoint().size == 4
+    write(store, 2)
+    store.close()
+    store.close()
+    later = reopen()
+    assert [each.size for each in later.checkpoints()] == [4, 6]
+    assert later.verify().last_checkpoint == 6
+
+
+def test_nothing_is_signed_where_nothing_was_written(reopen: Opener) -> None:
+    store = reopen(signer=signer())
+    store.close()
+    assert list(reopen().checkpoints()) == []

@@ -1,0 +1,140 @@
+"""Signing while processes die, power is lost, and several sign at once."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import create_signer
+from recollect.audit.signing import LogSigner
+from recollect.sdk.core import Defaults
+from recollect.sdk.signing import log_signer
+from recollect.sdk.store import Store
+from tests.crash.disk import Loss
+from tests.crash.faulty_vfs import FaultyVFS
+from tests.crash.power_loss import Run, _finished, check_image
+from tests.crash.stores import open_core, scratch
+
+MOMENTS = ("signed", "remembered", "kept")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with scratch() as lent:
+        create_signer(lent / "ours.key", name="example.com/agents")
+        yield lent
+
+
+def child(folder: Path, *order: object) -> subprocess.Popen[bytes]:
+    arguments = [str(each) for each in (folder / "store.db", folder / "ours.key", *order)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.crash.signing", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def check_sound(folder: Path) -> list[int]:
+    """All that was ever signed fits the log, and it can be signed on; returns the sizes."""
+    with recollect.open(folder / "store.db", signer=folder / "ours.key") as store:
+        assert store.verify().warnings == ()
+        store.write(agent_id="a", key="after", value={})
+        last = store.checkpoint()
+        (note,) = [each.read_text() for each in folder.glob("*.signed")]
+        assert note == last.note
+        sizes = [each.size for each in store.checkpoints()]
+        for old in sizes:
+            store.prove_growth(old)
+        assert store.verify(checkpoint=last).checkpoints == len(sizes) + 1
+        assert store.rebuild().identical
+    return sizes
+
+
+@pytest.mark.parametrize("way", ["sign", "automatic"])
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("nth", [1, 3])
+def test_killed_at_every_moment(folder: Path, way: str, moment: str, nth: int) -> None:
+    victim = child(folder, way, 5000, moment, nth)
+    _, errors = victim.communicate(timeout=60)
+    assert victim.returncode == -signal.SIGKILL, errors.decode()
+    remembered = [each.read_text() for each in folder.glob("*.signed")]
+    sizes = check_sound(folder)
+    for note in remembered:  # whoever has it can be given a proof
+        assert int(note.split("\n")[1]) in sizes
+
+
+def test_killed_at_random_moments(folder: Path) -> None:
+    chance = random.Random(7)
+    for _ in range(6):
+        victim = child(folder, "automatic", 100_000, "none", 0)
+        time.sleep(0.4 + chance.random() * 0.4)
+        victim.kill()
+        victim.communicate()
+        if (folder / "store.db").exists():
+            check_sound(folder)
+
+
+def test_two_processes_sign_at_once(folder: Path) -> None:
+    recollect.open(folder / "store.db").close()
+    both = [child(folder, "sign", 120, "none", 0) for _ in range(2)]
+    said = [each.communicate(timeout=120) for each in both]
+    assert [each.returncode for each in both] == [0, 0], said
+    sizes = check_sound(folder)
+    for output, _ in said:
+        told = [int(line) for line in output.split()]
+        assert told == sorted(told)
+        assert len(told) == 40
+        assert set(told) <= set(sizes)
+
+
+def test_two_processes_sign_by_themselves(folder: Path) -> None:
+    recollect.open(folder / "store.db").close()
+    both = [child(folder, "automatic", 300, "none", 0) for _ in range(2)]
+    said = [each.communicate(timeout=120) for each in both]
+    assert [each.returncode for each in both] == [0, 0], said
+    with recollect.open(folder / "store.db") as store:
+        assert (store.stats().commits, store.stats().checkpoint_size) == (601, 601)
+    check_sound(folder)
+
+
+def signed_run(folder: Path, durability: str) -> Run:
+    """Write and sign on a disk that is recorded, marking how much is signed, once it is."""
+    vfs, path = FaultyVFS(), folder / "run" / "store.db"
+    path.parent.mkdir()
+    core = open_core(path, vfs=vfs, durability=durability)
+    store = Store(core, Defaults())
+    ours = recollect.load_signer(folder / "ours.key")
+    commit = log_signer(core, ours, "local")._commit
+
+    def mark(moment: str) -> None:
+        if moment == "signed":
+            vfs.mark(core.head())
+
+    signs = LogSigner(core.engine, core.log_id, ours, commit, mark)
+    for number in range(4):
+        for _ in range(3):
+            store.write(agent_id="a", key=f"k{number}", value={})
+        signs.sign()
+    store.close()
+    return _finished(path, vfs, durability)
+
+
+@pytest.mark.parametrize("durability", ["full", "relaxed"])
+def test_what_is_signed_survives_a_loss_of_power(folder: Path, durability: str) -> None:
+    run = signed_run(folder, durability)
+    promised = set()
+    for place, disk, signed in run.moments(range(0, len(run.trace), 3)):
+        promised.add(signed)
+        for seed in ("nothing", "nearly none"):
+            image = disk.image(Loss(place, seed))
+            if signed:
+                check_image(image, folder / "image", run.log, signed)
+    assert promised == {0, 4, 7, 10, 13}
