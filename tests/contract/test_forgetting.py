@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -285,7 +286,11 @@ class TestAgent:
     def test_others_facts_from_its_memories_go(self, store: Store) -> None:
         ann, bob = store.bind(agent_id="ann"), store.bind(agent_id="bob")
         memory, own = ann.remember("said by ann"), bob.remember("said by bob")
-        fact = {"subject": "x", "relation": "is", "valid_from": "2020-01-01T00:00:00Z"}
+        fact: dict[str, Any] = {
+            "subject": "x",
+            "relation": "is",
+            "valid_from": "2020-01-01T00:00:00Z",
+        }
         bob.assert_fact(**fact, object="both", source=memory.id)
         bob.assert_fact(**fact, object="both", source=own.id)
         bob.assert_fact(**fact, object="alone", source=memory.id)
@@ -353,7 +358,7 @@ class TestNamespace:
 class TestFactsFrom:
     def test_the_source_stays(self, agent: Store) -> None:
         memory = agent.remember("m")
-        fact = {"subject": "a", "relation": "knows", "source": memory.id}
+        fact: dict[str, Any] = {"subject": "a", "relation": "knows", "source": memory.id}
         agent.assert_fact(**fact, object="b", valid_to="2999-01-01T00:00:00Z")
         agent.assert_fact(**fact, object="c")
         agent.retract_fact(subject="a", relation="knows", object="c", reason="a slip")
@@ -369,7 +374,7 @@ class TestFactsFrom:
     def test_one_of_two_sources_leaves_the_edge(self, agent: Store) -> None:
         agent.set_cardinality(relation="lives in", cardinality="single")
         sources = [agent.remember("one"), agent.remember("two")]
-        said = {"subject": "ann", "relation": "lives in"}
+        said: dict[str, Any] = {"subject": "ann", "relation": "lives in"}
         agent.assert_fact(**said, object="Rome", valid_from="2019-01-01T00:00:00Z")
         for source in sources:
             agent.assert_fact(
@@ -401,7 +406,7 @@ class TestAsking:
             {"facts_from": "m"},
         ],
     )
-    def test_what_is_not_there(self, agent: Store, target: dict[str, str]) -> None:
+    def test_what_is_not_there(self, agent: Store, target: dict[str, Any]) -> None:
         agent.write(key="other", value={})
         commits = agent.stats().commits
         for dry_run in (True, False):

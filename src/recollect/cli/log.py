@@ -168,6 +168,8 @@ def stats(target: Target) -> None:
             ("epoch", str(found.epoch)),
         )
     )
+    if found.pending_purge:
+        warn("bytes of something that was erased are still in the files: run `recollect purge`")
     _warn_all(found.warnings)
 
 

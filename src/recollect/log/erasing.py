@@ -26,6 +26,8 @@ from recollect.storage.port import Writer
 
 ENVELOPE = -1
 """The position of an envelope among the places of an erasure."""
+NO_SALT = bytes(chain.SALT_SIZE)
+"""What stands where a salt stood that was erased."""
 _PLACE = Struct(">qq").pack
 
 
@@ -98,13 +100,13 @@ class Erasure:
             return None
         parts = codec.split(event.operations)
         salts = bytearray(event.salts)
-        salts[: chain.SALT_SIZE] = bytes(chain.SALT_SIZE)
+        salts[: chain.SALT_SIZE] = NO_SALT
         if envelope is not None:
-            _zero(salts, ENVELOPE)
+            salts[_place_of_salt(ENVELOPE)] = NO_SALT
             self._note((event.commit_ts, ENVELOPE), envelope)
         for position, left in erased.items():
             parts[position] = codec.encode(left)
-            _zero(salts, position)
+            salts[_place_of_salt(position)] = NO_SALT
             self._note((event.commit_ts, position), parts[position])
             self._writer.run("blob_remove", commit_ts=event.commit_ts, position=position)
         new = replace(
@@ -149,12 +151,16 @@ def _unnamed(event: SealedEvent, actor: tuple[str, str] | None, erasure: int) ->
     return codec.encode(ErasedEnvelope(chain.leaves(event)[0], actor[1], erasure))
 
 
-def _zero(salts: bytearray, position: int) -> None:
+def _place_of_salt(position: int) -> slice:
     first = (position + 2) * chain.SALT_SIZE
-    salts[first : first + chain.SALT_SIZE] = bytes(chain.SALT_SIZE)
+    return slice(first, first + chain.SALT_SIZE)
+
+
+def salts_of(event: SealedEvent, position: int) -> tuple[bytes, bytes]:
+    """Return the salts that go when something is erased: the request's, and its own."""
+    return event.salts[: chain.SALT_SIZE], event.salts[_place_of_salt(position)]
 
 
 def zero_request_salt(event: SealedEvent) -> SealedEvent:
     """Return an event from which no guess of what was asked for can be confirmed."""
-    salts = bytes(chain.SALT_SIZE) + event.salts[chain.SALT_SIZE :]
-    return msgspec.structs.replace(event, salts=salts)
+    return replace(event, salts=NO_SALT + event.salts[chain.SALT_SIZE :])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from recollect.errors import ChainBroken
-from recollect.log import pages
+from recollect.log import erasing, pages
 from recollect.log.erasing import ENVELOPE, Tally
 from recollect.model import codec
 from recollect.model.erasure import Place
@@ -29,6 +29,8 @@ class Erasures:
     def check(self, reader: Reader, event: SealedEvent, operations: Sequence[AnyOperation]) -> None:
         """Raise `ChainBroken` if something of an event was erased, and nothing says why."""
         for place, erasure, left in _erased(event, operations):
+            if any(salt != erasing.NO_SALT for salt in erasing.salts_of(event, place[1])):
+                raise ChainBroken(place[0], "something of it was erased, and its salt was not")
             row = reader.row("erased_get", erasure=erasure, commit_ts=place[0], position=place[1])
             if row != (sha256(left).digest(),) or not self._is_vouched_for(reader, erasure):
                 what = "its envelope" if place[1] == ENVELOPE else f"its operation {place[1]}"

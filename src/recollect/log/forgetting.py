@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from recollect.errors import NotFound
 from recollect.log import pages
@@ -24,10 +25,11 @@ from recollect.model.erasure import (
     Place,
     Target,
 )
-from recollect.model.ids import IdSource
+from recollect.model.ids import IdSource, is_derived
 from recollect.model.operations import (
     ENGINE_SCOPE,
     AnyOperation,
+    Assert,
     Erase,
     KeepTranscript,
     Remember,
@@ -93,7 +95,29 @@ def forget(
 def find(
     reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None = None
 ) -> Findings:
-    """Return what goes with a target, or raise `NotFound`."""
+    """Return everything that goes with a target, or raise `NotFound`."""
+    found = _find(reader, views, target, viewer, pseudonym)
+    facts = frozenset(_derived_facts(reader, found))
+    if not facts:
+        return found
+    names = replace(found.names or Names(), facts=facts)
+    return replace(found, names=names, mentioning=_mentioning(reader, names))
+
+
+def _derived_facts(reader: Reader, found: Findings) -> Iterator[str]:
+    """Yield the assertions that go, and whose ids tell what they said to who guesses it."""
+    for event in pages.events_of(reader, sorted(found.commits)):
+        for position, operation in enumerate(codec.decode_standing(event.operations)):
+            if isinstance(operation, Assert) and is_derived(operation.assertion_id):
+                left = found.left_of((event.commit_ts, position), operation)
+                if left is not None and left.rest is None:
+                    yield operation.assertion_id
+
+
+def _find(
+    reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None
+) -> Findings:
+    """Return the operations and the name that go with a target."""
     if target.kind == SWEEP:
         return _find_overdue(reader, views, target)
     if target.kind in (AGENT, NAMESPACE):

@@ -2,7 +2,8 @@
 
 The events keep their times, envelopes, operations and salts, to the byte. Their hashes are new,
 since a log's id is part of its first hash. The epoch in the first event says where the fork comes
-from; resume tokens of the one log do not fit the other.
+from; resume tokens of the one log do not fit the other. Where something was erased by a later
+commit than the fork has, one more event of the fork's own vouches for that.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import msgspec
 
 from recollect.errors import ChainBroken, Corruption
 from recollect.log import blobs, chain, epochs
+from recollect.log.inheriting import Inheritance
 from recollect.log.verification import checked_pages
 from recollect.log.views import Commit, Views
 from recollect.model import codec
@@ -44,20 +46,26 @@ def fork(
     """
     origin = _token(source, log_id, through)
     new_id = epochs.log_id_of(target, ids)
-    last = chain.genesis(new_id)
+    last, inherited = chain.genesis(new_id), Inheritance(through)
     for page in checked_pages(source, log_id, through):
         if not last.commit_ts:
             page[0] = _begin_as_fork(page[0], origin, ids)
         with source.reading() as reader, target.writing() as writer:
             for event in page:
-                sealed = chain.seal_again(last, event)
+                sealed = chain.seal_again(last, inherited.take(event))
                 writer.put("event_append", *msgspec.structs.astuple(sealed))
                 blobs.copy(reader, writer, sealed.commit_ts)
                 views.apply(writer, Commit.of(sealed))
                 last = Head(sealed.commit_ts, sealed.committed_at, sealed.hash)
         if progress is not None:
             progress(last.commit_ts, through)
-    with target.writing() as writer:
+    with source.snapshot() as reader, target.writing() as writer:
+        inherited.copy_rows(reader, writer)
+        vouching = inherited.vouch(writer, last, ids)
+        if vouching is not None:
+            writer.put("event_append", *msgspec.structs.astuple(vouching))
+            views.apply(writer, Commit.of(vouching))
+            last = Head(vouching.commit_ts, vouching.committed_at, vouching.hash)
         writer.run("meta_set", name="home", value=target.home())
         views.stamp(writer)
     return Fork(log_id=new_id, commits=last.commit_ts, origin=origin)

@@ -163,6 +163,9 @@ WHERE erasure = :erasure AND commit_ts = :commit_ts AND position = :position
 -- The commits that erased something.
 SELECT DISTINCT erasure FROM erased ORDER BY erasure
 
+-- name: erased_through
+SELECT erasure, commit_ts, position, digest FROM erased WHERE erasure <= :through
+
 -- name: erased_since
 -- Whether anything was erased after a commit.
 SELECT 1 FROM erased WHERE erasure > :since LIMIT 1

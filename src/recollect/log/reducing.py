@@ -33,12 +33,14 @@ from recollect.model.operations import (
     TranscriptStub,
     Write,
 )
-from recollect.model.refs import KeyRef, Ref
+from recollect.model.refs import FactRef, KeyRef, Ref
 from recollect.model.scope import Scope
 
 _ENGINE_SPACES = (ENGINE_SCOPE.namespace, AUDIT_SCOPE.namespace)
-FORGOTTEN_KEY = ""
-"""Stands for the key in a reference to one that was forgotten: no key is empty."""
+FORGOTTEN = ""
+"""Stands for a key, or for an assertion, in a reference to one that was forgotten."""
+_FACT_NEEDLE = msgspec.msgpack.encode(FactRef("-" * 36)).split(b"-")[0]
+"""What every reference to a fact begins with."""
 _NAMING = ("by", "agent")
 """The fields of operations that name an agent, beside whose operation it is."""
 
@@ -82,26 +84,33 @@ def left_if_changed(
 
 
 class Names(msgspec.Struct, frozen=True):
-    """A name that is to go wherever it stands: an agent's, a namespace's, or a key's."""
+    """What is to go wherever it stands: the name of an agent, a namespace or a key.
+
+    So are the ids of assertions that follow from what they say: a guess could be confirmed by them.
+    """
 
     agent_id: str | None = None
     namespace: str | None = None
     key: tuple[Scope, str] | None = None
     pseudonym: str | None = None
+    facts: frozenset[str] = frozenset()
 
     @property
     def needles(self) -> list[bytes]:
-        """The bytes without which an event does not have the name in it."""
+        """The bytes without which an event has none of it."""
+        if self.facts:
+            return [*replace(self, facts=frozenset()).needles, _FACT_NEEDLE]
         if self.key is not None:
             ref = msgspec.msgpack.encode(KeyRef(self.key[1], 0, "", ""))
             return [ref.removesuffix(b"\x00\xa0\xa0")]  # whichever version, of whichever scope
-        names = [self.agent_id] if self.agent_id is not None else self.spaces
+        names = self.spaces if self.agent_id is None else [self.agent_id]
         return [msgspec.msgpack.encode(name) for name in names]
 
     @property
     def spaces(self) -> list[str]:
         """The namespace, and the one beside it that its notices stand in."""
-        assert self.namespace is not None, "it is a name of something"
+        if self.namespace is None:
+            return []
         return list(dict.fromkeys((self.namespace, inbox_of(self.namespace))))
 
     def owns(self, operation: AnyOperation) -> bool:
@@ -110,7 +119,7 @@ class Names(msgspec.Struct, frozen=True):
             return False
         if self.agent_id is not None:
             return operation.agent_id == self.agent_id
-        return self.namespace is not None and operation.namespace in self.spaces
+        return operation.namespace in self.spaces
 
     def left_of(self, operation: AnyOperation) -> Left | None:
         """Return what is left without the name, and without content if it is its owner's."""
@@ -149,7 +158,9 @@ class Names(msgspec.Struct, frozen=True):
         return replace(operation, **changes) if changes else operation
 
     def _unnamed_ref(self, ref: Ref) -> Ref:
-        if not isinstance(ref, KeyRef) or ref.key == FORGOTTEN_KEY:
+        if isinstance(ref, FactRef) and ref.assertion_id in self.facts:
+            return FactRef(FORGOTTEN)
+        if not isinstance(ref, KeyRef) or ref.key == FORGOTTEN:
             return ref
         if self.key is not None:
             scope, key = self.key
@@ -158,4 +169,4 @@ class Names(msgspec.Struct, frozen=True):
             named = ref.agent_id == self.agent_id
         else:
             named = ref.namespace in self.spaces
-        return KeyRef(FORGOTTEN_KEY, ref.version) if named else ref
+        return KeyRef(FORGOTTEN, ref.version) if named else ref

@@ -27,6 +27,11 @@ def derived(*parts: str) -> str:
     return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
 
 
+def is_derived(identity: str) -> bool:
+    """Say whether an id may follow from something that could be guessed."""
+    return identity[14:15] == "8"
+
+
 class SystemIds:
     """UUIDv7 and the operating system's randomness."""
 

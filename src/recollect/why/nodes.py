@@ -8,8 +8,7 @@ from datetime import datetime
 import msgspec
 
 from recollect.graph.explaining import standing_of
-from recollect.log import pages
-from recollect.log.reducing import FORGOTTEN_KEY
+from recollect.log import pages, reducing
 from recollect.memory import transcripts, versions
 from recollect.memory.standing import Standing, text_of
 from recollect.memory.transcripts import WHOLE, TranscriptInfo
@@ -92,7 +91,7 @@ def lost(name: Name) -> Node:
     if isinstance(name, MemoryRef):
         return Node(name=name, kind="memory", ref=name, stale=("gone",))
     ref = name.ref if isinstance(name, Earlier) else name
-    if ref.key == FORGOTTEN_KEY:
+    if ref.key == reducing.FORGOTTEN:
         return Node(name=name, kind="key", ref=None, stale=(FORGOTTEN,))
     return Node(name=name, kind="key", ref=ref, stale=("gone",))
 
@@ -199,7 +198,7 @@ def _facts(inquiry: Inquiry, reliances: Sequence[Reliance]) -> Iterator[tuple[Na
         yield name, _fact(name, account)
     for name in reliances:  # what something rests on was asserted once
         if name.relied_at and standing_of(inquiry.reader, name.assertion_id) is None:
-            ref = FactRef(name.assertion_id)
+            ref = FactRef(name.assertion_id) if name.assertion_id else None
             yield name, Node(name=name, kind="fact", ref=ref, stale=(FORGOTTEN,))
 
 

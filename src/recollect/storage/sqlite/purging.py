@@ -23,7 +23,7 @@ def purge(writer: Connection, lock_wait_ms: int) -> bool:
     does. An interrupt leaves everything as it was.
     """
     database = writer.database
-    database.set_progress_handler(lambda: False, _BETWEEN_INTERRUPTS)  # to notice Ctrl-C
+    database.set_progress_handler(_notice, _BETWEEN_INTERRUPTS)
     try:
         database.set_busy_timeout(_READERS_WAIT_MS)
         _empty_journal(database)
@@ -37,6 +37,11 @@ def purge(writer: Connection, lock_wait_ms: int) -> bool:
         database.set_busy_timeout(lock_wait_ms)
         database.set_progress_handler(None)
     return True
+
+
+def _notice() -> bool:
+    """Do nothing, in Python: that is when the interpreter acts on Ctrl-C."""
+    return False
 
 
 def _empty_journal(database: apsw.Connection) -> None:

@@ -1,0 +1,125 @@
+"""Killed while it forgets: all of it is gone, or all is there; and what is pending is known."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import recollect
+from recollect import KeyRef, NotFound, Store
+from recollect.log.failpoints import NAMES
+from tests.leftovers import leftovers
+
+ROOT = Path(__file__).parents[2]
+WORDS = [b"contentword", b"titleword", b"revisedword", b"factword"]
+DURABLE = ("after-commit", "acknowledged")
+
+
+def fill(path: Path) -> str:
+    """Make a store with a memory that has much to it, and return its id."""
+    with recollect.open(path, durability="relaxed") as opened:
+        store = opened.bind(agent_id="ann")
+        for number in range(30):
+            store.write(key=f"k{number}", value={"v": "padding" * 100})
+        memory = store.remember("contentword " * 500, title="titleword")
+        store.update_memory(memory.id, content="revisedword")
+        store.assert_fact(subject="factword", relation="is", object="o", source=memory.id)
+        store.write(key="rests", value={}, because=[memory])
+        for number in range(30):
+            store.write(key=f"l{number}", value={"v": "padding" * 100})
+    return memory.id
+
+
+def child(path: Path, memory_id: str, failpoint: str) -> subprocess.Popen[str]:
+    order = [str(path), "memory_id", memory_id, failpoint]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.crash.forgetter", *order],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def check(path: Path, memory_id: str) -> bool:
+    """Say whether the memory is gone, once it is sure that it is so wholly or not at all."""
+    with recollect.open(path) as opened:
+        store = opened.bind(agent_id="ann")
+        store.verify()
+        assert store.rebuild().identical
+        gone = store.get_memory(memory_id) is None
+        assert (store.facts() == []) == gone
+        assert len(list(store.erasures())) == gone
+        if gone:
+            assert store.purge()
+            assert not store.stats().pending_purge
+        assert store.get_state(key="k7") is not None
+        store.write(key="after", value={}, because=[KeyRef("rests")])
+    assert leftovers(path, WORDS) == (set() if gone else set(WORDS))
+    return gone
+
+
+@pytest.mark.parametrize("failpoint", NAMES)
+def test_at_every_failpoint(tmp_path: Path, failpoint: str) -> None:
+    path = tmp_path / "store.db"
+    memory_id = fill(path)
+    with child(path, memory_id, failpoint) as process:
+        assert process.wait(60) == -9
+    assert check(path, memory_id) == (failpoint in DURABLE)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_at_random_moments(tmp_path: Path, seed: int) -> None:
+    path, random = tmp_path / "store.db", Random(seed)
+    memory_id = fill(path)
+    with child(path, memory_id, "") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(random.uniform(0, 0.06))
+        process.kill()
+    check(path, memory_id)
+
+
+def test_while_another_process_writes(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    memory_id = fill(path)
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def write(store: Store, name: str) -> None:
+        number = 0
+        try:
+            while not stop.is_set():
+                store.write(agent_id=name, key=f"{name}{number}", value={"n": number})
+                number += 1
+        except recollect.RecollectError as error:
+            failures.append(error)
+
+    with recollect.open(path) as one, recollect.open(path) as other:
+        writers = [
+            threading.Thread(target=write, args=(store, name))
+            for store, name in ((one, "x"), (other, "y"))
+        ]
+        for writer in writers:
+            writer.start()
+        with child(path, memory_id, "") as process:
+            out, _ = process.communicate(timeout=60)
+        stop.set()
+        for writer in writers:
+            writer.join()
+        assert not failures
+        assert process.returncode == 0
+        assert len(out.splitlines()) == 2
+        one.verify()
+        assert one.rebuild().identical
+        with pytest.raises(NotFound):
+            one.bind(agent_id="ann").forget(memory_id=memory_id)
+        for name in ("x", "y"):
+            keys = list(one.list_keys(agent_id=name))
+            assert len(keys) == len(list(one.replay(agent_id=name)))
+    assert check(path, memory_id)

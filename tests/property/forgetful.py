@@ -1,0 +1,278 @@
+"""A history of everything a store can hold, written and forgotten at random, with marked words.
+
+Each word is used for one thing only, so that it is known which of them have to be gone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import apsw
+
+import recollect
+from recollect import ALL_NAMESPACES, KeyRef, MemoryRef, RecollectError, Store
+
+AGENTS = ("agent-ann", "agent-bob", "agent-cyd")
+SPACES = ("space-one", "space-one/deeper", "space-two")
+SALT = 16
+
+
+class History:
+    """What was written, and which words go with what."""
+
+    def __init__(self, store: Store, random: Random) -> None:
+        self.store = store
+        self.random = random
+        self.words: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        """By what they belong to: a memory, a transcript, a key, a fact."""
+        self.owner: dict[tuple[str, ...], tuple[str, str]] = {}
+        self.sourced: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        self.gone: set[str] = set()
+        self._count = 0
+
+    def word(self, *owner: str) -> str:
+        self._count += 1
+        word = f"w{self._count:05}{self.random.getrandbits(40):010x}w"
+        self.words[owner].add(word)
+        return word
+
+    def of(self, kind: str) -> list[tuple[str, ...]]:
+        return [each for each in self.owner if each[0] == kind]
+
+    def bound(self) -> tuple[Store, tuple[str, str]]:
+        scope = (self.random.choice(SPACES), self.random.choice(AGENTS))
+        return self.store.bind(namespace=scope[0], agent_id=scope[1]), scope
+
+    def step(self) -> None:
+        act = self.random.choice(
+            [self.write, self.write, self.remember, self.remember, self.revise, self.talk,
+             self.link, self.link, self.state_fact, self.state_fact, self.supersede, self.unite,
+             self.shared, self.settle]
+        )  # fmt: skip
+        if len(self.of("memory")) < 2:
+            act = self.remember
+        with suppress(RecollectError):  # a cycle, a depth, a name that is taken: nothing is written
+            act()
+
+    def write(self) -> None:
+        bound, scope = self.bound()
+        known = [each for each in self.of("key") if self.owner[each] == scope]
+        if known and self.random.random() < 0.5:
+            owner = self.random.choice(known)
+        else:
+            owner = ("key", *scope, f"key-{self.random.getrandbits(40):010x}")
+            self.words[owner].add(owner[3])
+            self.owner[owner] = scope
+        because: list[Any] = []
+        for kind, other in self.random.sample(
+            [(each[0], each) for each in self.owner if each != owner], k=min(2, len(self.owner) - 1)
+        ):
+            if kind == "key":
+                because.append(KeyRef(other[3], agent_id=other[2], namespace=other[1]))
+            elif kind == "memory":
+                because.append(MemoryRef(other[1]))
+            elif kind == "fact":
+                because.append(recollect.FactRef(other[1]))
+        value = {"v": self.word(*owner) * self.random.choice([1, 1, 300])}
+        try:
+            bound.write(key=owner[3], value=value, because=because)
+        except RecollectError:
+            bound.write(key=owner[3], value=value)
+        if self.random.random() < 0.1:
+            bound.delete(key=owner[3])
+
+    def remember(self) -> None:
+        bound, scope = self.bound()
+        txn_id = f"txn-{self.random.getrandbits(40):010x}" if self.random.random() < 0.3 else None
+        words = [self.word("new") for _ in range(4)]
+        memory = bound.remember(
+            words[0] * self.random.choice([1, 2, 600]),
+            title=words[1],
+            tags=[words[2]],
+            metadata={"m": words[3]},
+            kind=self.random.choice(["observation", "reflection"]),
+            visibility=self.random.choice(["namespace", "namespace", "private"]),
+            txn_id=txn_id,
+        )
+        self.words[("memory", memory.id)] |= self.words.pop(("new",))
+        self.owner[("memory", memory.id)] = scope
+
+    def revise(self) -> None:
+        owner = self.random.choice(self.of("memory"))
+        namespace, agent_id = self.owner[owner]
+        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        act = self.random.randrange(4)
+        if act == 0:
+            bound.update_memory(owner[1], content=self.word(*owner), title=self.word(*owner))
+        elif act == 1:
+            bound.retract_memory(owner[1], reason=self.word(*owner))
+        elif act == 2:
+            bound.touch(owner[1])
+        else:
+            transcripts = self.of("transcript")
+            if transcripts:
+                cited = self.random.choice(transcripts)
+                bound.link_transcript(memory_id=owner[1], transcript_id=cited[1], spans=[(0, 5)])
+
+    def talk(self) -> None:
+        bound, scope = self.bound()
+        word = self.word("new")
+        said = bound.store_transcript(f"{word} was said. " * self.random.choice([1, 50]))
+        self.words[("transcript", said.id)] |= self.words.pop(("new",))
+        self.owner[("transcript", said.id)] = scope
+
+    def link(self) -> None:
+        memories = self.of("memory")
+        one, other = self.random.sample(memories, k=2)
+        namespace, agent_id = self.owner[one]
+        relation = self.random.choice(["reflects_on", "reflects_on", "derived_from", "related_to"])
+        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        act = bound.link if self.random.random() < 0.8 else bound.unlink
+        act(source=one[1], target=other[1], relation=relation)
+
+    def supersede(self) -> None:
+        one, other = self.random.sample(self.of("memory"), k=2)
+        namespace, agent_id = self.owner[one]
+        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        bound.supersede(old=one[1], new=other[1])
+        for notice in list(bound.invalidations())[:1]:
+            dependent = ("memory", notice.dependent_id)
+            bound.resolve_invalidation(
+                notice.id,
+                decision=self.random.choice(["keep", "retract"]),
+                note=self.word(*dependent),
+            )
+
+    def state_fact(self) -> None:
+        bound, scope = self.bound()
+        sources = [*self.of("memory"), *self.of("transcript"), None]
+        source = self.random.choice(sources)
+        subject, object_ = (f"entity {n}" for n in self.random.sample(range(5), k=2))
+        word = self.word("new") if self.random.random() < 0.5 else object_
+        day = self.random.randrange(1, 28)
+        once = "occasion" if self.random.random() < 0.3 else None
+        with bound.begin_transaction() as transaction:
+            found = transaction.assert_fact(
+                subject=subject,
+                relation=self.random.choice(["is at", "knows"]),
+                object=word,
+                valid_from=f"2025-01-{day:02}T00:00:00Z",
+                valid_to="2025-02-02T00:00:00Z" if self.random.random() < 0.2 else None,
+                source=None if source is None else source[1],
+                once=once,
+            )
+        fact = ("fact", found)
+        self.words[fact] |= self.words.pop(("new",), set())
+        self.owner[fact] = scope
+        if source is not None:
+            self.sourced[source[1]].add(fact)
+        if self.random.random() < 0.2:
+            bound.retract_fact(assertion_id=found, reason=self.word(*fact))
+
+    def unite(self) -> None:
+        bound, _ = self.bound()
+        if self.random.random() < 0.5:
+            cardinality = self.random.choice(["single", "multi"])
+            bound.set_cardinality(relation="is at", cardinality=cardinality)
+        else:
+            one, other = (f"entity {n}" for n in self.random.sample(range(5), k=2))
+            bound.merge_entities(source=one, into=other)
+
+    def shared(self) -> None:
+        with self.store.bind(agent_id=self.random.choice(AGENTS)).begin_transaction() as shared:
+            for agent_id in AGENTS:
+                space = self.random.choice(SPACES)
+                owner = ("key", space, agent_id, f"key-{self.random.getrandbits(40):010x}")
+                self.words[owner].add(owner[3])
+                self.owner[owner] = (space, agent_id)
+                value = {"v": self.word(*owner)}
+                shared.write(agent_id=agent_id, namespace=space, key=owner[3], value=value)
+
+    def settle(self) -> None:
+        bound, _ = self.bound()
+        bound.configure(max_reflection_depth=self.random.choice([3, 4, 5]))
+
+    def forget(self) -> bool:
+        """Forget something at random, and say whether there was anything."""
+        kind = self.random.choice(
+            ["memory", "memory", "transcript", "key", "key", "facts", "agent", "namespace"]
+        )
+        if kind == "agent":
+            return self._forget_name(agent_id=self.random.choice(AGENTS))
+        if kind == "namespace":
+            return self._forget_name(namespace=self.random.choice(SPACES))
+        known = self.of("memory" if kind == "facts" else kind)
+        if not known:
+            return False
+        owner = self.random.choice(known)
+        namespace, agent_id = self.owner[owner]
+        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        if kind == "key":
+            bound.forget(key=owner[3])
+        elif kind == "transcript":
+            bound.forget(transcript_id=owner[1])
+        elif kind == "memory":
+            bound.forget(memory_id=owner[1])
+        elif any(fact in self.owner for fact in self.sourced[owner[1]]):
+            bound.forget(facts_from=owner[1])
+        else:
+            return False
+        self._drop([owner] if kind != "facts" else [], [owner[1]])
+        return True
+
+    def _forget_name(self, **named: str) -> bool:
+        if not list(self.store.replay(agent_id=recollect.ALL_AGENTS, namespace=ALL_NAMESPACES)):
+            return False
+        try:
+            self.store.forget(**named)  # type: ignore[arg-type]
+        except recollect.NotFound:
+            return False
+        (name,) = named.values()
+        going = [each for each, scope in self.owner.items() if name in scope]
+        self._drop(going, [each[1] for each in going])
+        return True
+
+    def _drop(self, going: list[tuple[str, ...]], sources: list[str]) -> None:
+        facts = [fact for source in sources for fact in self.sourced.pop(source, ())]
+        for each in (*going, *facts):
+            self.gone |= self.words.pop(each, set())
+            self.owner.pop(each, None)
+
+    def content(self) -> dict[str, Any]:
+        """Return everything readable that is not forgotten, by what it is."""
+        found: dict[str, Any] = {}
+        for owner, (namespace, agent_id) in self.owner.items():
+            bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+            if owner[0] == "key":
+                versions = bound.history(key=owner[3])
+                found[str(owner)] = [(each.version, each.value) for each in versions]
+            elif owner[0] == "memory":
+                history = bound.memory_history(owner[1])
+                found[str(owner)] = [(each.version, each.title, each.content) for each in history]
+                found[f"{owner} links"] = sorted(
+                    (link.source, link.relation, link.target)
+                    for link in bound.links(owner[1], include_closed=True)
+                )
+            elif owner[0] == "transcript":
+                transcript = bound.get_transcript(owner[1])
+                assert transcript is not None
+                found[str(owner)] = transcript.text()
+        for row in self.store.sql("SELECT id, subject, object, at, kind, reason FROM assertions"):
+            found[f"fact {row['id']} {row['kind']}"] = (row["object"], row["at"], row["reason"])
+        return found
+
+
+def salts_of(path: Path) -> dict[int, list[bytes]]:
+    """Return the salts of every event: the request's, the envelope's, each operation's."""
+    database = apsw.Connection(str(path))
+    try:
+        return {
+            commit_ts: [salts[n : n + SALT] for n in range(0, len(salts), SALT)]
+            for commit_ts, salts in database.execute("SELECT commit_ts, salts FROM event")
+        }
+    finally:
+        database.close()

@@ -1,0 +1,53 @@
+"""Random histories with forgetting mixed in: what is to go is gone, and all else is as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import recollect
+from tests.leftovers import leftovers
+from tests.property.forgetful import SALT, History, salts_of
+
+RUNS = 6
+STEPS = 60
+FORGETS = 6
+
+
+def check(history: History, path: Path, before: dict[str, object], salts: set[bytes]) -> None:
+    store = history.store
+    store.verify()
+    found = store.rebuild()
+    assert found.identical, found.differing
+    after = history.content()
+    assert after == {name: before[name] for name in after}
+    words = {word.encode() for word in history.gone}
+    assert leftovers(path, words) == set()
+    assert leftovers(path, salts) == set()
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_what_is_to_go_is_gone_and_all_else_is_as_it_was(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "store.db"
+    random = Random(seed)
+    with recollect.open(path, durability="relaxed") as store:
+        history = History(store, random)
+        gone: set[bytes] = set()
+        for _ in range(FORGETS):
+            for _ in range(STEPS):
+                history.step()
+            before, salts = history.content(), salts_of(path)
+            if not history.forget():
+                continue
+            left = salts_of(path)
+            for commit_ts, known in salts.items():
+                new = left[commit_ts]
+                gone |= {old for old, now in zip(known, new, strict=True) if old != now}
+                assert all(now in (old, bytes(SALT)) for old, now in zip(known, new, strict=True))
+            gone.discard(bytes(SALT))
+            check(history, path, before, gone)
+    with recollect.open(path) as store:
+        assert not store.stats().pending_purge
+        store.verify()

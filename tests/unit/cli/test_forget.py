@@ -1,0 +1,85 @@
+"""Forgetting on the command line: shown and asked about first, with a certificate after."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.leftovers import leftovers
+from tests.unit.cli.runner import Cli
+
+
+def test_a_memory_is_shown_first_and_then_gone(cli: Cli) -> None:
+    memory = cli.row("remember", "secretword", "--title", "t")["id"]
+    cli("write", "k", "{}", "--because", f"memory:{memory}")
+    told = cli("forget", "memory", memory, "--dry-run")
+    assert "Would erase 1 operation in 1 event: 1 remember." in told
+    assert "key:default|planner|k" in told
+    assert cli.row("show", memory)["content"] == "secretword"
+    made = cli.row("forget", "memory", memory, "--yes", "--reason", "asked to")
+    assert (made["target"], made["operations"], made["reason"]) == ("memory", 1, "asked to")
+    assert not made["pending_purge"]
+    cli.fails(4, "show", memory)
+    assert cli.row("certificate", made["erasure_id"]) == made
+    assert cli.rows("certificate") == [made]
+    assert made["digest"] in cli("certificate", made["erasure_id"])
+    assert made["erasure_id"] in cli("certificate")
+    assert leftovers(cli.db, [b"secretword"]) == set()
+    cli("verify")
+
+
+def test_nobody_there_to_ask(cli: Cli) -> None:
+    cli("write", "k", '{"v": 1}')
+    assert "give --yes" in cli.fails(2, "forget", "key", "k")
+    assert cli.row("get", "k")["version"] == 1
+
+
+@pytest.mark.parametrize(("answer", "there"), [("y\n", False), ("n\n", True)])
+def test_asked_on_a_terminal(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, answer: str, *, there: bool
+) -> None:
+    cli("write", "k", '{"v": 1}')
+    monkeypatch.setattr("recollect.cli.forget._is_terminal", lambda: True)
+    result = cli.run("forget", "key", "k", stdin=answer)
+    assert "Would erase 1 operation" in result.stderr
+    assert "It cannot be undone" in result.stderr
+    assert result.exit_code == int(there)
+    assert (cli.run("get", "k").exit_code == 0) == there
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("memory", "m"),
+        ("transcript", "t"),
+        ("key", "other"),
+        ("agent", "nobody"),
+        ("namespace", "nowhere"),
+        ("facts", "m"),
+    ],
+)
+def test_what_is_not_there(cli: Cli, what: str, name: str) -> None:
+    cli("write", "k", "{}")
+    assert name in cli.fails(4, "forget", what, name, "--yes")
+
+
+def test_agents_namespaces_transcripts_and_facts(cli: Cli) -> None:
+    said = cli.row("transcript", "add", "words")["id"]
+    cli("fact", "assert", "a", "knows", "b", "--source", said)
+    assert cli.row("forget", "facts", said, "--yes")["operations"] == 1
+    assert cli.row("forget", "transcript", said, "--yes")["operations"] == 1
+    cli("write", "k", "{}", "--agent", "other", "--namespace", "team")
+    found = json.loads(cli("forget", "namespace", "team", "--dry-run", "--json"))
+    assert found["by_type"] == {"write": 1}
+    assert cli.row("forget", "namespace", "team", "--yes")["pseudonym"].startswith("forgotten-")
+    assert cli.row("forget", "agent", "other", "--yes")["target"] == "agent"
+    assert "other" not in cli("sql", "SELECT * FROM agents")
+    cli("verify")
+
+
+def test_purging(cli: Cli) -> None:
+    cli("write", "k", "{}")
+    assert "Nothing that was erased is left" in cli("purge")
+    assert cli.row("purge") == {"pending_purge": False}
+    assert cli("certificate").strip() == ""

@@ -1,0 +1,144 @@
+"""Erasures in the log: the hash stays, the salt goes, and only what a commit says is accepted."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import recollect
+from recollect import ChainBroken
+from recollect.model import codec
+from recollect.model.operations import Erase, Erased
+
+KEPT, GONE, ERASURE = 1, 2, 4
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store of which the key written by commit 2 was forgotten by commit 4."""
+    path = tmp_path / "store.db"
+    with recollect.open(path) as store:
+        ann = store.bind(agent_id="ann")
+        ann.write(key="kept", value={"n": 1})
+        ann.write(key="gone", value={"n": 2})
+        ann.write(key="after", value={"n": 3})
+        ann.forget(key="gone")
+    return path
+
+
+def rows(path: Path, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
+    database = apsw.Connection(str(path))
+    try:
+        return list(database.execute(statement, values))
+    finally:
+        database.close()
+
+
+def broken(path: Path) -> ChainBroken:
+    with recollect.open(path) as store, pytest.raises(ChainBroken) as caught:
+        store.verify()
+    return caught.value
+
+
+def test_the_hash_stays_and_the_salts_go(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with recollect.open(path) as store:
+        ann = store.bind(agent_id="ann")
+        ann.write(key="k", value={"n": 1})
+        ((before, salts),) = rows(path, "SELECT hash, salts FROM event")
+        ann.forget(key="k")
+        ((after, left),) = rows(path, "SELECT hash, salts FROM event WHERE commit_ts = 1")
+        store.verify()
+    assert before == after
+    # the request, the envelope, the epoch of the new log, the write
+    assert [left[n : n + 16] for n in range(0, 64, 16)] == [
+        *(bytes(16), salts[16:32], salts[32:48], bytes(16)),
+    ]
+
+
+def test_the_erasing_event_says_nothing_that_can_be_guessed(path: Path) -> None:
+    ((salts, operations),) = rows(
+        path, "SELECT salts, operations FROM event WHERE commit_ts = ?", (ERASURE,)
+    )
+    assert salts[:16] == bytes(16)
+    (said,) = codec.decode_operations(operations)
+    assert isinstance(said, Erase)
+    assert b"gone" not in operations
+    assert (said.target, said.count) == ("key", 1)
+
+
+@pytest.mark.parametrize(
+    ("statement", "commit_ts"),
+    [
+        ("DELETE FROM erased", GONE),
+        ("UPDATE erased SET digest = zeroblob(32)", GONE),
+        ("UPDATE erased SET erasure = erasure - 1", GONE),
+        ("UPDATE erased SET commit_ts = commit_ts + 1", GONE),
+        ("UPDATE erased SET position = position + 1", GONE),
+        ("INSERT INTO erased SELECT erasure, 3, position, digest FROM erased", GONE),
+        ("INSERT INTO erased SELECT 3, commit_ts, position, digest FROM erased", 3),
+        ("UPDATE event SET salts = randomblob(length(salts)) WHERE commit_ts = 2", GONE),
+        (
+            "UPDATE event SET salts = CAST(randomblob(16) || substr(salts, 17) AS BLOB)"
+            " WHERE commit_ts = 2",
+            GONE,
+        ),
+    ],
+)
+def test_what_was_erased_is_vouched_for(path: Path, statement: str, commit_ts: int) -> None:
+    rows(path, statement)
+    assert broken(path).commit_ts == commit_ts
+
+
+def forge(path: Path, erasure: int, *, vouched: bool) -> None:
+    """Erase the operation of commit 1 by hand, as if a commit had done it."""
+    ((salts, operations),) = rows(
+        path, "SELECT salts, operations FROM event WHERE commit_ts = ?", (KEPT,)
+    )
+    parts = codec.split(operations)
+    leaf = sha256(b"\0" + salts[48:64] + parts[1]).digest()
+    parts[1] = codec.encode(Erased("default", "ann", leaf, erasure))
+    zeroed = bytes(16) + salts[16:48] + bytes(16)
+    rows(
+        path,
+        "UPDATE event SET operations = ?, salts = ? WHERE commit_ts = ?",
+        (codec.join(parts), zeroed, KEPT),
+    )
+    if vouched:
+        digest = sha256(parts[1]).digest()
+        rows(path, "INSERT INTO erased VALUES (?, ?, ?, ?)", (erasure, KEPT, 1, digest))
+
+
+@pytest.mark.parametrize("erasure", [0, 3, ERASURE, 99])
+@pytest.mark.parametrize("vouched", [False, True])
+def test_nothing_can_be_passed_off_as_erased(path: Path, erasure: int, *, vouched: bool) -> None:
+    forge(path, erasure, vouched=vouched)
+    assert broken(path).commit_ts == KEPT
+
+
+def test_what_was_erased_cannot_be_given_back_unseen(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with recollect.open(path) as store:
+        ann = store.bind(agent_id="ann")
+        ann.write(key="k", value={"n": 1})
+        (row,) = rows(path, "SELECT salts, operations FROM event WHERE commit_ts = 1")
+        ann.forget(key="k")
+    rows(path, "UPDATE event SET salts = ?, operations = ? WHERE commit_ts = 1", row)
+    assert broken(path).commit_ts == 1
+
+
+def test_an_erased_envelope_is_vouched_for(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with recollect.open(path) as store:
+        store.bind(agent_id="ann").write(agent_id="bob", key="k", value={"n": 1})
+        store.forget(agent_id="ann")
+        (event,) = store.replay(agent_id="bob")
+        assert (event.txn_id, event.actor[:10]) == ("", "forgotten-")
+        assert event.operations[0].value == {"n": 1}
+        store.verify()
+    rows(path, "DELETE FROM erased WHERE position = -1")
+    assert broken(path).commit_ts == 1

@@ -1,0 +1,142 @@
+"""Purging: what was erased leaves the files, as soon as nobody who reads holds on to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import recollect
+from recollect.storage.sqlite import purging
+from tests.leftovers import leftovers
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+def words_of(store: recollect.Store, count: int, random: Random) -> dict[str, bytes]:
+    """Write keys, memories and transcripts of all sizes, and return the word each of them has."""
+    found: dict[str, bytes] = {}
+    for number in range(count):
+        word = f"secret{number:04}{random.getrandbits(48):012x}"
+        text = word + "x" * random.choice([0, 3, 40, 300, 2000, 9000])
+        kind = random.randrange(3)
+        if kind == 0:
+            store.write(key=f"k{number}", value={"v": text})
+            store.write(key=f"k{number}", value={"v": word})
+            found[f"key k{number}"] = word.encode()
+        elif kind == 1:
+            memory = store.remember(text, title=f"{word}t", tags=[f"{word}g"])
+            found[f"memory_id {memory.id}"] = word.encode()
+        else:
+            transcript = store.store_transcript(f"{text} {word}")
+            found[f"transcript_id {transcript.id}"] = word.encode()
+    return found
+
+
+def forget(store: recollect.Store, what: str, *, purge: bool) -> None:
+    field, name = what.split(" ")
+    store.forget(**{field: name}, purge=purge)  # type: ignore[arg-type]
+
+
+def test_nothing_is_left_whatever_size_it_had(path: Path) -> None:
+    random = Random(0)
+    with recollect.open(path, durability="relaxed") as opened:
+        store = opened.bind(agent_id="ann")
+        words = words_of(store, 300, random)
+        going = random.sample(sorted(words), k=100)
+        for what in going:
+            forget(store, what, purge=False)
+        assert store.stats().pending_purge
+        assert store.purge()
+        assert not store.stats().pending_purge
+        gone = {words[what] for what in going}
+        assert leftovers(path, words.values()) == set(words.values()) - gone
+        store.verify()
+    assert leftovers(path, words.values()) == set(words.values()) - gone
+
+
+def test_a_reader_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(purging, "_READERS_WAIT_MS", 1)
+    with recollect.open(path) as opened:
+        store = opened.bind(agent_id="ann")
+        store.write(key="k", value={"v": "secretword"})
+        with recollect.open(path) as other, other._core.engine.snapshot() as reader:
+            assert reader.row("state_count") == (1,)
+            certificate = store.forget(key="k")
+            assert certificate.pending_purge
+            assert store.stats().pending_purge
+            assert store.get_state(key="k") is None
+            assert not store.purge()
+            assert reader.row("state_count") == (1,)
+        assert store.certificate(certificate.erasure_id).pending_purge
+    with recollect.open(path) as again:
+        assert again.stats().pending_purge
+        assert again.purge()
+        assert not again.certificate(certificate.erasure_id).pending_purge
+        again.verify()
+    assert leftovers(path, [b"secretword"]) == set()
+
+
+def test_an_interrupt_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with recollect.open(path) as opened:
+        store = opened.bind(agent_id="ann")
+        for number in range(200):
+            store.write(key=f"k{number}", value={"v": "secretword" * 50})
+        store.forget(key="k7", purge=False)
+
+        def interrupt() -> bool:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(purging, "_BETWEEN_INTERRUPTS", 100)
+        monkeypatch.setattr(purging, "_notice", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.purge()
+        monkeypatch.undo()
+        assert store.stats().pending_purge
+        store.write(key="after", value={})
+        assert store.purge()
+        assert len(list(store.list_keys())) == 200
+        store.verify()
+
+
+def test_what_is_erased_meanwhile_stays_pending(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with recollect.open(path) as opened:
+        store = opened.bind(agent_id="ann")
+        store.write(key="one", value={"v": "firstword"})
+        store.write(key="two", value={"v": "secondword"})
+        store.forget(key="one", purge=False)
+        engine = opened._core.engine
+        real = engine.purge
+
+        def late() -> bool:
+            done = real()
+            store.forget(key="two", purge=False)
+            return done
+
+        monkeypatch.setattr(engine, "purge", late)
+        assert not store.purge()
+        monkeypatch.undo()
+        assert store.stats().pending_purge
+        assert store.purge()
+
+
+def test_a_store_in_memory_has_nothing_to_purge() -> None:
+    with recollect.open(":memory:") as opened:
+        store = opened.bind(agent_id="ann")
+        store.write(key="k", value={})
+        assert not store.forget(key="k").pending_purge
+        assert store.purge()
+
+
+def test_purging_what_was_never_erased_does_nothing(path: Path) -> None:
+    with recollect.open(path) as store:
+        store.write(agent_id="a", key="k", value={})
+        before = store.stats().commits
+        assert store.purge()
+        assert store.stats().commits == before
