@@ -15,6 +15,7 @@ from recollect import (
     MemoryRef,
     NotFound,
     OperationType,
+    Signer,
     Store,
     TransactionConflict,
 )
@@ -307,6 +308,13 @@ class TestAgent:
         assert ann.forget(agent_id="ann", txn_id="farewell") == certificate
         with pytest.raises(NotFound, match="no agent 'ann'"):
             ann.forget(agent_id="ann")
+        check(store)
+
+    def test_its_keys_are_the_pseudonyms(self, store: Store) -> None:
+        store.write(agent_id="ann", key="k", value={})
+        store.trust_key(Signer("example.com/agents", bytes(32)), agent_id="ann")
+        name = store.forget(agent_id="ann").pseudonym
+        assert [each.agent_id for each in store.trusted_keys()] == [name]
         check(store)
 
     def test_the_engines_own_are_nobodys(self, store: Store) -> None:

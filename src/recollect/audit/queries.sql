@@ -48,6 +48,10 @@ VALUES (:name, :public_key, :agent_id, :commit_ts, 9223372036854775807)
 -- name: public_key_end
 UPDATE public_key SET until_commit = :commit_ts WHERE name = :name AND public_key = :public_key
 
+-- name: public_key_of
+-- The agent that a key signs for, under another name.
+UPDATE public_key SET agent_id = :agent_id WHERE name = :name AND public_key = :public_key
+
 -- name: public_key_find
 SELECT agent_id, commit_ts, until_commit FROM public_key
 WHERE name = :name AND public_key = :public_key

@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.audit.keys import PublicKey
 from recollect.errors import InvalidInput, NotFound
-from recollect.log.views import Commit, LookUp, View
+from recollect.log.views import Commit, Eraser, LookUp, Rewritten, View
 from recollect.model.operations import ENGINE_SCOPE, AnyOperation, RetireKey, TrustKey
 from recollect.storage.port import Reader, Writer
 
@@ -125,6 +125,19 @@ def not_trusted(key: PublicKey) -> InvalidInput:
     )
 
 
+class KeysEraser(Eraser):
+    """Lets a key be a pseudonym's whose agent was forgotten."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def take(self, rewritten: Rewritten, /) -> None:
+        """Take the agent's name out of the rows of its keys."""
+        for _, _, left in rewritten.changes():
+            if isinstance(left, TrustKey):
+                self._writer.put("public_key_of", left.agent, left.name, left.public_key)
+
+
 class KeysView(View):
     """The keys that a log trusts, or did."""
 
@@ -137,6 +150,10 @@ class KeysView(View):
     def rules(self, reader: Reader, look_up: LookUp, /) -> KeyRules:  # noqa: ARG002
         """Return the rules for one transaction."""
         return KeyRules(reader)
+
+    def eraser(self, writer: Writer, /) -> KeysEraser:
+        """Return what takes names out of the table that were erased from the log."""
+        return KeysEraser(writer)
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Note who is trusted from this commit on, and who is not any more."""

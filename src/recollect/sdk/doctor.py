@@ -23,6 +23,7 @@ from recollect.errors import (
 )
 from recollect.log import chain, pages
 from recollect.log.epochs import known_log_id
+from recollect.log.purging import first_pending
 from recollect.log.verification import clock_warnings, verify
 from recollect.log.views import rebuild
 from recollect.model.clock import Clock, SystemClock
@@ -90,6 +91,7 @@ def diagnose(
     with closing(engine):
         for name, check in checks:
             yield _told(name, check)
+        yield from _check_erased(engine)
 
 
 def _told(name: str, check: Check) -> Finding:
@@ -133,6 +135,18 @@ def _check_space(path: Path) -> Finding:
     if free < path.stat().st_size + _COMFORTABLY_FREE:
         return warning("space", told, "free some: a backup beside the store may not fit")
     return fine("space", told)
+
+
+def _check_erased(engine: Engine) -> Iterator[Finding]:
+    """Say so where something was erased and may still be in the files."""
+    with engine.reading() as reader:
+        pending = first_pending(reader)
+    if pending is not None:
+        yield warning(
+            "erased",
+            f"what commit {pending} erased, or a later one, may still be in the files",
+            "let it go: `recollect purge`",
+        )
 
 
 def _check_clock(engine: Engine, clock: Clock) -> Finding:

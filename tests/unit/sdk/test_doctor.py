@@ -257,3 +257,13 @@ def tamper(path: Path, statement: str) -> None:
     database = apsw.Connection(str(path))
     database.execute(statement)
     database.close()
+
+
+def test_what_was_erased_and_may_be_in_the_files_is_told(path: Path) -> None:
+    with recollect.open(path) as store:
+        store.bind(agent_id="a").forget(key="k1", purge=False)
+    found = findings(path)["erased"]
+    assert (found.status, found.remedy) == ("warning", "let it go: `recollect purge`")
+    with recollect.open(path) as store:
+        store.purge()
+    assert "erased" not in findings(path)

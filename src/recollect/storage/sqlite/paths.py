@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 from recollect import errors
-from recollect.storage.sqlite.mounts import network_file_system
+from recollect.storage.sqlite import mounts
 
 
 def check_mount(path: Path) -> None:
     """Refuse a network file system."""
-    if kind := network_file_system(path):
+    if kind := mounts.network_file_system(path):
         raise errors.InvalidInput(
             "url",
             f"{path} is on a network file system ({kind}), where locks may not hold and the store "
