@@ -91,13 +91,33 @@ class Frontier:
     def append(self, data: bytes) -> list[Node]:
         """Add a leaf, and return the nodes that are complete now and were not before."""
         _check_size("size", self._size + 1)
-        level, index, found = 0, self._size, leaf_hash(data)
-        completed = [Node(level, index, found)]
+        return self._complete(Node(0, self._size, leaf_hash(data)))
+
+    def append_block(self, data: Sequence[bytes]) -> list[Node]:
+        """Add as many leaves as are below one complete node, and return that one and those above.
+
+        It is `append` for each of them, done at once; so many leaves must fit behind those there.
+        """
+        count = len(data)
+        _check_size("size", self._size + count)
+        if not count or count & (count - 1) or self._size % count:
+            raise InvalidInput("data", f"{count} leaves behind {self._size} are not below one node")
+        row = [sha256(_LEAF + each).digest() for each in data]
+        while len(row) > 1:
+            pairs = zip(row[::2], row[1::2], strict=True)
+            row = [sha256(_NODE + left + right).digest() for left, right in pairs]
+        level = count.bit_length() - 1
+        return self._complete(Node(level, self._size >> level, row[0]))
+
+    def _complete(self, node: Node) -> list[Node]:
+        """Put a node on the right edge, and return it with all that it completes."""
+        level, index, found = node.level, node.index, node.hash
+        completed = [node]
+        self._size += 1 << level
         while index & 1:
             level, index, found = level + 1, index >> 1, node_hash(self._peaks.pop(), found)
             completed.append(Node(level, index, found))
         self._peaks.append(found)
-        self._size += 1
         return completed
 
     def root(self) -> bytes:

@@ -8,7 +8,7 @@ to there whoever dies, and several processes can fill it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
 from recollect.audit.merkle import Frontier, Node, Tree, leaf_hash, node_hash
@@ -21,6 +21,7 @@ STRIDE = 4
 BATCH = 4096
 """How many events are hashed between two short writes."""
 _MARK = "tree"
+_BLOCK = 1 << STRIDE
 
 
 class KeptNodes:
@@ -110,9 +111,19 @@ def expected_rows(leaves: int) -> int:
     return count
 
 
-def kept(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Yield those of the nodes that a store keeps."""
-    return (node for node in nodes if node.level and not node.level % STRIDE)
+def extend(frontier: Frontier, hashes: Sequence[bytes]) -> list[Node]:
+    """Append leaves, and return those of the nodes they complete that a store keeps."""
+    found: list[Node] = []
+    done = 0
+    while done < len(hashes):
+        block = hashes[done : done + _BLOCK]
+        if len(block) < _BLOCK or frontier.size % _BLOCK:
+            block, completed = block[:1], frontier.append(block[0])
+        else:
+            completed = frontier.append_block(block)
+        done += len(block)
+        found += [node for node in completed if node.level and not node.level % STRIDE]
+    return found
 
 
 def damaged(level: int, place: int, what: str) -> Corruption:
@@ -125,11 +136,7 @@ def damaged(level: int, place: int, what: str) -> Corruption:
 
 
 def _completed(tree: Tree, hashes: Sequence[bytes]) -> list[Node]:
-    frontier = Frontier(tree.size, tree.peaks)
-    found: list[Node] = []
-    for each in hashes:
-        found.extend(kept(frontier.append(each)))
-    return found
+    return extend(Frontier(tree.size, tree.peaks), hashes)
 
 
 def _keep(writer: Writer, nodes: Sequence[Node], end: int) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.audit import stored, tree, trust
 from recollect.audit.keys import PublicKey
-from recollect.audit.merkle import Frontier, Node
+from recollect.audit.merkle import Frontier
 from recollect.errors import ChainBroken, Corruption, NotProven
 from recollect.log import pages
 from recollect.model import codec
@@ -55,7 +55,8 @@ class Witness:
         self._outside = None if keys is None else [*keys]
         self._keys: dict[tuple[str, bytes], PublicKey] = {}
         self._frontier = Frontier()
-        self._completed: list[Node] = []
+        self._waiting: list[bytes] = []
+        """Leaves that are not in the tree yet: many at a time cost less."""
         self._wrong: Corruption | None = None
         self._alike = 0
         """How many commits, from the first on, are below nodes that are what the store keeps."""
@@ -71,18 +72,14 @@ class Witness:
         """Take the next events, whose chain holds."""
         if self._idle:
             return
-        filled, append, due = self._filled, self._frontier.append, self._due()
         for event in events:
             if _OF_THE_LOG in event.operations:
                 self._learn(event)
-            completed = append(event.hash)
-            if len(completed) > tree.STRIDE and event.commit_ts <= filled:
-                self._completed += tree.kept(completed)
-            if event.commit_ts == due:
-                self._compare()
+            self._waiting.append(event.hash)
+            if event.commit_ts == self._due():
+                self._hash()
                 self._judge()
-                due = self._due()
-        self._compare()
+        self._hash()
 
     def finish(self) -> int:
         """Return how many checkpoints fit, once the log has ended; raise if anything does not."""
@@ -145,9 +142,11 @@ class Witness:
                         known.name, known.key, known.valid_from_commit, event.commit_ts
                     )
 
-    def _compare(self) -> None:
-        """Compare the nodes that were completed with those that the store keeps."""
-        nodes, self._completed = self._completed, []
+    def _hash(self) -> None:
+        """Bring the tree up to date, and compare what it completes with what the store keeps."""
+        completed = tree.extend(self._frontier, self._waiting)
+        self._waiting.clear()
+        nodes = [node for node in completed if (node.index + 1) << node.level <= self._filled]
         for level in sorted({node.level for node in nodes}):
             mine = {node.index: node.hash for node in nodes if node.level == level}
             with self._engine.reading() as reader:

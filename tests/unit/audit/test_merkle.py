@@ -437,3 +437,25 @@ def test_what_there_is_not_is_not_proven(field: str, ask: object) -> None:
     with pytest.raises(InvalidInput) as raised:
         ask(tree)
     assert raised.value.field == field
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 16])
+def test_a_block_is_its_leaves_one_by_one(count: int) -> None:
+    blocks, singly = Frontier(), Frontier()
+    for start in range(0, MOST - count, count):
+        above = blocks.append_block(DATA[start : start + count])
+        each = [node for data in DATA[start : start + count] for node in singly.append(data)]
+        assert above == [node for node in each if 1 << node.level >= count]
+        assert (blocks.root(), blocks.size, blocks.peaks) == (
+            singly.root(), singly.size, singly.peaks,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "count"), [(0, 0), (0, 3), (1, 2), (8, 16)])
+def test_a_block_that_is_not_below_one_node(before: int, count: int) -> None:
+    frontier = Frontier()
+    for data in DATA[:before]:
+        frontier.append(data)
+    with pytest.raises(InvalidInput, match="data"):
+        frontier.append_block(DATA[:count])
+    assert frontier.size == before
