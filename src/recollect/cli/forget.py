@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
+from functools import partial, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,11 @@ from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import write_each, write_facts, write_json
 from recollect.cli.text import counted, safe
 from recollect.errors import StoreBusy
+from recollect.model.erasure import SWEPT_AFTER
 
 if TYPE_CHECKING:
     from recollect.log.certificates import Certificate
     from recollect.log.previewing import Preview
-    from recollect.sdk.store import Store
 
 Command = Callable[..., None]
 _SHOWN = 20
@@ -38,7 +38,7 @@ def _takes_choices(command: Command) -> Command:
     """Give a command what all of them take."""
 
     @takes_target
-    @functools.wraps(command)
+    @wraps(command)
     def chosen(target: Target, **given: Any) -> None:
         command(target, **given)
 
@@ -99,24 +99,67 @@ def facts(target: Target, *, source: str, **choices: Any) -> None:
     _forget(target, {"facts_from": source}, **choices)
 
 
-def _forget(
-    target: Target, what: dict[str, str], *, reason: str | None, dry_run: bool, yes: bool
-) -> None:
+def _forget(target: Target, what: dict[str, Any], *, reason: str | None, **choices: Any) -> None:
     opened = target.agents_store if "key" in what else target.store
     with opened() as store:
-        found = _call(store, what, reason, dry_run=True)
-        assert found.preview is not None, "a dry run has a preview"
-        if dry_run:
-            _write_preview(target, found.preview)
-            return
-        if not yes:
-            _confirm(found.preview)
-        made = _call(store, what, reason, dry_run=False)
+        _erase(target, partial(store.forget, **what, reason=reason), **choices)
+
+
+@click.command()
+@click.option(
+    "--expired-for",
+    metavar="SECONDS",
+    type=float,
+    default=SWEPT_AFTER.total_seconds(),
+    show_default=True,
+    help="How long a memory's time must have been over.",
+)
+@click.option("--all-namespaces", is_flag=True, help="Every namespace, not just this and below.")
+@_takes_choices
+def sweep(
+    target: Target,
+    *,
+    expired_for: float,
+    all_namespaces: bool,
+    reason: str | None,
+    **choices: Any,
+) -> None:
+    """Erase memories whose time is long over, and transcripts that nothing cites any more.
+
+    What a memory that stays rests on stays, and what facts come from.
+    """
+    from recollect.model.scope import ALL_NAMESPACES
+
+    given: dict[str, Any] = {"expired_for": expired_for}
+    if all_namespaces:
+        given["namespace"] = ALL_NAMESPACES
+    if reason is not None:
+        given["reason"] = reason
+    with target.store() as store:
+        call = partial(store.sweep, **given)
+        if call(dry_run=True) is not None:
+            _erase(target, call, **choices)
+        elif target.as_json:
+            write_json(None)
+        else:
+            click.echo("There is nothing to sweep.")
+
+
+def _erase(
+    target: Target, call: Callable[..., Certificate | None], *, dry_run: bool, yes: bool
+) -> None:
+    """Show what would go, ask, and let it."""
+    found = call(dry_run=True)
+    assert found is not None, "there is something to erase"
+    assert found.preview is not None, "a dry run has a preview"
+    if dry_run:
+        _write_preview(target, found.preview)
+        return
+    if not yes:
+        _confirm(found.preview)
+    made = call()
+    assert made is not None, "there was something to erase"
     _write_certificate(target, made)
-
-
-def _call(store: Store, what: dict[str, str], reason: str | None, *, dry_run: bool) -> Certificate:
-    return store.forget(**what, reason=reason, dry_run=dry_run)  # type: ignore[arg-type]
 
 
 def _confirm(preview: Preview) -> None:

@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, str] = {
     "forget": "recollect.cli.forget:forget",
     "certificate": "recollect.cli.forget:certificate",
     "purge": "recollect.cli.forget:purge",
+    "sweep": "recollect.cli.forget:sweep",
     "replay": "recollect.cli.log:replay",
     "tail": "recollect.cli.tail:tail",
     "cursors": "recollect.cli.tail:cursors",

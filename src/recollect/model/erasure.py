@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final, Literal
 
 import msgspec
@@ -17,6 +18,9 @@ FACTS: Final = "facts"
 SWEEP: Final = "sweep"
 
 TargetKind = Literal["memory", "transcript", "key", "agent", "namespace", "facts", "sweep"]
+SWEPT_AFTER = timedelta(days=30)
+"""How long something must have been over to be swept, unless another time is given."""
+
 Place = tuple[int, int]
 """A commit, and the position of an operation in it."""
 

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from operator import length_hint
 from types import TracebackType
@@ -144,7 +144,7 @@ from recollect.memory.transcripts import TranscriptInfo, Transcripts, excerpts_o
 from recollect.model import codec, document
 from recollect.model.clock import SystemClock
 from recollect.model.document import Document
-from recollect.model.erasure import SWEEP, Due, Forget, Target
+from recollect.model.erasure import SWEEP, SWEPT_AFTER, Due, Forget, Target
 from recollect.model.event import ReplayEvent
 from recollect.model.graph_operations import Name
 from recollect.model.ids import derived
@@ -2586,10 +2586,6 @@ class AsyncAuditCalls(AsyncHandle):
             through=through,
         )
         return async_paged(self._calls, trail)
-
-
-SWEPT_AFTER = timedelta(days=30)
-"How long something must have been over to be swept, unless another time is given."
 
 
 class AsyncErasureCalls(AsyncHandle):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
 
 from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreFull, Unavailable
 from recollect.log import certificates
@@ -12,14 +11,11 @@ from recollect.log.certificates import Certificate, Certificates
 from recollect.log.previewing import preview
 from recollect.log.purging import purge as purge_storage
 from recollect.memory.inputs import Duration, check_duration, check_id, check_note
-from recollect.model.erasure import SWEEP, Due, Forget, Target
+from recollect.model.erasure import SWEEP, SWEPT_AFTER, Due, Forget, Target
 from recollect.model.scope import AllNamespaces
 from recollect.sdk.calls import paged
 from recollect.sdk.erasure_targets import check_target
 from recollect.sdk.handle import Handle
-
-SWEPT_AFTER = timedelta(days=30)
-"""How long something must have been over to be swept, unless another time is given."""
 
 
 class ErasureCalls(Handle):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -83,3 +84,19 @@ def test_purging(cli: Cli) -> None:
     assert "Nothing that was erased is left" in cli("purge")
     assert cli.row("purge") == {"pending_purge": False}
     assert cli("certificate").strip() == ""
+
+
+def test_sweeping(cli: Cli) -> None:
+    cli("remember", "longword")
+    assert "nothing to sweep" in cli("sweep", "--yes")
+    assert cli.run("sweep", "--yes", "--json").stdout == "null\n"
+    cli("remember", "shortword", "--ttl", "0.001")
+    time.sleep(0.01)
+    assert "nothing to sweep" in cli("sweep", "--yes")
+    assert "give --yes" in cli.fails(2, "sweep", "--expired-for", "0.001")
+    assert "1 remember" in cli("sweep", "--expired-for", "0.001", "--dry-run")
+    made = cli.row("sweep", "--expired-for", "0.001", "--all-namespaces", "--yes")
+    assert (made["target"], made["reason"]) == ("sweep", "its time is over")
+    assert leftovers(cli.db, [b"shortword"]) == set()
+    assert leftovers(cli.db, [b"longword"]) == {b"longword"}
+    assert "expired_for" in cli.fails(2, "sweep", "--expired-for", "0", "--yes")
