@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import partial
 
 import msgspec
 
@@ -76,11 +77,13 @@ class BatchWriter:
         if not known:
             self._forget()
         try:
-            outcomes = self._write(requests)
+            head, outcomes = self._engine.write(partial(self._settle_all, requests))
         except OutcomeUnknown as error:
             return [_caused(CommitUnknown(request.txn_id), error) for request in requests]
         except RecollectError as error:  # rolled back
             return [_caused(copy(error), error.__cause__) for _ in requests]
+        self._at_home = self._at_home or head is not self._head
+        self._head = head
         self._certain = True
         self.failpoint("after-commit")
         return outcomes
@@ -91,24 +94,24 @@ class BatchWriter:
         self._at_home = False
         self._views.forget()
 
-    def _write(self, requests: Sequence[Request]) -> list[Outcome]:
+    def _settle_all(
+        self, requests: Sequence[Request], writer: Writer
+    ) -> tuple[Head, list[Outcome]]:
+        """Return the log's new head, and what became of each request."""
+        self.failpoint("batch-begun")
+        if writer.others_wrote() or self._head is None:
+            self._views.forget()
+            self._head = pages.head(writer, self._genesis)
+        head = self._head
         outcomes: list[Outcome] = []
-        with self._engine.writing() as writer:
-            self.failpoint("batch-begun")
-            if writer.others_wrote() or self._head is None:
-                self._views.forget()
-                self._head = pages.head(writer, self._genesis)
-            head = self._head
-            for request in requests:
-                try:
-                    head, outcome = self._settle(writer, request, head)
-                except _REFUSALS as error:
-                    outcome = error
-                outcomes.append(outcome)
-            self.failpoint("before-commit")
-        self._at_home = self._at_home or head is not self._head
-        self._head = head
-        return outcomes
+        for request in requests:
+            try:
+                head, outcome = self._settle(writer, request, head)
+            except _REFUSALS as error:
+                outcome = error
+            outcomes.append(outcome)
+        self.failpoint("before-commit")
+        return head, outcomes
 
     def _settle(self, writer: Writer, request: Request, head: Head) -> tuple[Head, Outcome]:
         """Return the log's new head, and what became of one request."""
@@ -160,21 +163,18 @@ class BatchWriter:
         self, writer: Writer, request: Request, head: Head, operations: list[AnyOperation]
     ) -> Head:
         salts = self._ids.entropy(chain.SALT_SIZE * chain.salt_count(len(operations)))
-        envelope = Envelope(
-            txn_id=request.txn_id,
-            actor=_actor(request, operations),
-            request_hash=chain.request_hash(salts, request.encoded),
-        )
+        asked = chain.request_hash(salts, request.encoded)
+        envelope = Envelope(request.txn_id, _actor(request, operations), asked)
         committed_at = max(head.committed_at + 1, self._clock.now())
         event = chain.seal(head, committed_at, salts, envelope, operations)
         if request.erases is not None:
             event = erasing.zero_request_salt(event)
         writer.put("event_append", *msgspec.structs.astuple(event))
-        blobs.append(writer, event.commit_ts, operations, request.blobs)
+        if request.blobs:
+            blobs.append(writer, event.commit_ts, operations, request.blobs)
         self.failpoint("appended")
-        self._views.apply(
-            writer, Commit(event.commit_ts, committed_at, envelope, tuple(operations))
-        )
+        commit = Commit(event.commit_ts, committed_at, envelope, tuple(operations))
+        self._views.apply(writer, commit)
         self.failpoint("applied")
         return Head(event.commit_ts, event.committed_at, event.hash)
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from recollect.errors import Unavailable
 
 Row = tuple[Any, ...]
+Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 """Called now and then during long work, with what is done and what there is in all."""
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -102,6 +103,10 @@ class Engine(Protocol):
         the next block begins, the engine then makes sure which, so that what is read from there on
         is what is durable.
         """
+        ...
+
+    def write(self, work: Callable[[Writer], Result]) -> Result:
+        """Do the work as in a block of `writing`, and return what it returns."""
         ...
 
     def sync(self) -> None:

@@ -72,6 +72,8 @@ class Connection:
         self, database: apsw.Connection, queries: Mapping[str, str], generation: int
     ) -> None:
         self.database = database
+        self._cursor = database.cursor()
+        """For statements that are done at once: each is spared one of its own."""
         self.generation = generation
         self._queries = queries
         self._left: int | None = None
@@ -121,14 +123,14 @@ class Connection:
     def put(self, query: str, /, *values: object) -> None:
         """Run a statement; SQLite binds values by their places faster than by their names."""
         try:
-            self.database.execute(self._queries[query], values)
+            self._cursor.execute(self._queries[query], values)
         except apsw.Error as error:
             raise translate(error) from error
 
     def add(self, query: str, /, *values: object) -> int:
         """Run a statement that returns the id of the row it adds."""
         try:
-            return int(self.database.execute(self._queries[query], values).get)
+            return int(self._cursor.execute(self._queries[query], values).get)
         except apsw.Error as error:
             raise translate(error) from error
 

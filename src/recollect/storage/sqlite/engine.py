@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
@@ -23,10 +24,12 @@ from recollect.storage.sqlite.connection import (
 )
 from recollect.storage.sqlite.copying import copy_snapshot, duplicate, keep_private
 from recollect.storage.sqlite.home import home_of
+from recollect.storage.sqlite.leases import Lease
 from recollect.storage.sqlite.paths import check_mount, check_path
 from recollect.storage.sqlite.purging import purge
 from recollect.storage.sqlite.sql import SqlAnswer
 
+Result = TypeVar("Result")
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 _LOCK_WAIT_MS = 10_000
 _WAL_PAGES = 1_000
@@ -35,22 +38,6 @@ longer while it grows than when it is written over."""
 _WAL_PAGES_BOUND = 16_000
 """How long it may get before readers are waited for, so that it can start over."""
 _READERS_WAIT_MS = 250
-
-
-class _Lease:
-    """A reader for as long as a block lasts."""
-
-    __slots__ = ("_engine", "_reader")
-
-    def __init__(self, engine: SqliteEngine) -> None:
-        self._engine = engine
-
-    def __enter__(self) -> Connection:
-        self._reader = self._engine.lend()
-        return self._reader
-
-    def __exit__(self, *_: object) -> None:
-        self._engine.take_back(self._reader)
 
 
 class SqliteEngine:
@@ -98,9 +85,9 @@ class SqliteEngine:
         except apsw.Error as error:
             raise translate(error) from error
 
-    def reading(self) -> _Lease:
+    def reading(self) -> Lease:
         """Lend a reader; in memory there is only one connection, so it is locked meanwhile."""
-        return _Lease(self)
+        return Lease(self)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -146,10 +133,7 @@ class SqliteEngine:
     def writing(self) -> Iterator[Connection]:
         """Take the write lock of this process, then that of the file."""
         with self._write_lock:
-            self._check_open()
-            self._roll_back()  # what an interrupt at a bad moment may have left
-            if self._in_doubt:
-                self._settle()
+            self._make_ready()
             try:
                 self._writer.begin()
                 yield self._writer
@@ -164,11 +148,32 @@ class SqliteEngine:
     def sync(self) -> None:
         """Write something durably, whatever the durability is: what stands before it is too."""
         with self._write_lock:
-            self._check_open()
-            if self._in_doubt:
-                self._settle()
+            self._make_ready()
             with synced(self._writer.database), self.writing() as writer:
                 writer.run("settle")
+
+    def write(self, work: Callable[[Connection], Result]) -> Result:
+        """Do as `writing` does; a function in the block's place costs each commit much less."""
+        with self._write_lock:
+            self._make_ready()
+            try:
+                self._writer.begin()
+                result = work(self._writer)
+                self._commit()
+            except errors.StoreReadOnly:
+                self._in_doubt = True
+                raise
+            finally:
+                self._roll_back()
+            self._tend_wal()
+        return result
+
+    def _make_ready(self) -> None:
+        """Let nothing be in the way of a transaction, if it can be helped."""
+        self._check_open()
+        self._roll_back()  # what an interrupt at a bad moment may have left
+        if self._in_doubt:
+            self._settle()
 
     def _roll_back(self) -> None:
         if self._writer.database.in_transaction:
