@@ -8,7 +8,7 @@ a view can be emptied and built again, and why the result must be the same.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from hashlib import sha256
 from typing import Any, ClassVar, Protocol
 
@@ -133,6 +133,26 @@ class View(ABC):
         raise NotImplementedError(f"{self.name} tracks nothing")
 
 
+class _RulesByView(dict[View, Any]):
+    """The rules for one transaction, made as they are needed; each can look up what others have."""
+
+    def __init__(self, reader: Reader, referees: Mapping[type, View]) -> None:
+        self._reader = reader
+        self._referees = referees
+
+    def __missing__(self, view: View) -> Any:
+        rules = self[view] = view.rules(self._reader, self.look_up)
+        return rules
+
+    def look_up(self, ref: Ref | TranscriptRef, asker: Scope, /) -> Referent:
+        """Return what a reference means to somebody."""
+        view = self._referees.get(type(ref))
+        if view is None:
+            raise NotFound(f"{ref!r} names nothing that this store can hold")
+        found: Referent = self[view].look_up(ref, asker)
+        return found
+
+
 class Views:
     """The registry: every view of a store, and who answers for what."""
 
@@ -144,23 +164,13 @@ class Views:
 
     def decide(self, reader: Reader, staged: Iterable[object]) -> list[AnyOperation]:
         """Return what one transaction's requests become."""
-        rules: dict[str, Any] = {}
-
-        def rules_of(view: View) -> Any:
-            if view.name not in rules:
-                rules[view.name] = view.rules(reader, look_up)
-            return rules[view.name]
-
-        def look_up(ref: Ref | TranscriptRef, asker: Scope, /) -> Referent:
-            view = self._referees.get(type(ref))
-            if view is None:
-                raise NotFound(f"{ref!r} names nothing that this store can hold")
-            found: Referent = rules_of(view).look_up(ref, asker)
-            return found
-
+        rules = _RulesByView(reader, self._referees)
         operations: list[AnyOperation] = []
-        for request in staged:
-            operations.extend(rules_of(self._deciders[type(request)]).decide(request))
+        try:
+            for request in staged:
+                operations.extend(rules[self._deciders[type(request)]].decide(request))
+        finally:
+            rules.clear()  # they hold what holds them, which would leave it to the collector
         return operations
 
     def changed(self, reader: Reader, reads: Iterable[object], since: int) -> object | None:
