@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.model.scope import Scope
 from recollect.storage.port import Reader
 
+Place = tuple[str, str, str]
+"""A key's namespace, its agent and the key itself."""
 _MOST = 20_000
 
 
@@ -29,24 +30,23 @@ class KeyHeads:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Scope, str], KeyHead] = {}
+        self._known: dict[Place, KeyHead] = {}
 
-    def get(self, reader: Reader, scope: Scope, key: str) -> KeyHead:
+    def get(self, reader: Reader, place: Place) -> KeyHead:
         """Return where the key stands."""
-        known = self._known.get((scope, key))
+        known = self._known.get(place)
         if known is None:
-            row = reader.row(
-                "state_head", agent_id=scope.agent_id, namespace=scope.namespace, key=key
-            )
+            namespace, agent_id, key = place
+            row = reader.row("state_head", agent_id=agent_id, namespace=namespace, key=key)
             known = KeyHead(row[0], row[1], bool(row[3])) if row else _NEVER_USED
-            self.put(scope, key, known)
+            self.put(place, known)
         return known
 
-    def put(self, scope: Scope, key: str, head: KeyHead) -> None:
+    def put(self, place: Place, head: KeyHead) -> None:
         """Remember where the key stands now."""
         if len(self._known) >= _MOST:
             self._known.clear()
-        self._known[scope, key] = head
+        self._known[place] = head
 
     def forget(self) -> None:
         """Remember nothing."""

@@ -9,7 +9,7 @@ from recollect.log.views import LookUp
 from recollect.model.operations import AnyOperation, Delete, Write
 from recollect.model.refs import KeyRef, Ref, Referent, TranscriptRef
 from recollect.model.scope import Scope
-from recollect.state.heads import KeyHead, KeyHeads
+from recollect.state.heads import KeyHead, KeyHeads, Place
 from recollect.state.requests import DeleteKey, KeyRequest, WriteKey
 from recollect.storage.port import Reader
 
@@ -21,27 +21,23 @@ class StateRules:
         self._reader = reader
         self._look_up = look_up
         self._heads = heads
-        self._decided: dict[tuple[Scope, str], KeyHead] = {}
+        self._decided: dict[Place, KeyHead] = {}
 
     def decide(self, staged: KeyRequest, /) -> tuple[AnyOperation]:
         """Give the key its next version: never one it had, whether it has a value or not."""
-        scope, key = staged.scope, staged.key
-        current = self._current(scope, key)
+        scope, expected = staged.scope, staged.expect_version
+        place = (scope.namespace, scope.agent_id, staged.key)
+        current = self._current(place)
         live_version = current.version if current.live else 0
-        if staged.expect_version not in (None, live_version):
-            assert staged.expect_version is not None
-            raise VersionMismatch(key=key, expected=staged.expect_version, actual=live_version)
+        if expected is not None and expected != live_version:
+            raise VersionMismatch(key=staged.key, expected=expected, actual=live_version)
         version = current.version + 1
-        live = not isinstance(staged, DeleteKey)
         if isinstance(staged, DeleteKey):
-            operation: AnyOperation = Delete(scope.namespace, scope.agent_id, key, version)
-        else:
-            because = staged.because and tuple(self._resting_on(staged, scope))
-            operation = Write(
-                scope.namespace, scope.agent_id, key, version, staged.encoded, because
-            )
-        self._decided[scope, key] = KeyHead(None, version, live)
-        return (operation,)
+            self._decided[place] = KeyHead(None, version, live=False)
+            return (Delete(*place, version),)
+        because = staged.because and tuple(self._resting_on(staged, scope))
+        self._decided[place] = KeyHead(None, version, live=True)
+        return (Write(*place, version, staged.encoded, because),)
 
     def _resting_on(self, staged: WriteKey, writer: Scope) -> Iterator[Ref]:
         """Yield what a value rests on, with everything said that the caller left out."""
@@ -53,7 +49,7 @@ class StateRules:
     def look_up(self, ref: KeyRef, asker: Scope, /) -> Referent:
         """Return the key at a version it has or had; none given: at the one it has."""
         scope = Scope(ref.namespace or asker.namespace, ref.agent_id or asker.agent_id)
-        current = self._current(scope, ref.key)
+        current = self._current((scope.namespace, scope.agent_id, ref.key))
         version = ref.version or (current.version if current.live else 0)
         if not 0 < version <= current.version:
             raise NotFound(
@@ -62,6 +58,6 @@ class StateRules:
             )
         return Referent(KeyRef(ref.key, version, scope.agent_id, scope.namespace))
 
-    def _current(self, scope: Scope, key: str) -> KeyHead:
+    def _current(self, place: Place) -> KeyHead:
         """Return the key as the transaction would leave it so far."""
-        return self._decided.get((scope, key)) or self._heads.get(self._reader, scope, key)
+        return self._decided.get(place) or self._heads.get(self._reader, place)

@@ -48,24 +48,22 @@ class StateView(View):
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Give each key its new version."""
+        commit_ts = commit.commit_ts
         for position, operation in enumerate(commit.operations):
-            if isinstance(operation, (Write, Delete)):
-                self._apply(writer, commit.commit_ts, position, operation)
-
-    def _apply(
-        self, writer: Writer, commit_ts: int, position: int, operation: Write | Delete
-    ) -> None:
-        scope, key, version = operation.scope, operation.key, operation.version
-        value = operation.encoded if isinstance(operation, Write) else None
-        live = value is not None
-        key_id = self._heads.get(writer, scope, key).key_id
-        if key_id is None:
-            scope_id = self._scopes.id_of(writer, scope.agent_id, scope.namespace)
-            key_id = writer.add("state_add", scope_id, key, version, commit_ts, value)
-        else:
-            writer.put("state_set", version, commit_ts, value, key_id)
-        writer.put("state_version_add", key_id, commit_ts, version, position, int(live))
-        self._heads.put(scope, key, KeyHead(key_id, version, live))
+            if not isinstance(operation, (Write, Delete)):
+                continue
+            value = operation.encoded if isinstance(operation, Write) else None
+            live, version = value is not None, operation.version
+            namespace, agent_id, key = operation.namespace, operation.agent_id, operation.key
+            place = (namespace, agent_id, key)
+            key_id = self._heads.get(writer, place).key_id
+            if key_id is None:
+                scope_id = self._scopes.id_of(writer, agent_id, namespace)
+                key_id = writer.add("state_add", scope_id, key, version, commit_ts, value)
+            else:
+                writer.put("state_set", version, commit_ts, value, key_id)
+            writer.put("state_version_add", key_id, commit_ts, version, position, int(live))
+            self._heads.put(place, KeyHead(key_id, version, live))
 
     def places(self, reader: Reader, target: Target, _: str | None, /) -> list[Place]:
         """Return where the versions of a key stand."""
