@@ -64,54 +64,45 @@ class _Flaw(Exception):
         self.steps: list[str] = []
 
 
-def _check(value: object, levels: int) -> None:
+def _check(value: dict[Any, Any] | list[Any], levels: int) -> None:
     """Walk the value: the encoder alone would take NaN, sets and integer keys and change them."""
-    if isinstance(value, str):
-        if not value.isascii() or "\0" in value:
-            _check_text(value)
-    elif value is None or value is True or value is False:
-        return
-    elif isinstance(value, int):
-        if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
-            raise _Flaw(f"{shown(value)} does not fit in 64 bits: store it as text")
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise _Flaw(f"{value} is not finite, which JSON cannot say: use null")
-    elif isinstance(value, dict):
-        _check_object(value, levels)
-    elif isinstance(value, list):
-        _check_list(value, levels)
-    else:
-        raise _Flaw(f"{shown(value)} is {type(value).__name__}, which JSON does not have")
-
-
-def _check_object(value: dict[Any, Any], levels: int) -> None:
-    _check_depth(levels)
-    for name, item in value.items():
-        if not isinstance(name, str):
-            raise _Flaw(f"the member name {shown(name)} is {type(name).__name__}, not text")
-        if not name.isascii() or "\0" in name:
-            _check_text(name)
-        try:
-            _check(item, levels - 1)
-        except _Flaw as flaw:
-            flaw.steps.append(f".{name}")
-            raise
-
-
-def _check_list(value: list[Any], levels: int) -> None:
-    _check_depth(levels)
-    for index, item in enumerate(value):
-        try:
-            _check(item, levels - 1)
-        except _Flaw as flaw:
-            flaw.steps.append(f"[{index}]")
-            raise
-
-
-def _check_depth(levels: int) -> None:
     if not levels:
         raise _Flaw("is nested too deeply (or inside itself)")
+    named = isinstance(value, dict)
+    for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if named and not (isinstance(step, str) and step.isascii() and "\0" not in step):
+            _check_name(step)
+        if isinstance(item, str) and item.isascii() and "\0" not in item:
+            continue
+        if isinstance(item, int) and _LEAST_INTEGER <= item <= _MOST_INTEGER:
+            continue
+        try:
+            _check_closer(item, levels)
+        except _Flaw as flaw:
+            flaw.steps.append(f".{step}" if named else f"[{step}]")
+            raise
+
+
+def _check_closer(item: object, levels: int) -> None:
+    """Check what is neither plain ASCII nor a number that fits, as most of what is stored is."""
+    if isinstance(item, (dict, list)):
+        _check(item, levels - 1)
+    elif isinstance(item, str):
+        _check_text(item)
+    elif isinstance(item, int):
+        raise _Flaw(f"{shown(item)} does not fit in 64 bits: store it as text")
+    elif isinstance(item, float):
+        if not math.isfinite(item):
+            raise _Flaw(f"{item} is not finite, which JSON cannot say: use null")
+    elif item is not None:
+        raise _Flaw(f"{shown(item)} is {type(item).__name__}, which JSON does not have")
+
+
+def _check_name(name: object) -> None:
+    """Look closer at a member's name that is not plain ASCII."""
+    if not isinstance(name, str):
+        raise _Flaw(f"the member name {shown(name)} is {type(name).__name__}, not text")
+    _check_text(name)
 
 
 def _check_text(text: str) -> None:

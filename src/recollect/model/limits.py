@@ -16,7 +16,7 @@ _MOST_SECONDS = 1e9
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class Limits(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     """What passes one of these is refused with `InvalidInput` before anything is staged."""
 
     namespace_segments: int = 8
@@ -53,7 +53,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 def check_text(field: str, text: object, *, most_bytes: int) -> str:
     """Return `text` if it is 1 to `most_bytes` bytes of storable UTF-8."""
     exact = plain_text(field, text)
-    size = len(exact.encode())
+    size = len(exact) if exact.isascii() else len(exact.encode())
     if not size:
         raise InvalidInput(field, "is empty: give at least one character")
     if size > most_bytes:
