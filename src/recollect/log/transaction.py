@@ -49,11 +49,9 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         limits: Limits,
     ) -> Request:
         """Return what a transaction asks for that stages one thing and reads nothing."""
-        encoded = codec.encode(staged)
-        _check_size(len(encoded), limits)
-        return cls(
-            txn_id, named, actor, (staged,), codec.join((encoded,)), frozenset(), 0, deadline
-        )
+        encoded = codec.encode_all((staged,))
+        _check_size(len(encoded) - 1, limits)  # the first byte only says that it is one
+        return cls(txn_id, named, actor, (staged,), encoded, frozenset(), 0, deadline)
 
     @property
     def size(self) -> int:

@@ -19,6 +19,8 @@ _ERASED = b"\0"
 _encoder = msgspec.msgpack.Encoder()
 encode: Callable[[msgspec.Struct], bytes] = _encoder.encode
 """Returns the bytes of one operation or envelope."""
+encode_all: Callable[[Sequence[msgspec.Struct]], bytes] = _encoder.encode
+"""Returns what `join` makes of the bytes of each."""
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _envelope = msgspec.msgpack.Decoder(Envelope)
