@@ -107,7 +107,7 @@ class Draft:
 
     def check(self) -> None:
         """Raise if nothing more can be done in this transaction."""
-        if not self.is_open:
+        if self._status is not _Status.OPEN:
             raise TransactionClosed(
                 f"transaction {self.txn_id!r} is {self._status.value}: begin a new one"
             )
@@ -130,11 +130,11 @@ class Draft:
 
         Long content counts as what it unpacks to, which is what reading it costs.
         """
-        encoded = [codec.encode(request) for request in requests]
-        blobs = blobs or {}
-        count = len(self._staged) + len(requests)
-        size = self._size + sum(map(len, encoded)) + sum(map(unpacked_size, blobs.values()))
-        if count > self._limits.transaction_operations:
+        encoded = [*map(codec.encode, requests)]
+        size = self._size + sum(map(len, encoded))
+        if blobs:
+            size += sum(map(unpacked_size, blobs.values()))
+        if len(self._staged) + len(requests) > self._limits.transaction_operations:
             raise InvalidInput(
                 "transaction",
                 f"has over {self._limits.transaction_operations} operations, the limit",
@@ -142,7 +142,8 @@ class Draft:
         _check_size(size, self._limits)
         self._staged.extend(requests)
         self._encoded.extend(encoded)
-        self._blobs.update(blobs)
+        if blobs:
+            self._blobs.update(blobs)
         self._size = size
 
     def track(self, read: msgspec.Struct) -> None:
