@@ -32,9 +32,9 @@ class PendingMemories:
         self._decided = 0
         self._rules: MemoryRules | None = None
 
-    def add(self, request: MemoryRequest) -> None:
-        """Remember a staged request."""
-        self._staged.append(request)
+    def add(self, *requests: MemoryRequest) -> None:
+        """Remember staged requests."""
+        self._staged.extend(requests)
 
     def working(self, reader: Reader) -> Working:
         """Return the memories as the transaction sees them."""

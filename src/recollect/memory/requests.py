@@ -11,7 +11,7 @@ from recollect.model.memory import Content, Details, Span
 from recollect.model.scope import Scope
 
 
-class RememberMemory(msgspec.Struct, frozen=True, array_like=True, tag=11):
+class RememberMemory(msgspec.Struct, frozen=True, array_like=True, tag=11, gc=False):
     """Begin a memory, or give the one with its title a new version."""
 
     scope: Scope
@@ -48,7 +48,7 @@ class MemoryChanges(msgspec.Struct, frozen=True, omit_defaults=True):
     confidence_source: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
-class ReviseMemory(msgspec.Struct, frozen=True, array_like=True, tag=12):
+class ReviseMemory(msgspec.Struct, frozen=True, array_like=True, tag=12, gc=False):
     """Change some of what is said of a memory."""
 
     by: str
@@ -57,7 +57,7 @@ class ReviseMemory(msgspec.Struct, frozen=True, array_like=True, tag=12):
     expect_version: int | None = None
 
 
-class RetractMemory(msgspec.Struct, frozen=True, array_like=True, tag=13):
+class RetractMemory(msgspec.Struct, frozen=True, array_like=True, tag=13, gc=False):
     """Take a memory back."""
 
     by: str
@@ -65,14 +65,14 @@ class RetractMemory(msgspec.Struct, frozen=True, array_like=True, tag=13):
     reason: str | None
 
 
-class TouchMemory(msgspec.Struct, frozen=True, array_like=True, tag=14):
+class TouchMemory(msgspec.Struct, frozen=True, array_like=True, tag=14, gc=False):
     """Count a use of a memory."""
 
     by: str
     memory_id: str
 
 
-class PromoteMemory(msgspec.Struct, frozen=True, array_like=True, tag=15):
+class PromoteMemory(msgspec.Struct, frozen=True, array_like=True, tag=15, gc=False):
     """Let a memory last longer."""
 
     by: str
@@ -80,7 +80,7 @@ class PromoteMemory(msgspec.Struct, frozen=True, array_like=True, tag=15):
     tier: str
 
 
-class LinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=16):
+class LinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=16, gc=False):
     """Link one memory to another."""
 
     by: str
@@ -89,7 +89,7 @@ class LinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=16):
     relation: str
 
 
-class UnlinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=17):
+class UnlinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=17, gc=False):
     """Close a link."""
 
     by: str
@@ -98,7 +98,7 @@ class UnlinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=17):
     relation: str
 
 
-class StoreTranscript(msgspec.Struct, frozen=True, array_like=True, tag=18):
+class StoreTranscript(msgspec.Struct, frozen=True, array_like=True, tag=18, gc=False):
     """Keep words as they were said."""
 
     scope: Scope
@@ -109,7 +109,7 @@ class StoreTranscript(msgspec.Struct, frozen=True, array_like=True, tag=18):
     ttl: int | None
 
 
-class CiteTranscript(msgspec.Struct, frozen=True, array_like=True, tag=19):
+class CiteTranscript(msgspec.Struct, frozen=True, array_like=True, tag=19, gc=False):
     """Name the words a memory comes from."""
 
     by: str
@@ -118,7 +118,7 @@ class CiteTranscript(msgspec.Struct, frozen=True, array_like=True, tag=19):
     spans: tuple[Span, ...]
 
 
-class ResolveNotice(msgspec.Struct, frozen=True, array_like=True, tag=20):
+class ResolveNotice(msgspec.Struct, frozen=True, array_like=True, tag=20, gc=False):
     """Decide what becomes of a memory whose ground was superseded."""
 
     by: str
@@ -128,7 +128,7 @@ class ResolveNotice(msgspec.Struct, frozen=True, array_like=True, tag=20):
     replacement: str | None
 
 
-class ChangeSettings(msgspec.Struct, frozen=True, array_like=True, tag=21):
+class ChangeSettings(msgspec.Struct, frozen=True, array_like=True, tag=21, gc=False):
     """Set how long things last and how deep reflections go, in a namespace and below."""
 
     scope: Scope

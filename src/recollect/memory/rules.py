@@ -163,13 +163,14 @@ class MemoryRules:
         depths: tuple[Depth, ...] = ()
         if relation == REFLECTS_ON:
             depths = guards.deepen(self.working, source.memory_id, target.memory_id)
-        self._put_depths(depths)
+            self._put_depths(depths)
         self.working.put_link(edge, holds=True)
         private = source.private or target.private
         yield AddLink(
             *_scope(source), source.memory_id, target.memory_id, relation, depths, private
         )
-        yield from self._tell(source, target, relation, by)
+        if relation in (SUPERSEDES, REFLECTS_ON):
+            yield from self._tell(source, target, relation, by)
 
     def _tell(self, source: Standing, target: Standing, relation: str, by: str) -> Operations:
         """Tell the owner of each memory whose ground this link shows to be superseded."""
@@ -208,7 +209,7 @@ class MemoryRules:
         depths: tuple[Depth, ...] = ()
         if asked.relation == REFLECTS_ON:
             depths = guards.flatten(self.working, asked.source)
-        self._put_depths(depths)
+            self._put_depths(depths)
         private = source.private or target.private
         yield CloseLink(
             *_scope(source), asked.source, asked.target, asked.relation, depths, private
@@ -240,7 +241,7 @@ class MemoryRules:
         whole = ((0, 0),)
         if known.issuperset(asked.spans or whole):
             return
-        new = tuple(span for span in asked.spans if span not in known)
+        new = tuple(span for span in asked.spans if span not in known) if known else asked.spans
         known.update(new or whole)
         yield Cite(*_scope(memory), memory.memory_id, asked.transcript_id, new, memory.private)
 

@@ -25,7 +25,7 @@ class Place(msgspec.Struct, frozen=True):
     position: int
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A memory at a commit. Times are None for what is only staged."""
 
     memory_id: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ Values = dict[str, Any]
 """The columns of a row, by name."""
 
 
-class At(msgspec.Struct, frozen=True):
+class At(msgspec.Struct, frozen=True, gc=False):
     """Where in the log an operation stands, and when that was."""
 
     commit_ts: int
@@ -41,6 +42,8 @@ _CARRIED = (
 )
 """What `memory_last_state` gives, in its order."""
 _BROUGHT: Values = {"details": None, "digest": None, "size": None, "content": None}
+_columns = itemgetter(*_CARRIED[1:], *_BROUGHT)
+"""Gives what a row says in the order `memory_state_add` takes it."""
 
 
 def last_state(writer: Writer, memory: int) -> Values:
@@ -71,13 +74,8 @@ def content_of(content: Content) -> Values:
 
 def add_state(writer: Writer, at: At, memory: int, state: Values) -> None:
     """Add what holds of a memory from here on."""
-    writer.run(
-        "memory_state_add",
-        memory=memory,
-        commit_ts=at.commit_ts,
-        position=at.position,
-        **state,
-    )
+    values = _columns(state)
+    writer.put("memory_state_add", memory, at.commit_ts, at.position, *values)
 
 
 def add_title(writer: Writer, at: At, memory: int, title: str) -> None:

@@ -177,11 +177,7 @@ def check_spans(spans: object, text: bytes) -> tuple[Span, ...]:
 
 
 def _check_span(span: object, text: bytes) -> Span:
-    if (
-        not isinstance(span, (tuple, list))
-        or len(span) != 2
-        or not all(type(offset) is int for offset in span)
-    ):
+    if not isinstance(span, (tuple, list)) or [*map(type, span)] != [int, int]:
         raise InvalidInput("spans", f"{shown(span)} is not a pair of byte offsets (start, end)")
     start, end = span
     if not 0 <= start < end:

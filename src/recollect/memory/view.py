@@ -132,10 +132,11 @@ class MemoryView(View):
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
+        commit_ts, time = commit.commit_ts, commit.committed_at
         for position, operation in enumerate(commit.operations):
             applier = self._appliers.get(type(operation))
             if applier is not None:
-                applier(writer, At(commit.commit_ts, position, commit.committed_at), operation)
+                applier(writer, At(commit_ts, position, time), operation)
 
     def places(self, reader: Reader, target: Target, viewer: str | None, /) -> list[Place]:
         """Return where the log speaks of a memory or a transcript."""
@@ -195,8 +196,9 @@ class MemoryView(View):
             "depth": 0,
             "access_count": 0,
             "last_accessed_at": None,
+            **details_of(operation.details),
+            **content_of(operation.content),
         }
-        state |= details_of(operation.details) | content_of(operation.content)
         add_state(writer, at, memory, state)
         if operation.title is not None:
             add_title(writer, at, memory, operation.title)

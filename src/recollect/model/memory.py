@@ -39,7 +39,7 @@ Span = tuple[int, int]
 """A stretch of a transcript: half-open byte offsets into its UTF-8."""
 
 
-class Content(msgspec.Struct, frozen=True, array_like=True):
+class Content(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A text: itself while it is short, else the hash of what is kept beside the log."""
 
     text: str | None
@@ -53,7 +53,7 @@ class Content(msgspec.Struct, frozen=True, array_like=True):
         return {"content_hash": self.digest.hex(), "content_size": self.size}
 
 
-class Details(msgspec.Struct, frozen=True, array_like=True):
+class Details(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is said of a memory beside its content. `metadata` is a JSON object's bytes."""
 
     tags: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Details(msgspec.Struct, frozen=True, array_like=True):
         return plain
 
 
-class Expiry(msgspec.Struct, frozen=True, array_like=True):
+class Expiry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """How long something lasts from the commit on, in microseconds; None: for ever.
 
     One that `extends` never ends anything sooner than it would have ended.
@@ -92,7 +92,7 @@ class Expiry(msgspec.Struct, frozen=True, array_like=True):
         return max(end, before) if self.extends and before is not None else end
 
 
-class Depth(msgspec.Struct, frozen=True, array_like=True):
+class Depth(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The reflection depth that a memory has from here on."""
 
     memory_id: str

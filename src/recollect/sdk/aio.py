@@ -225,8 +225,7 @@ class AsyncStaging:
     def _stage(self, *requests: MemoryRequest, blobs: Mapping[bytes, bytes] | None = None) -> None:
         """Stage what belongs together: all of it, or nothing."""
         self._draft.stage(*requests, blobs=blobs)
-        for request in requests:
-            self._memories.add(request)
+        self._memories.add(*requests)
 
     def _titled(self, key: TitleKey) -> str | None:
         """Return which memory has a title, as this transaction sees it; a read that is tracked."""
@@ -326,8 +325,9 @@ class AsyncMemoryStaging(AsyncStaging):
         group: list[MemoryRequest] = [request]
         if cited is not None:
             group.append(CiteTranscript(scope.agent_id, drafted, *cited))
-        by = self._acting(agent_id)
-        group.extend(LinkMemories(by, drafted, target, REFLECTS_ON) for target in targets)
+        if targets:
+            by = self._acting(agent_id)
+            group.extend(LinkMemories(by, drafted, target, REFLECTS_ON) for target in targets)
         self._stage(*group, blobs=blobs)
         return known or drafted
 

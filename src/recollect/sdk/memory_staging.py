@@ -100,8 +100,9 @@ class MemoryStaging(Staging):
         group: list[MemoryRequest] = [request]
         if cited is not None:
             group.append(CiteTranscript(scope.agent_id, drafted, *cited))
-        by = self._acting(agent_id)
-        group.extend(LinkMemories(by, drafted, target, REFLECTS_ON) for target in targets)
+        if targets:
+            by = self._acting(agent_id)
+            group.extend(LinkMemories(by, drafted, target, REFLECTS_ON) for target in targets)
         self._stage(*group, blobs=blobs)
         return known or drafted
 

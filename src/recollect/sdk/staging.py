@@ -50,8 +50,7 @@ class Staging:
     def _stage(self, *requests: MemoryRequest, blobs: Mapping[bytes, bytes] | None = None) -> None:
         """Stage what belongs together: all of it, or nothing."""
         self._draft.stage(*requests, blobs=blobs)
-        for request in requests:
-            self._memories.add(request)
+        self._memories.add(*requests)
 
     def _titled(self, key: TitleKey) -> str | None:
         """Return which memory has a title, as this transaction sees it; a read that is tracked."""
