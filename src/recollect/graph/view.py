@@ -72,6 +72,7 @@ class GraphView(View):
             Alias: self._alias,
             Merge: self._merge,
         }
+        self.applied = frozenset(self._appliers)
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> GraphRules:
         """Return the rules for one transaction."""

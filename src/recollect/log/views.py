@@ -100,6 +100,8 @@ class View(ABC):
     """The kinds of reference its rules can `look_up`."""
     tracked: ClassVar[tuple[type, ...]] = ()
     """The kinds of read it can check at commit."""
+    applied: frozenset[type] | None = None
+    """The kinds of operation it applies: a commit without any is not shown to it. None: all."""
     clear: ClassVar[tuple[str, ...]]
     """The queries that empty its tables."""
     rows: ClassVar[tuple[str, ...]]
@@ -182,8 +184,10 @@ class Views:
 
     def apply(self, writer: Writer, commit: Commit) -> None:
         """Bring every view up to date with a commit."""
+        kinds = {*map(type, commit.operations)}
         for view in self.all:
-            view.apply(writer, commit)
+            if view.applied is None or not kinds.isdisjoint(view.applied):
+                view.apply(writer, commit)
 
     def places(self, reader: Reader, target: Target, viewer: str | None) -> set[Place]:
         """Return where the log speaks of a target, as far as somebody may see it."""

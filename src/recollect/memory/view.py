@@ -108,6 +108,7 @@ class MemoryView(View):
             Resolve: self._resolve,
             Configure: self._configure,
         }
+        self.applied = frozenset(self._appliers)
 
     def rules(self, reader: Reader, _: LookUp, /) -> MemoryRules:
         """Return the rules for one transaction."""

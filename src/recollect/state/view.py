@@ -22,6 +22,7 @@ class StateView(View):
     version = 1
     staged = (WriteKey, DeleteKey)
     referred = (KeyRef,)
+    applied = frozenset((Write, Delete))
     tracked = (KeyRead, PrefixRead)
     clear = ("state_clear", "state_version_clear")
     rows = ("state_rows", "state_version_rows")
