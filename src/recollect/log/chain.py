@@ -59,14 +59,8 @@ def seal(
     for index, part in enumerate(parts):
         leaves.append(_operation_leaf(salts, index, part))
     commit_ts = previous.commit_ts + 1
-    return SealedEvent(
-        commit_ts=commit_ts,
-        committed_at=committed_at,
-        hash=_event_hash(commit_ts, committed_at, previous.hash, leaves),
-        salts=salts,
-        envelope=sealed,
-        operations=codec.join(parts),
-    )
+    found = _event_hash(commit_ts, committed_at, previous.hash, leaves)
+    return SealedEvent(commit_ts, committed_at, found, salts, sealed, codec.join(parts))
 
 
 def seal_again(previous: Head, event: SealedEvent) -> SealedEvent:

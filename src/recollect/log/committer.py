@@ -196,15 +196,15 @@ class Committer:
         with self._mutex:
             if self._closed:
                 raise StoreClosed
-            size = pending.size
-            if len(self._queue) >= QUEUE_COMMITS or self._queued_bytes + size > QUEUE_BYTES:
+            queue, size = self._queue, pending.size
+            if len(queue) >= QUEUE_COMMITS or self._queued_bytes + size > QUEUE_BYTES:
                 raise StoreBusy(
-                    f"{len(self._queue)} commits of {self._queued_bytes} bytes are waiting to be "
+                    f"{len(queue)} commits of {self._queued_bytes} bytes are waiting to be "
                     "written, and no more fit: try again shortly"
                 )
-            self._queue.append(pending)
+            queue.append(pending)
             self._queued_bytes += size
-            if len(self._queue) == self._company > 1:
+            if len(queue) == self._company > 1:
                 self._gathered.notify()
 
     def _is_free(self) -> bool:
@@ -265,12 +265,13 @@ class Committer:
         with self._mutex:
             if len(self._queue) < self._company:
                 self._gather()
-            while self._queue and len(batch) < BATCH_COMMITS and size < BATCH_BYTES:
-                pending = self._queue[0]
+            queue = self._queue
+            while queue and len(batch) < BATCH_COMMITS and size < BATCH_BYTES:
+                pending = queue[0]
                 batch.append(pending)
                 size += pending.size
                 self._queued_bytes -= pending.size
-                self._queue.popleft()
+                queue.popleft()
         self._company = len(batch)
 
     def _gather(self) -> None:

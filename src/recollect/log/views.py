@@ -138,6 +138,8 @@ class View(ABC):
 class _RulesByView(dict[View, Any]):
     """The rules for one transaction, made as they are needed; each can look up what others have."""
 
+    __slots__ = ("_reader", "_referees")
+
     def __init__(self, reader: Reader, referees: Mapping[type, View]) -> None:
         self._reader = reader
         self._referees = referees

@@ -17,6 +17,8 @@ from recollect.storage.port import Reader
 class StateRules:
     """Decides one transaction's writes and deletes, in order, each seeing those before it."""
 
+    __slots__ = ("_decided", "_heads", "_look_up", "_reader")
+
     def __init__(self, reader: Reader, heads: KeyHeads, look_up: LookUp) -> None:
         self._reader = reader
         self._look_up = look_up

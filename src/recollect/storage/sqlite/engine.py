@@ -170,7 +170,8 @@ class SqliteEngine:
 
     def _make_ready(self) -> None:
         """Let nothing be in the way of a transaction, if it can be helped."""
-        self._check_open()
+        if self._closed or self._owner != os.getpid():  # asked here too, at each commit
+            self._check_open()
         self._roll_back()  # what an interrupt at a bad moment may have left
         if self._in_doubt:
             self._settle()
