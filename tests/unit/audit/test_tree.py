@@ -121,12 +121,12 @@ def test_two_that_fill_it_at_once_do_no_harm(path: Path) -> None:
             nonlocal steps
             steps += 1
             if steps == 1:
-                tree.grow(other._core.engine, 120)
+                tree.grow(other._core.engine, 140)
             return grow(*args)  # type: ignore[arg-type]
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(tree, "_completed", overtaken)
-            tree.grow(engine, 140)
+            tree.grow(engine, 105)
         assert one.verify().checkpoints == 1
         with engine.reading() as reader:
             assert tree.size(reader) == 140

@@ -166,6 +166,16 @@ def test_checkpoints_that_do_not_count_are_refused(
         spoil(path, "DELETE FROM checkpoint WHERE size = 52")
 
 
+def test_a_checkpoint_that_an_agents_key_signed(path: Path, made: list[SignedCheckpoint]) -> None:
+    agents = seeded("example.com/ann", 3)
+    with open_store(path) as store:
+        commit = store.trust_key(agents, agent_id="ann")
+        found = store.checkpoint(signer=SIGNER)
+    forged(path, signed(found, agents), commit)
+    with open_store(path) as store, pytest.raises(NotProven, match="a key you trust"):
+        store.verify()
+
+
 def test_a_checkpoint_of_before_its_key_was_trusted(
     path: Path, made: list[SignedCheckpoint]
 ) -> None:
