@@ -282,3 +282,15 @@ def test_nothing_is_signed_where_nothing_was_written(reopen: Opener) -> None:
     store = reopen(signer=signer())
     store.close()
     assert list(reopen().checkpoints()) == []
+
+
+def test_what_was_forgotten_breaks_no_checkpoint_and_no_proof(store: Store) -> None:
+    write(store, 20)
+    ours = signer()
+    made = store.checkpoint(signer=ours)
+    before = store.prove(5)
+    store.bind(agent_id="a").forget(key="k4", reason="asked to")
+    assert store.prove(5, checkpoint=made) == before
+    assert store.verify(checkpoint=made).checkpoints == 2
+    assert store.checkpoint(signer=ours).size == made.size + 1
+    assert store.verify(checkpoint=made).last_checkpoint == made.size + 1
