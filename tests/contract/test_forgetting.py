@@ -10,6 +10,7 @@ import pytest
 from recollect import (
     ALL_AGENTS,
     ALL_NAMESPACES,
+    FactRef,
     InvalidInput,
     KeyRef,
     MemoryRef,
@@ -378,6 +379,21 @@ class TestFactsFrom:
         check(agent)
         with pytest.raises(NotFound, match="no fact has"):
             agent.forget(facts_from=memory.id)
+
+    def test_an_id_that_follows_from_what_was_said_goes_too(self, agent: Store) -> None:
+        memory = agent.remember("m")
+        with agent.begin_transaction() as transaction:
+            said = transaction.assert_fact(
+                subject="a", relation="is", object="b", source=memory.id, once="an occasion"
+            )
+        agent.write(key="k", value={"n": 1}, because=[FactRef(said)])
+        agent.forget(facts_from=memory.id)
+        assert [row for row in agent.sql("SELECT * FROM operations") if said in str(row)] == []
+        reason = agent.why("k")
+        assert [(each.kind, each.ref, each.stale) for each in reason.because] == [
+            ("fact", None, ("forgotten",))
+        ]
+        check(agent)
 
     def test_one_of_two_sources_leaves_the_edge(self, agent: Store) -> None:
         agent.set_cardinality(relation="lives in", cardinality="single")

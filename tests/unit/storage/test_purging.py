@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 import recollect
+from recollect import KeyRef
 from recollect.storage.sqlite import purging
 from tests.leftovers import leftovers
 
@@ -57,6 +58,35 @@ def test_nothing_is_left_whatever_size_it_had(path: Path) -> None:
         assert leftovers(path, words.values()) == set(words.values()) - gone
         store.verify()
     assert leftovers(path, words.values()) == set(words.values()) - gone
+
+
+def test_no_name_is_left(path: Path) -> None:
+    agent, space, txn = "uniqueagent", "uniquespace", "uniquetxn"
+    with recollect.open(path, durability="relaxed") as store:
+        ann, bob = store.bind(agent_id=agent, namespace=space), store.bind(agent_id="bob")
+        ann.write(key="k", value={}, txn_id=txn)
+        old = ann.remember("old", kind="reflection", visibility="private", title="t")
+        seen = ann.remember("seen", kind="reflection", title="t")
+        resting = bob.reflect("resting", on=[seen.id])
+        ann.supersede(old=seen.id, new=ann.remember("new", kind="reflection").id)
+        bob.supersede(old=resting.id, new=bob.remember("newer", kind="reflection").id)
+        ann.reflect("on it", on=[resting.id, old.id])
+        for notice in ann.invalidations():
+            ann.resolve_invalidation(notice.id, decision="keep")
+        ann.configure(max_reflection_depth=4)
+        ann.set_cardinality(relation="is", cardinality="single")
+        ann.assert_fact(subject="a", relation="is", object="b")
+        ann.store_transcript("words")
+        bob.write(key="k", value={}, because=[KeyRef("k", agent_id=agent, namespace=space)])
+        ann.forget(key="k", purge=False)
+        assert leftovers(path, [agent.encode(), space.encode(), txn.encode()])
+        store.forget(agent_id=agent)
+        assert leftovers(path, [agent.encode(), txn.encode()]) == set()
+        store.forget(namespace=space)
+        assert leftovers(path, [agent.encode(), space.encode(), txn.encode()]) == set()
+        store.verify()
+        assert store.rebuild().identical
+        assert len(list(bob.invalidations(status="all"))) == 1
 
 
 def test_a_reader_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
