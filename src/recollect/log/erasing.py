@@ -21,7 +21,7 @@ from recollect.log.views import Commit, Eraser, Rewritten, Views
 from recollect.model import codec
 from recollect.model.erasure import Place
 from recollect.model.event import ErasedEnvelope, SealedEvent
-from recollect.model.operations import AnyOperation, Erased, Rest, standing
+from recollect.model.operations import AnyOperation, Erased, Rest
 from recollect.storage.port import Writer
 
 ENVELOPE = -1
@@ -94,21 +94,27 @@ class Erasure:
         self, event: SealedEvent, reduce: Reduce, actor: tuple[str, str] | None
     ) -> Rewritten | None:
         """Put what is left in the place of what goes; None: nothing of the event does."""
-        erased = _reduced(event, reduce, self._commit_ts)
-        envelope = _unnamed(event, actor, self._commit_ts)
-        if not erased and envelope is None:
+        left = _reduced(event, reduce)
+        forgotten = actor and codec.decode_envelope(event.envelope).actor == actor[0]
+        if not left and not forgotten:
             return None
+        first, *leaves = chain.leaves(event)
+        envelope = None
+        if actor is not None and forgotten:
+            envelope = codec.encode(ErasedEnvelope(first, actor[1], self._commit_ts))
         parts = codec.split(event.operations)
         salts = bytearray(event.salts)
         salts[: chain.SALT_SIZE] = NO_SALT
         if envelope is not None:
             salts[_place_of_salt(ENVELOPE)] = NO_SALT
             self._note((event.commit_ts, ENVELOPE), envelope)
-        for position, left in erased.items():
-            parts[position] = codec.encode(left)
+        for position, (before, stays) in left.items():
+            names, leaf = (stays.namespace, stays.agent_id), leaves[position]
+            parts[position] = codec.encode(Erased(*names, leaf, self._commit_ts, stays.rest))
             salts[_place_of_salt(position)] = NO_SALT
             self._note((event.commit_ts, position), parts[position])
-            self._writer.run("blob_remove", commit_ts=event.commit_ts, position=position)
+            if before.blob is not None:
+                self._writer.run("blob_remove", commit_ts=event.commit_ts, position=position)
         new = replace(
             event,
             salts=bytes(salts),
@@ -122,7 +128,7 @@ class Erasure:
             envelope=new.envelope,
             operations=new.operations,
         )
-        return Rewritten(Commit.of(event), Commit.of(new), tuple(erased))
+        return Rewritten(Commit.of(event), Commit.of(new), tuple(left))
 
     def _note(self, place: Place, left: bytes) -> None:
         digest = sha256(left).digest()
@@ -130,25 +136,14 @@ class Erasure:
         self._writer.put("erased_add", self._commit_ts, *place, digest)
 
 
-def _reduced(event: SealedEvent, reduce: Reduce, erasure: int) -> dict[int, Erased]:
-    """Return what is to stand in the places of the operations that are to change."""
-    leaves = chain.leaves(event)[1:]
-    found: dict[int, Erased] = {}
-    for position, operation in enumerate(codec.decode_operations(event.operations)):
-        stands = standing(operation)
-        left = reduce((event.commit_ts, position), stands)
+def _reduced(event: SealedEvent, reduce: Reduce) -> dict[int, tuple[AnyOperation, Left]]:
+    """Return what is to stay of the operations that are to change, by their positions."""
+    found: dict[int, tuple[AnyOperation, Left]] = {}
+    for position, operation in enumerate(codec.decode_standing(event.operations)):
+        left = reduce((event.commit_ts, position), operation)
         if left is not None:
-            found[position] = Erased(
-                left.namespace, left.agent_id, leaves[position], erasure, left.rest
-            )
+            found[position] = (operation, left)
     return found
-
-
-def _unnamed(event: SealedEvent, actor: tuple[str, str] | None, erasure: int) -> bytes | None:
-    """Return what is left of an envelope whose actor is forgotten; None: it is somebody else's."""
-    if actor is None or codec.decode_envelope(event.envelope).actor != actor[0]:
-        return None
-    return codec.encode(ErasedEnvelope(chain.leaves(event)[0], actor[1], erasure))
 
 
 def _place_of_salt(position: int) -> slice:
