@@ -164,10 +164,12 @@ class BatchWriter:
     ) -> Head:
         salts = self._ids.entropy(chain.SALT_SIZE * chain.salt_count(len(operations)))
         asked = chain.request_hash(salts, request.encoded)
-        envelope = Envelope(request.txn_id, _actor(request, operations), asked)
+        erases = request.erases
+        actor = request.actor if erases is None else _actor(request, erases, operations)
+        envelope = Envelope(request.txn_id, actor, asked)
         committed_at = max(head.committed_at + 1, self._clock.now())
         event = chain.seal(head, committed_at, salts, envelope, operations)
-        if request.erases is not None:
+        if erases is not None:
             event = erasing.zero_request_salt(event)
         writer.put("event_append", *msgspec.structs.astuple(event))
         if request.blobs:
@@ -185,10 +187,9 @@ def _caused(error: RecollectError, cause: BaseException | None) -> RecollectErro
     return error
 
 
-def _actor(request: Request, operations: Sequence[AnyOperation]) -> str:
+def _actor(request: Request, erases: Forget, operations: Sequence[AnyOperation]) -> str:
     """Return who is to stand in the envelope: not who asks to be forgotten."""
-    asked = request.erases
-    if asked is None or (asked.target.kind, asked.target.name) != (AGENT, request.actor):
+    if (erases.target.kind, erases.target.name) != (AGENT, request.actor):
         return request.actor
     (said,) = (each for each in operations if isinstance(each, Erase))
     return said.by
