@@ -33,6 +33,7 @@ SOURCES = (
     "audit_calls.py",
     "erasure_calls.py",
     "checkpoint_calls.py",
+    "compact_calls.py",
     "store.py",
 )
 """The files whose classes have an asynchronous twin, what others stand on first."""

@@ -55,6 +55,7 @@ from recollect.graph.resolution import (
     TemporalEdgeResolver,
 )
 from recollect.log.certificates import Certificate
+from recollect.log.compaction import Compaction
 from recollect.log.forking import Fork
 from recollect.log.previewing import Preview
 from recollect.log.verification import Verification
@@ -75,6 +76,7 @@ from recollect.model.finding import Finding
 from recollect.model.limits import Limits
 from recollect.model.operations import Operation, OperationType
 from recollect.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
+from recollect.model.retention import RETENTION
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, Scope
 from recollect.sdk.aio import (
     AsyncReplayEntry,
@@ -102,6 +104,7 @@ __version__ = "0.4.0"
 __all__ = [
     "ALL_AGENTS",
     "ALL_NAMESPACES",
+    "RETENTION",
     "Anchor",
     "AssertedFacts",
     "Assertion",
@@ -118,6 +121,7 @@ __all__ = [
     "ChangedMemory",
     "CommitUnknown",
     "Compacted",
+    "Compaction",
     "Conflict",
     "ConsistencyProof",
     "Corruption",

@@ -80,9 +80,11 @@ def test_the_names_are_these() -> None:
         "ConsistencyProof", "InclusionProof", "PublicKey", "SignedCheckpoint", "Signer",
         "TrustedKey", "create_signer", "load_signer",
     }  # fmt: skip
-    erasing = {"Certificate", "Preview"}
+    erasing = {"Certificate", "Compaction", "Preview", "RETENTION"}
     assert set(recollect.__all__) == errors | others | signing | erasing
-    assert list(recollect.__all__) == sorted(recollect.__all__)
+    assert list(recollect.__all__) == sorted(
+        recollect.__all__, key=lambda name: (not name.isupper(), name)
+    )
     assert all(hasattr(recollect, name) for name in recollect.__all__)
     for name in errors:
         assert issubclass(getattr(recollect, name), recollect.RecollectError)

@@ -69,6 +69,7 @@ def event(found: ReplayEvent, *, with_namespace: bool, with_agent: bool = False)
             _dim(found.timestamp),
             f"txn {abbreviate(found.txn_id)}",
             safe(found.actor),
+            *(("summary of all before",) if found.summary else ()),
         )
     )
     lines = [heading]

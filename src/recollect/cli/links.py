@@ -150,6 +150,9 @@ def resolve(
     help="How long memories of a tier last; `never` for ever. Repeatable.",
 )
 @click.option("--retention", metavar="SECONDS", help="How long transcripts are kept; or `never`.")
+@click.option(
+    "--log-retention", metavar="SECONDS", help="How far back `compact --retention` keeps the log."
+)
 @takes_target
 def configure(
     target: Target,
@@ -157,6 +160,7 @@ def configure(
     max_reflection_depth: int | None,
     tiers: tuple[str, ...],
     retention: str | None,
+    log_retention: str | None,
 ) -> None:
     """Set how long things last and how deep reflections go, in a namespace and below it."""
     settings: dict[str, Any] = {}
@@ -167,6 +171,8 @@ def configure(
         settings["tiers"] = {name: inputs.duration("tiers", length) for name, length in pairs}
     if retention is not None:
         settings["transcript_retention"] = inputs.duration("transcript_retention", retention)
+    if log_retention is not None:
+        settings["log_retention"] = inputs.duration("log_retention", log_retention)
     with target.store(create=True) as store:
         commit = store.configure(**settings)
     if target.as_json:

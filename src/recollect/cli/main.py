@@ -60,6 +60,7 @@ COMMANDS: Mapping[str, str] = {
     "backup": "recollect.cli.backup:backup",
     "restore": "recollect.cli.backup:restore",
     "fork": "recollect.cli.backup:fork",
+    "compact": "recollect.cli.compact:compact",
     "doctor": "recollect.cli.doctor:doctor",
     "completion": "recollect.cli.completion:completion",
 }
@@ -122,6 +123,10 @@ _OPTION_NAMES: Mapping[str, str] = {
     "created_before": "--before",
     "max_reflection_depth": "--max-reflection-depth",
     "transcript_retention": "--retention",
+    "log_retention": "--log-retention",
+    "before": "--before",
+    "confirm": "--yes",
+    "since": "--since",
     "tiers": "--tier",
     "subject": "--subject",
     "object": "--object",

@@ -61,8 +61,8 @@ def change(found: StateChange) -> Shape:
 
 
 def event(found: ReplayEvent) -> Shape:
-    """Return a replayed transaction."""
-    return {
+    """Return a replayed transaction; only what sums up what was before says `summary`."""
+    shape: Shape = {
         "commit_ts": found.commit_ts,
         "committed_at": found.timestamp,
         "txn_id": found.txn_id,
@@ -70,6 +70,7 @@ def event(found: ReplayEvent) -> Shape:
         "token": found.token,
         "operations": [operation(each) for each in found.operations],
     }
+    return {**shape, "summary": True} if found.summary else shape
 
 
 def operation(found: AnyOperation) -> Shape:

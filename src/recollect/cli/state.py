@@ -140,15 +140,16 @@ def scan(target: Target, *, prefix: str, at: str | None, limit: int | None) -> N
 
 @click.command()
 @click.argument("key")
+@click.option("--since", metavar="MOMENT", help="From the version that it had at this moment.")
 @takes_limit
 @takes_target
-def history(target: Target, *, key: str, limit: int | None) -> None:
+def history(target: Target, *, key: str, since: str | None, limit: int | None) -> None:
     """Show every version of a key, oldest first, deletions too."""
     from recollect.cli import lines, shapes
 
     with target.agents_store() as store:
         write_each(
-            islice(store.history(key=key), limit),
+            islice(store.history(key=key, since=inputs.moment(since)), limit),
             as_json=target.as_json,
             shape=shapes.version,
             lines=lines.version,

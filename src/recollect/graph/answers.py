@@ -14,6 +14,7 @@ from recollect.graph.effects import Effect, Effects, Keys, Which, compared, reso
 from recollect.graph.queries import Wanted, asking_of, node_at
 from recollect.graph.resolution import EdgeResolution
 from recollect.graph.times import instant_of
+from recollect.log import horizons
 from recollect.log.views import Commit
 from recollect.model.event import SealedEvent
 from recollect.model.graph_operations import RELATION, Name
@@ -31,7 +32,10 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def answer(reader: Reader, effects: Effects, asked: Answer) -> EdgeResolution:
-    """Return what a commit did."""
+    """Return what a commit did; of one that is summed up, only that it was."""
+    horizon = horizons.find(reader, asked.scope.namespace)
+    if horizon is not None and asked.commit_ts <= horizon.commit_ts:
+        return EdgeResolution(None, assertion_id=asked.assertion_id, commit_ts=asked.commit_ts)
     row = reader.row("event_get", commit_ts=asked.commit_ts)
     assert row is not None, "a transaction's own commit is there"
     commit = Commit.of(SealedEvent(*row))

@@ -13,14 +13,14 @@ from recollect.log import pages
 from recollect.log.views import Commit, Eraser, Rewritten
 from recollect.model import codec
 from recollect.model.erasure import FACTS, Place, Target
-from recollect.model.operations import Alias, Assert, Classify, End, Merge, Withdraw
+from recollect.model.operations import Alias, Assert, Classify, End, Mentioned, Merge, Withdraw
 from recollect.model.refs import MemoryRef, TranscriptRef
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Writer
 
 Again = Callable[[Writer, Commit, Scope], None]
 """Applies what a commit says of the facts of one scope."""
-_OF_A_SCOPE = (Assert, End, Withdraw, Alias, Merge)
+_OF_A_SCOPE = (Assert, End, Withdraw, Alias, Merge, Mentioned)
 _BEYOND = b"\xff"
 """Sorts behind whatever can follow an id in an encoded reference."""
 _CLEAR = ("graph_scope_edges", "graph_scope_statements", "graph_scope_roots", "graph_scope_nodes")

@@ -10,7 +10,7 @@ from recollect.graph.literal import literal_of
 from recollect.graph.queries import node_at, timeline_changed
 from recollect.graph.records import Assertion, Explanation, Fact
 from recollect.graph.requests import TimelineRead
-from recollect.log import pages
+from recollect.log import horizons, pages
 from recollect.log.views import Commit
 from recollect.model.event import SealedEvent
 from recollect.model.graph_operations import ENTITY, Name
@@ -98,6 +98,7 @@ def explain(reader: Reader, assertion_id: str, known: int) -> Explanation | None
     if found is None:
         return None
     scope, belief = found
+    horizons.check(reader, (scope.namespace,), known)
     (belief,) = beliefs.backed(reader, [belief])
     (fact,) = beliefs.facts_of(reader, scope, [belief])
     commits = {number: _commit(reader, number) for number in {s.place[1] for s in belief.said}}

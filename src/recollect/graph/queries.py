@@ -13,6 +13,7 @@ from recollect.graph.derive import NEWEST
 from recollect.graph.records import Entity, Fact
 from recollect.graph.requests import TimelineRead
 from recollect.graph.resolution import ExistingEdge, RelationCardinality
+from recollect.log import horizons
 from recollect.log.moments import Asked
 from recollect.model.graph_operations import Name
 from recollect.model.instant import to_datetime
@@ -85,6 +86,8 @@ class Facts:
 def asking_of(reader: Reader, wanted: Wanted) -> Asking | None:
     """Return what is asked for by numbers; None if anything it names was never heard of."""
     scope = wanted.scope
+    if wanted.known is not None:
+        horizons.check(reader, (scope.namespace,), wanted.known)
     row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
     if row is None:
         return None
@@ -150,7 +153,7 @@ def entities_of(
 
 def entity(reader: Reader, scope: Scope, name: Name, known: int | None) -> Entity | None:
     """Return what a name meant at a commit."""
-    asking = asking_of(reader, Wanted(scope=scope))
+    asking = asking_of(reader, Wanted(scope=scope, known=known))
     root = None if asking is None else node_at(reader, asking.scope_id, name, known)
     return None if root is None else entities_of(reader, scope, [root], known)[0]
 

@@ -502,3 +502,37 @@ DELETE FROM graph_root WHERE node IN (SELECT id FROM graph_node WHERE scope_id =
 
 -- name: graph_scope_nodes
 DELETE FROM graph_node WHERE scope_id = :scope_id
+
+-- name: graph_node_begun
+-- The commit that a name came up in first.
+SELECT node.commit_ts
+FROM scope
+JOIN graph_node AS node ON node.scope_id = scope.id AND node.kind = :kind AND node.key = :key
+WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
+
+-- name: graph_retain
+-- Note the statements of a namespace that stood at its horizon, and the whole timelines of facts
+-- that something rests on.
+INSERT INTO retained (commit_ts, position)
+SELECT said.commit_ts, said.position
+FROM scope
+JOIN graph_node AS subject ON subject.scope_id = scope.id
+JOIN graph_statement AS said ON said.subject_root = subject.id
+WHERE scope.namespace = :namespace AND said.commit_ts <= :horizon AND (
+    said.until_commit > :horizon
+    OR EXISTS (
+        SELECT 1
+        FROM graph_statement AS other
+        JOIN relied ON relied.kind = 'fact' AND relied.name = other.assertion_id
+        WHERE other.subject_root = said.subject_root AND other.relation = said.relation
+    )
+)
+ON CONFLICT DO NOTHING
+
+-- name: graph_retained_find
+-- Whether anything stays that was said under an id.
+SELECT 1
+FROM graph_statement AS said
+JOIN retained ON retained.commit_ts = said.commit_ts AND retained.position = said.position
+WHERE said.assertion_id = :assertion_id
+LIMIT 1

@@ -9,17 +9,20 @@ from recollect.graph import requests
 from recollect.graph.derive import Statement
 from recollect.graph.effects import Effects
 from recollect.graph.erasing import GraphEraser, places_of
+from recollect.graph.keeping import GraphKeeper
 from recollect.graph.nodes import Nodes
 from recollect.graph.queries import timeline_changed
 from recollect.graph.rules import GraphRules
 from recollect.graph.timelines import Change, Timeline
 from recollect.graph.times import instant_of
+from recollect.log.retaining import Retained
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
 from recollect.model import codec
 from recollect.model.erasure import Place, Target
 from recollect.model.graph_operations import Name
-from recollect.model.operations import Alias, Assert, Classify, End, Merge, Withdraw
+from recollect.model.ids import IdSource
+from recollect.model.operations import Alias, Assert, Classify, End, Mentioned, Merge, Withdraw
 from recollect.model.refs import FactRef
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Writer
@@ -71,6 +74,7 @@ class GraphView(View):
             Classify: self._classify,
             Alias: self._alias,
             Merge: self._merge,
+            Mentioned: self._mention,
         }
         self.applied = frozenset(self._appliers)
 
@@ -81,6 +85,10 @@ class GraphView(View):
     def changed(self, reader: Reader, read: requests.TimelineRead, since: int, /) -> bool:
         """Say whether anything that the timeline follows from has changed since."""
         return timeline_changed(reader, read, since)
+
+    def keeper(self, notes: Retained, ids: IdSource, /) -> GraphKeeper:
+        """Return who says what stays when a namespace is summed up."""
+        return GraphKeeper(notes, ids)
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
@@ -181,6 +189,11 @@ class GraphView(View):
             query = "graph_timelines_of_relation"
             for row in writer.rows(query, namespace=namespace, relation=relation):
                 Timeline(writer, *row).rebuild(single=operation.single)
+
+    def _mention(self, writer: Writer, commit: Commit, _: int, operation: Mentioned) -> None:
+        """Keep names that came up in what is gone."""
+        for name in operation.names:
+            self._nodes.of(writer, operation.scope, name, commit.commit_ts)
 
     def _alias(self, writer: Writer, commit: Commit, _: int, operation: Alias) -> None:
         self._unite(writer, commit, operation, operation.alias, operation.entity)

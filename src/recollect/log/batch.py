@@ -21,6 +21,7 @@ from recollect.errors import (
     TransactionExpired,
 )
 from recollect.log import blobs, chain, epochs, erasing, forgetting, pages
+from recollect.log.compaction import Compaction, Compactor, Plan
 from recollect.log.failpoints import Failpoint
 from recollect.log.transaction import Request
 from recollect.log.views import Commit, Views
@@ -29,6 +30,7 @@ from recollect.model.clock import Clock
 from recollect.model.erasure import AGENT, Forget
 from recollect.model.event import Envelope, Head, SealedEvent
 from recollect.model.ids import IdSource
+from recollect.model.instant import to_datetime
 from recollect.model.operations import AnyOperation, Erase
 from recollect.storage.port import Engine, OutcomeUnknown, Writer
 
@@ -41,6 +43,11 @@ _REFUSALS = (
     TransactionExpired,
 )
 """Errors about one transaction, raised before anything of it is written; the batch goes on."""
+
+
+class _OnlyAsked(Exception):
+    """What was written was only to find something out: it is rolled back."""
+
 
 Outcome = int | RecollectError
 """The commit a request became, or why it became none."""
@@ -87,6 +94,50 @@ class BatchWriter:
         self._certain = True
         self.failpoint("after-commit")
         return outcomes
+
+    def compact(self, plan: Plan, *, confirmed: bool) -> Compaction:
+        """Sum a namespace up, or only find out what that would do.
+
+        It is one storage transaction of its own, which may take long, and nobody else writes then.
+        """
+        self._forget()
+        txn_id = self._ids.unique()
+        done: list[Compaction] = []
+        try:
+            with self._engine.writing() as writer:
+                done.append(self._compact(writer, plan, txn_id, confirmed=confirmed))
+                if not confirmed:
+                    raise _OnlyAsked
+                self.failpoint("before-commit")
+        except _OnlyAsked:
+            pass
+        except OutcomeUnknown as error:
+            raise CommitUnknown(txn_id) from error
+        finally:
+            self._forget()
+        return done[0]
+
+    def _compact(self, writer: Writer, plan: Plan, txn_id: str, *, confirmed: bool) -> Compaction:
+        head = pages.head(writer, self._genesis)
+        appended: list[Head] = []
+
+        def append(operations: Sequence[AnyOperation]) -> None:
+            home = self._engine.home()
+            moved = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
+            request = Request(txn_id, False, plan.by, (), b"", frozenset(), 0, 0.0)
+            appended.append(self._append(writer, request, head, [*moved, *operations]))
+
+        compactor = Compactor(writer, self._views, self._ids, plan, head)
+        found = compactor.run(append, self._log_id, confirmed=confirmed, failpoint=self.failpoint)
+        time = writer.row("event_time", commit_ts=plan.horizon)
+        return Compaction(
+            namespace=plan.namespace,
+            horizon=plan.horizon,
+            horizon_at=to_datetime(time[0]) if time else None,
+            erased=found.erased,
+            kept=found.kept,
+            commit_ts=appended[0].commit_ts if appended else None,
+        )
 
     def _forget(self) -> None:
         """Remember nothing of the tables: something was rolled back, or may have been."""

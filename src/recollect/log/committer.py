@@ -22,6 +22,7 @@ from typing import Protocol
 
 from recollect.errors import CommitUnknown, RecollectError, StoreBusy, StoreClosed
 from recollect.log.batch import BatchWriter, Outcome
+from recollect.log.compaction import Compaction, Plan
 from recollect.log.signal import Signal
 from recollect.log.transaction import Request
 
@@ -31,6 +32,8 @@ BATCH_COMMITS = 512
 BATCH_BYTES = 16 * 1024 * 1024
 _LOOK_AGAIN = 0.5
 """Seconds after which those who wait look for themselves, should a wake-up have been lost."""
+_YIELD = 0.002
+"""Seconds between two looks whether somebody else still writes."""
 _PATIENCE = 0.0005
 """Seconds in which one more has to come for a leader to wait on."""
 
@@ -143,6 +146,29 @@ class Committer:
             if pending.outcome is None:
                 self.withdraw(pending)
             channel.pass_on()
+
+    def compact(self, plan: Plan, *, confirmed: bool) -> Compaction:
+        """Sum a namespace up, once those who write now are done; the others wait meanwhile."""
+        while not self._leads_next():
+            pass
+        try:
+            done = self._writer.compact(plan, confirmed=confirmed)
+            if done.commit_ts is not None:
+                self._written()
+            return done
+        finally:
+            self._resign()
+
+    def _leads_next(self) -> bool:
+        """Take the lead as soon as nobody has it, after waiting for that a little."""
+        with self._mutex:
+            if self._closed:
+                raise StoreClosed
+            if self._is_free():
+                self._leader = threading.get_ident()
+                return True
+            self._resigned.wait(_YIELD)
+            return False
 
     def submit(self, request: Request, channel: Channel) -> Pending:
         """Queue a commit; once `set_off` was called, the channel is told when it is settled."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import groupby
 
 from recollect.errors import ChainBroken
 from recollect.log import erasing, pages
@@ -17,7 +18,7 @@ from recollect.model import codec
 from recollect.model.erasure import Place
 from recollect.model.event import SealedEvent
 from recollect.model.operations import AnyOperation, Erase, Erased, standing
-from recollect.storage.port import Reader
+from recollect.storage.port import Reader, Row
 
 
 class Erasures:
@@ -56,17 +57,25 @@ class Erasures:
         """Raise unless all that a commit says it erased is erased: by it, or later once more."""
         if not self._is_vouched_for(reader, erasure):
             raise ChainBroken(erasure, "what it erased is not what it says")
-        places: dict[int, set[int]] = {}
-        for commit_ts, position, _ in reader.rows("erased_by", erasure=erasure):
-            places.setdefault(commit_ts, set()).add(position)
-        for event in pages.events_of(reader, sorted(places)):
+        for commit_ts, rows in groupby(rows_of(reader, erasure), key=lambda row: row[0]):
+            (event,) = pages.events_of(reader, [commit_ts])
             found = codec.decode_operations(event.operations)
             since = {place[1]: number for place, number, _ in _erased(event, found)}
-            for position in places[event.commit_ts]:
+            for _, position, _ in rows:
                 if since.get(position, 0) < erasure:
                     raise ChainBroken(
                         event.commit_ts, f"what commit {erasure} erased of it is there"
                     )
+
+
+def rows_of(reader: Reader, erasure: int) -> Iterator[Row]:
+    """Yield what a commit erased, in order: a compaction may have erased very much."""
+    after = (0, ENVELOPE - 1)
+    while rows := reader.rows(
+        "erased_by", erasure=erasure, after=after[0], after_position=after[1], most=pages.PAGE_ROWS
+    ):
+        yield from rows
+        after = (rows[-1][0], rows[-1][1])
 
 
 def _erased(
@@ -89,6 +98,6 @@ def _fits(reader: Reader, erasure: int) -> bool:
     operations = () if row is None else codec.decode_standing(SealedEvent(*row).operations)
     said = [operation for operation in operations if isinstance(operation, Erase)]
     tally = Tally()
-    for commit_ts, position, digest in reader.rows("erased_by", erasure=erasure):
+    for commit_ts, position, digest in rows_of(reader, erasure):
         tally.add((commit_ts, position), digest)
     return [(each.count, each.digest) for each in said] == [(tally.count, tally.digest)]

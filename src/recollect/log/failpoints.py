@@ -7,6 +7,12 @@ applied        its views are written
 before-commit  the whole batch is written, the storage has not committed
 after-commit   the batch is durable, nobody was told
 acknowledged   everybody was told
+
+A compaction has moments of its own before it is committed:
+
+compaction-erased    what goes is gone from the events, nothing says so
+compaction-appended  the event that says so is written, the views are as they were
+compaction-filled    the views are filled again
 """
 
 from __future__ import annotations
@@ -25,6 +31,8 @@ NAMES = (
     "after-commit",
     "acknowledged",
 )
+
+OF_COMPACTION = ("compaction-erased", "compaction-appended", "compaction-filled")
 
 
 def pass_by(name: str) -> None:

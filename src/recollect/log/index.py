@@ -1,10 +1,10 @@
-"""The log's own view: which commits touched a scope, and which commit a transaction became."""
+"""The log's own view: which commits touched a scope, what became of a transaction, and horizons."""
 
 from __future__ import annotations
 
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, Eraser, Rewritten, View
-from recollect.model.operations import Epoch
+from recollect.model.operations import Epoch, Summary
 from recollect.storage.port import Writer
 
 
@@ -13,8 +13,8 @@ class LogIndex(View):
 
     name = "log"
     version = 1
-    clear = ("event_scope_clear", "txn_clear")
-    rows = ("event_scope_rows", "txn_rows")
+    clear = ("event_scope_clear", "txn_clear", "horizon_clear")
+    rows = ("event_scope_rows", "txn_rows", "horizon_rows")
 
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes
@@ -27,6 +27,8 @@ class LogIndex(View):
         for operation in commit.operations:
             if isinstance(operation, Epoch):
                 writer.run("meta_set", name="epoch", value=str(operation.version))
+            elif isinstance(operation, Summary):
+                _sum_up(writer, commit_ts, operation)
         for agent_id, namespace in _touched(commit):
             scope_id = self._scopes.id_of(writer, agent_id, namespace)
             writer.put("event_scope_add", scope_id, commit_ts)
@@ -57,6 +59,9 @@ class LogIndexEraser(Eraser):
             writer.run(
                 "event_scope_remove", commit_ts=commit_ts, agent_id=agent_id, namespace=namespace
             )
+        for _, left_out, after in rewritten.changes():
+            if isinstance(left_out, Summary) and not isinstance(after, Summary):
+                writer.run("horizon_remove", namespace=left_out.namespace)
         for agent_id, namespace in new - old:
             scope_id = self._scopes.id_of(writer, agent_id, namespace)
             writer.put("event_scope_add", scope_id, commit_ts)
@@ -64,3 +69,12 @@ class LogIndexEraser(Eraser):
 
 def _touched(commit: Commit) -> set[tuple[str, str]]:
     return {(operation.agent_id, operation.namespace) for operation in commit.operations}
+
+
+def _sum_up(writer: Writer, commit_ts: int, operation: Summary) -> None:
+    writer.run(
+        "horizon_set",
+        namespace=operation.namespace,
+        commit_ts=operation.horizon,
+        summed_in=commit_ts,
+    )

@@ -121,8 +121,9 @@ DELETE FROM txn
 SELECT txn_id, actor, commit_ts FROM txn ORDER BY txn_id, actor
 
 -- name: scope_counts
--- How many agents and namespaces users have; the engine's own scope is not theirs.
-SELECT COUNT(DISTINCT agent_id), COUNT(DISTINCT namespace) FROM scope WHERE namespace <> '_log'
+-- How many agents and namespaces users have; the engine's own are not theirs.
+SELECT COUNT(DISTINCT CASE WHEN agent_id <> '_engine' THEN agent_id END), COUNT(DISTINCT namespace)
+FROM scope WHERE namespace NOT IN ('_log', '_audit')
 
 -- name: blob_add
 INSERT INTO blob (commit_ts, position, content) VALUES (:commit_ts, :position, :content)
@@ -145,10 +146,85 @@ WHERE commit_ts = :commit_ts
 INSERT INTO erased (erasure, commit_ts, position, digest)
 VALUES (:erasure, :commit_ts, :position, :digest)
 
+-- name: event_page_back
+-- A page of the whole log, the newest first.
+SELECT commit_ts, operations FROM event WHERE commit_ts < :before ORDER BY commit_ts DESC LIMIT :most
+
+-- name: retained_commits
+-- A page of the commits that a compaction has to look at again.
+SELECT commit_ts FROM retained WHERE commit_ts > :after AND position = -1
+ORDER BY commit_ts LIMIT :most
+
+-- name: horizon_set
+INSERT INTO horizon (namespace, commit_ts, summed_in) VALUES (:namespace, :commit_ts, :summed_in)
+ON CONFLICT (namespace) DO UPDATE SET commit_ts = excluded.commit_ts, summed_in = excluded.summed_in
+
+-- name: horizon_get
+SELECT namespace, commit_ts, summed_in FROM horizon WHERE namespace = :namespace
+
+-- name: horizon_above
+SELECT commit_ts FROM horizon WHERE namespace = :namespace AND commit_ts > :at
+
+-- name: horizon_above_in_range
+-- A namespace of a range that is not known as of a commit; the range is as that of memory_page.
+SELECT namespace, commit_ts FROM horizon
+WHERE commit_ts > :at AND namespace >= :namespace AND namespace < :beyond
+    AND (namespace = :namespace OR namespace >= :children)
+ORDER BY namespace LIMIT 1
+
+-- name: horizon_clear
+DELETE FROM horizon
+
+-- name: horizon_rows
+SELECT namespace, commit_ts, summed_in FROM horizon ORDER BY namespace
+
+-- name: relied_add
+INSERT INTO relied (kind, name, version) VALUES (:kind, :name, :version) ON CONFLICT DO NOTHING
+
+-- name: relied_find
+SELECT 1 FROM relied WHERE kind = :kind AND name = :name AND version = :version
+
+-- name: relied_clear
+DELETE FROM relied
+
+-- name: retained_add
+INSERT INTO retained (commit_ts, position) VALUES (:commit_ts, :position) ON CONFLICT DO NOTHING
+
+-- name: retained_find
+SELECT 1 FROM retained WHERE commit_ts = :commit_ts AND position = :position AND whole = 1
+
+-- name: retained_clear
+DELETE FROM retained
+
+-- name: carried_add
+INSERT INTO carried (commit_ts, position, rest) VALUES (:commit_ts, :position, :rest)
+
+-- name: carried_find
+SELECT rest FROM carried WHERE commit_ts = :commit_ts AND position = :position
+
+-- name: carried_clear
+DELETE FROM carried
+
+-- name: horizon_highest
+SELECT commit_ts FROM horizon ORDER BY commit_ts DESC LIMIT 1
+
+-- name: namespace_touched
+-- Whether some of these commits touched a namespace, by one agent or by any.
+SELECT 1
+FROM scope
+WHERE scope.namespace = :namespace AND (:agent_id IS NULL OR scope.agent_id = :agent_id)
+    AND EXISTS (
+        SELECT 1 FROM event_scope
+        WHERE event_scope.scope_id = scope.id
+          AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
+    )
+LIMIT 1
+
 -- name: erased_by
--- What one commit erased, in order.
+-- A page of what one commit erased, in order.
 SELECT commit_ts, position, digest FROM erased
-WHERE erasure = :erasure ORDER BY commit_ts, position
+WHERE erasure = :erasure AND (commit_ts, position) > (:after, :after_position)
+ORDER BY commit_ts, position LIMIT :most
 
 -- name: erased_counts
 -- How many operations and events a commit erased something of.
@@ -191,3 +267,10 @@ DELETE FROM scope WHERE agent_id = :agent_id AND namespace NOT IN ('_log', '_aud
 
 -- name: scope_drop_namespace
 DELETE FROM scope WHERE namespace = :namespace
+
+-- name: horizon_remove
+DELETE FROM horizon WHERE namespace = :namespace
+
+-- name: retained_any
+-- Whether a compaction left notes behind.
+SELECT 1 FROM retained UNION ALL SELECT 1 FROM carried UNION ALL SELECT 1 FROM relied LIMIT 1

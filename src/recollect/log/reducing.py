@@ -19,6 +19,7 @@ from recollect.model.operations import (
     ENGINE_SCOPE,
     AddLink,
     AnyOperation,
+    Begun,
     Cite,
     Classify,
     CloseLink,
@@ -51,6 +52,7 @@ def _same(operation: Any) -> Any:
 
 _LEFT: Mapping[type, Callable[[Any], Rest]] = {
     Remember: lambda it: MemoryStub(it.namespace, it.agent_id, it.memory_id, it.private),
+    Begun: lambda it: MemoryStub(it.namespace, it.agent_id, it.memory_id, it.private),
     KeepTranscript: lambda it: TranscriptStub(it.namespace, it.agent_id, it.transcript_id),
     Resolve: lambda it: replace(it, note=None),
     AddLink: _same,

@@ -11,6 +11,7 @@ import msgspec
 from recollect.errors import Corruption
 from recollect.log import moments, pages
 from recollect.log.selection import Selection
+from recollect.log.summing import Summing
 from recollect.model import codec
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant, to_micros
@@ -55,6 +56,8 @@ class Replay:
         with engine.reading() as reader:
             after, self.through = (bounds or Bounds()).resolve(reader, log_id)
             scopes = self._find_scopes(reader, after) if after < self.through else []
+            self._summing = Summing(engine, log_id, selection)
+            self._summing.begin(reader, after, self.through)
         self.at = after
         """The commit up to which everything has been read."""
         self._scopes = scopes
@@ -69,10 +72,19 @@ class Replay:
 
     def next_stretch(self) -> list[ReplayEvent]:
         """Return what is asked for in the next stretch of the log: perhaps nothing, but soon."""
+        after, leap = self.at, self._summing.leap
+        if leap is not None and after < leap:
+            self.at = leap
+            return self._summing.passed([], after, leap)
         rows = self._next_rows() if self.at < self.through else []
         self.at = rows[-1][0] if rows else max(self.at, self.through)
         decode, part_of = self._decode, self._selection.part_of
-        return [part for row in rows if (part := part_of(decode(row)))]
+        events = [part for row in rows if (part := part_of(decode(row)))]
+        return [
+            event
+            for event in self._summing.passed(events, after, self.at)
+            if event.operations or event.summary
+        ]
 
     def _find_scopes(self, reader: Reader, after: int) -> list[int]:
         """Return the scopes of the agent that may have something to show."""

@@ -16,9 +16,11 @@ import msgspec
 
 from recollect.errors import NotFound
 from recollect.log import chain, pages
+from recollect.log.retaining import Keeper, Retained
 from recollect.model import codec
 from recollect.model.erasure import Place, Target
 from recollect.model.event import Envelope, SealedEvent
+from recollect.model.ids import IdSource
 from recollect.model.operations import AnyOperation
 from recollect.model.refs import Ref, Referent, TranscriptRef
 from recollect.model.scope import Scope
@@ -125,6 +127,10 @@ class View(ABC):
     def eraser(self, writer: Writer, /) -> Eraser:  # noqa: ARG002
         """Return what brings the tables up to date while something is erased."""
         return Eraser()
+
+    def keeper(self, notes: Retained, ids: IdSource, /) -> Keeper | None:  # noqa: ARG002
+        """Return who says what of this view stays when a namespace is summed up."""
+        return None
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> Rules:
         """Return the rules for one transaction; a view with `staged` requests has some."""
@@ -244,11 +250,7 @@ def rebuild(engine: Engine, log_id: str, views: Views, progress: Progress | None
 
 def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> Rebuild:
     before = {view.name: _digest(writer, view) for view in views.all}
-    views.forget()
-    for view in views.all:
-        for query in view.clear:
-            writer.run(query)
-    events = _apply_all(writer, log_id, views, progress)
+    events = fill(writer, log_id, views, progress)
     after = {view.name: _digest(writer, view) for view in views.all}
     views.stamp(writer)
     return Rebuild(
@@ -258,7 +260,12 @@ def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | Non
     )
 
 
-def _apply_all(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> int:
+def fill(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> int:
+    """Empty every view, apply the whole log to it, and return the number of events."""
+    views.forget()
+    for view in views.all:
+        for query in view.clear:
+            writer.run(query)
     last, whole = chain.genesis(log_id), pages.head_commit(writer)
     for event in pages.events(writer, after=0, through=whole):
         last = chain.check(last, event)

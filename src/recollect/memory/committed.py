@@ -25,7 +25,7 @@ class Committed(msgspec.Struct, frozen=True):
 
 
 def operations_of(reader: Reader, commit: int) -> Sequence[AnyOperation]:
-    """Return what a commit did."""
+    """Return what a commit did, as far as it is still there."""
     row = reader.row("event_get", commit_ts=commit)
     assert row is not None, "a transaction's own commit is there"
     return codec.decode_standing(row[5])

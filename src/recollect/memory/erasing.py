@@ -14,6 +14,8 @@ from recollect.model import codec
 from recollect.model.erasure import MEMORY, TRANSCRIPT, Place, Target
 from recollect.model.operations import (
     AnyOperation,
+    Begun,
+    Carried,
     Configure,
     MemoryStub,
     Notify,
@@ -28,7 +30,7 @@ from recollect.storage.port import Reader, Writer
 
 Again = Callable[[Writer, At, AnyOperation, str], None]
 """Applies to one memory what an operation says of it."""
-_OF_A_MEMORY = (Remember, Revise, Retract, Touch, Notify, Resolve, MemoryStub)
+_OF_A_MEMORY = (Remember, Revise, Retract, Touch, Notify, Resolve, MemoryStub, Begun, Carried)
 
 
 def places_of(reader: Reader, target: Target, viewer: str | None) -> list[Place]:

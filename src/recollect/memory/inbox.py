@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.log import pages
+from recollect.log import horizons, pages
 from recollect.memory.records import Invalidation, time_of
 from recollect.model.instant import to_datetime
 from recollect.storage.port import Engine, Row
@@ -36,6 +36,7 @@ class Inbox:
         """Return the next notices."""
         with self._engine.reading() as reader:
             rows = reader.rows("notice_page", **self._range, after=self._after)
+            horizons.check(reader, (row[2] for row in rows), self._range["at"])
         if rows:
             self._after = rows[-1][0]
         return [_invalidation(row[1:]) for row in rows]

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from recollect.errors import InvalidInput
 from recollect.memory.requests import MemoryChanges
-from recollect.memory.settings import MAX_REFLECTION_DEPTH, TRANSCRIPT_RETENTION
+from recollect.memory.settings import LOG_RETENTION, MAX_REFLECTION_DEPTH, TRANSCRIPT_RETENTION
 from recollect.model import document
 from recollect.model.document import Document
 from recollect.model.instant import Instant, to_micros
@@ -85,11 +85,13 @@ class NamespaceSettings(TypedDict, total=False):
     max_reflection_depth: how deep reflections may rest on reflections; 0 forbids them
     tiers: how long memories of a tier last; a timedelta, seconds, or None for ever
     transcript_retention: how long transcripts are kept at least
+    log_retention: how far back the log is kept in full, when it is compacted by that
     """
 
     max_reflection_depth: int
     tiers: Mapping[str, Duration | None]
     transcript_retention: Duration | None
+    log_retention: Duration | None
 
 
 def choose(field: str, value: object, choices: Sequence[str]) -> str:
@@ -211,6 +213,8 @@ def check_settings(given: NamespaceSettings) -> dict[str, int | None]:
     if "transcript_retention" in given:
         retention = given["transcript_retention"]
         settings[TRANSCRIPT_RETENTION] = check_duration("transcript_retention", retention)
+    if "log_retention" in given:
+        settings[LOG_RETENTION] = check_duration("log_retention", given["log_retention"])
     if not settings:
         raise InvalidInput("settings", "are missing: give at least one")
     return settings

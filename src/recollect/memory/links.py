@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from recollect.log import horizons
 from recollect.memory import standing
 from recollect.memory.committed import Committed, operations_of
 from recollect.memory.records import Link, time_of
@@ -45,7 +46,8 @@ def _notified(reader: Reader, commit: int, link: Link, viewer: str) -> tuple[str
         and operation.invalidated_id == link.target
         and link.source in (operation.invalidating_id, operation.dependent_id)
     )
-    seen = standing.find(reader, told, commit, viewer=viewer)
+    at = horizons.known_from(reader, commit)
+    seen = standing.find(reader, told, at, viewer=viewer)
     return tuple(memory_id for memory_id in told if memory_id in seen)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from recollect.log import horizons
 from recollect.log.moments import Asked
 from recollect.memory import standing, transcripts
 from recollect.memory.records import Anchor, DependentRecord, Memory, Origin, Source, memory_of
@@ -134,7 +135,9 @@ def walk(
         hop += 1
         ends: dict[str, list[Visited]] = {}
         listed = msgspec.json.encode(frontier).decode()
-        for row in reader.rows(query, memory_ids=listed, relation=relation, at=at):
+        rows = reader.rows(query, memory_ids=listed, relation=relation, at=at)
+        horizons.check(reader, (row[2] for row in rows), at)
+        for row in rows:
             ends.setdefault(row[0], []).append(_visited(row[1:], hop, row[0]))
         following = []
         for here in frontier:
@@ -148,6 +151,7 @@ def walk(
 
 def _visit(reader: Reader, memory_id: str, at: int, viewer: str) -> Visited | None:
     row = reader.row("memory_brief", memory_id=memory_id, at=at)
+    horizons.check(reader, (row[2],) if row else (), at)
     visited = _visited(row[1:], 0, None) if row else None
     return visited if visited is not None and visited.seen_by(viewer) else None
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from recollect.errors import NotFound
-from recollect.log import pages
+from recollect.errors import Compacted, NotFound
+from recollect.log import horizons, pages
 from recollect.log.moments import Asked
 from recollect.memory import standing
 from recollect.memory.committed import Committed, operations_of
@@ -16,7 +16,7 @@ from recollect.memory.records import Memory, memory_of
 from recollect.memory.requests import TitleKey
 from recollect.memory.standing import Standing, text_of
 from recollect.model import document
-from recollect.model.operations import AddLink, Cite, Remember, Revise
+from recollect.model.operations import AddLink, Begun, Cite, Remember, Revise
 from recollect.storage.port import Engine, Reader
 
 _WITH_CONTENT = 32
@@ -41,13 +41,22 @@ def get(
 def _at_version(
     reader: Reader, memory_id: str, version: int, at: int, viewer: str
 ) -> Standing | None:
+    check_known(reader, memory_id, version)
     row = reader.row("memory_state_of_version", memory_id=memory_id, version=version, at=at)
     found = standing.load(reader, [row[0]], at, viewer=viewer) if row else []
     return found[0] if found else None
 
 
+def check_known(reader: Reader, memory_id: str, version: int) -> None:
+    """Raise `Compacted` if a version was replaced before its namespace was summed up."""
+    row = reader.row("memory_version_at_horizon", memory_id=memory_id)
+    if row is not None and version < row[1]:
+        raise Compacted(row[0], f"version {version} of memory {memory_id!r} is gone")
+
+
 def titled(reader: Reader, key: TitleKey, at: int) -> str | None:
     """Return the id of the memory that had a title at a commit."""
+    horizons.check(reader, (key.namespace,), at)
     row = reader.row("title_find", **msgspec.structs.asdict(key), at=at)
     return str(row[0]) if row else None
 
@@ -71,9 +80,10 @@ def written(
 
     Whose title was remembered is asked of the commit: a retry comes when it may have moved.
     """
-    commit, own = committed.commit, committed.is_own(reader)
+    own = committed.is_own(reader)
+    commit = horizons.known_from(reader, committed.commit)
     if remembered is not None:
-        said = _subject(reader, commit) if own else None
+        said = _subject(reader, committed.commit) if own else None
         memory_id = said or titled(reader, remembered, commit) or memory_id
     found = standing.find_one(reader, memory_id, commit, viewer=committed.viewer)
     if found is None:  # said on behalf of another agent, who alone sees what became of it
@@ -92,7 +102,7 @@ def written(
 def _subject(reader: Reader, commit: int) -> str | None:
     """Return the memory that a call's own commit is about first, if it changed any."""
     for operation in operations_of(reader, commit):
-        if isinstance(operation, (Remember, Revise, Cite)):
+        if isinstance(operation, (Remember, Revise, Cite, Begun)):
             return operation.memory_id
         if isinstance(operation, AddLink):
             return operation.source
@@ -181,6 +191,9 @@ class Memories:
     def _next(self) -> list[Memory]:
         namespace, number = self._after
         with self._engine.reading() as reader:
+            bounds = self._filters.bounds()
+            del bounds["inboxes"]
+            horizons.check_below(reader, self._asked.commit, **bounds)
             rows = reader.rows(
                 "memory_page", **self._range, after_namespace=namespace, after=number
             )
@@ -203,10 +216,14 @@ class Memories:
 
 
 class MemoryHistory:
-    """Every version of a memory, oldest first, retractions too."""
+    """Every version of a memory, oldest first, retractions too; or those since a commit."""
 
-    def __init__(self, engine: Engine, memory_id: str, viewer: str, *, through: int) -> None:
+    def __init__(
+        self, engine: Engine, memory_id: str, viewer: str, *, through: int, since: int | None = None
+    ) -> None:
         self._engine = engine
+        self._since = since
+        self._is_new = True
         self._viewer = viewer
         self._through = through
         self._range: dict[str, Any] = {
@@ -227,8 +244,8 @@ class MemoryHistory:
         return page
 
     def _next(self) -> list[Memory]:
-        commit, position = self._after
         with self._engine.reading() as reader:
+            commit, position = self._begin(reader) if self._is_new else self._after
             rows = reader.rows(
                 "memory_versions", **self._range, after=commit, after_position=position
             )
@@ -238,6 +255,17 @@ class MemoryHistory:
             found = standing.load(reader, states, self._through, viewer=self._viewer)
             page = [memory_of(each, text_of(reader, each)) for each in found if not each.forgotten]
         self._ended = not rows
+        self._is_new = False
         if rows:
             self._after = (rows[-1][2], rows[-1][3])
         return page
+
+    def _begin(self, reader: Reader) -> tuple[int, int]:
+        """Return the place behind which the first version stands."""
+        memory_id, since = self._range["memory_id"], self._since
+        if since is None:
+            check_known(reader, memory_id, 1)
+            return 0, 0
+        standing.find_one(reader, memory_id, since)  # which says if that is not known any more
+        row = reader.row("memory_version_begun", memory_id=memory_id, at=since)
+        return (row[0], row[1] - 1) if row else (0, 0)

@@ -501,3 +501,135 @@ WHERE LENGTH(transcript.digest) > 0 AND transcript.expires_at <= :now
             ) <> ''
     )
 ORDER BY transcript.id
+
+-- name: memory_rely_on_current
+-- Note which version each memory of a namespace had at its horizon.
+INSERT INTO relied (kind, name, version)
+SELECT 'memory', memory.memory_id, (
+    SELECT version FROM memory_state
+    WHERE memory = memory.id AND commit_ts <= :horizon
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+FROM memory WHERE memory.namespace = :namespace AND memory.commit_ts <= :horizon
+ON CONFLICT DO NOTHING
+
+-- name: memory_rely_on_linked
+-- Note which versions other memories reflect on or derive from.
+INSERT INTO relied (kind, name, version)
+SELECT 'memory', target.memory_id, COALESCE((
+    SELECT version FROM memory_state
+    WHERE memory = target.id AND (commit_ts, position) <= (link.commit_ts, link.position)
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+), 0)
+FROM memory AS target
+JOIN memory_link AS link ON link.target = target.id
+    AND link.relation IN ('reflects_on', 'derived_from') AND link.until_commit > :horizon
+WHERE target.namespace = :namespace AND target.commit_ts <= :horizon
+ON CONFLICT DO NOTHING
+
+-- name: memory_retain_first_of_version
+INSERT INTO retained (commit_ts, position)
+SELECT state.commit_ts, state.position
+FROM memory
+JOIN relied ON relied.kind = 'memory' AND relied.name = memory.memory_id
+JOIN memory_state AS state ON state.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND version = relied.version AND commit_ts <= :horizon
+    ORDER BY commit_ts, position LIMIT 1
+)
+WHERE memory.namespace = :namespace
+ON CONFLICT DO NOTHING
+
+-- name: memory_retain_last_of_version
+INSERT INTO retained (commit_ts, position)
+SELECT state.commit_ts, state.position
+FROM memory
+JOIN relied ON relied.kind = 'memory' AND relied.name = memory.memory_id
+JOIN memory_state AS state ON state.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND version = relied.version AND commit_ts <= :horizon
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+WHERE memory.namespace = :namespace
+ON CONFLICT DO NOTHING
+
+-- name: memory_retain_expiry
+-- Note where each memory was given the end that it had at the horizon: how long it lasts follows.
+INSERT INTO retained (commit_ts, position)
+SELECT state.commit_ts, state.position
+FROM memory
+JOIN memory_state AS last ON last.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND commit_ts <= :horizon
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+JOIN memory_state AS state ON state.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND expires_at = last.expires_at AND commit_ts <= :horizon
+    ORDER BY commit_ts, position LIMIT 1
+)
+WHERE memory.namespace = :namespace
+ON CONFLICT DO NOTHING
+
+-- name: memory_retain_details
+-- Note where the details of the rows that stay come from: of those places the content may go.
+INSERT INTO retained (commit_ts, position, whole)
+SELECT brought.commit_ts, brought.position, 0
+FROM memory
+JOIN memory_state AS state ON state.memory = memory.id
+JOIN retained ON retained.commit_ts = state.commit_ts AND retained.position = state.position
+JOIN memory_state AS brought ON brought.id = state.details_in
+WHERE memory.namespace = :namespace AND state.commit_ts <= :horizon
+ON CONFLICT DO NOTHING
+
+-- name: memory_retain_content
+-- Note where their content comes from.
+INSERT INTO retained (commit_ts, position)
+SELECT brought.commit_ts, brought.position
+FROM memory
+JOIN memory_state AS state ON state.memory = memory.id
+JOIN retained ON retained.commit_ts = state.commit_ts AND retained.position = state.position
+    AND retained.whole = 1
+JOIN memory_state AS brought ON brought.id = state.content_in
+WHERE memory.namespace = :namespace AND state.commit_ts <= :horizon
+ON CONFLICT (commit_ts, position) DO UPDATE SET whole = 1
+
+-- name: memory_rows_up_to
+-- What each memory of a namespace was, oldest first, and whether that stays: all of it (1), or only
+-- the details (0).
+SELECT
+    memory.memory_id, memory.agent_id, memory.private, state.commit_ts, state.position,
+    memory.namespace, state.version, state.updated_at, state.kind, state.tier, state.title,
+    state.retracted, state.reason, state.expires_at, state.depth, state.access_count,
+    state.last_accessed_at, retained.whole, state.details
+FROM memory
+JOIN memory_state AS state ON state.memory = memory.id
+LEFT JOIN retained
+    ON retained.commit_ts = state.commit_ts AND retained.position = state.position
+WHERE memory.namespace = :namespace AND state.commit_ts <= :horizon
+ORDER BY memory.id, state.commit_ts, state.position
+
+-- name: memory_version_at_horizon
+-- From which commit on a memory's namespace is known, and the version that the memory had then.
+SELECT horizon.commit_ts, state.version
+FROM memory
+JOIN horizon ON horizon.namespace = memory.namespace
+JOIN memory_state AS state ON state.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND commit_ts <= horizon.commit_ts
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+WHERE memory.memory_id = :memory_id
+
+-- name: memory_version_begun
+-- Where the version begins that a memory had at a commit.
+SELECT first.commit_ts, first.position
+FROM memory
+JOIN memory_state AS last ON last.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND commit_ts <= :at
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+JOIN memory_state AS first ON first.memory = memory.id AND first.version = last.version
+WHERE memory.memory_id = :memory_id
+ORDER BY first.commit_ts, first.position LIMIT 1

@@ -91,6 +91,8 @@ class MemoryRules:
         version = ref.version or found.version
         if version > found.version:
             raise NotFound(f"memory {ref.memory_id!r} has no version {version}")
+        if version < found.version:
+            self.working.check_known(ref.memory_id, version)
         return Referent(MemoryRef(found.memory_id, version), found.details.event_time)
 
     def _seen(self, memory_id: str, by: str, field: str = "memory_id") -> Standing:

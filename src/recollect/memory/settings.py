@@ -13,10 +13,12 @@ _DAY = 24 * _HOUR
 
 MAX_REFLECTION_DEPTH = "max_reflection_depth"
 TRANSCRIPT_RETENTION = "transcript_retention"
+LOG_RETENTION = "log_retention"
 
 _DEFAULTS: Mapping[str, int | None] = {
     MAX_REFLECTION_DEPTH: 3,
     TRANSCRIPT_RETENTION: 30 * _DAY,
+    LOG_RETENTION: None,
     "tier:short": 6 * _HOUR,
     "tier:mid": 7 * _DAY,
     "tier:long": None,
@@ -49,6 +51,11 @@ class Settings(msgspec.Struct, frozen=True):
     def transcript_retention(self) -> int | None:
         """How long a transcript is kept at least; None: for ever."""
         return self.values[TRANSCRIPT_RETENTION]
+
+    @property
+    def log_retention(self) -> int | None:
+        """How old operations are at least when they are summed up; None: they never are."""
+        return self.values[LOG_RETENTION]
 
     def lifetime(self, tier: str) -> int | None:
         """Return how long a memory of a tier lasts; None: for ever."""

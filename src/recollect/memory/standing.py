@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from recollect.log import blobs
+from recollect.log import blobs, horizons
 from recollect.model import codec
 from recollect.model.memory import Content, Details
 from recollect.model.scope import Scope
@@ -115,6 +115,7 @@ def load(
     rows = reader.rows(
         "memory_states", states=_numbered(states), at=at, viewer=viewer, content=int(content)
     )
+    horizons.check(reader, (row[2] for row in rows), at)
     order = {state: index for index, state in enumerate(states)}
     found = [(order[row[0]], _standing(row)) for row in rows]
     return [

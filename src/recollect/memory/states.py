@@ -10,6 +10,7 @@ import msgspec
 from recollect.memory.standing import STILL
 from recollect.model import codec
 from recollect.model.memory import Content, Details
+from recollect.model.operations import Begun, Carried, Remember
 from recollect.storage.port import Writer
 
 Values = dict[str, Any]
@@ -41,6 +42,9 @@ _CARRIED = (
     "content_in",
 )
 """What `memory_last_state` gives, in its order."""
+_OF_CARRIED = frozenset(Carried.__struct_fields__)
+_NO_CONTENT: Values = {"content_in": None, "digest": None, "size": None, "content": None}
+"""What a row says of content that is gone: not even that there is none."""
 _BROUGHT: Values = {"details": None, "digest": None, "size": None, "content": None}
 _columns = itemgetter(*_CARRIED[1:], *_BROUGHT)
 """Gives what a row says in the order `memory_state_add` takes it."""
@@ -72,10 +76,42 @@ def content_of(content: Content) -> Values:
     }
 
 
+def carried_of(operation: Carried) -> Values:
+    """Return what a row says of a memory that was carried on to here."""
+    known = {name: getattr(operation, name) for name in _CARRIED if name in _OF_CARRIED}
+    if operation.details is not None:
+        known |= details_of(operation.details)
+    return known | {"retracted": int(operation.retracted)}
+
+
 def add_state(writer: Writer, at: At, memory: int, state: Values) -> None:
     """Add what holds of a memory from here on."""
     values = _columns(state)
     writer.put("memory_state_add", memory, at.commit_ts, at.position, *values)
+
+
+def begin(writer: Writer, at: At, memory: int, operation: Remember | Begun) -> None:
+    """Add a memory's first state, and its title."""
+    state: Values = {
+        "version": 1,
+        "updated_at": at.time,
+        "kind": operation.kind,
+        "tier": operation.tier,
+        "title": operation.title,
+        "retracted": 0,
+        "reason": None,
+        "expires_at": operation.expiry.end(at.time, None),
+        "depth": 0,
+        "access_count": 0,
+        "last_accessed_at": None,
+    }
+    if isinstance(operation, Begun):
+        state |= details_of(operation.details or Details()) | _NO_CONTENT
+    else:
+        state |= details_of(operation.details) | content_of(operation.content)
+    add_state(writer, at, memory, state)
+    if operation.title is not None:
+        add_title(writer, at, memory, operation.title)
 
 
 def add_title(writer: Writer, at: At, memory: int, title: str) -> None:
@@ -88,3 +124,13 @@ def add_title(writer: Writer, at: At, memory: int, title: str) -> None:
         still=STILL,
         memory=memory,
     )
+
+
+def move_title(writer: Writer, at: At, memory: int, old: str | None, new: str | None) -> None:
+    """Let a memory have another title from here on, or none, if it is another one."""
+    if old == new:
+        return
+    if old is not None:
+        writer.run("title_close", title=old, memory=memory, commit_ts=at.commit_ts, still=STILL)
+    if new is not None:
+        add_title(writer, at, memory, new)

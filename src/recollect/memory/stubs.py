@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.memory.states import At, Values, add_state, content_of, details_of
 from recollect.model.memory import Content, Details
-from recollect.model.operations import MemoryStub, Remember, TranscriptStub
+from recollect.model.operations import Begun, MemoryStub, Remember, TranscriptStub
 from recollect.storage.port import Writer
 
 NO_DIGEST = b""
@@ -40,7 +40,7 @@ def add_stub(writer: Writer, at: At, stub: MemoryStub) -> int:
     return memory
 
 
-def put_again(writer: Writer, operation: Remember) -> int:
+def put_again(writer: Writer, operation: Remember | Begun) -> int:
     """Let a memory's owner be the one that an operation says, and return its number."""
     return writer.add("memory_move", operation.namespace, operation.agent_id, operation.memory_id)
 

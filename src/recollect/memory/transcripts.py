@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.log import blobs, pages
+from recollect.log import blobs, horizons, pages
 from recollect.log.moments import Asked
 from recollect.memory.queries import Filters
 from recollect.memory.records import TranscriptLink, time_of
@@ -70,6 +70,7 @@ class TranscriptInfo(msgspec.Struct, frozen=True):
 def get(reader: Reader, transcript_id: str, at: int) -> TranscriptInfo | None:
     """Return a transcript that there was at a commit."""
     row = reader.row("transcript_get", transcript_id=transcript_id, at=at)
+    horizons.check(reader, (row[1],) if row else (), at)
     return TranscriptInfo(*row) if row else None
 
 
@@ -82,6 +83,7 @@ def find(reader: Reader, transcript_ids: Iterable[str], at: int) -> dict[str, Tr
     """Return those of the transcripts that there were at a commit, by their ids."""
     listed = msgspec.json.encode(list(transcript_ids)).decode()
     rows = reader.rows("transcripts_at", transcript_ids=listed, at=at)
+    horizons.check(reader, (row[1] for row in rows), at)
     return {row[0]: TranscriptInfo(*row) for row in rows}
 
 
@@ -115,6 +117,8 @@ class Transcripts:
         """Return the next transcripts."""
         namespace, number = self._after
         with self._engine.reading() as reader:
+            bounds = {name: self._range[name] for name in ("namespace", "children", "beyond")}
+            horizons.check_below(reader, self._range["at"], **bounds)
             rows = reader.rows(
                 "transcript_page", **self._range, after_namespace=namespace, after=number
             )

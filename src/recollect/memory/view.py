@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from recollect.log.retaining import Retained
 from recollect.log.views import Commit, LookUp, View
 from recollect.memory import requests
 from recollect.memory.erasing import MemoryEraser, places_of
+from recollect.memory.keeping import MemoryKeeper
 from recollect.memory.notices import notice_memory
 from recollect.memory.numbers import Numbers
 from recollect.memory.rules import MemoryRules
@@ -17,21 +19,25 @@ from recollect.memory.settings import KnownSettings
 from recollect.memory.standing import NEWEST, STILL
 from recollect.memory.states import (
     At,
-    Values,
     add_state,
-    add_title,
+    begin,
+    carried_of,
     content_of,
     details_of,
     last_state,
+    move_title,
 )
 from recollect.memory.stubs import add_stub, add_transcript_stub, put_again
 from recollect.memory.sweeping import overdue
 from recollect.memory.working import Working
 from recollect.model.erasure import Place, Target
+from recollect.model.ids import IdSource
 from recollect.model.memory import Depth, Expiry
 from recollect.model.operations import (
     AddLink,
     AnyOperation,
+    Begun,
+    Carried,
     Cite,
     CloseLink,
     Configure,
@@ -97,6 +103,8 @@ class MemoryView(View):
             Remember: self._remember,
             MemoryStub: self._leave_stub,
             TranscriptStub: self._leave_transcript_stub,
+            Begun: self._remember,
+            Carried: self._carry,
             Revise: self._revise,
             Retract: self._retract,
             Touch: self._touch,
@@ -131,6 +139,10 @@ class MemoryView(View):
             row = reader.row("links_changed", **values, since=since, still=STILL)
         return row is not None
 
+    def keeper(self, notes: Retained, ids: IdSource, /) -> MemoryKeeper:
+        """Return who says what stays when a namespace is summed up."""
+        return MemoryKeeper(notes, ids)
+
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
         commit_ts, time = commit.commit_ts, commit.committed_at
@@ -155,9 +167,8 @@ class MemoryView(View):
         """Apply to one memory, whose states were dropped, what an operation says of it."""
         if isinstance(operation, Notify):
             operation = notice_memory(operation, at.time)
-        if isinstance(operation, Remember):
-            memory = put_again(writer, operation)
-            self._begin(writer, at, memory, operation)
+        if isinstance(operation, (Remember, Begun)):
+            begin(writer, at, put_again(writer, operation), operation)
         elif isinstance(operation, (AddLink, CloseLink)):
             depths = tuple(each for each in operation.depths if each.memory_id == memory_id)
             self._set_depths(writer, at, depths)
@@ -169,7 +180,7 @@ class MemoryView(View):
         self._numbers.forget()
         self._settings.forget()
 
-    def _remember(self, writer: Writer, at: At, operation: Remember) -> None:
+    def _remember(self, writer: Writer, at: At, operation: Remember | Begun) -> None:
         """Add a memory: its number, its first state, and its title."""
         memory = writer.add(
             "memory_add",
@@ -181,28 +192,7 @@ class MemoryView(View):
             at.time,
         )
         self._numbers.put(operation.memory_id, memory)
-        self._begin(writer, at, memory, operation)
-
-    def _begin(self, writer: Writer, at: At, memory: int, operation: Remember) -> None:
-        """Add a memory's first state, and its title."""
-        state: Values = {
-            "version": 1,
-            "updated_at": at.time,
-            "kind": operation.kind,
-            "tier": operation.tier,
-            "title": operation.title,
-            "retracted": 0,
-            "reason": None,
-            "expires_at": operation.expiry.end(at.time, None),
-            "depth": 0,
-            "access_count": 0,
-            "last_accessed_at": None,
-            **details_of(operation.details),
-            **content_of(operation.content),
-        }
-        add_state(writer, at, memory, state)
-        if operation.title is not None:
-            add_title(writer, at, memory, operation.title)
+        begin(writer, at, memory, operation)
 
     def _leave_stub(self, writer: Writer, at: At, operation: MemoryStub) -> None:
         """Add what is left of a memory that was forgotten."""
@@ -216,17 +206,7 @@ class MemoryView(View):
     def _revise(self, writer: Writer, at: At, operation: Revise) -> None:
         memory = self._numbers.of(writer, operation.memory_id)
         last = last_state(writer, memory)
-        if last["title"] != operation.title:
-            if last["title"] is not None:
-                writer.run(
-                    "title_close",
-                    title=last["title"],
-                    memory=memory,
-                    commit_ts=at.commit_ts,
-                    still=STILL,
-                )
-            if operation.title is not None:
-                add_title(writer, at, memory, operation.title)
+        move_title(writer, at, memory, last["title"], operation.title)
         state = last | {
             "version": operation.version,
             "updated_at": at.time,
@@ -243,6 +223,13 @@ class MemoryView(View):
         if operation.content is not None:
             state |= content_of(operation.content)
         add_state(writer, at, memory, state)
+
+    def _carry(self, writer: Writer, at: At, operation: Carried) -> None:
+        """Let a memory be what operations had made of it that are gone."""
+        memory = self._numbers.of(writer, operation.memory_id)
+        last = last_state(writer, memory)
+        move_title(writer, at, memory, last["title"], operation.title)
+        add_state(writer, at, memory, last | carried_of(operation))
 
     def _retract(self, writer: Writer, at: At, operation: Retract) -> None:
         memory = self._numbers.of(writer, operation.memory_id)

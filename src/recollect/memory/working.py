@@ -12,6 +12,7 @@ import msgspec
 
 from recollect.memory import standing
 from recollect.memory.notices import Warrant
+from recollect.memory.queries import check_known
 from recollect.memory.requests import TitleKey
 from recollect.memory.settings import KnownSettings, Setting, Settings, fold
 from recollect.memory.standing import Standing
@@ -59,6 +60,10 @@ class Working:
         memory_id = self._drafted.get(memory_id, memory_id)
         known = self._memories.get(memory_id)
         return standing.find_one(self.reader, memory_id, self._at) if known is None else known
+
+    def check_known(self, memory_id: str, version: int) -> None:
+        """Raise `Compacted` if a version of a memory is gone."""
+        check_known(self.reader, self._drafted.get(memory_id, memory_id), version)
 
     def drafted(self, memory_id: str) -> Standing | None:
         """Return a memory that was said under a drafted id, which only its transaction knows."""

@@ -26,16 +26,18 @@ class Erase(Operation, frozen=True, tag=21, gc=False):
 
 
 class Summary(Operation, frozen=True, tag=22, gc=False):
-    """A part of what a namespace held at a commit, in place of the operations up to there."""
+    """A namespace is known only from a commit on: what it held then stays, the way there does not.
+
+    It stands in that namespace, beside the erasure of what is gone.
+    """
 
     type = OperationType.SUMMARY
-    address = "summary:{0.horizon}.{0.part}"
-    told = ("horizon", "part", "size")
+    address = "summary:{0.horizon}"
+    told = ("horizon", "count")
 
     horizon: int
-    part: int
-    blob: bytes
-    size: int
+    count: int
+    """How many operations went."""
 
 
 class TrustKey(Operation, frozen=True, tag=23, gc=False):

@@ -22,6 +22,7 @@ encode: Callable[[msgspec.Struct], bytes] = _encoder.encode
 encode_all: Callable[[Sequence[msgspec.Struct]], bytes] = _encoder.encode
 """Returns what `join` makes of the bytes of each."""
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
+_operation = msgspec.msgpack.Decoder(AnyOperation)
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _envelope = msgspec.msgpack.Decoder(Envelope)
 _erased_envelope = msgspec.msgpack.Decoder(ErasedEnvelope)
@@ -48,6 +49,15 @@ def decode_operations(operations: bytes) -> tuple[AnyOperation, ...]:
         return _operations.decode(operations)
     except _UNREADABLE as error:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
+
+
+def decode_operation(operation: bytes) -> AnyOperation:
+    """Return one operation."""
+    try:
+        found: AnyOperation = _operation.decode(operation)
+    except _UNREADABLE as error:
+        raise Corruption(f"an operation cannot be read: {error}") from error
+    return found
 
 
 def decode_standing(operations: bytes) -> tuple[AnyOperation, ...]:

@@ -94,6 +94,8 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     operations: tuple[AnyOperation, ...]
     hash: bytes
     log_id: str
+    summary: bool = False
+    """Whether it stands for all that was done up to here; of that only what holds is left."""
 
     @property
     def committed_at(self) -> datetime:

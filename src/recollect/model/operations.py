@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from recollect.model import document
 from recollect.model.audit_operations import Erase, Refuse, RetireKey, Summary, TrustKey
+from recollect.model.carried import Begun, Carried, Mentioned
 from recollect.model.graph_operations import Alias, Assert, Classify, End, Merge, Withdraw
 from recollect.model.memory_operations import (
     AddLink,
@@ -36,6 +37,8 @@ __all__ = [
     "Alias",
     "AnyOperation",
     "Assert",
+    "Begun",
+    "Carried",
     "Cite",
     "Classify",
     "CloseLink",
@@ -47,6 +50,7 @@ __all__ = [
     "Erased",
     "KeepTranscript",
     "MemoryStub",
+    "Mentioned",
     "Merge",
     "Notify",
     "Operation",
@@ -126,12 +130,13 @@ _OfMemories = Remember | Revise | Retract | Touch | AddLink | CloseLink | Notify
 _OfTranscripts = KeepTranscript | Cite
 _OfFacts = Assert | End | Withdraw | Classify | Alias | Merge
 _OfTheLog = Epoch | Erase | Summary | TrustKey | RetireKey | Refuse
-Stub = MemoryStub | TranscriptStub
+Stub = MemoryStub | TranscriptStub | Mentioned
+_Carried = Begun | Carried
 """What stays of memories and transcripts, inside what is left of an operation."""
 _Whole = _OfState | _OfMemories | _OfTranscripts | _OfFacts | Configure | _OfTheLog
-Rest = _Whole | Stub
+Rest = _Whole | Stub | _Carried
 """Everything that can stand in the place of an operation that was erased."""
-AnyOperation = _Whole | Stub | Erased
+AnyOperation = _Whole | Stub | _Carried | Erased
 """Every operation; where a decoder or a type checker needs the whole list."""
 
 

@@ -72,10 +72,11 @@ from recollect.graph.requests import (
 from recollect.graph.resolution import EdgeResolution, ExistingEdge, RelationCardinality
 from recollect.log import certificates, pages
 from recollect.log.certificates import Certificate, Certificates
+from recollect.log.compaction import Compaction, Plan
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
 from recollect.log.forking import Fork
-from recollect.log.moments import Asked, Moment, asked_at, commit_of_token
+from recollect.log.moments import Asked, Moment, asked_at, commit_at_time, commit_of_token
 from recollect.log.pages import Mapped
 from recollect.log.previewing import preview
 from recollect.log.purging import purge as purge_storage
@@ -85,7 +86,7 @@ from recollect.log.signal import LOOK_SECONDS, RESTS
 from recollect.log.transaction import Draft, Request
 from recollect.log.verification import Verification
 from recollect.log.views import Rebuild
-from recollect.memory import links, provenance, queries, standing, transcripts
+from recollect.memory import links, provenance, queries, settings, standing, transcripts
 from recollect.memory.committed import Committed
 from recollect.memory.inbox import Inbox
 from recollect.memory.inputs import (
@@ -162,6 +163,7 @@ from recollect.model.memory import (
 )
 from recollect.model.packing import digest_of, pack, unpack
 from recollect.model.refs import Evidence, FactRef, Ground, KeyRef, MemoryRef, Ref, TranscriptRef
+from recollect.model.retention import RETENTION, Retention
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.bulk import (
@@ -1449,12 +1451,16 @@ class AsyncMemoryCalls(AsyncHandle):
         return await self._calls.run(self._get_memory, memory_id, keys, wanted, at, viewer)
 
     def memory_history(
-        self, memory_id: str, *, agent_id: str | None = None
+        self, memory_id: str, *, since: Moment | None = None, agent_id: str | None = None
     ) -> AsyncIterator[Memory]:
-        """Yield every version of a memory, oldest first, retractions too."""
+        """Yield every version of a memory, oldest first, retractions too.
+
+        `since` begins with the version that it had at a moment.
+        """
         viewer, memory_id = (self._viewer(agent_id), check_id("memory_id", memory_id))
         through = self._core.head()
-        history = MemoryHistory(self._core.engine, memory_id, viewer, through=through)
+        first = None if since is None else self._core.commit_at("since", since)
+        history = MemoryHistory(self._core.engine, memory_id, viewer, through=through, since=first)
         return async_paged(self._calls, history)
 
     def list_memories(
@@ -2789,6 +2795,70 @@ class AsyncCheckpointCalls(AsyncHandle):
             return trust.known(reader)
 
 
+class AsyncCompactCalls(AsyncHandle):
+    """Giving up the way to what holds, and keeping what holds."""
+
+    async def compact(
+        self,
+        *,
+        before: Moment | Retention,
+        namespace: str | None = None,
+        confirm: bool = False,
+        reason: str | None = None,
+        purge: bool = True,
+        progress: Progress | None = None,
+    ) -> Compaction:
+        """Sum up what every agent did in a namespace up to a moment, for good.
+
+        Whatever holds then, or something rests on, stays and is read as before. The other
+        operations keep only their hashes, and what is asked about moments before raises
+        `Compacted`. Without `confirm=True` nothing is done: the answer says what would go.
+        `before` may be `RETENTION`: as long ago as the namespace's `log_retention` says. Nobody
+        else can write until it is done. With `purge` the file is then made smaller.
+        """
+        limits = self._core.limits
+        scope = self._defaults.scope(self._defaults.actor, namespace, limits, writing=True)
+        noted = check_note("reason", reason, limits)
+        done = await self._calls.run(
+            self._compact, scope.namespace, before, noted, progress, confirmed=confirm is True
+        )
+        if done.commit_ts is not None and purge:
+            await self._calls.run(self._let_go)
+        return done
+
+    def _let_go(self) -> None:
+        """Let the bytes of what is gone leave the files, if that can be done now."""
+        with suppress(StoreBusy, StoreFull, Unavailable):
+            purge_storage(self._core.engine)
+
+    def _compact(
+        self,
+        namespace: str,
+        before: Moment | Retention,
+        reason: str | None,
+        progress: Progress | None,
+        *,
+        confirmed: bool,
+    ) -> Compaction:
+        core = self._core
+        if before is RETENTION:
+            horizon = self._retained_from(namespace)
+        else:
+            horizon = core.commit_at("before", before)
+        plan = Plan(namespace, horizon, self._defaults.actor, reason, progress)
+        return core.committer.compact(plan, confirmed=confirmed)
+
+    def _retained_from(self, namespace: str) -> int:
+        """Return the last commit that is older than a namespace's log is to be kept."""
+        with self._core.engine.reading() as reader:
+            found = settings.fold(settings.load(reader), namespace).log_retention
+            if found is None:
+                problem = f"namespace {namespace!r} keeps its log for ever"
+                remedy = "give a moment, or configure(log_retention=…)"
+                raise InvalidInput("before", f"{problem}: {remedy}")
+            return commit_at_time(reader, self._core.clock.now() - found)
+
+
 class AsyncStore(
     AsyncMemoryCalls,
     AsyncLinkCalls,
@@ -2801,6 +2871,7 @@ class AsyncStore(
     AsyncAuditCalls,
     AsyncErasureCalls,
     AsyncCheckpointCalls,
+    AsyncCompactCalls,
 ):
     """An open store. One may be shared by any number of threads.
 
@@ -2893,13 +2964,23 @@ class AsyncStore(
         return async_paged(self._calls, Scan(self._core.engine, scope, prefix=prefix, at=commit))
 
     def history(
-        self, *, key: str, agent_id: str | None = None, namespace: str | None = None
+        self,
+        *,
+        key: str,
+        since: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
     ) -> AsyncIterator[StateVersion]:
-        """Yield every version of a key, oldest first, deletions too."""
+        """Yield every version of a key, oldest first, deletions too.
+
+        `since` begins with the version that it had at a moment.
+        """
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
         key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
         head = self._core.head()
-        return async_paged(self._calls, History(self._core.engine, scope, key, through=head))
+        first = None if since is None else self._core.commit_at("since", since)
+        history = History(self._core.engine, scope, key, through=head, since=first)
+        return async_paged(self._calls, history)
 
     def diff(
         self,

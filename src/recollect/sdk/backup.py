@@ -7,7 +7,7 @@ from contextlib import closing
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.log import pages
+from recollect.log import horizons, pages
 from recollect.log.forking import Fork, fork
 from recollect.log.moments import Moment
 from recollect.model.limits import shown
@@ -43,6 +43,8 @@ def fork_at(core: Core, path: Url, at: Moment, progress: Progress | None) -> For
     through = core.commit_at("at", at)
     if not through:
         raise InvalidInput("at", f"{shown(at)} is before the first commit: a fork has one at least")
+    with core.engine.reading() as reader:
+        horizons.check_vouched(reader, through)
     with appearing("path", target) as draft, closing(core.engine.another(draft)) as engine:
         return fork(
             core.engine,

@@ -165,11 +165,17 @@ class MemoryCalls(Handle):
             memory_id = check_id("memory_id", memory_id)
         return self._calls.run(self._get_memory, memory_id, keys, wanted, at, viewer)
 
-    def memory_history(self, memory_id: str, *, agent_id: str | None = None) -> Iterator[Memory]:
-        """Yield every version of a memory, oldest first, retractions too."""
+    def memory_history(
+        self, memory_id: str, *, since: Moment | None = None, agent_id: str | None = None
+    ) -> Iterator[Memory]:
+        """Yield every version of a memory, oldest first, retractions too.
+
+        `since` begins with the version that it had at a moment.
+        """
         viewer, memory_id = self._viewer(agent_id), check_id("memory_id", memory_id)
         through = self._core.head()
-        history = MemoryHistory(self._core.engine, memory_id, viewer, through=through)
+        first = None if since is None else self._core.commit_at("since", since)
+        history = MemoryHistory(self._core.engine, memory_id, viewer, through=through, since=first)
         return paged(self._calls, history)
 
     def list_memories(

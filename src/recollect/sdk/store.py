@@ -27,6 +27,7 @@ from recollect.sdk.belief_calls import BeliefCalls
 from recollect.sdk.bulk_calls import BulkCalls
 from recollect.sdk.calls import paged
 from recollect.sdk.checkpoint_calls import CheckpointCalls
+from recollect.sdk.compact_calls import CompactCalls
 from recollect.sdk.core import Defaults, check_version
 from recollect.sdk.erasure_calls import ErasureCalls
 from recollect.sdk.fact_calls import FactCalls
@@ -57,6 +58,7 @@ class Store(
     AuditCalls,
     ErasureCalls,
     CheckpointCalls,
+    CompactCalls,
 ):
     """An open store. One may be shared by any number of threads.
 
@@ -149,13 +151,23 @@ class Store(
         return paged(self._calls, Scan(self._core.engine, scope, prefix=prefix, at=commit))
 
     def history(
-        self, *, key: str, agent_id: str | None = None, namespace: str | None = None
+        self,
+        *,
+        key: str,
+        since: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
     ) -> Iterator[StateVersion]:
-        """Yield every version of a key, oldest first, deletions too."""
+        """Yield every version of a key, oldest first, deletions too.
+
+        `since` begins with the version that it had at a moment.
+        """
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
         key = check_text("key", key, most_bytes=self._core.limits.key_bytes)
         head = self._core.head()
-        return paged(self._calls, History(self._core.engine, scope, key, through=head))
+        first = None if since is None else self._core.commit_at("since", since)
+        history = History(self._core.engine, scope, key, through=head, since=first)
+        return paged(self._calls, history)
 
     def diff(
         self,

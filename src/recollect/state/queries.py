@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from recollect.errors import Corruption
-from recollect.log import pages
+from recollect.errors import Compacted, Corruption
+from recollect.log import horizons, pages
 from recollect.model import codec, document
 from recollect.model.event import SealedEvent
 from recollect.model.instant import to_datetime
@@ -34,9 +34,11 @@ def get_at(
 ) -> StateRecord | None:
     """Return the key's value as of a commit: its newest version then, or a given one."""
     address = {"agent_id": scope.agent_id, "namespace": scope.namespace, "key": key, "at": at}
+    horizons.check(reader, (scope.namespace,), at)
     if version is None:
         row = reader.row("state_place_at", **address)
     else:
+        check_known(reader, scope, key, version)
         row = reader.row("state_place_of_version", **address, version=version)
     if row is None:
         return None
@@ -50,6 +52,13 @@ def version_at(reader: Reader, scope: Scope, key: str, at: int) -> int:
         "state_place_at", agent_id=scope.agent_id, namespace=scope.namespace, key=key, at=at
     )
     return int(row[1]) if row else 0
+
+
+def check_known(reader: Reader, scope: Scope, key: str, version: int) -> None:
+    """Raise `Compacted` if a version was replaced before its namespace was summed up."""
+    horizon = horizons.find(reader, scope.namespace)
+    if horizon is not None and version < version_at(reader, scope, key, horizon.commit_ts):
+        raise Compacted(horizon.commit_ts, f"version {version} of key {key!r} is gone")
 
 
 def _record(found: StateVersion) -> StateRecord | None:
@@ -108,6 +117,9 @@ class _Keyset:
         }
         self._after = ""
 
+    def _check(self, reader: Reader) -> None:
+        horizons.check(reader, (self._range["namespace"],), self._range["at"])
+
 
 class Keys(_Keyset):
     """The keys that had a value at a commit."""
@@ -115,6 +127,7 @@ class Keys(_Keyset):
     def next_page(self) -> list[str]:
         """Return the next keys."""
         with self._engine.reading() as reader:
+            self._check(reader)
             rows = reader.rows("state_keys", **self._range, after=self._after)
         keys = [key for (key,) in rows]
         self._after = keys[-1] if keys else BEYOND_ALL
@@ -127,6 +140,7 @@ class Scan(_Keyset):
     def next_page(self) -> list[StateEntry]:
         """Return the next entries."""
         with self._engine.reading() as reader:
+            self._check(reader)
             rows = reader.rows(
                 "state_page", **self._range, after=self._after, budget=pages.PAGE_BYTES
             )
@@ -154,10 +168,14 @@ def _few_of_the_past(rows: list[Row]) -> list[Row]:
 
 
 class History:
-    """Every version of a key, oldest first."""
+    """Every version of a key, oldest first, or those from the one that it had at a commit."""
 
-    def __init__(self, engine: Engine, scope: Scope, key: str, *, through: int) -> None:
+    def __init__(
+        self, engine: Engine, scope: Scope, key: str, *, through: int, since: int | None = None
+    ) -> None:
         self._engine = engine
+        self._scope = scope
+        self._since = since
         self._key: dict[str, Any] = {
             "agent_id": scope.agent_id,
             "namespace": scope.namespace,
@@ -165,11 +183,28 @@ class History:
             "through": through,
         }
         self._after = (0, 0)
+        self._is_new = True
+
+    def _begin(self, reader: Reader) -> tuple[int, int]:
+        """Return the place behind which the first version stands."""
+        scope, key = self._scope, self._key["key"]
+        if self._since is None:
+            check_known(reader, scope, key, 1)
+            return 0, 0
+        horizons.check(reader, (scope.namespace,), self._since)
+        row = reader.row(
+            "state_place_at",
+            agent_id=scope.agent_id,
+            namespace=scope.namespace,
+            key=key,
+            at=self._since,
+        )
+        return (row[0], row[1] - 1) if row else (0, 0)
 
     def next_page(self) -> list[StateVersion]:
         """Return the next versions."""
-        after_commit, after_version = self._after
         with self._engine.reading() as reader:
+            after_commit, after_version = self._begin(reader) if self._is_new else self._after
             rows = reader.rows(
                 "state_history",
                 **self._key,
@@ -179,6 +214,7 @@ class History:
             )
             places = [(commit_ts, position) for commit_ts, _, position in rows]
             found = _versions(reader, places)
+        self._is_new = False
         if rows:
             self._after = (rows[-1][0], rows[-1][1])
         return [found[place] for place in places]
@@ -212,6 +248,7 @@ class Diff:
 
     def _page(self) -> list[StateChange]:
         with self._engine.reading() as reader:
+            horizons.check(reader, (self._range["namespace"],), self._range["unchanged_through"])
             rows = reader.rows("state_diff", **self._range, after=self._after)
             places = [(row[1], row[3]) for row in rows] + [(row[4], row[6]) for row in rows]
             found = _versions(reader, [place for place in places if place[0] is not None])

@@ -10,6 +10,7 @@ from recollect.model.operations import AnyOperation, Delete, Write
 from recollect.model.refs import KeyRef, Ref, Referent, TranscriptRef
 from recollect.model.scope import Scope
 from recollect.state.heads import KeyHead, KeyHeads, Place
+from recollect.state.queries import check_known
 from recollect.state.requests import DeleteKey, KeyRequest, WriteKey
 from recollect.storage.port import Reader
 
@@ -58,6 +59,8 @@ class StateRules:
                 f"because: key {ref.key!r} of {scope.agent_id!r} in {scope.namespace!r} has "
                 + (f"no version {ref.version}" if ref.version else "no value to rest on")
             )
+        if version < current.version:
+            check_known(self._reader, scope, ref.key, version)
         return Referent(KeyRef(ref.key, version, scope.agent_id, scope.namespace))
 
     def _current(self, place: Place) -> KeyHead:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from recollect.log import horizons
 from recollect.model.refs import KeyRef
 from recollect.state.queries import Place, read_versions
 from recollect.state.records import StateVersion
@@ -31,6 +32,7 @@ class KeyStanding(msgspec.Struct, frozen=True):
 
 def find_versions(reader: Reader, refs: Sequence[KeyRef], at: int) -> Iterator[KeyStanding]:
     """Yield those of the versions that there were at a commit; none given: the newest then."""
+    horizons.check(reader, (ref.namespace for ref in refs if ref.namespace is not None), at)
     listed = [(ref.agent_id, ref.namespace, ref.key, ref.version) for ref in refs]
     rows = reader.rows("state_places", wanted=msgspec.json.encode(listed).decode(), at=at)
     asked: dict[Place, list[tuple[KeyRef, int, bool]]] = {}

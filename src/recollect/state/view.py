@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from recollect.log.retaining import Retained
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
 from recollect.model.erasure import KEY, Place, Target
+from recollect.model.ids import IdSource
 from recollect.model.operations import Delete, Write
 from recollect.model.refs import KeyRef
 from recollect.state.erasing import StateEraser
 from recollect.state.heads import KeyHead, KeyHeads
+from recollect.state.keeping import StateKeeper
 from recollect.state.prefix import beyond
 from recollect.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 from recollect.state.rules import StateRules
@@ -46,6 +49,10 @@ class StateView(View):
             "state_changed_in_range", **scope, first=read.prefix, beyond=end, since=since
         )
         return row is not None
+
+    def keeper(self, notes: Retained, _: IdSource, /) -> StateKeeper:
+        """Return who says what stays when a namespace is summed up."""
+        return StateKeeper(notes)
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Give each key its new version."""

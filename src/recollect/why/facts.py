@@ -9,6 +9,7 @@ import msgspec
 
 from recollect.graph.explaining import Believed, Standing, standing_of
 from recollect.graph.records import Fact
+from recollect.log import horizons
 from recollect.log.moments import Asked
 from recollect.model.instant import to_datetime
 from recollect.storage.port import Reader
@@ -43,6 +44,7 @@ def accounts(
         if standing is not None and standing.asserted_in <= asked.commit:
             account = _account(reader, believed, reliance, standing, asked)
             if account is not None:
+                horizons.check(reader, (account.fact.namespace,), asked.commit)
                 yield reliance, account
 
 

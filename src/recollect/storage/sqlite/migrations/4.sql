@@ -43,3 +43,34 @@ CREATE TABLE public_key (
 
 -- An older log trusts no key, so the view of them is up to date as it is.
 INSERT INTO meta (name, value) SELECT 'view:keys', '1' WHERE EXISTS (SELECT 1 FROM event);
+
+-- From which commit on a namespace is known, and the commit that summed it up; filled from the log.
+CREATE TABLE horizon (
+    namespace TEXT NOT NULL PRIMARY KEY,
+    commit_ts INTEGER NOT NULL,
+    summed_in INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Notes of a compaction for itself, empty at the end of it: what something that stays rests on, the
+-- places that stay as they are (or of which only a memory's details do), and what is to be left in
+-- others.
+CREATE TABLE relied (
+    kind    TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (kind, name, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE retained (
+    commit_ts INTEGER NOT NULL,
+    position  INTEGER NOT NULL,
+    whole     INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (commit_ts, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE carried (
+    commit_ts INTEGER NOT NULL,
+    position  INTEGER NOT NULL,
+    rest      BLOB NOT NULL,
+    PRIMARY KEY (commit_ts, position)
+) STRICT, WITHOUT ROWID;

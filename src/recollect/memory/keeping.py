@@ -1,0 +1,136 @@
+"""Keeping memories through a compaction: as they were at the horizon, and where something rests.
+
+Of a memory's rows those stay that can still be asked for, together with the operations that made
+them. Where operations before such a row go, the last of them leaves what the memory had come to,
+so that every row that stays comes out as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from recollect.log.retaining import Keeper, Retained
+from recollect.model import codec
+from recollect.model.erasure import Place
+from recollect.model.ids import IdSource
+from recollect.model.memory import Details
+from recollect.model.operations import (
+    AnyOperation,
+    Begun,
+    Carried,
+    Remember,
+    Retract,
+    Revise,
+    Touch,
+)
+from recollect.storage.port import Row
+
+_SALT_BYTES = 16
+_SETTLING = (
+    "memory_rely_on_current",
+    "memory_rely_on_linked",
+    "memory_retain_first_of_version",
+    "memory_retain_last_of_version",
+    "memory_retain_expiry",
+    "memory_retain_details",
+    "memory_retain_content",
+)
+
+
+class MemoryKeeper(Keeper):
+    """Keeps what each memory was at the horizon, and the versions that something rests on.
+
+    Links, citations, notices and transcripts name ids and stay: they can still be asked for.
+    """
+
+    kinds = (Remember, Revise, Retract, Touch, Begun, Carried)
+
+    def __init__(self, notes: Retained, ids: IdSource) -> None:
+        self._notes = notes
+        self._ids = ids
+
+    def settle(self) -> None:
+        """Find the rows that stay, and what has to be left before them."""
+        notes = self._notes
+        which = {"namespace": notes.namespace, "horizon": notes.horizon}
+        for query in _SETTLING:
+            notes.writer.run(query, **which)
+        for place, rest in self._carried(notes.writer.stream("memory_rows_up_to", **which)):
+            notes.carry(place, rest)
+
+    def left_of(self, place: Place, operation: AnyOperation, /) -> AnyOperation | None:
+        """Return all of it, what a memory had come to by then, or nothing."""
+        if self._notes.keeps(place):
+            return operation
+        carried = self._notes.carried(place)
+        detailed = isinstance(carried, Carried) and carried.details is not None
+        if isinstance(operation, Remember):
+            operation = self._begun(operation)
+        if isinstance(operation, Begun):
+            title = None if carried is None else operation.title
+            return replace(operation, title=title, details=operation.details if detailed else None)
+        if isinstance(operation, Carried) and carried is not None:
+            return replace(operation, details=operation.details if detailed else None)
+        return carried
+
+    def _begun(self, operation: Remember) -> Begun:
+        return Begun(
+            operation.namespace,
+            operation.agent_id,
+            operation.memory_id,
+            operation.private,
+            operation.kind,
+            operation.tier,
+            operation.title,
+            operation.expiry,
+            self._ids.entropy(_SALT_BYTES),
+            operation.details,
+        )
+
+    def _carried(self, rows: Iterator[Row]) -> Iterator[tuple[Place, Carried]]:
+        """Yield what the last operation that goes leaves before each row that stays.
+
+        Rows that follow from links and decisions have neither a new version nor one more access:
+        those operations stay, and need only what was there before them.
+        """
+        last: Row | None = None
+        going: Row | None = None
+        for row in rows:
+            if last is None or last[0] != row[0]:
+                last, going = None, None
+            own = last is None or (last[6], last[15]) != (row[6], row[15])
+            if row[17] == 0:  # what it leaves says all that is needed of those before it
+                yield self._carry(row, codec.decode_details(row[18]))
+                going = None
+            elif row[17]:
+                if going is not None:
+                    yield self._carry(going)
+                going = None
+            elif own:
+                going = row
+            last = row
+
+    def _carry(self, row: Row, details: Details | None = None) -> tuple[Place, Carried]:
+        memory_id, agent_id, private, commit_ts, position, namespace, version, updated_at = row[:8]
+        kind, tier, title, retracted, reason, expires_at, depth, count, accessed = row[8:17]
+        return (commit_ts, position), Carried(
+            namespace,
+            agent_id,
+            memory_id,
+            bool(private),
+            version,
+            updated_at,
+            kind,
+            tier,
+            title,
+            bool(retracted),
+            reason,
+            expires_at,
+            depth,
+            count,
+            accessed,
+            self._ids.entropy(_SALT_BYTES),
+            details,
+        )

@@ -1,0 +1,67 @@
+"""What stays of operations that were summed up, where something rests on what they had led to.
+
+They stand in no event of their own, only inside an `Erased` operation. What they say is salted, as
+the erasure that left them here has a hash of it, and they may be erased themselves.
+"""
+
+from __future__ import annotations
+
+from recollect.model.graph_operations import Name
+from recollect.model.memory import Details, Expiry
+from recollect.model.operation import Operation, OperationType
+
+
+class Begun(Operation, frozen=True, tag=40, gc=False):
+    """A memory began; what it said first has been replaced since."""
+
+    type = OperationType.REMEMBER
+    address = "memory:{0.memory_id}"
+    told = ("kind", "tier", "title")
+
+    memory_id: str
+    private: bool
+    kind: str
+    tier: str
+    title: str | None
+    expiry: Expiry
+    salt: bytes
+    details: Details | None = None
+
+    @property
+    def version(self) -> int:
+        """The first one."""
+        return 1
+
+
+class Carried(Operation, frozen=True, tag=41, gc=False):
+    """What a memory had come to: all that is said of it beside its content."""
+
+    type = OperationType.UPDATE
+    address = "memory:{0.memory_id}"
+    told = ("kind", "tier", "title", "retracted", "reason", "access_count")
+
+    memory_id: str
+    private: bool
+    version: int
+    updated_at: int
+    kind: str
+    tier: str
+    title: str | None
+    retracted: bool
+    reason: str | None
+    expires_at: int | None
+    depth: int
+    access_count: int
+    last_accessed_at: int | None
+    salt: bytes
+    details: Details | None = None
+    """What else was said of it, where that was said here and still holds."""
+
+
+class Mentioned(Operation, frozen=True, tag=42, gc=False):
+    """Names came up for the first time, in something that was taken back since."""
+
+    type = OperationType.ERASED
+
+    names: tuple[Name, ...]
+    salt: bytes
