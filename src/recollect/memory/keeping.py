@@ -70,10 +70,17 @@ class MemoryKeeper(Keeper):
             operation = self._begun(operation)
         if isinstance(operation, Begun):
             title = None if carried is None else operation.title
-            return replace(operation, title=title, details=operation.details if detailed else None)
+            return self._reduced(operation, title=title, detailed=detailed)
         if isinstance(operation, Carried) and carried is not None:
-            return replace(operation, details=operation.details if detailed else None)
+            return self._reduced(operation, title=operation.title, detailed=detailed)
         return carried
+
+    def _reduced(
+        self, left: Begun | Carried, *, title: str | None, detailed: bool
+    ) -> Begun | Carried:
+        """Return what is left with no more than is needed; no salt is left of what was more."""
+        reduced = replace(left, title=title, details=left.details if detailed else None)
+        return left if reduced == left else replace(reduced, salt=self._ids.entropy(_SALT_BYTES))
 
     def _begun(self, operation: Remember) -> Begun:
         return Begun(
