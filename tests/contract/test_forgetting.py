@@ -199,6 +199,7 @@ class TestKey:
         assert [(each.kind, each.ref, each.stale) for each in reason.because] == [
             ("key", None, ("forgotten",))
         ]
+        assert str(reason).splitlines()[1] == "└── because key  STALE: forgotten"
         rests = agent.get_state(key="rests")
         assert rests is not None
         assert rests.value == {"x": 1}

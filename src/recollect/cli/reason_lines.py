@@ -65,7 +65,7 @@ def _name(reason: Reason) -> str:
 
 
 def _said(reason: Reason) -> str:
-    if reason.kind == "key":
+    if reason.kind == "key" and reason.ref is not None:
         return f"{_name(reason)}  {safe_json(reason.summary)}"
     quoted = reason.kind == "transcript" and reason.summary
     return safe(f"“{reason.summary}”" if quoted else reason.summary) or _name(reason) or reason.kind

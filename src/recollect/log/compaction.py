@@ -101,7 +101,7 @@ class Compactor:
             return Tallied()
         self._notes.clear()  # whatever may be there: it was not noted now
         self._survey()
-        erasure = Erasure(self._writer, Views(()), self._head.commit_ts + 1)
+        erasure = Erasure(self._writer, Views(()), self._head.commit_ts + 1, self._ids)
         for commits in self._commits():
             erasure.erase(commits, self._left)
             self._tell(1, commits[-1])

@@ -21,6 +21,7 @@ from recollect.log.views import Commit, Eraser, Rewritten, Views
 from recollect.model import codec
 from recollect.model.erasure import Place
 from recollect.model.event import ErasedEnvelope, SealedEvent
+from recollect.model.ids import IdSource
 from recollect.model.operations import AnyOperation, Erased, Rest
 from recollect.storage.port import Writer
 
@@ -64,11 +65,12 @@ class Tally:
 class Erasure:
     """An erasure that is being carried out, in the commit that says so."""
 
-    def __init__(self, writer: Writer, views: Views, commit_ts: int) -> None:
+    def __init__(self, writer: Writer, views: Views, commit_ts: int, ids: IdSource) -> None:
         self._writer = writer
         self._commit_ts = commit_ts
         self._erasers: list[Eraser] = [view.eraser(writer) for view in views.all]
         self._views = views
+        self._ids = ids
         self.tally = Tally()
 
     def erase(
@@ -109,8 +111,7 @@ class Erasure:
             salts[_place_of_salt(ENVELOPE)] = NO_SALT
             self._note((event.commit_ts, ENVELOPE), envelope)
         for position, (before, stays) in left.items():
-            names, leaf = (stays.namespace, stays.agent_id), leaves[position]
-            parts[position] = codec.encode(Erased(*names, leaf, self._commit_ts, stays.rest))
+            parts[position] = codec.encode(self._erased(leaves[position], stays))
             salts[_place_of_salt(position)] = NO_SALT
             self._note((event.commit_ts, position), parts[position])
             if before.blob is not None:
@@ -129,6 +130,10 @@ class Erasure:
             operations=new.operations,
         )
         return Rewritten(Commit.of(event), Commit.of(new), tuple(left))
+
+    def _erased(self, leaf: bytes, left: Left) -> Erased:
+        salt = self._ids.entropy(chain.SALT_SIZE)
+        return Erased(left.namespace, left.agent_id, leaf, self._commit_ts, left.rest, salt)
 
     def _note(self, place: Place, left: bytes) -> None:
         digest = sha256(left).digest()

@@ -70,7 +70,7 @@ def forget(
     actor = None
     if asked.target.kind == AGENT and pseudonym is not None:
         actor = (asked.target.name, pseudonym)
-    erasure = Erasure(writer, views, commit_ts)
+    erasure = Erasure(writer, views, commit_ts, ids)
     erasure.erase(found.commits, found.left_of, actor)
     if not erasure.tally.count:
         raise not_found(asked.target)

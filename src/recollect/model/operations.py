@@ -123,6 +123,8 @@ class Erased(Operation, frozen=True, tag=0, gc=False):
     """The commit that erased it, which vouches for everything that stands here."""
     rest: Rest | None = None
     """What applies in its place: the operation without what was erased, or a stub."""
+    salt: bytes = b""
+    """Goes when more of it is erased: the hash of what stood here then confirms no guess of it."""
 
 
 _OfState = Write | Delete

@@ -75,7 +75,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 def _drawn(reason: Reason, lasts: tuple[bool, ...]) -> str:
     sides = "".join("    " if last else "│   " for last in lasts[:-1])
     start = sides + ("└── " if lasts[-1] else "├── ") if lasts else ""
-    said = f"“{reason.summary}”" if reason.kind == "transcript" else reason.summary
+    quoted = reason.kind == "transcript" and reason.summary
+    said = f"“{reason.summary}”" if quoted else reason.summary or reason.kind
     if isinstance(reason.ref, KeyRef):
         said = f"{reason.ref.key}@{reason.ref.version} {said}"
     parts = [f"{start}{reason.relation} {said}" if lasts else said]

@@ -30,6 +30,15 @@ def test_a_memory_is_shown_first_and_then_gone(cli: Cli) -> None:
     cli("verify")
 
 
+def test_why_says_what_was_forgotten(cli: Cli) -> None:
+    cli("write", "ground", "{}")
+    cli("write", "k", "{}", "--because", "ground")
+    cli("forget", "key", "ground", "--yes")
+    assert "because key  STALE: forgotten" in cli("why", "k")
+    assert "key  STALE: forgotten" in cli("inbox", "--keys")
+    assert cli.rows("why", "k")[1]["stale"] == ["forgotten"]
+
+
 def test_nobody_there_to_ask(cli: Cli) -> None:
     cli("write", "k", '{"v": 1}')
     assert "give --yes" in cli.fails(2, "forget", "key", "k")

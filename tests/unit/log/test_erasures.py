@@ -13,6 +13,7 @@ import recollect
 from recollect import ChainBroken
 from recollect.model import codec
 from recollect.model.operations import Erase, Erased
+from tests.leftovers import leftovers
 
 KEPT, GONE, ERASURE = 1, 2, 4
 
@@ -142,3 +143,22 @@ def test_an_erased_envelope_is_vouched_for(tmp_path: Path) -> None:
         store.verify()
     rows(path, "DELETE FROM erased WHERE position = -1")
     assert broken(path).commit_ts == 1
+
+
+def test_what_was_left_first_cannot_be_guessed_when_more_of_it_is_erased(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with recollect.open(path) as store:
+        ann = store.bind(agent_id="ann")
+        ann.remember("words")
+        memory = ann.remember("more words")
+        ann.forget(memory_id=memory.id)
+        ((operations,),) = rows(path, "SELECT operations FROM event WHERE commit_ts = 2")
+        (left,) = codec.decode_operations(operations)
+        assert isinstance(left, Erased)
+        assert len(left.salt) == 16
+        store.forget(agent_id="ann")
+        store.verify()
+        known = [row[0] for row in rows(path, "SELECT digest FROM erased")]
+        guess = codec.encode(left)
+        assert sha256(guess).digest() in known  # whoever has the salt can tell
+    assert leftovers(path, [left.salt]) == set()
