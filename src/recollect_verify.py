@@ -1,8 +1,9 @@
-"""Checks what a Recollect log claims about itself, without the log and without Recollect.
+"""Checks what a Recollect log claims about itself, without the store and without Recollect.
 
     recollect-verify checkpoint FILE --key-file KEYS      FILE is a signed note
     recollect-verify inclusion FILE --key-file KEYS       … a recollect.inclusion-proof, in JSON
     recollect-verify consistency FILE --key-file KEYS     … a recollect.consistency-proof, in JSON
+    recollect-verify log FILE [--checkpoint NOTE] [--key-file KEYS]       … an exported log
 
 This one file can be copied and read by whoever does not trust the engine: it imports the standard
 library and, for Ed25519, the package cryptography. It repeats on purpose what the engine has too,
@@ -11,6 +12,11 @@ never guessed from the file: a proof of something else must not pass for the one
 
 A key is a line `name+hash+base64` as signed notes have it, and may be followed by the commits it is
 for, `from=100 until=199`. Keys must come from somewhere else than the proof.
+
+Without a key, a log is found to be whole and unchanged in itself, and that is all: somebody who can
+write it can write another one, or a shorter one. With a checkpoint that you have kept, it is found
+to begin with the events that were signed; without one, but with keys, with what the last checkpoint
+in the file itself was signed for.
 
 It ends with 0 if the claim holds, 3 if it does not or is not in the form it should be in, 2 if the
 command or a key is wrong, 4 if a file cannot be read, 1 if the check cannot be made here.
@@ -23,11 +29,14 @@ import json
 import re
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from struct import Struct
+from typing import IO, Any
 
 HOLDS, CANNOT_CHECK, USAGE, REFUSED, UNREADABLE = range(5)
 MOST_BYTES, MOST_EVENTS = 1_000_000, 2**63 - 1
@@ -296,6 +305,401 @@ def _base64(text: str, wrong: type[Refused | WrongKey]) -> bytes:
     raise wrong(f"{text!r} is not base64")
 
 
+# Exported logs. docs/reference/log-format.md says what their lines are, and what is hashed; the
+# operations in them are msgpack arrays that begin with their number.
+
+_MOST_LINE = 2**31 - 1
+_SALT = 16
+_ERASED, _ERASE = 0, 21
+_CONTENT = {4: (8, 1, 2), 5: (8, 1, 2), 10: (None, 4, 5)}
+"""Where an operation with long content has a list about it, if it has one; its hash; its size."""
+_FIELDS = {
+    "recollect.log": ["version", "log_id", "commits", "head_hash"],
+    "event": ["commit_ts", "committed_at", "hash", "salts", "envelope", "operations"],
+    "blob": ["commit_ts", "position", "content"],
+    "checkpoint": ["size", "note"],
+    "end": ["lines", "sha256"],
+}
+_TWO_NUMBERS = Struct(">qq").pack
+Line = dict[str, Any]
+Rows = dict[int, tuple[int, bytes]]
+"""Where in an event something was erased: by which commit last, and the hash of what is left."""
+
+
+def check_log(
+    file: IO[bytes], keys: Keys, *, origin: str | None = None, checkpoint: bytes | None = None
+) -> dict[str, object]:
+    """Return what an exported log is, or raise `Refused`, which names the line."""
+    held = None if checkpoint is None else check_checkpoint(checkpoint, keys, origin=origin)
+    log = _Log(keys, origin, held)
+    number, digest = 0, sha256()
+    while not log.ended:
+        line, number = file.readline(_MOST_LINE), number + 1
+        try:
+            if not line.endswith(b"\n"):
+                raise Refused("the file is cut: it is not whole, or not there")
+            log.take(_line(line), number, digest.hexdigest())
+        except Refused as error:
+            raise Refused(f"line {number}: {error}") from error
+        digest.update(line)
+    if file.read(1):
+        raise Refused(f"line {number + 1}: something follows the last line")
+    return log.told()
+
+
+def _line(line: bytes) -> Line:
+    """Return the fields of a line that is spelled as an export spells it."""
+    try:
+        found = json.loads(line.decode())
+        again = json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
+        same = again.encode() == line and isinstance(found, dict)
+    except (ValueError, RecursionError) as error:
+        raise Refused("it is not JSON") from error
+    kind = found.get("type") if same else None
+    if not isinstance(kind, str) or [*found] not in _shapes(kind):
+        raise Refused("it is not a line of an exported log, spelled as an export spells it")
+    return dict(found)
+
+
+def _shapes(kind: str) -> list[list[str]]:
+    fields = ["type", *_FIELDS.get(kind, ())]
+    return [fields, [*fields, "erased"]] if kind == "event" else [fields]
+
+
+class _Claim:
+    """What was erased in the name of an event that is still to come."""
+
+    def __init__(self) -> None:
+        self.count, self.hashed = 0, sha256()
+
+
+class _Log:
+    """An exported log, as far as it was read and found sound."""
+
+    def __init__(self, keys: Keys, origin: str | None, held: Checkpoint | None) -> None:
+        self.ended = False
+        self._keys, self._origin, self._held = keys, origin, held
+        self._header: Line = {}
+        self._commits, self._time, self._hash = 0, 0, b""
+        self._peaks: list[bytes] = []
+        self._due: deque[tuple[int, object, object]] = deque()
+        self._claims: dict[int, _Claim] = {}
+        self._erased = self._notes = 0
+        self._last_note = ""
+        self._vouched: Checkpoint | None = None
+
+    def take(self, line: Line, number: int, digest: str) -> None:
+        """Go on by a line; the digest is that of the lines before it."""
+        if (line["type"] == "recollect.log") != (number == 1):
+            raise Refused("a log has one header, and begins with it")
+        if line["type"] == "blob":
+            self._take_blob(line)
+            return
+        if self._due:
+            raise Refused(f"the content of an operation of commit {self._commits} is missing")
+        if line["type"] == "event":
+            self._take_event(line)
+        elif line["type"] == "checkpoint":
+            self._take_note(line)
+        elif line["type"] == "end":
+            self._take_end(line, number, digest)
+        else:
+            self._take_header(line)
+
+    def told(self) -> dict[str, object]:
+        """Return what the log is, and which checkpoint it was compared with."""
+        told = {name: self._header[name] for name in ("log_id", "commits", "head_hash")}
+        vouched = None if self._vouched is None else asdict(self._vouched)
+        return {**told, "erased": self._erased, "checkpoints": self._notes, "checkpoint": vouched}
+
+    def _take_header(self, line: Line) -> None:
+        if type(line["version"]) is not int or line["version"] != 1:
+            raise Refused("the log has a version that is not known here: use a newer verifier")
+        if not isinstance(line["log_id"], str) or not line["log_id"]:
+            raise Refused("the log's id is not a text")
+        _number(line["commits"])
+        _hash(line["head_hash"])
+        self._header, self._hash = line, sha256(b"\4" + line["log_id"].encode()).digest()
+        self._compare(self._held)
+
+    def _take_event(self, line: Line) -> None:
+        commit_ts, time = _number(line["commit_ts"]), _number(line["committed_at"])
+        salts, envelope = _bytes(line["salts"]), _bytes(line["envelope"])
+        parts = [_bytes(each) for each in _list(line["operations"])]
+        if commit_ts != self._commits + 1:
+            raise Refused(f"commit {self._commits + 1} should stand here, and {commit_ts} does")
+        if time <= self._time:
+            raise Refused("its time is not after the time of the event before it")
+        if len(salts) != _SALT * (len(parts) + 2):
+            raise Refused("its salts do not fit its operations")
+        rows = self._rows(commit_ts, line)
+        leaves = [_envelope_leaf(envelope, salts, rows)]
+        leaves += [_operation_leaf(index, part, salts, rows) for index, part in enumerate(parts)]
+        if rows:
+            raise Refused("something is said to be erased, and is not")
+        count = len(leaves).to_bytes(8, "big")
+        hashed = (b"\3", _TWO_NUMBERS(commit_ts, time), self._hash, count, *leaves)
+        self._commits, self._time, self._hash = commit_ts, time, sha256(b"".join(hashed)).digest()
+        if self._hash != _hash(line["hash"]):
+            raise Refused(f"the content of commit {commit_ts} does not have its hash")
+        self._look_into(parts)
+        self._grow()
+        self._last_note = ""
+        self._compare(self._held)
+
+    def _rows(self, commit_ts: int, line: Line) -> Rows:
+        """Return what was erased last at each position, and note it for the event that did it."""
+        found: Rows = {}
+        places = []
+        for row in _list(line.get("erased", [])):
+            at, by, digest = row if len(_list(row)) == 3 else [None] * 3
+            position, erasure = _number(at, least=-1), _number(by, least=commit_ts + 1)
+            places.append((position, erasure))
+            found[position] = (erasure, _hash(digest))
+            claim = self._claims.setdefault(erasure, _Claim())
+            claim.count += 1
+            claim.hashed.update(_TWO_NUMBERS(commit_ts, position) + found[position][1])
+        if places != sorted({*places}) or ("erased" in line and not places):
+            raise Refused("what is said of its erased operations is out of order")
+        self._erased += len(found)
+        return found
+
+    def _look_into(self, parts: Sequence[bytes]) -> None:
+        """See what of an event is vouched for by it, or comes behind it: erasures and content."""
+        said = []
+        for position, part in enumerate(parts):
+            tag = _tag(part)
+            if tag == _ERASE:
+                said.append(_fields(part, 7, 8))
+            elif tag == _ERASED:
+                said += _still_said(_unpacked(part))
+            elif tag in _CONTENT:
+                inner, *places = _CONTENT[tag]
+                fields = _unpacked(part) if inner is None else _fields(part, inner)[0]
+                digest, size = _at(fields or [None] * 3, *places)
+                if digest is not None:
+                    self._due.append((position, digest, size))
+        claim = self._claims.pop(self._commits, None)
+        if said or claim:
+            claim = claim or _Claim()
+            if said != [[claim.count, claim.hashed.digest()]]:
+                raise Refused(f"what commit {self._commits} erased is not what it says")
+
+    def _take_blob(self, line: Line) -> None:
+        content = _bytes(line["content"])
+        position, digest, size = self._due.popleft() if self._due else (None, None, None)
+        if (_number(line["commit_ts"]), _number(line["position"])) != (self._commits, position):
+            raise Refused("no operation before it has its content here")
+        if digest != sha256(content).digest() or size != len(content):
+            raise Refused(f"the content in commit {self._commits} does not have its hash")
+
+    def _take_note(self, line: Line) -> None:
+        note = line["note"] if isinstance(line["note"], str) else ""
+        text, _, signatures = _note(note.encode()).rpartition("\n\n")
+        lines = [*text.split("\n"), "", ""]
+        said = (_number(line["size"]), lines[1], _base64(lines[2], Refused))
+        here = (self._commits, str(self._commits), self._root())
+        if said != here or lines[0] != f"recollect/{self._header['log_id']}":
+            raise Refused("the checkpoint is of another log, or stands at another place")
+        if note.encode() <= self._last_note.encode():
+            raise Refused("the checkpoints are out of order")
+        self._last_note = note
+        self._notes += 1
+        trusted = {(key.name, key.id) for key in self._keys}
+        if trusted & {(name, identity) for name, identity, _ in _signatures(signatures)}:
+            found = check_checkpoint(note.encode(), self._keys, origin=self._origin)
+            self._vouched = found if self._held is None else self._vouched
+
+    def _take_end(self, line: Line, number: int, digest: str) -> None:
+        if (_number(line["lines"]), line["sha256"]) != (number - 1, digest):
+            raise Refused("the lines before it are not the ones it was written for")
+        if self._claims:
+            raise Refused("something was erased in the name of an event that is not there")
+        head = (self._header["commits"], self._header["head_hash"])
+        if head != (self._commits, self._hash.hex()):
+            raise Refused("the log does not end where its first line says")
+        if self._held is not None and self._vouched is None:
+            size, commits = self._held.size, self._commits
+            raise Refused(f"the checkpoint is of {size} events, and the log has only {commits}")
+        if self._keys and self._vouched is None:
+            raise Refused("no checkpoint in the log is signed by a key you trust")
+        self.ended = True
+
+    def _grow(self) -> None:
+        """Add the event's hash to the tree: RFC 6962, section 2.1."""
+        node, index = sha256(b"\0" + self._hash).digest(), self._commits - 1
+        while index & 1:
+            node, index = _node(self._peaks.pop(), node), index >> 1
+        self._peaks.append(node)
+
+    def _root(self) -> bytes:
+        *lower, root = self._peaks or [sha256().digest()]
+        for peak in reversed(lower):
+            root = _node(peak, root)
+        return root
+
+    def _compare(self, held: Checkpoint | None) -> None:
+        """Refuse a log that is another one than was signed, as soon as it is as long."""
+        if held is None or held.size != self._commits:
+            return
+        name = self._origin or f"recollect/{self._header['log_id']}"
+        if held.origin != name:
+            raise Refused(f"the checkpoint is of the log {held.origin!r}, not of {name!r}")
+        if held.root != self._root().hex():
+            raise Refused(f"the first {held.size} events are not those of the checkpoint")
+        self._vouched = held
+
+
+def _envelope_leaf(envelope: bytes, salts: bytes, rows: Rows) -> bytes:
+    if _tag(envelope) == _ERASED:
+        return _erased_leaf(-1, envelope, _fields(envelope, 1, 3), salts, rows)
+    return sha256(b"\1" + salts[_SALT : 2 * _SALT] + envelope).digest()
+
+
+def _operation_leaf(index: int, part: bytes, salts: bytes, rows: Rows) -> bytes:
+    """Return what stands for an operation in its event's hash."""
+    if _tag(part) == _ERASED:
+        return _erased_leaf(index, part, _fields(part, 3, 4), salts, rows)
+    at = _SALT * (index + 2)
+    return sha256(b"\0" + salts[at : at + _SALT] + part).digest()
+
+
+def _erased_leaf(
+    position: int, left: bytes, said: Sequence[object], salts: bytes, rows: Rows
+) -> bytes:
+    """Return the hash of what was erased, if a row says so and nothing else of it is left."""
+    leaf, erasure = said
+    if rows.pop(position, None) != (erasure, sha256(left).digest()):
+        raise Refused("something was erased and nothing says why, or what stands there was changed")
+    for first in (0, _SALT * (position + 2)):  # the request's salt goes with any of them
+        if any(salts[first : first + _SALT]):
+            raise Refused("the salt of something erased is still there")
+    if not isinstance(leaf, bytes) or len(leaf) != 32:
+        raise Refused("what was erased has left no hash")
+    return leaf
+
+
+def _still_said(erased: object) -> list[list[Any]]:
+    """Return what an erasing operation says that was rewritten itself: who erased was forgotten."""
+    if not isinstance(erased, list) or len(erased) < 6 or not isinstance(erased[5], list):
+        return []
+    return [_at(erased[5], 7, 8)] if erased[5][:1] == [_ERASE] else []
+
+
+def _number(found: object, *, least: int = 0) -> int:
+    if type(found) is not int or not least <= found <= MOST_EVENTS:
+        raise Refused("a number is none, or cannot be what stands there")
+    return found
+
+
+def _hash(found: object) -> bytes:
+    if not isinstance(found, str) or not _HASH.fullmatch(found):
+        raise Refused("a hash is not 64 digits from 0 to f")
+    return bytes.fromhex(found)
+
+
+def _bytes(found: object) -> bytes:
+    return _base64(found if isinstance(found, str) else "?", Refused)
+
+
+def _list(found: object) -> list[Any]:
+    if not isinstance(found, list):
+        raise Refused("something is not a list that should be one")
+    return found
+
+
+def _tag(part: bytes) -> int | None:
+    """Return the number that an operation begins with; an envelope begins with a text."""
+    if len(part) < 2 or part[0] & 0xF0 != 0x90:
+        raise Refused("an operation or an envelope is not in its form")
+    return part[1] if part[1] < 0x80 else None
+
+
+def _fields(part: bytes, *places: int) -> list[Any]:
+    return _at(_unpacked(part), *places)
+
+
+def _at(fields: object, *places: int) -> list[Any]:
+    if not isinstance(fields, list) or len(fields) <= max(places):
+        raise Refused("an operation or an envelope does not have its fields")
+    return [fields[place] for place in places]
+
+
+def _unpacked(data: bytes) -> object:
+    packed = _Packed(data)
+    found = packed.value()
+    if packed.at != len(data):
+        raise Refused("something follows an operation, where nothing can")
+    return found
+
+
+_NUMBERS = {
+    0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
+    0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q", 0xCA: ">f", 0xCB: ">d",
+}  # fmt: skip
+_CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
+_SHORT: tuple[tuple[type, int, int], ...] = (
+    (dict, 0x80, 0x0F),
+    (list, 0x90, 0x0F),
+    (str, 0xA0, 0x1F),
+)
+_LONG: dict[int, tuple[type, int]] = {
+    first + place: (kind, size)
+    for kind, first, sizes in (
+        (bytes, 0xC4, (1, 2, 4)),
+        (str, 0xD9, (1, 2, 4)),
+        (list, 0xDC, (2, 4)),
+        (dict, 0xDE, (2, 4)),
+    )
+    for place, size in enumerate(sizes)
+}
+
+
+class _Packed:
+    """Reads msgpack: what operations and envelopes are written in."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.at = 0
+
+    def value(self, depth: int = 32) -> Any:
+        """Return what begins here."""
+        head = self._take(1)[0]
+        if head < 0x80:
+            return head
+        if head >= 0xE0:
+            return head - 0x100
+        if head in _CONSTANTS:
+            return _CONSTANTS[head]
+        if head in _NUMBERS:
+            form = Struct(_NUMBERS[head])
+            return form.unpack(self._take(form.size))[0]
+        kind, length = self._length(head)
+        if kind in (bytes, str):
+            found = self._take(length)
+            return found if kind is bytes else found.decode(errors="replace")
+        if not depth:
+            raise Refused("an operation is too deep")
+        count = length if kind is list else 2 * length
+        return [self.value(depth - 1) for _ in range(count)]
+
+    def _length(self, head: int) -> tuple[type, int]:
+        for kind, first, most in _SHORT:
+            if first <= head <= first + most:
+                return kind, head - first
+        if head not in _LONG:
+            raise Refused("an operation is not in its form")
+        kind, size = _LONG[head]
+        return kind, int.from_bytes(self._take(size), "big")
+
+    def _take(self, length: int) -> bytes:
+        found = self._data[self.at : self.at + length]
+        if len(found) < length:
+            raise Refused("an operation ends too early")
+        self.at += length
+        return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check what the command line names, say what was found, and return the exit code."""
     asked = vars(_parser().parse_args(arguments))
@@ -304,9 +708,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         keys = [parse_key(line) for line in texts]
         for path in files:
             keys += parse_keys(_read(path))
-        if asked.get("held"):
-            asked["held"] = _read(asked["held"])
-        found = _CHECKS[claim](_read(file), keys, **asked)
+        for kept in ("held", "checkpoint"):
+            if asked.get(kept):
+                asked[kept] = _read(asked[kept])
+        with _opened(file) as opened:
+            data = opened if claim == "log" else opened.read(MOST_BYTES + 1)
+            found = _CHECKS[claim](data, keys, **asked)
     except (Refused, WrongKey, NoEd25519, OSError) as error:
         sys.stderr.write(f"recollect-verify: {error}\n")
         return _CODES.get(type(error), UNREADABLE)
@@ -318,16 +725,24 @@ _CHECKS: dict[str, Callable[..., dict[str, object]]] = {
     "checkpoint": lambda *given, **asked: asdict(check_checkpoint(*given, **asked)),
     "inclusion": check_inclusion,
     "consistency": check_consistency,
+    "log": check_log,
 }
 _CODES = {Refused: REFUSED, WrongKey: USAGE, NoEd25519: CANNOT_CHECK}
 
 
 def _read(path: str) -> bytes:
     """Return the bytes of a file, or of the standard input, up to more than is allowed."""
-    if path == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
-    with Path(path).open("rb") as file:
+    with _opened(path) as file:
         return file.read(MOST_BYTES + 1)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    with Path(path).open("rb") as file:
+        yield file
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -339,7 +754,9 @@ def _parser() -> argparse.ArgumentParser:
         asked.add_argument("--key", action="append", default=[], help="a public key you trust")
         asked.add_argument("--key-file", action="append", default=[], help="a file of them")
         asked.add_argument("--origin", help="the log that it must be about")
-        if claim != "checkpoint":
+        if claim == "log":
+            asked.add_argument("--checkpoint", help="a checkpoint that you have kept")
+        elif claim != "checkpoint":
             asked.add_argument("--held", help="the (older) checkpoint that you have kept")
         if claim == "inclusion":
             asked.add_argument("--event-hash", help="the event that it must be about")

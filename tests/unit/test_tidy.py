@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path.name != "aio.py"]
 LONGEST_FUNCTION = 50
 LONGEST_FILE = 350
-LONGER_FILES = {"recollect_verify.py": 600}
+LONGER_FILES = {"recollect_verify.py": 900}
 """One file is what an auditor can copy and read, so it is not cut in parts."""
 
 
