@@ -34,6 +34,7 @@ SOURCES = (
     "erasure_calls.py",
     "checkpoint_calls.py",
     "compact_calls.py",
+    "export_calls.py",
     "store.py",
 )
 """The files whose classes have an asynchronous twin, what others stand on first."""

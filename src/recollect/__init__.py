@@ -1,6 +1,7 @@
 """Recollect: a state-and-memory engine for AI agents, on a log that can be replayed and proven."""
 
 from recollect.audit.events import AuditEvent
+from recollect.audit.export import ExportedLog
 from recollect.audit.keys import PublicKey
 from recollect.audit.proofs import ConsistencyProof, InclusionProof
 from recollect.audit.signers import Signer
@@ -88,6 +89,7 @@ from recollect.sdk.aio import (
 from recollect.sdk.backup import Backup
 from recollect.sdk.bulk import AssertedFacts
 from recollect.sdk.doctor import diagnose
+from recollect.sdk.log_import import import_log
 from recollect.sdk.open import open, open_async
 from recollect.sdk.restore import restore
 from recollect.sdk.signing import create_signer, load_signer
@@ -134,6 +136,7 @@ __all__ = [
     "Entity",
     "ExistingEdge",
     "Explanation",
+    "ExportedLog",
     "Fact",
     "FactRef",
     "Finding",
@@ -202,6 +205,7 @@ __all__ = [
     "__version__",
     "create_signer",
     "diagnose",
+    "import_log",
     "load_signer",
     "open",
     "open_async",

@@ -43,3 +43,20 @@ def test_sql_answers_with_rows(agent: Store) -> None:
     assert list(agent.sql("SELECT 1 AS one WHERE 0")) == []
     with pytest.raises(InvalidInput, match="query"):
         agent.sql("DELETE FROM events")
+
+
+def test_an_exported_log_is_imported_as_it_was(agent: Store, tmp_path: Path) -> None:
+    agent.write(key="k", value={"n": 1})
+    agent.remember("long " * 2000, title="t")
+    steps: list[tuple[int, int]] = []
+    made = agent.export_log(tmp_path / "log.jsonl", progress=lambda *step: steps.append(step))
+    assert (made.commits, made.lines) == (2, 5)
+    assert steps[-1] == (2, 2)
+    recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
+    with recollect.open(tmp_path / "new.db", create=False) as new:
+        assert new.verify().head_hash == agent.verify().head_hash
+        again = new.export_log(tmp_path / "again.jsonl")
+    assert again == made
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "log.jsonl").read_bytes()
+    with pytest.raises(InvalidInput, match="path"):
+        agent.export_log(tmp_path / "log.jsonl")

@@ -31,6 +31,10 @@ INSERT INTO checkpoint (size, note) VALUES (:size, :note) ON CONFLICT (size, not
 SELECT size, note FROM checkpoint
 WHERE (size, note) > (:size, :note) ORDER BY size, note LIMIT :most
 
+-- name: checkpoints_between
+-- The signed notes about the sizes that the log had in a stretch of it.
+SELECT size, note FROM checkpoint WHERE size > :after AND size <= :through ORDER BY size, note
+
 -- name: checkpoint_last
 SELECT size, note FROM checkpoint ORDER BY size DESC, note DESC LIMIT 1
 

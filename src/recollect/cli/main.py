@@ -61,6 +61,8 @@ COMMANDS: Mapping[str, str] = {
     "restore": "recollect.cli.backup:restore",
     "fork": "recollect.cli.backup:fork",
     "compact": "recollect.cli.compact:compact",
+    "export": "recollect.cli.log_files:export_group",
+    "import": "recollect.cli.log_files:import_group",
     "doctor": "recollect.cli.doctor:doctor",
     "completion": "recollect.cli.completion:completion",
 }

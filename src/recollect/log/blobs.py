@@ -20,12 +20,7 @@ def append(
     """Keep the packed content of an event's operations."""
     for position, operation in enumerate(operations):
         if operation.blob is not None:
-            writer.run(
-                "blob_add",
-                commit_ts=commit_ts,
-                position=position,
-                content=blobs[operation.blob],
-            )
+            keep(writer, commit_ts, position, blobs[operation.blob])
 
 
 def load(reader: Reader, commit_ts: int, position: int, *, size: int, digest: bytes) -> bytes:
@@ -36,13 +31,29 @@ def load(reader: Reader, commit_ts: int, position: int, *, size: int, digest: by
     return unpack(row[0], size=size, digest=digest)
 
 
+def load_of(reader: Reader, commit_ts: int, position: int, operation: AnyOperation) -> bytes:
+    """Return the content of an operation that has some, or raise if it is not what it should be."""
+    assert operation.blob is not None, "its content stands in itself"
+    return load(reader, commit_ts, position, size=_size(operation), digest=operation.blob)
+
+
+def keep(writer: Writer, commit_ts: int, position: int, packed: bytes) -> None:
+    """Keep the packed content of one operation."""
+    writer.run("blob_add", commit_ts=commit_ts, position=position, content=packed)
+
+
+def has_size(operation: AnyOperation, content: bytes) -> bool:
+    """Say whether content is as long as the operation says that its own is."""
+    return len(content) == _size(operation)
+
+
 def check(reader: Reader, commit_ts: int, operations: Sequence[AnyOperation]) -> None:
     """Raise `ChainBroken` if content of an event is missing or has been changed."""
     for position, operation in enumerate(operations):
         if operation.blob is None:
             continue
         try:
-            load(reader, commit_ts, position, size=_size(operation), digest=operation.blob)
+            load_of(reader, commit_ts, position, operation)
         except Corruption as error:
             raise ChainBroken(commit_ts, str(error)) from error
 
@@ -50,7 +61,7 @@ def check(reader: Reader, commit_ts: int, operations: Sequence[AnyOperation]) ->
 def copy(reader: Reader, writer: Writer, commit_ts: int) -> None:
     """Copy the packed content of an event to another database, where it has the same number."""
     for position, content in reader.rows("blobs_of_commit", commit_ts=commit_ts):
-        writer.run("blob_add", commit_ts=commit_ts, position=position, content=content)
+        keep(writer, commit_ts, position, content)
 
 
 def _size(operation: AnyOperation) -> int:

@@ -242,6 +242,12 @@ SELECT DISTINCT erasure FROM erased ORDER BY erasure
 -- name: erased_through
 SELECT erasure, commit_ts, position, digest FROM erased WHERE erasure <= :through
 
+-- name: erased_between
+-- What was erased of a stretch of the log, by which commit.
+SELECT erasure, commit_ts, position, digest FROM erased
+WHERE commit_ts > :after AND commit_ts <= :through
+ORDER BY commit_ts, position, erasure
+
 -- name: erased_since
 -- Whether anything was erased after a commit.
 SELECT 1 FROM erased WHERE erasure > :since LIMIT 1

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from recollect.audit import trust
 from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
+from recollect.audit.export import ExportedLog
 from recollect.audit.keys import PublicKey
 from recollect.audit.proofs import ConsistencyProof, InclusionProof
 from recollect.audit.proving import Prover, Which
@@ -180,6 +181,7 @@ from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import TIMEOUT, Core, Defaults, check_version
 from recollect.sdk.erasure_targets import check_target
 from recollect.sdk.key_requests import delete_key, write_key
+from recollect.sdk.log_export import Sink, export_log
 from recollect.sdk.references import check_evidence, check_ref
 from recollect.sdk.signing import chosen_signer, log_signer, public_key
 from recollect.sdk.stats import Stats, gather
@@ -2859,6 +2861,20 @@ class AsyncCompactCalls(AsyncHandle):
             return commit_at_time(reader, self._core.clock.now() - found)
 
 
+class AsyncExportCalls(AsyncHandle):
+    """Exporting the log."""
+
+    async def export_log(
+        self, path: Url | Sink, *, progress: Progress | None = None
+    ) -> ExportedLog:
+        """Write the log as it is now to a new file, as JSON Lines, while others go on writing.
+
+        `path` may also be a file that is open for writing bytes. `recollect.import_log` makes a
+        store of it again; `recollect-verify log` checks it without Recollect.
+        """
+        return await self._calls.run(export_log, self._core, path, progress)
+
+
 class AsyncStore(
     AsyncMemoryCalls,
     AsyncLinkCalls,
@@ -2872,6 +2888,7 @@ class AsyncStore(
     AsyncErasureCalls,
     AsyncCheckpointCalls,
     AsyncCompactCalls,
+    AsyncExportCalls,
 ):
     """An open store. One may be shared by any number of threads.
 

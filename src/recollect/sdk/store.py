@@ -30,6 +30,7 @@ from recollect.sdk.checkpoint_calls import CheckpointCalls
 from recollect.sdk.compact_calls import CompactCalls
 from recollect.sdk.core import Defaults, check_version
 from recollect.sdk.erasure_calls import ErasureCalls
+from recollect.sdk.export_calls import ExportCalls
 from recollect.sdk.fact_calls import FactCalls
 from recollect.sdk.graph_calls import GraphCalls
 from recollect.sdk.key_requests import delete_key, write_key
@@ -59,6 +60,7 @@ class Store(
     ErasureCalls,
     CheckpointCalls,
     CompactCalls,
+    ExportCalls,
 ):
     """An open store. One may be shared by any number of threads.
 

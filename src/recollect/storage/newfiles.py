@@ -50,6 +50,12 @@ def check_free(field: str, path: Path) -> None:
         raise _taken(field, path)
 
 
+def keep_private(path: Path, like: Path | None) -> None:
+    """Let nobody read a file who could not read the one it is made from."""
+    if like is not None:
+        path.chmod(path.stat().st_mode & like.stat().st_mode)
+
+
 def sync(path: Path) -> None:
     """Wait until a file's content, or a folder's names, would survive a loss of power."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -47,9 +47,3 @@ def duplicate(source: apsw.Connection) -> apsw.Connection:
     with target.backup("main", source, "main") as backup:
         backup.step()
     return target
-
-
-def keep_private(path: Path, like: Path | None) -> None:
-    """Let nobody read a file who could not read the one it is made from."""
-    if like is not None:
-        path.chmod(path.stat().st_mode & like.stat().st_mode)

@@ -13,6 +13,7 @@ from typing import TypeVar
 import apsw
 
 from recollect import errors
+from recollect.storage.newfiles import keep_private
 from recollect.storage.port import Footprint, OutcomeUnknown, Parameters, Progress
 from recollect.storage.sqlite import formats
 from recollect.storage.sqlite.connection import (
@@ -22,7 +23,7 @@ from recollect.storage.sqlite.connection import (
     translate,
     translated,
 )
-from recollect.storage.sqlite.copying import copy_snapshot, duplicate, keep_private
+from recollect.storage.sqlite.copying import copy_snapshot, duplicate
 from recollect.storage.sqlite.home import home_of
 from recollect.storage.sqlite.leases import Lease
 from recollect.storage.sqlite.paths import check_mount, check_path

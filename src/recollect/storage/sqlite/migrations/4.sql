@@ -9,6 +9,7 @@ CREATE TABLE erased (
     digest    BLOB NOT NULL,
     PRIMARY KEY (erasure, commit_ts, position)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX erased_by_place ON erased (commit_ts, position, erasure);
 
 -- What was said on the ground of a memory or a transcript goes with it.
 CREATE INDEX graph_statement_by_source ON graph_statement (source) WHERE source IS NOT NULL;
