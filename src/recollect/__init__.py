@@ -33,6 +33,7 @@ from recollect.errors import (
     Unavailable,
     UnsupportedFormat,
     VersionMismatch,
+    ViewsDiffer,
 )
 from recollect.graph.literal import Literal
 from recollect.graph.records import (
@@ -202,6 +203,7 @@ __all__ = [
     "UnsupportedFormat",
     "Verification",
     "VersionMismatch",
+    "ViewsDiffer",
     "__version__",
     "create_signer",
     "diagnose",

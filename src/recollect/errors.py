@@ -23,7 +23,8 @@
     ├── StoreClosed              the handle was closed
     ├── UnsupportedFormat        the store was written by a newer Recollect
     ├── Corruption               stored bytes are not what was written
-    │   └── ChainBroken            the hash chain breaks at a commit
+    │   ├── ChainBroken            the hash chain breaks at a commit
+    │   └── ViewsDiffer            what is read is not what the log says
     └── Unavailable              the storage does not answer
 
 An error without a message says its own docstring, which names the remedy. Foreign errors are
@@ -210,6 +211,31 @@ class ChainBroken(Corruption):
         self.problem = problem
         self.last_checkpoint = last_checkpoint
         """The size of the last checkpoint before it that holds, if the store knows of any."""
+
+
+class ViewsDiffer(Corruption):
+    """What is read is not what the log says, though the log is whole."""
+
+    def __init__(
+        self,
+        view: str,
+        table: str,
+        problem: str,
+        *,
+        row: dict[str, object] | None = None,
+        commit_ts: int | None = None,
+    ) -> None:
+        super().__init__(
+            f"view {view!r} is not what the log says: in table {table!r}, {problem}. "
+            "The log itself is whole; `recollect rebuild` builds every view again from it"
+        )
+        self.view = view
+        self.table = table
+        self.problem = problem
+        self.row = row or {}
+        """The first columns of the row that differs, by their names."""
+        self.commit_ts = commit_ts
+        """The commit that the row comes from, where it says so."""
 
 
 class Compacted(NotFound):

@@ -129,3 +129,17 @@ def test_two_handles_on_one_file_see_each_other(reopen: Opener) -> None:
         assert record is not None
         assert (record.value, record.version) == ({"n": number}, number + 1)
     assert one.verify() == other.verify()
+
+
+def test_a_deep_look_compares_every_view_and_changes_nothing(agent: Store) -> None:
+    for number in range(20):
+        agent.write(key=f"k{number % 3}", value={"n": number})
+    agent.remember("a thought", title="t")
+    agent.assert_fact(subject="Ann", relation="knows", object="Bo")
+    seen: list[tuple[int, int]] = []
+    found = agent.verify(deep=True, progress=lambda done, whole: seen.append((done, whole)))
+    assert found.rows is not None
+    assert found.rows > 60
+    assert (found.commits, seen[-1]) == (22, (22, 22))
+    assert agent.verify().head_hash == found.head_hash
+    assert agent.rebuild().identical

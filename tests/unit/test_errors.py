@@ -19,6 +19,7 @@ from recollect.errors import (
     RecollectError,
     ReflectionTooDeep,
     VersionMismatch,
+    ViewsDiffer,
 )
 
 SPECIAL: list[RecollectError] = [
@@ -26,6 +27,7 @@ SPECIAL: list[RecollectError] = [
     VersionMismatch(key="k", expected=1, actual=2),
     CommitUnknown("t-1"),
     ChainBroken(7, "it is gone"),
+    ViewsDiffer("state", "state", "a row is missing", row={"key": "k"}, commit_ts=7),
     Compacted(40, "key 'k' at commit 3 is not kept"),
     LinkCycle("supersedes", ("a", None, "a")),
     ReflectionTooDeep("team", 4, 3),

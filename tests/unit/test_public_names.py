@@ -60,7 +60,7 @@ def test_the_names_are_these() -> None:
         "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "NotFound",
         "NotProven", "RecollectError", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
         "StoreReadOnly", "TitleTaken", "TransactionClosed", "TransactionConflict",
-        "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch",
+        "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch", "ViewsDiffer",
     }  # fmt: skip
     others = {
         "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AssertedFacts", "Assertion", "AsyncReplayEntry",

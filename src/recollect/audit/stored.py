@@ -10,7 +10,7 @@ import msgspec
 from recollect.audit import checkpoints, notes, trust
 from recollect.audit.checkpoints import Checkpoint
 from recollect.audit.keys import PublicKey
-from recollect.errors import InvalidInput, NotProven
+from recollect.errors import Corruption, InvalidInput, NotProven
 from recollect.model.instant import to_datetime
 from recollect.model.limits import shown
 from recollect.storage.port import Engine, Reader
@@ -117,7 +117,9 @@ def page(reader: Reader, after: tuple[int, str]) -> list[tuple[int, str]]:
     """Return the next sizes and notes behind one."""
     size, note = after
     rows = reader.rows("checkpoint_page", size=size, note=note, most=_PAGE)
-    return [(int(size), str(note)) for size, note in rows]
+    if any(type(size) is not int or type(note) is not str for size, note in rows):
+        raise Corruption("a checkpoint that the store keeps is none: restore a backup")
+    return [(size, note) for size, note in rows]
 
 
 def every(engine: Engine) -> Iterator[tuple[int, str]]:

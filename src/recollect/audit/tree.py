@@ -59,12 +59,13 @@ def size(reader: Reader) -> int:
     row = reader.row("meta_get", name=_MARK)
     if row is None:
         return 0
-    if not row[0].isdecimal() or int(row[0]) > pages.head_commit(reader):
+    told = str(row[0])
+    if not told.isdecimal() or int(told) > pages.head_commit(reader):
         raise Corruption(
             f"the tree is said to cover {row[0]!r} events, which the log does not have: if the "
             "log is whole, `recollect rebuild` makes the tree anew"
         )
-    return int(row[0])
+    return int(told)
 
 
 def at(reader: Reader) -> Tree:

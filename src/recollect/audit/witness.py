@@ -65,12 +65,13 @@ class Witness:
         self._filled = self._look_at_tree()
         self._claims = _gather(engine, checkpoint)
         self._judged = 0
-        self._idle = not self._claims and not self._filled
+        self.idle = not self._claims and not self._filled
+        """Whether there is nothing to compare the log with."""
         self._judge()
 
     def follow(self, events: Sequence[SealedEvent]) -> None:
         """Take the next events, whose chain holds."""
-        if self._idle:
+        if self.idle:
             return
         for event in events:
             if _OF_THE_LOG in event.operations:

@@ -33,7 +33,7 @@ _SOURCES: Mapping[ParameterSource | None, str] = {
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Leave out what reads the whole store.")
-@click.option("--deep", is_flag=True, help="Build the views again in a copy, and compare.")
+@click.option("--deep", is_flag=True, help="Build the views again beside the store, and compare.")
 @takes_target
 def doctor(target: Target, *, quick: bool, deep: bool) -> None:
     """Check that the store is well, and say what to do where it is not.

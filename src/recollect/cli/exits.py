@@ -10,8 +10,8 @@ MEANINGS: Mapping[int, str] = {
     0: "It worked.",
     1: "Something went wrong; the message says what.",
     2: "The command was not understood, or a value it was given cannot be taken.",
-    3: "Verification failed: the log was changed after it was written, its bytes are damaged, or "
-    "a proof does not hold.",
+    3: "Verification failed: the log was changed after it was written, its bytes are damaged, a "
+    "view is not what the log says, or a proof does not hold.",
     4: "What was asked for is not there: a key, a version, the store itself.",
     5: "Somebody else was first; read again and decide again.",
     130: "Interrupted with Ctrl-C.",

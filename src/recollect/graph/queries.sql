@@ -258,51 +258,67 @@ DELETE FROM graph_statement
 DELETE FROM graph_edge
 
 -- name: graph_node_rows
+-- Those of a scope in the order of their numbers, which is that of first mention.
 SELECT
-    scope.namespace, scope.agent_id, node.kind, node.key, node.name, root.key, node.commit_ts
+    scope.namespace, scope.agent_id, node.kind, node.key, node.name,
+    root.scope_id = node.scope_id AS root_here, root.kind AS root_kind, root.key AS root,
+    node.commit_ts
 FROM graph_node AS node
-JOIN scope ON scope.id = node.scope_id
-JOIN graph_node AS root ON root.id = node.root
-ORDER BY scope.namespace, scope.agent_id, node.kind, node.key
+LEFT JOIN scope ON scope.id = node.scope_id
+LEFT JOIN graph_node AS root ON root.id = node.root
+ORDER BY scope.namespace, scope.agent_id, node.id
 
 -- name: graph_root_rows
-SELECT scope.namespace, scope.agent_id, node.key, graph_root.until_commit, root.key
+SELECT
+    scope.namespace, scope.agent_id, node.kind, node.key, graph_root.until_commit,
+    root.scope_id = node.scope_id AS root_here, root.kind AS root_kind, root.key AS root
 FROM graph_root
-JOIN graph_node AS node ON node.id = graph_root.node
-JOIN graph_node AS root ON root.id = graph_root.root
-JOIN scope ON scope.id = node.scope_id
-ORDER BY scope.namespace, scope.agent_id, node.key, graph_root.until_commit
+LEFT JOIN graph_node AS node ON node.id = graph_root.node
+LEFT JOIN graph_node AS root ON root.id = graph_root.root
+LEFT JOIN scope ON scope.id = node.scope_id
+ORDER BY scope.namespace, scope.agent_id, node.kind, node.key, graph_root.until_commit
 
 -- name: graph_cardinality_rows
 SELECT namespace, relation, commit_ts, until_commit, single FROM graph_cardinality
 ORDER BY namespace, relation, commit_ts
 
 -- name: graph_statement_rows
+-- An end of whatever there is names no object, which is not the same as one that is not there.
 SELECT
-    said.assertion_id, said.asserts, subject.key, relation.key, object.kind, object.key,
-    subject_root.key, object_root.key, said.at, said.commit_ts, said.position, said.committed_at,
-    said.confidence, said.source, said.until_commit, said.reason
+    said.commit_ts, said.position, said.asserts, said.assertion_id, scope.namespace, scope.agent_id,
+    subject.kind AS subject_kind, subject.key AS subject,
+    relation.scope_id = subject.scope_id AS relation_here, relation.kind AS relation_kind,
+    relation.key AS relation, said.object = 0 AS of_all, object.scope_id = subject.scope_id
+        AS object_here, object.kind AS object_kind, object.key AS object,
+    subject_root.scope_id = subject.scope_id AS subject_root_here, subject_root.key AS subject_root,
+    subject_root.kind AS subject_root_kind, said.object_root = 0 AS of_all_roots,
+    object_root.scope_id = subject.scope_id AS object_root_here, object_root.key AS object_root,
+    object_root.kind AS object_root_kind, said.at, said.committed_at, said.confidence, said.source,
+    said.until_commit, said.reason
 FROM graph_statement AS said
-JOIN graph_node AS subject ON subject.id = said.subject
-JOIN graph_node AS relation ON relation.id = said.relation
-JOIN graph_node AS subject_root ON subject_root.id = said.subject_root
+LEFT JOIN graph_node AS subject ON subject.id = said.subject
+LEFT JOIN scope ON scope.id = subject.scope_id
+LEFT JOIN graph_node AS relation ON relation.id = said.relation
+LEFT JOIN graph_node AS subject_root ON subject_root.id = said.subject_root
 LEFT JOIN graph_node AS object ON object.id = said.object
 LEFT JOIN graph_node AS object_root ON object_root.id = said.object_root
-ORDER BY said.commit_ts, said.position, said.asserts
+ORDER BY said.commit_ts, said.position, said.asserts, said.assertion_id
 
 -- name: graph_edge_rows
 SELECT
-    scope.namespace, scope.agent_id, subject.key, relation.key, object.kind, object.key,
-    edge.valid_from, edge.from_commit, edge.from_position,
-    edge.last_at, edge.last_commit, edge.last_position,
+    scope.namespace, scope.agent_id, subject.kind AS subject_kind, subject.key AS subject,
+    relation.scope_id = subject.scope_id AS relation_here, relation.kind AS relation_kind,
+    relation.key AS relation, edge.valid_from, edge.from_commit, edge.from_position,
+    object.scope_id = subject.scope_id AS object_here, object.kind AS object_kind,
+    object.key AS object, edge.last_at, edge.last_commit, edge.last_position,
     edge.valid_to, edge.to_commit, edge.to_position
 FROM graph_edge AS edge
-JOIN graph_node AS subject ON subject.id = edge.subject
-JOIN graph_node AS relation ON relation.id = edge.relation
-JOIN graph_node AS object ON object.id = edge.object
-JOIN scope ON scope.id = subject.scope_id
+LEFT JOIN graph_node AS subject ON subject.id = edge.subject
+LEFT JOIN graph_node AS relation ON relation.id = edge.relation
+LEFT JOIN graph_node AS object ON object.id = edge.object
+LEFT JOIN scope ON scope.id = subject.scope_id
 ORDER BY
-    scope.namespace, scope.agent_id, subject.key, relation.key,
+    scope.namespace, scope.agent_id, subject.kind, subject.key, relation.key,
     edge.valid_from, edge.from_commit, edge.from_position
 
 -- name: graph_relation_place

@@ -28,6 +28,8 @@ def load(reader: Reader, commit_ts: int, position: int, *, size: int, digest: by
     row = reader.row("blob_get", commit_ts=commit_ts, position=position)
     if row is None:
         raise Corruption(f"the content of commit {commit_ts} is missing: restore a backup")
+    if not isinstance(row[0], bytes):
+        raise Corruption(f"the content of commit {commit_ts} is none: restore a backup")
     return unpack(row[0], size=size, digest=digest)
 
 
@@ -47,15 +49,12 @@ def has_size(operation: AnyOperation, content: bytes) -> bool:
     return len(content) == _size(operation)
 
 
-def check(reader: Reader, commit_ts: int, operations: Sequence[AnyOperation]) -> None:
-    """Raise `ChainBroken` if content of an event is missing or has been changed."""
-    for position, operation in enumerate(operations):
-        if operation.blob is None:
-            continue
-        try:
-            load_of(reader, commit_ts, position, operation)
-        except Corruption as error:
-            raise ChainBroken(commit_ts, str(error)) from error
+def check(reader: Reader, commit_ts: int, position: int, operation: AnyOperation) -> None:
+    """Raise `ChainBroken` if an operation's content is missing or has been changed."""
+    try:
+        load_of(reader, commit_ts, position, operation)
+    except Corruption as error:
+        raise ChainBroken(commit_ts, str(error)) from error
 
 
 def copy(reader: Reader, writer: Writer, commit_ts: int) -> None:

@@ -14,7 +14,8 @@ is covered by nothing, so that it can go as soon as any of the transaction's ope
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from struct import Struct
 
@@ -23,10 +24,20 @@ import msgspec
 from recollect.errors import ChainBroken, Corruption
 from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
+from recollect.model.instant import LAST_MICROS
 from recollect.model.operations import AnyOperation, Erased
+from recollect.storage.port import Row
 
 SALT_SIZE = 16
+Opened = tuple[Row, Envelope, tuple[AnyOperation, ...]]
+"""A stored event's columns in the order of `SealedEvent`, and what they say."""
+_ARRAY_OF_ONE = 0x91
+"""The byte before the operation, where an event has one: so it need not be looked for."""
+_SALTS_OF_ONE = 3 * SALT_SIZE
+_ENVELOPE_SALT, _FIRST_SALT = slice(SALT_SIZE, 2 * SALT_SIZE), slice(2 * SALT_SIZE, 3 * SALT_SIZE)
 _NUMBER, _TWO_NUMBERS = Struct(">q").pack, Struct(">qq").pack
+_WITH_ONE = Struct(">cqq32sq32s32s").pack
+"""Joins what the hash of an event with one operation covers."""
 _OPERATION, _ENVELOPE, _REQUEST, _EVENT, _GENESIS = (bytes([number]) for number in range(5))
 
 
@@ -66,55 +77,106 @@ def seal(
 def seal_again(previous: Head, event: SealedEvent) -> SealedEvent:
     """Return a stored event as the one that follows `previous` in another log."""
     commit_ts = previous.commit_ts + 1
-    found = _event_hash(commit_ts, event.committed_at, previous.hash, _leaves(event))
+    found = _event_hash(commit_ts, event.committed_at, previous.hash, leaves(event))
     return msgspec.structs.replace(event, commit_ts=commit_ts, hash=found)
+
+
+def follow(previous: Head, rows: Iterable[Row]) -> Iterator[Opened]:
+    """Yield stored events with what they say, or raise `ChainBroken` for the first bad one.
+
+    Most events have one operation, and these are what a walk over a long log takes its time for.
+    """
+    number, time, last = previous.commit_ts, previous.committed_at, previous.hash
+    for row in rows:
+        number += 1
+        commit_ts, committed_at, found, salts, envelope, operations = row
+        try:
+            if commit_ts != number or not time < committed_at <= LAST_MICROS:
+                raise _refused(number, time, row)
+            who, what = codec.decode_envelope(envelope), codec.decode_operations(operations)
+            if (
+                len(salts) == _SALTS_OF_ONE
+                and who.txn_id
+                and operations[0] == _ARRAY_OF_ONE
+                and type(what[0]) is not Erased
+            ):
+                first = sha256(_ENVELOPE + salts[_ENVELOPE_SALT] + envelope).digest()
+                second = sha256(_OPERATION + salts[_FIRST_SALT] + operations[1:]).digest()
+                covered = _WITH_ONE(_EVENT, number, committed_at, last, 2, first, second)
+            else:
+                parts = _leaves(salts, envelope, operations, what)
+                covered = _covered(number, committed_at, last, parts)
+        except Corruption as error:
+            raise _at(number, error) from error
+        except (TypeError, struct.error) as error:  # SQLite can be made to hold anything anywhere
+            raise ChainBroken(number, "a column has another type than an event's") from error
+        if sha256(covered).digest() != found:
+            raise ChainBroken(number, "its content does not have its hash")
+        time, last = committed_at, found
+        yield row, who, what
 
 
 def check(previous: Head, event: SealedEvent) -> Head:
     """Return the head behind `event`, or raise `ChainBroken` if it does not follow `previous`."""
-    expected = previous.commit_ts + 1
-    if event.commit_ts != expected:
-        raise ChainBroken(expected, f"it is missing, and the next one there is {event.commit_ts}")
-    if event.committed_at <= previous.committed_at:
-        raise ChainBroken(expected, "its time is not after the time of the one before it")
-    try:
-        leaves = _leaves(event)
-    except Corruption as error:
-        raise ChainBroken(expected, str(error)) from error
-    found = _event_hash(expected, event.committed_at, previous.hash, leaves)
-    if found != event.hash:
-        raise ChainBroken(expected, "its content does not have its hash")
-    return Head(event.commit_ts, event.committed_at, event.hash)
+    for row, _, _ in follow(previous, (msgspec.structs.astuple(event),)):
+        return head_behind(row)
+    raise AssertionError("an event is followed or refused")
 
 
-def _leaves(event: SealedEvent) -> list[bytes]:
-    parts = codec.split(event.operations)
-    operations = codec.decode_operations(event.operations)
-    if len(event.salts) != SALT_SIZE * salt_count(len(parts)):
-        raise Corruption("its salts do not fit its operations")
-    codec.decode_envelope(event.envelope)
-    erased = codec.decode_erased_envelope(event.envelope)
-    leaves = [_envelope_leaf(event.salts, event.envelope) if erased is None else erased.leaf]
-    for index, (part, operation) in enumerate(zip(parts, operations, strict=True)):
-        if isinstance(operation, Erased):
-            leaves.append(operation.leaf)
-        else:
-            leaves.append(_operation_leaf(event.salts, index, part))
-    return leaves
-
-
-def _envelope_leaf(salts: bytes, envelope: bytes) -> bytes:
-    return sha256(_ENVELOPE + salts[SALT_SIZE : 2 * SALT_SIZE] + envelope).digest()
+def head_behind(row: Row) -> Head:
+    """Return the log's end behind a stored event."""
+    return Head(row[0], row[1], row[2])
 
 
 def leaves(event: SealedEvent) -> list[bytes]:
     """Return the hashes that stand for an event's envelope and for each of its operations."""
-    return _leaves(event)
+    return _leaves(event.salts, event.envelope, event.operations, _decoded(event))
 
 
 def operation_leaves(event: SealedEvent) -> list[bytes]:
     """Return the hash that stands for each operation of an event."""
-    return _leaves(event)[1:]
+    return leaves(event)[1:]
+
+
+def _refused(expected: int, time: int, row: Row) -> ChainBroken:
+    """Return what is wrong with a row that cannot be the next event."""
+    commit_ts, committed_at, *_ = row
+    if commit_ts != expected:
+        problem = f"it is missing, and the next one there is {commit_ts}"
+    elif committed_at <= time:
+        problem = "its time is not after the time of the one before it"
+    else:
+        problem = "its time is beyond the year 9999"
+    return ChainBroken(expected, problem)
+
+
+def _at(number: int, error: Corruption) -> ChainBroken:
+    return error if isinstance(error, ChainBroken) else ChainBroken(number, str(error))
+
+
+def _decoded(event: SealedEvent) -> tuple[AnyOperation, ...]:
+    codec.decode_envelope(event.envelope)
+    return codec.decode_operations(event.operations)
+
+
+def _leaves(
+    salts: bytes, envelope: bytes, encoded: bytes, operations: Sequence[AnyOperation]
+) -> list[bytes]:
+    """Return the hashes of an event's parts; `operations` are what `encoded` says."""
+    if len(salts) != SALT_SIZE * salt_count(len(operations)):
+        raise Corruption("its salts do not fit its operations")
+    erased = codec.decode_erased_envelope(envelope)
+    leaves = [_envelope_leaf(salts, envelope) if erased is None else erased.leaf]
+    for index, (part, operation) in enumerate(zip(codec.split(encoded), operations, strict=True)):
+        if isinstance(operation, Erased):
+            leaves.append(operation.leaf)
+        else:
+            leaves.append(_operation_leaf(salts, index, part))
+    return leaves
+
+
+def _envelope_leaf(salts: bytes, envelope: bytes) -> bytes:
+    return sha256(_ENVELOPE + salts[_ENVELOPE_SALT] + envelope).digest()
 
 
 def _operation_leaf(salts: bytes, index: int, part: bytes) -> bytes:
@@ -125,5 +187,9 @@ def _operation_leaf(salts: bytes, index: int, part: bytes) -> bytes:
 def _event_hash(
     commit_ts: int, committed_at: int, previous: bytes, leaves: Sequence[bytes]
 ) -> bytes:
+    return sha256(_covered(commit_ts, committed_at, previous, leaves)).digest()
+
+
+def _covered(commit_ts: int, committed_at: int, previous: bytes, leaves: Sequence[bytes]) -> bytes:
     first, second = _TWO_NUMBERS(commit_ts, committed_at), _NUMBER(len(leaves))
-    return sha256(b"".join((_EVENT, first, previous, second, *leaves))).digest()
+    return b"".join((_EVENT, first, previous, second, *leaves))

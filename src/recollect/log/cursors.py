@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from recollect.errors import InvalidInput, LogForked, Unavailable
-from recollect.log import moments
+from recollect.errors import ChainBroken, Corruption, InvalidInput, LogForked, Unavailable
+from recollect.log import moments, pages
 from recollect.model.event import ReplayEvent, ResumeToken
 from recollect.model.limits import check_text
 from recollect.storage.port import Engine, OutcomeUnknown, Reader, Writer
@@ -84,6 +84,26 @@ def list_cursors(engine: Engine) -> list[tuple[str, int]]:
     with engine.reading() as reader:
         rows = reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND)
     return [(name.removeprefix(_PREFIX), _commit_of(token)) for name, token in rows]
+
+
+def check_all(reader: Reader, log_id: str) -> None:
+    """Raise `ChainBroken` where a cursor remembers what the log does not have.
+
+    It keeps the hash of an event that was once read, so it is a witness of the log.
+    """
+    for row, token in reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND):
+        name = row.removeprefix(_PREFIX)
+        try:
+            commit_ts = moments.commit_of_token(reader, "cursor", log_id, token)
+        except LogForked as error:
+            raise ChainBroken(
+                max(_commit_of(token), 1), f"cursor {name!r} remembers another event there"
+            ) from error
+        except InvalidInput as error:
+            raise Corruption(f"cursor {name!r} cannot be read: drop it to start anew") from error
+        head = pages.head_commit(reader)
+        if commit_ts > head:
+            raise ChainBroken(head + 1, f"it is missing, although cursor {name!r} is behind it")
 
 
 def _commit_of(token: str) -> int:

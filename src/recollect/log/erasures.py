@@ -99,5 +99,7 @@ def _fits(reader: Reader, erasure: int) -> bool:
     said = [operation for operation in operations if isinstance(operation, Erase)]
     tally = Tally()
     for commit_ts, position, digest in rows_of(reader, erasure):
+        if not (type(commit_ts) is type(position) is int and type(digest) is bytes):
+            return False
         tally.add((commit_ts, position), digest)
     return [(each.count, each.digest) for each in said] == [(tally.count, tally.digest)]

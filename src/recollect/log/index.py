@@ -14,7 +14,8 @@ class LogIndex(View):
     name = "log"
     version = 1
     clear = ("event_scope_clear", "txn_clear", "horizon_clear")
-    rows = ("event_scope_rows", "txn_rows", "horizon_rows")
+    prune = ("scope_prune",)
+    rows = ("event_scope_rows", "txn_rows", "horizon_rows", "scope_rows")
 
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes

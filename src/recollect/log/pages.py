@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from recollect.errors import Corruption
 from recollect.model.event import Head, SealedEvent
-from recollect.storage.port import Reader
+from recollect.storage.port import Reader, Row
 
 PAGE_ROWS = 256
 PAGE_BYTES = 1024 * 1024
@@ -55,12 +55,14 @@ def head_commit(reader: Reader) -> int:
     return int(row[0]) if row else 0
 
 
+def rows(reader: Reader, *, after: int, through: int, most: int = PAGE_ROWS) -> list[Row]:
+    """Return the next stored events' columns, of at least one event if there is one."""
+    return reader.rows("event_page", after=after, through=through, most=most, budget=PAGE_BYTES)
+
+
 def page(reader: Reader, *, after: int, through: int) -> list[SealedEvent]:
     """Return the next stored events, at least one if there is one."""
-    rows = reader.rows(
-        "event_page", after=after, through=through, most=PAGE_ROWS, budget=PAGE_BYTES
-    )
-    return [SealedEvent(*row) for row in rows]
+    return [SealedEvent(*row) for row in rows(reader, after=after, through=through)]
 
 
 def events(reader: Reader, *, after: int, through: int) -> Iterator[SealedEvent]:

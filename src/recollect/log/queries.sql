@@ -17,6 +17,11 @@ DELETE FROM meta WHERE name = :name
 -- name: meta_range
 SELECT name, value FROM meta WHERE name >= :first AND name < :beyond ORDER BY name
 
+-- name: meta_rows
+-- What views leave here: the epoch, and which version of each wrote its rows.
+SELECT name, value FROM meta WHERE name = 'epoch' OR (name >= 'view:' AND name < 'view;')
+ORDER BY name
+
 -- name: event_head
 SELECT commit_ts, committed_at, hash FROM event ORDER BY commit_ts DESC LIMIT 1
 
@@ -105,8 +110,17 @@ DELETE FROM event_scope
 
 -- name: event_scope_rows
 SELECT scope.agent_id, scope.namespace, event_scope.commit_ts
-FROM event_scope JOIN scope ON scope.id = event_scope.scope_id
+FROM event_scope LEFT JOIN scope ON scope.id = event_scope.scope_id
 ORDER BY scope.agent_id, scope.namespace, event_scope.commit_ts
+
+-- name: event_scope_census
+-- How many rows there are of the first commits, and a commit that the log does not have.
+SELECT
+    COUNT(*) FILTER (WHERE commit_ts BETWEEN 1 AND :through),
+    MIN(commit_ts) FILTER (
+        WHERE commit_ts < 1 OR commit_ts > (SELECT COALESCE(MAX(commit_ts), 0) FROM event)
+    )
+FROM event_scope
 
 -- name: txn_add
 INSERT INTO txn (txn_id, actor, commit_ts) VALUES (:txn_id, :actor, :commit_ts)
@@ -119,6 +133,22 @@ DELETE FROM txn
 
 -- name: txn_rows
 SELECT txn_id, actor, commit_ts FROM txn ORDER BY txn_id, actor
+
+-- name: txn_census
+-- How many rows there are of the first commits, and a commit that the log does not have.
+SELECT
+    COUNT(*) FILTER (WHERE commit_ts BETWEEN 1 AND :through),
+    MIN(commit_ts) FILTER (
+        WHERE commit_ts < 1 OR commit_ts > (SELECT COALESCE(MAX(commit_ts), 0) FROM event)
+    )
+FROM txn
+
+-- name: scope_rows
+SELECT agent_id, namespace FROM scope ORDER BY agent_id, namespace
+
+-- name: scope_prune
+-- Drop the numbers of scopes that no commit touched.
+DELETE FROM scope WHERE id NOT IN (SELECT scope_id FROM event_scope)
 
 -- name: scope_counts
 -- How many agents and namespaces users have; the engine's own are not theirs.
@@ -280,3 +310,13 @@ DELETE FROM horizon WHERE namespace = :namespace
 -- name: retained_any
 -- Whether a compaction left notes behind.
 SELECT 1 FROM retained UNION ALL SELECT 1 FROM carried UNION ALL SELECT 1 FROM relied LIMIT 1
+
+-- name: blob_places
+-- Which operations of some commits have content beside the log.
+SELECT commit_ts, position FROM blob WHERE commit_ts > :after AND commit_ts <= :through
+
+-- name: blob_beyond_log
+-- A commit that there is content of, and that the log does not have.
+SELECT commit_ts FROM blob
+WHERE commit_ts < 1 OR commit_ts > (SELECT COALESCE(MAX(commit_ts), 0) FROM event)
+ORDER BY commit_ts LIMIT 1

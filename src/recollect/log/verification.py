@@ -1,4 +1,4 @@
-"""Verification: walking the chain from the first event to the head."""
+"""Verification: whether the log is what was written, from the first event to the head."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from datetime import datetime
 
 import msgspec
 
-from recollect.errors import ChainBroken
-from recollect.log import blobs, chain, pages
-from recollect.log.erasures import Erasures
-from recollect.model import codec
+from recollect.log.chain import Opened
+from recollect.log.walk import Walk
 from recollect.model.clock import Clock
-from recollect.model.event import Head, SealedEvent
+from recollect.model.event import SealedEvent
 from recollect.model.instant import to_datetime
 from recollect.storage.port import Engine, Progress
 
@@ -32,6 +30,8 @@ class Verification(msgspec.Struct, frozen=True):
     """How many signed checkpoints were compared with the log, and fit."""
     last_checkpoint: int | None = None
     """The size of the last one of them."""
+    rows: int | None = None
+    """How many rows of views were compared; None: the log alone was looked at."""
 
 
 def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:
@@ -47,20 +47,14 @@ def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:
 
 def checked_pages(engine: Engine, log_id: str, through: int) -> Iterator[list[SealedEvent]]:
     """Yield the events up to a commit, or raise `ChainBroken` for the first bad one."""
-    last, erasures = chain.genesis(log_id), Erasures()
-    while last.commit_ts < through:
+    with engine.reading() as reader:
+        walk = Walk(reader, log_id, through)
+    while not walk.ended:
         with engine.snapshot() as reader:  # or what is erased meanwhile would look like damage
-            events = pages.page(reader, after=last.commit_ts, through=through)
-            if not events:
-                raise ChainBroken(last.commit_ts + 1, "it went missing while the log was read")
-            for event in events:
-                last = chain.check(last, event)
-                operations = codec.decode_operations(event.operations)
-                erasures.check(reader, event, operations)
-                blobs.check(reader, event.commit_ts, operations)
-        yield events
+            opened = walk.next_page(reader)
+        yield sealed(opened)
     with engine.snapshot() as reader:
-        erasures.check_all(reader)
+        walk.check_erasures(reader)
 
 
 def verify(
@@ -75,21 +69,36 @@ def verify(
     Events that are found sound are handed to `follow`, which may hold them to more.
     """
     with engine.reading() as reader:
-        through = pages.head_commit(reader)
-        stray = reader.row("event_before_first")
-    if stray is not None:
-        raise ChainBroken(stray[0], "commits are numbered from 1")
-    last = chain.genesis(log_id)
-    for events in checked_pages(engine, log_id, through):
-        last = Head(events[-1].commit_ts, events[-1].committed_at, events[-1].hash)
+        walk = Walk(reader, log_id)
+    while not walk.ended:
+        opened: list[Opened] = []
+        with engine.snapshot() as reader:
+            if follow is None:
+                walk.skip(reader)
+            else:
+                opened = walk.next_page(reader)
         if follow is not None:
-            follow(events)
+            follow(sealed(opened))
         if progress is not None:
-            progress(last.commit_ts, through)
+            progress(walk.head.commit_ts, walk.through)
+    with engine.snapshot() as reader:
+        walk.finish(reader)
+    return told(walk, log_id, clock)
+
+
+def sealed(opened: Sequence[Opened]) -> list[SealedEvent]:
+    """Return events as they are stored."""
+    return [SealedEvent(*row) for row, _, _ in opened]
+
+
+def told(walk: Walk, log_id: str, clock: Clock, rows: int | None = None) -> Verification:
+    """Return what a walk to the log's end comes to."""
+    last = walk.head
     return Verification(
         log_id=log_id,
         commits=last.commit_ts,
         head_hash=last.hash.hex(),
         last_committed_at=to_datetime(last.committed_at) if last.commit_ts else None,
         warnings=clock_warnings(last.committed_at, clock) if last.commit_ts else (),
+        rows=rows,
     )

@@ -14,14 +14,14 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from recollect.errors import NotFound
+from recollect.errors import Corruption, NotFound
 from recollect.log import chain, pages
 from recollect.log.retaining import Keeper, Retained
 from recollect.model import codec
 from recollect.model.erasure import Place, Target
 from recollect.model.event import Envelope, SealedEvent
 from recollect.model.ids import IdSource
-from recollect.model.operations import AnyOperation
+from recollect.model.operations import AnyOperation, standing
 from recollect.model.refs import Ref, Referent, TranscriptRef
 from recollect.model.scope import Scope
 from recollect.storage.port import Engine, Progress, Reader, Writer
@@ -44,6 +44,12 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
             codec.decode_envelope(event.envelope),
             codec.decode_standing(event.operations),
         )
+
+    @classmethod
+    def opened(cls, opened: chain.Opened) -> Commit:
+        """Return the same of an event that was read along the chain."""
+        row, envelope, operations = opened
+        return cls(row[0], row[1], envelope, tuple(map(standing, operations)))
 
 
 class LookUp(Protocol):
@@ -106,8 +112,14 @@ class View(ABC):
     """The kinds of operation it applies: a commit without any is not shown to it. None: all."""
     clear: ClassVar[tuple[str, ...]]
     """The queries that empty its tables."""
+    prune: ClassVar[tuple[str, ...]] = ()
+    """The queries that drop what the rows of no view need any more, once all are there again."""
     rows: ClassVar[tuple[str, ...]]
-    """The queries that give its rows in a fixed order, without surrogate ids."""
+    """The queries that give all its rows, each named by its table: `<table>_rows`.
+
+    They say everything but surrogate ids: what an id stands for is said instead. What identifies a
+    row comes first, and the order is fixed. No row may be left out, whatever was done to it.
+    """
 
     @abstractmethod
     def apply(self, writer: Writer, commit: Commit, /) -> None:
@@ -249,7 +261,7 @@ def rebuild(engine: Engine, log_id: str, views: Views, progress: Progress | None
 
 
 def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> Rebuild:
-    before = {view.name: _digest(writer, view) for view in views.all}
+    before = {view.name: _digest_if_readable(writer, view) for view in views.all}
     events = fill(writer, log_id, views, progress)
     after = {view.name: _digest(writer, view) for view in views.all}
     views.stamp(writer)
@@ -267,12 +279,25 @@ def fill(writer: Writer, log_id: str, views: Views, progress: Progress | None) -
         for query in view.clear:
             writer.run(query)
     last, whole = chain.genesis(log_id), pages.head_commit(writer)
-    for event in pages.events(writer, after=0, through=whole):
-        last = chain.check(last, event)
-        views.apply(writer, Commit.of(event))
-        if progress is not None:
-            progress(last.commit_ts, whole)
+    while rows := pages.rows(writer, after=last.commit_ts, through=whole):
+        for opened in chain.follow(last, rows):
+            commit = Commit.opened(opened)
+            views.apply(writer, commit)
+            if progress is not None:
+                progress(commit.commit_ts, whole)
+        last = chain.head_behind(rows[-1])
+    for view in views.all:
+        for query in view.prune:
+            writer.run(query)
     return last.commit_ts
+
+
+def _digest_if_readable(reader: Reader, view: View) -> tuple[int, bytes] | None:
+    """Return a view's digest as `_digest` does; rows that cannot be read differ from any."""
+    try:
+        return _digest(reader, view)
+    except Corruption:
+        return None
 
 
 def _digest(reader: Reader, view: View) -> tuple[int, bytes]:

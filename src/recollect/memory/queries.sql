@@ -392,61 +392,66 @@ DELETE FROM notice
 DELETE FROM setting
 
 -- name: memory_rows
-SELECT memory_id, namespace, agent_id, private, commit_ts, created_at
-FROM memory ORDER BY commit_ts, memory_id
+-- In the order of their numbers, which is that of lists.
+SELECT memory_id, namespace, agent_id, private, commit_ts, created_at FROM memory ORDER BY id
 
 -- name: memory_state_rows
 SELECT
     memory.memory_id, state.commit_ts, state.position, state.version, state.updated_at, state.kind,
     state.tier, state.title, state.retracted, state.reason, state.expires_at, state.depth,
-    state.access_count, state.last_accessed_at, details.commit_ts, details.position,
-    content.commit_ts, content.position, state.details, state.digest, state.size, state.content
+    state.access_count, state.last_accessed_at,
+    state.details_in IS NOT NULL AS details_elsewhere, details.memory = state.memory AS own_details,
+    details.commit_ts AS details_commit, details.position AS details_position,
+    state.content_in IS NOT NULL AS content_elsewhere, content.memory = state.memory AS own_content,
+    content.commit_ts AS content_commit, content.position AS content_position,
+    state.details, state.digest, state.size, state.content
 FROM memory_state AS state
-JOIN memory ON memory.id = state.memory
-JOIN memory_state AS details ON details.id = COALESCE(state.details_in, state.id)
-JOIN memory_state AS content ON content.id = COALESCE(state.content_in, state.id)
+LEFT JOIN memory ON memory.id = state.memory
+LEFT JOIN memory_state AS details ON details.id = state.details_in
+LEFT JOIN memory_state AS content ON content.id = state.content_in
 ORDER BY memory.memory_id, state.commit_ts, state.position
 
 -- name: memory_title_rows
 SELECT
     title.namespace, title.owner, title.title, title.commit_ts, title.position,
     title.until_commit, memory.memory_id
-FROM memory_title AS title JOIN memory ON memory.id = title.memory
+FROM memory_title AS title LEFT JOIN memory ON memory.id = title.memory
 ORDER BY title.namespace, title.owner, title.title, title.commit_ts, title.position
 
 -- name: memory_link_rows
 SELECT
-    source.memory_id, link.relation, target.memory_id, link.commit_ts, link.position,
-    link.valid_from, link.until_commit, link.valid_until
+    source.memory_id AS source, link.relation, target.memory_id AS target, link.commit_ts,
+    link.position, link.valid_from, link.until_commit, link.valid_until
 FROM memory_link AS link
-JOIN memory AS source ON source.id = link.source
-JOIN memory AS target ON target.id = link.target
+LEFT JOIN memory AS source ON source.id = link.source
+LEFT JOIN memory AS target ON target.id = link.target
 ORDER BY source.memory_id, link.relation, target.memory_id, link.commit_ts, link.position
 
 -- name: transcript_rows
+-- In the order of their numbers, which is that of lists.
 SELECT
     transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at, expires_at,
     size, digest
-FROM transcript ORDER BY transcript_id
+FROM transcript ORDER BY id
 
 -- name: citation_rows
 SELECT
     memory.memory_id, transcript.transcript_id, citation.first, citation.beyond, citation.commit_ts
 FROM citation
-JOIN memory ON memory.id = citation.memory
-JOIN transcript ON transcript.id = citation.transcript
+LEFT JOIN memory ON memory.id = citation.memory
+LEFT JOIN transcript ON transcript.id = citation.transcript
 ORDER BY memory.memory_id, transcript.transcript_id, citation.first, citation.beyond
 
 -- name: notice_rows
 SELECT
-    memory.memory_id, dependent.memory_id, invalidated.memory_id, invalidating.memory_id,
-    notice.by_agent, notice.commit_ts, notice.resolved_commit, notice.resolved_at,
+    memory.memory_id, dependent.memory_id AS dependent, invalidated.memory_id AS invalidated,
+    invalidating.memory_id AS invalidating, notice.by_agent, notice.commit_ts, notice.resolved_commit, notice.resolved_at,
     notice.resolved_by, notice.decision, notice.note, notice.replacement
 FROM notice
-JOIN memory ON memory.id = notice.memory
-JOIN memory AS dependent ON dependent.id = notice.dependent
-JOIN memory AS invalidated ON invalidated.id = notice.invalidated
-JOIN memory AS invalidating ON invalidating.id = notice.invalidating
+LEFT JOIN memory ON memory.id = notice.memory
+LEFT JOIN memory AS dependent ON dependent.id = notice.dependent
+LEFT JOIN memory AS invalidated ON invalidated.id = notice.invalidated
+LEFT JOIN memory AS invalidating ON invalidating.id = notice.invalidating
 ORDER BY memory.memory_id
 
 -- name: sweep_memories

@@ -68,8 +68,9 @@ def decode_standing(operations: bytes) -> tuple[AnyOperation, ...]:
 def decode_envelope(envelope: bytes) -> Envelope:
     """Return an event's envelope; of one that was erased, what is left."""
     try:
-        erased = decode_erased_envelope(envelope)
-        return _envelope.decode(envelope) if erased is None else erased.envelope
+        if envelope[1:2] != _ERASED:
+            return _envelope.decode(envelope)
+        return _erased_envelope.decode(envelope).envelope
     except _UNREADABLE as error:
         raise Corruption(f"an event's envelope cannot be read: {error}") from error
 

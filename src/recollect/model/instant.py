@@ -14,7 +14,7 @@ Instant = datetime | str
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+LAST_MICROS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _RFC3339 = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE
 )
@@ -32,7 +32,7 @@ def to_micros(field: str, value: Instant) -> int:
     if value.utcoffset() is None:
         raise InvalidInput(field, f"{value} has no offset: give an aware time, such as …+00:00")
     micros = (value - _EPOCH) // _MICROSECOND
-    if not _FIRST <= micros <= _LAST:
+    if not _FIRST <= micros <= LAST_MICROS:
         raise InvalidInput(
             field, f"{value} is outside the years 1 to 9999 in UTC: give a time within them"
         )

@@ -3079,6 +3079,7 @@ class AsyncStore(
         *,
         checkpoint: str | SignedCheckpoint | None = None,
         keys: TrustedKeys = None,
+        deep: bool = False,
         progress: Progress | None = None,
     ) -> Verification:
         """Walk the hash chain; raise `ChainBroken`, which names the first bad commit.
@@ -3086,8 +3087,11 @@ class AsyncStore(
         It is held to every checkpoint that the store keeps, and to one that was kept elsewhere:
         only that shows a log that was truncated, or chained anew as a whole. A checkpoint that no
         trusted key signed raises `NotProven`; `keys` are those you trust, else the log's own.
+
+        `deep` also builds every view again, in a temporary database, and compares: `ViewsDiffer`
+        names the first row that is not what the log says. Nothing is changed either way.
         """
-        return await self._calls.run(verify_store, self._core, checkpoint, keys, progress)
+        return await self._calls.run(verify_store, self._core, checkpoint, keys, progress, deep)
 
     async def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
         """Build every view again from the log, and say whether any row had been different."""

@@ -8,24 +8,23 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 from recollect.errors import (
-    Corruption,
     InvalidInput,
     NotFound,
     RecollectError,
     StoreFull,
     StoreReadOnly,
+    ViewsDiffer,
 )
 from recollect.log import chain, pages
+from recollect.log.comparison import compare_views
 from recollect.log.epochs import known_log_id
 from recollect.log.purging import first_pending
 from recollect.log.verification import clock_warnings, verify
-from recollect.log.views import rebuild
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.finding import Finding, fine, problem, warning
 from recollect.sdk.open import (
@@ -60,7 +59,7 @@ def diagnose(
     """Yield what each check of a store comes to, as it is done.
 
     `quick` leaves out what reads the whole store: its pages and its chain. `deep` also builds the
-    views again, in a copy, and compares.
+    views again, beside the store, and compares.
     """
     path = file_of("url", url)
     yield fine("python", f"Python {platform.python_version()} on {platform.platform(terse=True)}")
@@ -167,19 +166,13 @@ def _check_views(engine: Engine, progress: Progress | None) -> Finding:
     with engine.reading() as reader:
         if all_views().outdated(reader):
             return fine("views", "another version wrote them: they are rebuilt when opened")
-    with tempfile.TemporaryDirectory(prefix="recollect-doctor-") as folder:
-        place = Path(folder) / "copy.db"
-        engine.copy_to(place)
-        with closing(engine.another(place)) as copy:
-            found = rebuild(copy, _log_id(copy), all_views(), progress)
-    if found.identical:
-        return fine("views", f"{found.rows:,} rows are what the log says")
-    return problem(
-        "views",
-        f"rows are not what the log says in: {', '.join(found.differing)}",
-        "`recollect rebuild` repairs them",
-        Corruption.__name__,
-    )
+    try:
+        rows = compare_views(engine, _log_id(engine), all_views(), progress)
+    except ViewsDiffer as error:
+        told = f"rows are not what the log says in: {error.view} ({error.table}: {error.problem})"
+        remedy = "`recollect rebuild` repairs them"
+        return problem("views", told, remedy, ViewsDiffer.__name__)
+    return fine("views", f"{rows:,} rows are what the log says")
 
 
 def _log_id(engine: Engine) -> str:

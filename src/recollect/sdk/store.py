@@ -251,6 +251,7 @@ class Store(
         *,
         checkpoint: str | SignedCheckpoint | None = None,
         keys: TrustedKeys = None,
+        deep: bool = False,
         progress: Progress | None = None,
     ) -> Verification:
         """Walk the hash chain; raise `ChainBroken`, which names the first bad commit.
@@ -258,8 +259,11 @@ class Store(
         It is held to every checkpoint that the store keeps, and to one that was kept elsewhere:
         only that shows a log that was truncated, or chained anew as a whole. A checkpoint that no
         trusted key signed raises `NotProven`; `keys` are those you trust, else the log's own.
+
+        `deep` also builds every view again, in a temporary database, and compares: `ViewsDiffer`
+        names the first row that is not what the log says. Nothing is changed either way.
         """
-        return self._calls.run(verify_store, self._core, checkpoint, keys, progress)
+        return self._calls.run(verify_store, self._core, checkpoint, keys, progress, deep)
 
     def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
         """Build every view again from the log, and say whether any row had been different."""

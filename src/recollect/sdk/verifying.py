@@ -12,10 +12,12 @@ from recollect.audit.keys import PublicKey
 from recollect.audit.stored import SignedCheckpoint
 from recollect.audit.witness import Witness
 from recollect.errors import ChainBroken
+from recollect.log.comparison import verify_deep
 from recollect.log.verification import Verification, verify
 from recollect.log.views import Rebuild, rebuild
 from recollect.model.limits import plain_text
 from recollect.sdk.core import Core
+from recollect.sdk.registry import all_views
 from recollect.storage.port import Progress
 
 TrustedKeys = Iterable[PublicKey | str] | None
@@ -26,10 +28,12 @@ def verify_store(
     checkpoint: str | SignedCheckpoint | None,
     keys: TrustedKeys,
     progress: Progress | None,
+    deep: bool,  # noqa: FBT001
 ) -> Verification:
     """Walk the chain, and hold it to every checkpoint that the store keeps and to one from outside.
 
-    Keys that are given are the only ones that count; otherwise it is those that the log trusts.
+    Keys that are given are the only ones that count; otherwise it is those that the log trusts. A
+    deep look compares the views too.
     """
     note = checkpoint.note if isinstance(checkpoint, SignedCheckpoint) else checkpoint
     witness = Witness(
@@ -38,8 +42,13 @@ def verify_store(
         checkpoint=None if note is None else plain_text("checkpoint", note),
         keys=None if keys is None else [_key(each) for each in keys],
     )
+    follow = None if witness.idle else witness.follow
     try:
-        found = verify(core.engine, core.log_id, core.clock, progress, witness.follow)
+        if deep:
+            views = all_views()
+            found = verify_deep(core.engine, core.log_id, core.clock, views, progress, follow)
+        else:
+            found = verify(core.engine, core.log_id, core.clock, progress, follow)
     except ChainBroken as error:
         raise witness.explained(error) from error
     compared = witness.finish()

@@ -130,7 +130,7 @@ DELETE FROM state_version
 -- name: state_rows
 SELECT
     scope.agent_id, scope.namespace, state.key, state.version, state.commit_ts, state.value
-FROM state JOIN scope ON scope.id = state.scope_id
+FROM state LEFT JOIN scope ON scope.id = state.scope_id
 ORDER BY scope.agent_id, scope.namespace, state.key
 
 -- name: state_version_rows
@@ -138,8 +138,8 @@ SELECT
     scope.agent_id, scope.namespace, state.key,
     place.commit_ts, place.version, place.position, place.live
 FROM state_version AS place
-JOIN state ON state.id = place.key_id
-JOIN scope ON scope.id = state.scope_id
+LEFT JOIN state ON state.id = place.key_id
+LEFT JOIN scope ON scope.id = state.scope_id
 ORDER BY scope.agent_id, scope.namespace, state.key, place.commit_ts, place.version
 
 -- name: state_count

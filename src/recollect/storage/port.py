@@ -45,6 +45,10 @@ class Reader(Protocol):
         """Yield the rows one by one; only inside a transaction, which holds the snapshot anyway."""
         ...
 
+    def columns(self, query: str, /) -> tuple[str, ...]:
+        """Return the names of the columns that a query's rows have."""
+        ...
+
 
 class Writer(Reader, Protocol):
     """The one connection that writes, inside a transaction."""

@@ -49,6 +49,8 @@ def tidy_up(path: Path) -> None:
     spoil(path, "DELETE FROM checkpoint")
     spoil(path, "DELETE FROM tree_node")
     spoil(path, "DELETE FROM meta WHERE name = 'tree'")
+    with open_store(path) as store:
+        store.rebuild()
 
 
 def test_an_untouched_log_is_no_alarm(path: Path, made: list[SignedCheckpoint]) -> None:

@@ -128,8 +128,11 @@ def test_nothing_to_replay_is_said(filled: Cli) -> None:
 
 def test_verify_prints_what_it_proved(filled: Cli) -> None:
     found = filled.row("verify")
-    assert found.keys() == {"log_id", "commits", "head_hash", "last_committed_at", "warnings"}
-    assert (found["commits"], found["warnings"]) == (5, [])
+    assert found.keys() == {
+        "log_id", "commits", "head_hash", "last_committed_at", "warnings", "checkpoints",
+        "last_checkpoint", "rows",
+    }  # fmt: skip
+    assert (found["commits"], found["warnings"], found["rows"]) == (5, [], None)
     shown = filled("verify")
     assert "chain holds" in shown
     for fact in ("commits      5\n", found["head_hash"], found["log_id"]):
@@ -140,6 +143,19 @@ def test_verify_prints_what_it_proved(filled: Cli) -> None:
 def test_a_broken_chain_ends_with_its_own_code(filled: Cli, form: tuple[str, ...]) -> None:
     tamper(filled, "UPDATE event SET committed_at = committed_at + 1 WHERE commit_ts = 3")
     assert "breaks at commit 3" in filled.fails(3, "verify", *form)
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_changed_view_is_named_by_a_deep_look_only(filled: Cli, form: tuple[str, ...]) -> None:
+    assert "views are what the log says" in filled("verify", "--deep")
+    assert filled.row("verify", "--deep")["rows"] > 0
+    tamper(filled, "UPDATE state SET version = version + 1")
+    filled("verify")
+    message = filled.fails(3, "verify", "--deep", *form)
+    for part in ("view 'state'", "table 'state'", "differs in version", "recollect rebuild"):
+        assert part in message
+    filled("rebuild")
+    filled("verify", "--deep")
 
 
 def test_warnings_reach_people_and_programs(filled: Cli) -> None:

@@ -132,10 +132,10 @@ def test_a_changed_view_is_found_in_depth_and_left_as_it_is(path: Path) -> None:
     tamper(path, "DELETE FROM state WHERE id = 7")
     assert troubles(findings(path)) == {}
     found = findings(path, deep=True)
-    assert troubles(found) == {"views": ("problem", "Corruption")}
+    assert troubles(found) == {"views": ("problem", "ViewsDiffer")}
     assert "in: state" in found["views"].message
     assert "recollect rebuild" in (found["views"].remedy or "")
-    assert troubles(findings(path, deep=True)) == {"views": ("problem", "Corruption")}
+    assert troubles(findings(path, deep=True)) == {"views": ("problem", "ViewsDiffer")}
     with recollect.open(path) as store:
         store.rebuild()
     assert troubles(findings(path, deep=True)) == {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import apsw
+import apsw.ext
 
 from recollect import errors
 from recollect.storage.port import Row
@@ -18,13 +19,19 @@ _ERRORS: Mapping[type[apsw.Error], type[errors.RecollectError]] = {
     apsw.PermissionsError: errors.StoreReadOnly,
     apsw.CorruptError: errors.Corruption,
     apsw.NotADBError: errors.Corruption,
+    apsw.ConstraintError: errors.Corruption,
     apsw.IOError: errors.Unavailable,
     apsw.CantOpenError: errors.Unavailable,
 }
 
 
-def translate(error: apsw.Error) -> errors.RecollectError:
+_FOREIGN = (apsw.Error, UnicodeDecodeError)
+
+
+def translate(error: apsw.Error | UnicodeDecodeError) -> errors.RecollectError:
     """Return our error for SQLite's. One without an entry is a defect of ours and stays apsw's."""
+    if isinstance(error, UnicodeDecodeError):
+        return errors.Corruption(f"stored text is not UTF-8 ({error.reason}): restore a backup")
     for foreign, ours in _ERRORS.items():
         if isinstance(error, foreign):
             return ours(f"{ours.__doc__} (SQLite: {error})")
@@ -36,7 +43,7 @@ def translated() -> Iterator[None]:
     """Translate what SQLite raises in the block."""
     try:
         yield
-    except apsw.Error as error:
+    except _FOREIGN as error:
         raise translate(error) from error
 
 
@@ -84,7 +91,7 @@ class Connection:
         """Return the first row, if there is one."""
         try:
             found: Row | None = self.database.execute(self._queries[query], values).fetchone()
-        except apsw.Error as error:
+        except _FOREIGN as error:
             raise translate(error) from error
         return found
 
@@ -92,7 +99,7 @@ class Connection:
         """Return the first row; values are bound by their places, as in `put`."""
         try:
             found: Row | None = self.database.execute(self._queries[query], values).fetchone()
-        except apsw.Error as error:
+        except _FOREIGN as error:
             raise translate(error) from error
         return found
 
@@ -105,11 +112,12 @@ class Connection:
             taken = []
             for row in cursor:
                 taken.append(row)
-                budget -= len(row[-1] or b"")
+                content = row[-1]
+                budget -= len(content) if type(content) is bytes else len(str(content))
                 if budget <= 0:
                     cursor.close()
                     break
-        except apsw.Error as error:
+        except _FOREIGN as error:
             raise translate(error) from error
         return taken
 
@@ -117,28 +125,34 @@ class Connection:
         """Yield the rows one by one."""
         try:
             yield from self._execute(query, values)
-        except apsw.Error as error:
+        except _FOREIGN as error:
             raise translate(error) from error
+
+    def columns(self, query: str, /) -> tuple[str, ...]:
+        """Return the names of a query's columns."""
+        with translated():
+            found = apsw.ext.query_info(self.database, self._queries[query]).description
+        return tuple(name for name, _ in found)
 
     def put(self, query: str, /, *values: object) -> None:
         """Run a statement; SQLite binds values by their places faster than by their names."""
         try:
             self._cursor.execute(self._queries[query], values)
-        except apsw.Error as error:
+        except _FOREIGN as error:
             raise translate(error) from error
 
     def add(self, query: str, /, *values: object) -> int:
         """Run a statement that returns the id of the row it adds."""
         try:
             return int(self._cursor.execute(self._queries[query], values).get)
-        except apsw.Error as error:
+        except _FOREIGN as error:
             raise translate(error) from error
 
     def run(self, query: str, /, **values: object) -> None:
         """Run a statement."""
         try:
             self.database.execute(self._queries[query], values)
-        except apsw.Error as error:
+        except _FOREIGN as error:
             raise translate(error) from error
 
     def begin(self) -> None:

@@ -16,6 +16,18 @@ ROLLBACK
 -- Finds something in every database but a new one.
 SELECT 1 FROM sqlite_schema LIMIT 1
 
+-- name: table_there
+SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = :name
+
+-- name: schema_rows
+-- Everything that is defined in the database, as it was defined.
+SELECT type, name, tbl_name, sql FROM sqlite_schema
+WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY type, name
+
+-- name: structure_check
+-- Complaints about the pages, indexes and columns of a table; "ok" if there are none.
+SELECT integrity_check FROM pragma_integrity_check(:name)
+
 -- name: settle
 -- A write that only has to be durable.
 INSERT INTO meta (name, value) VALUES ('settled', '1')

@@ -1,0 +1,207 @@
+"""Comparison: whether every view is what the log says, found out without changing the store.
+
+The views are built again from the log in a database of their own, in the folder for temporary
+files, and compared row by row. All of it is read as of one moment: the snapshot is held until the
+last row is compared, as a backup's is until it is copied.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import zip_longest
+from pathlib import Path
+
+from recollect.errors import ChainBroken, Corruption, StoreFull, ViewsDiffer
+from recollect.log import blobs
+from recollect.log.chain import Opened
+from recollect.log.verification import Follow, Verification, sealed, told
+from recollect.log.views import Commit, Views
+from recollect.log.walk import Walk
+from recollect.model.clock import Clock
+from recollect.model.limits import shown
+from recollect.model.operations import Summary
+from recollect.storage.newfiles import told_as_ours
+from recollect.storage.port import Engine, Progress, Reader, Row, Writer
+
+_OFTEN = 4096
+"""After how many rows somebody may want to know that work goes on."""
+_MOST_NAMED = 5
+"""How many columns of a row say which one it is; they come first."""
+_COMMITS = ("commit_ts", "from_commit")
+"""The columns that say which commit a row comes from."""
+
+
+def verify_deep(
+    engine: Engine,
+    log_id: str,
+    clock: Clock,
+    views: Views,
+    progress: Progress | None = None,
+    follow: Follow | None = None,
+) -> Verification:
+    """Check the log as `verify` does, and every view; raise `ViewsDiffer` for the first bad row.
+
+    `views` are ones that nobody else uses: they remember rows of the database they fill.
+    """
+    with _apart(engine) as apart, engine.snapshot() as reader:
+        _check_schema(reader, apart)
+        walk, rows = _compare(reader, log_id, apart, views, progress, follow)
+        _check_structure(reader)
+    return told(walk, log_id, clock, rows)
+
+
+def compare_views(
+    engine: Engine, log_id: str, views: Views, progress: Progress | None = None
+) -> int:
+    """Compare the views alone, of a store that may have an older format; return how many rows."""
+    with _apart(engine) as apart, engine.snapshot() as reader:
+        return _compare(reader, log_id, apart, views, progress)[1]
+
+
+@contextmanager
+def _apart(engine: Engine) -> Iterator[Engine]:
+    """Lend an empty database, which is gone when the block ends, however it ends."""
+    place = Path(tempfile.gettempdir())
+    with told_as_ours(place / "views.db"):
+        folder = tempfile.TemporaryDirectory(prefix="recollect-verify-")
+    with folder as name, closing(engine.another(Path(name) / "views.db")) as apart:
+        try:
+            yield apart
+        except StoreFull as error:
+            raise StoreFull(
+                f"there is no room in {place} to build the views again: free some, or name another "
+                "folder in TMPDIR"
+            ) from error
+
+
+def _compare(
+    reader: Reader,
+    log_id: str,
+    apart: Engine,
+    views: Views,
+    progress: Progress | None,
+    follow: Follow | None = None,
+) -> tuple[Walk, int]:
+    walk = Walk(reader, log_id)
+
+    def report() -> None:
+        if progress is not None:
+            progress(walk.head.commit_ts, walk.through)
+
+    while page := walk.next_page(reader):
+        with apart.writing() as writer:
+            _apply(reader, writer, page, views)
+        if follow is not None:
+            follow(sealed(page))
+        report()
+    walk.finish(reader)
+    with apart.writing() as writer:
+        views.stamp(writer)
+    with apart.snapshot() as rebuilt:
+        comparison = _Comparison(reader, rebuilt, report)
+        for view in views.all:
+            for query in view.rows:
+                comparison.compare(view.name, query)
+        comparison.compare("log", "meta_rows")
+    return walk, comparison.rows
+
+
+def _apply(reader: Reader, writer: Writer, page: Sequence[Opened], views: Views) -> None:
+    for opened in page:
+        commit = Commit.opened(opened)
+        if any(type(operation) is Summary for operation in commit.operations):
+            blobs.copy(reader, writer, commit.commit_ts)  # applying it reads it
+        try:
+            views.apply(writer, commit)
+        except Corruption as error:
+            raise ChainBroken(commit.commit_ts, f"it contradicts the log: {error}") from error
+
+
+class _Comparison:
+    """Two databases, of which one is right, and how many of their rows were found to be equal."""
+
+    def __init__(self, reader: Reader, rebuilt: Reader, report: Callable[[], None]) -> None:
+        self._reader = reader
+        self._rebuilt = rebuilt
+        self._report = report
+        self.rows = 0
+
+    def compare(self, view: str, query: str) -> None:
+        """Compare the rows of one query, or raise `ViewsDiffer` for the first that differs."""
+        table = query.removesuffix("_rows")
+        pairs = zip_longest(self._reader.stream(query), self._rebuilt.stream(query))
+        try:
+            for found, wanted in pairs:
+                if found != wanted:
+                    raise self._difference(view, query, (found, wanted), next(pairs, (None, None)))
+                self.rows += 1
+                if not self.rows % _OFTEN:
+                    self._report()
+        except ViewsDiffer:
+            raise
+        except Corruption as error:
+            raise ViewsDiffer(view, table, f"a row cannot be read: {error}") from error
+
+    def _difference(
+        self,
+        view: str,
+        query: str,
+        pair: tuple[Row | None, Row | None],
+        following: tuple[Row | None, Row | None],
+    ) -> ViewsDiffer:
+        """Return what is wrong, as far as the two next rows tell."""
+        found, wanted = pair
+        columns = self._rebuilt.columns(query)
+        others: list[str] = []
+        misplaced = following == (wanted, found)
+        if wanted is None or (following[0] == wanted and not misplaced):
+            assert found is not None, "at least one of them is there"
+            row, problem = found, "there should be no row with {}"
+        elif found is None or (following[1] == found and not misplaced):
+            row, problem = wanted, "the row with {} is missing"
+        else:
+            row = wanted
+            others = [
+                name for name, one, two in zip(columns, found, wanted, strict=True) if one != two
+            ]
+            problem = "the row with {} is out of order" if misplaced else "the row with {} differs"
+        named = dict(zip(columns, row, strict=True))
+        key = [(name, value) for name, value in named.items() if misplaced or name not in others]
+        identity = dict(key[:_MOST_NAMED])
+        text = ", ".join(f"{name}={shown(value)}" for name, value in identity.items())
+        problem = problem.format(text)
+        if others and not misplaced:
+            problem += f" in {', '.join(others)}"
+        commits = (named[name] for name in _COMMITS if isinstance(named.get(name), int))
+        return ViewsDiffer(
+            view,
+            query.removesuffix("_rows"),
+            problem,
+            row=identity,
+            commit_ts=next(commits, None),
+        )
+
+
+def _check_schema(reader: Reader, apart: Engine) -> None:
+    """Refuse tables, indexes and triggers that are not what this version makes."""
+    with apart.reading() as other:
+        wanted = {row[:2]: row for row in other.rows("schema_rows")}
+    found = {row[:2]: row for row in reader.rows("schema_rows")}
+    for kind, name in sorted(found.keys() | wanted.keys()):
+        if found.get((kind, name)) != wanted.get((kind, name)):
+            raise Corruption(
+                f"the {kind} {name!r} is not what Recollect makes: it was added, dropped or "
+                "changed; restore a backup, or fork the log into a new store"
+            )
+
+
+def _check_structure(reader: Reader) -> None:
+    """Let the database check the pages, indexes and columns of each table."""
+    for kind, name, *_ in reader.rows("schema_rows"):
+        if kind != "table":
+            continue
+        complaints = [str(row[0]) for row in reader.rows("structure_check", name=name)]
+        if complaints != ["ok"]:
+            raise Corruption(f"table {name!r} is damaged: {complaints[0]}; restore a backup")

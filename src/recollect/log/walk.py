@@ -1,0 +1,158 @@
+"""The walk: one pass over the log, checking each event and all that must stand beside it.
+
+It is read a page at a time and remembers numbers only, so a log may be as long as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import get_args
+
+from recollect.errors import ChainBroken, ViewsDiffer
+from recollect.log import blobs, chain, cursors, pages
+from recollect.log.chain import Opened
+from recollect.log.erasures import Erasures
+from recollect.model.event import Head, SealedEvent
+from recollect.model.operations import AnyOperation, Erase, Erased, Operation, standing
+from recollect.storage.port import Reader, Row
+
+_MOST_SKIPPED = 512
+"""How many events are checked before others can have the snapshot released."""
+_Wanted = tuple[int, int, AnyOperation]
+"""An operation that has content beside the log, and its place."""
+_PLAIN = frozenset(
+    kind
+    for kind in get_args(AnyOperation)
+    if kind.blob is Operation.blob and not issubclass(kind, Erased | Erase)
+)
+"""The kinds of operation that are checked when their event is: nothing beside the log is theirs."""
+
+
+class Walk:
+    """Where a check of the log stands, and what it has seen on the way."""
+
+    def __init__(self, reader: Reader, log_id: str, through: int | None = None) -> None:
+        self._log_id = log_id
+        self.through = pages.head_commit(reader) if through is None else through
+        self.head = chain.genesis(log_id)
+        self._transactions = 0
+        """How many events are found by the name of their transaction."""
+        self._touched = 0
+        """How many scopes all events touched, those of each counted anew."""
+        self._erasures = Erasures()
+        self._has_blobs = reader.row("table_there", name="blob") is not None
+        stray = reader.row("event_before_first")
+        if stray is not None:
+            raise ChainBroken(stray[0], "commits are numbered from 1")
+
+    def next_page(self, reader: Reader) -> list[Opened]:
+        """Return the next events, or raise `ChainBroken` for the first bad one; none: the end."""
+        opened: list[Opened] = []
+        if not self.ended:
+            rows = pages.rows(reader, after=self.head.commit_ts, through=self.through)
+            self._advance(reader, rows, opened.append)
+        return opened
+
+    def skip(self, reader: Reader) -> None:
+        """Check some events as `next_page` does, in a snapshot, and keep none of them."""
+        page = {"after": self.head.commit_ts, "through": self.through, "most": _MOST_SKIPPED}
+        self._advance(reader, reader.stream("event_page", **page))
+
+    @property
+    def ended(self) -> bool:
+        """Whether every event is checked."""
+        return self.head.commit_ts >= self.through
+
+    def _advance(
+        self, reader: Reader, rows: Iterable[Row], keep: Callable[[Opened], None] | None = None
+    ) -> None:
+        before, row = self.head, None
+        wanted: list[_Wanted] = []
+        for opened in chain.follow(before, rows):
+            row, envelope, operations = opened
+            if len(operations) != 1 or type(operations[0]) not in _PLAIN or not envelope.txn_id:
+                self._look_into(reader, opened, wanted)
+            if keep is not None:
+                keep(opened)
+        if row is None:
+            raise ChainBroken(before.commit_ts + 1, "it went missing while the log was read")
+        self.head = chain.head_behind(row)
+        self._transactions += self.head.commit_ts - before.commit_ts
+        self._touched += self.head.commit_ts - before.commit_ts
+        if self._has_blobs or wanted:
+            self._check_blobs(reader, before, wanted)
+
+    def check_erasures(self, reader: Reader) -> None:
+        """Check that every commit that is said to have erased something says so."""
+        self._erasures.check_all(reader)
+
+    def finish(self, reader: Reader) -> None:
+        """Check that what stands beside the log knows of no more and no fewer commits than it."""
+        self.check_erasures(reader)
+        if not self._erased_meanwhile(reader):
+            self._check_indexes(reader)
+        beyond = reader.row("blob_beyond_log") if self._has_blobs else None
+        if beyond is not None:
+            raise self._cut_off(beyond[0], "content of it is kept")
+        cursors.check_all(reader, self._log_id)
+
+    def _look_into(self, reader: Reader, opened: Opened, wanted: list[_Wanted]) -> None:
+        """Check what was erased of an event, and note which content its operations name."""
+        row, envelope, operations = opened
+        self._erasures.check(reader, SealedEvent(*row), operations)
+        self._transactions -= not envelope.txn_id  # whoever asked for it is forgotten
+        touched = {(each.agent_id, each.namespace) for each in map(standing, operations)}
+        self._touched += len(touched) - 1
+        for position, operation in enumerate(operations):
+            if operation.blob is not None:
+                wanted.append((row[0], position, operation))
+
+    def _check_blobs(self, reader: Reader, before: Head, wanted: list[_Wanted]) -> None:
+        """Check the content that the operations of a page name, and that there is no other."""
+        there = set[tuple[int, int]]()
+        if self._has_blobs:
+            there.update(
+                (row[0], row[1])
+                for row in reader.rows(
+                    "blob_places", after=before.commit_ts, through=self.head.commit_ts
+                )
+            )
+        for commit_ts, position, operation in wanted:
+            if (commit_ts, position) not in there:
+                raise ChainBroken(commit_ts, f"the content of its operation {position} is missing")
+            blobs.check(reader, commit_ts, position, operation)
+            there.remove((commit_ts, position))
+        for commit_ts, position in sorted(there):
+            raise ChainBroken(
+                commit_ts, f"content is kept for operation {position}, which has none"
+            )
+
+    def _erased_meanwhile(self, reader: Reader) -> bool:
+        """Say whether what was counted on the way may have been erased since."""
+        if reader.row("table_there", name="erased") is None:
+            return False
+        return reader.row("erased_since", since=self.through) is not None
+
+    def _check_indexes(self, reader: Reader) -> None:
+        """Count what the log's own view has: cheap, so it cannot see every change."""
+        end = self.head.commit_ts
+        for table, query, wanted in (
+            ("txn", "txn_census", self._transactions),
+            ("event_scope", "event_scope_census", self._touched),
+        ):
+            found, beyond = reader.row(query, through=end) or (0, None)
+            if beyond is not None:
+                raise self._cut_off(beyond, f"table {table!r} has it")
+            if found != wanted:
+                raise ViewsDiffer(
+                    "log", table, f"{found} rows are of the first {end} commits, not {wanted}"
+                )
+
+    def _cut_off(self, commit_ts: object, witness: str) -> ChainBroken:
+        """Return what is told of a commit that the log does not have."""
+        following = self.head.commit_ts + 1
+        return ChainBroken(
+            min(commit_ts, following) if isinstance(commit_ts, int) else following,
+            f"it is missing, although {witness}: the log was truncated, or what stands beside it "
+            "was changed",
+        )
