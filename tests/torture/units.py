@@ -8,14 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from unittest import mock
 
 from tests.crash.kills import hunt, nursery
 from tests.crash.power_loss import check_run, check_twice, run_script
 from tests.crash.stores import scratch
 from tests.crash.trials import fault_campaign
 from tests.crash.two_processes import Contest, check_contest
+from tests.tamper.campaign import FOUND, campaign
+from tests.tamper.content import make_store
 
-SIZES = {"kills": 40, "power-loss": 200, "faults": 40, "contests": 1}
+SIZES = {"kills": 40, "power-loss": 200, "faults": 40, "tamperings": 100, "contests": 1}
 """How much of its kind one unit does."""
 _KILLS_OF_ONE_STORE = 20
 
@@ -80,6 +83,12 @@ def _fail(unit: Unit) -> str:
     return f"{held} trials held"
 
 
+def _tamper(unit: Unit) -> str:
+    with scratch() as folder, mock.patch("tempfile.tempdir", str(folder)):
+        seen = campaign(folder, make_store(folder), str(unit), SIZES["tamperings"])
+    return f"{seen[FOUND]} tamperings found, and the rest without effect"
+
+
 def _contend(_: Unit) -> str:
     with scratch() as folder:
         committed, edges = check_contest(Contest(folder, 5.0))
@@ -90,5 +99,6 @@ _WORK: dict[str, Callable[[Unit], str]] = {
     "kills": _kill,
     "power-loss": _lose_power,
     "faults": _fail,
+    "tamperings": _tamper,
     "contests": _contend,
 }

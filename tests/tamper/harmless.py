@@ -1,0 +1,95 @@
+"""Changes that cannot matter, each with the reason why verification need not find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from backports import zstd
+
+from recollect.errors import Corruption, InvalidInput
+from recollect.log.chain import SALT_SIZE
+from recollect.model.event import ResumeToken
+from recollect.model.packing import digest_of, unpack
+from tests.tamper.attacks import Deed
+from tests.tamper.tables import Row
+
+_NUMBER_NOBODY_USES = "a number that no row need point to, and that orders nothing"
+_NOTE = "a note of this place, which no log could tell to be wrong"
+
+
+def harmless(deed: Deed) -> str | None:
+    """Return why a deed need not be found, if it need not."""
+    free = FREE.get(deed.table)
+    if free is not None and _without(deed.before, free[0]) == _without(deed.after, free[0]):
+        return free[1]
+    for (table, column), reason in _COLUMNS.items():
+        if deed.table == table and deed.columns == (column,):
+            return reason(deed)
+    if deed.table == "checkpoint" and deed.attack == "remove":
+        return "a checkpoint stands on its own, and is kept elsewhere by whoever relies on it"
+    return _of_meta(deed) if deed.table == "meta" else None
+
+
+def _without(rows: tuple[Row, ...], column: str) -> list[str]:
+    """Return what rows say but for a column, in an order that does not depend on theirs."""
+    return sorted(repr({name: row[name] for name in row if name != column}) for row in rows)
+
+
+def _request_salt(deed: Deed) -> str | None:
+    """Say whether nothing but the first salt was changed."""
+    for old, new in zip(deed.before, deed.after, strict=True):
+        if (
+            not isinstance(new["salts"], bytes)
+            or old["salts"][SALT_SIZE:] != new["salts"][SALT_SIZE:]
+        ):
+            return None
+    return "the request's salt is covered by nothing, so that it can be erased at any time"
+
+
+def _same_content(deed: Deed) -> str | None:
+    """Say whether what is packed is what it was."""
+    for old, new in zip(deed.before, deed.after, strict=True):
+        content = zstd.decompress(old["content"])
+        try:
+            unpack(new["content"], size=len(content), digest=digest_of(content))
+        except (Corruption, TypeError):
+            return None
+    return "how content is packed is the storage's own matter: it unpacks to the same"
+
+
+def _of_meta(deed: Deed) -> str | None:
+    names = {row["name"] for row in (*deed.before, *deed.after)}
+    known = {str(name) for row in deed.before for name in [row["name"]]}
+    if deed.attack in ("duplicate", "append") and not names & {"log_id", "epoch"}:
+        return "a note that nobody reads"
+    if known <= {"home", "settled"}:
+        return _NOTE
+    if any(name.startswith("view:") for name in known):
+        return "a view that seems to be another version's is built again when the store is opened"
+    if known == {"cursor:indexer"}:
+        return _of_cursor(deed)
+    return None
+
+
+def _of_cursor(deed: Deed) -> str | None:
+    if deed.attack == "remove" or deed.columns == ("name",):
+        return "a reader's note, under a name that only the reader knows"
+    old, new = deed.before[0]["value"], deed.after[0]["value"]
+    try:
+        same = ResumeToken.parse("cursor", old) == ResumeToken.parse("cursor", new)
+    except (InvalidInput, AttributeError, TypeError):
+        return "a bare number is a place that is not checked" if str(new).isdecimal() else None
+    return "it spells the same place" if same else None
+
+
+FREE = {
+    "memory_state": ("id", _NUMBER_NOBODY_USES),
+    "graph_statement": ("id", _NUMBER_NOBODY_USES),
+    "transcript": ("id", "a number that no row points to where nobody cites it"),
+}
+"""Columns that need not be as they were, as long as nothing else shows it."""
+
+_COLUMNS: dict[tuple[str, str], Callable[[Deed], str | None]] = {
+    ("event", "salts"): _request_salt,
+    ("blob", "content"): _same_content,
+}
