@@ -17,7 +17,7 @@ from statistics import mean, median
 
 import apsw
 
-from benchmarks import commits, facts, growth, memories, paused, reads, report
+from benchmarks import commits, facts, growth, memories, paused, reads, report, verify
 from benchmarks.limits import synced_appends
 from benchmarks.report import Figure
 from tests.bulk import write_events
@@ -41,6 +41,7 @@ def main() -> int:
             *bench.reads(),
             *bench.memories(),
             *bench.facts(),
+            *bench.verify(million=arguments.million),
             *bench.growth(million=arguments.million),
         ]
     sync = 1e6 / median(bench.limits)
@@ -159,6 +160,12 @@ class Bench:
             Figure("reads of two hops in the past", asked, hops, "", "one a hop", 1.0, 1.0, True)
         )
         return figures
+
+    def verify(self, *, million: bool) -> list[Figure]:
+        self._say("verifying a log, and committing with its chain and without")
+        folder = self._folder / "verify"
+        folder.mkdir()
+        return verify.figures(folder, self._seconds, 1_000_000 if million else verify.EVENTS)
 
     def growth(self, *, million: bool) -> list[Figure]:
         logs: dict[int, Path] = {}

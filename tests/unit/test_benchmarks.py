@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import facts, memories, reads
+import recollect
+from benchmarks import facts, memories, reads, verify
 from tests.bulk import write_events
 
 
@@ -37,3 +38,17 @@ def test_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts.fill_star(tmp_path / "star.db")
     asked, hops = facts.neighbourhood(tmp_path / "star.db")
     assert asked == hops
+
+
+def test_verification(tmp_path: Path) -> None:
+    walked, chained = verify.figures(tmp_path, 0.1, events=2_000)
+    assert min(walked.ours, walked.limit, chained.ours, chained.limit) > 0
+    with recollect.open(tmp_path / "hashed-0.db") as store:
+        assert store.verify(deep=True).commits > 0, "the hashes are there again"
+
+
+def test_a_log_without_hashes_is_no_log(tmp_path: Path) -> None:
+    with verify.without_hashing(), recollect.open(tmp_path / "bare.db") as store:
+        store.write(agent_id="a", key="k", value={})
+        with pytest.raises(recollect.ChainBroken):
+            store.verify()
