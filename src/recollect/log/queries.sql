@@ -307,10 +307,6 @@ DELETE FROM scope WHERE namespace = :namespace
 -- name: horizon_remove
 DELETE FROM horizon WHERE namespace = :namespace
 
--- name: retained_any
--- Whether a compaction left notes behind.
-SELECT 1 FROM retained UNION ALL SELECT 1 FROM carried UNION ALL SELECT 1 FROM relied LIMIT 1
-
 -- name: blob_places
 -- Which operations of some commits have content beside the log.
 SELECT commit_ts, position FROM blob WHERE commit_ts > :after AND commit_ts <= :through
