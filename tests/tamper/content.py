@@ -20,6 +20,7 @@ def make_store(folder: Path) -> Path:
     begun, path = folder / "begun.db", folder / "store.db"
     clock, ids = FixedClock(), FixedIds("tampering")
     with recollect.open(begun, clock=clock, ids=ids, durability="relaxed") as store:
+        _sum_up(store)
         golden.fill(store, clock)
         for agent, namespace in (("planner", "team/ops"), ("helper", "team/eng")):
             _believe(store.bind(agent_id=agent, namespace=namespace))
@@ -33,6 +34,14 @@ def make_store(folder: Path) -> Path:
         for side in ("left", "right"):  # which of the two comes first matters to nothing
             store.write(agent_id=side, key="k", value={})
     return path
+
+
+def _sum_up(store: Store) -> None:
+    """A namespace of which only what held is left."""
+    agent = store.bind(agent_id="early", namespace="old")
+    for number in range(3):
+        agent.write(key="k", value={"n": number})
+    agent.compact(before=3, confirm=True)
 
 
 def _forget(store: Store) -> None:

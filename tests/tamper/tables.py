@@ -32,11 +32,16 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
         yield database
 
 
+NOTES = ("relied", "retained", "carried")
+"""What a compaction notes for itself: it empties them before it begins, and nobody else looks."""
+
+
 def tables_of(database: apsw.Connection) -> list[Table]:
-    names = database.execute(
+    found = database.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
     )
-    return [_table(database, str(name)) for (name,) in names.fetchall()]
+    names = [str(name) for (name,) in found.fetchall()]
+    return [_table(database, name) for name in names if name not in NOTES]
 
 
 def _table(database: apsw.Connection, name: str) -> Table:

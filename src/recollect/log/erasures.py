@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby
 
-from recollect.errors import ChainBroken
+from recollect.errors import ChainBroken, Corruption
 from recollect.log import erasing, pages
 from recollect.log.erasing import ENVELOPE, Tally
 from recollect.model import codec
@@ -22,31 +22,54 @@ from recollect.storage.port import Reader, Row
 
 
 class Erasures:
-    """Checks what was erased, event by event; what commits vouch for is looked up once."""
+    """Checks what was erased, event by event; what commits vouch for is looked up once.
+
+    A commit that vouches for nothing may itself have been altered. So it is only doubted until the
+    walk has come there and found it sound: the commit that is named is the one that was altered.
+    """
 
     def __init__(self) -> None:
         self._fits: dict[int, bool] = {}
+        self._doubt: tuple[int, ChainBroken] | None = None
+        """What is wrong with an event, unless the commit that erased something of it is altered."""
 
     def check(self, reader: Reader, event: SealedEvent, operations: Sequence[AnyOperation]) -> None:
-        """Raise `ChainBroken` if something of an event was erased, and nothing says why."""
+        """Look whether what was erased of an event is vouched for, and what it vouches for itself.
+
+        Raises `ChainBroken` once it is known which commit is to blame.
+        """
         for place, erasure, left in _erased(event, operations):
             if any(salt != erasing.NO_SALT for salt in erasing.salts_of(event, place[1])):
                 raise ChainBroken(place[0], "something of it was erased, and its salt was not")
             row = reader.row("erased_get", erasure=erasure, commit_ts=place[0], position=place[1])
             if row != (sha256(left).digest(),) or not self._is_vouched_for(reader, erasure):
                 what = "its envelope" if place[1] == ENVELOPE else f"its operation {place[1]}"
-                raise ChainBroken(place[0], f"{what} was erased, and no commit says why")
+                self._note(
+                    erasure, ChainBroken(place[0], f"{what} was erased, and no commit says why")
+                )
+        self.settle(event.commit_ts)
         for operation in map(standing, operations):
             if isinstance(operation, Erase):
                 self._check_carried_out(reader, event.commit_ts)
 
     def check_all(self, reader: Reader) -> None:
         """Raise `ChainBroken` if a commit is said to have erased something, and does not say so."""
+        if self._doubt is not None:
+            raise self._doubt[1]
         if reader.row("has_erasures") is None:
             return
         for (erasure,) in reader.rows("erasures"):
             if not self._is_vouched_for(reader, erasure):
                 raise ChainBroken(erasure, "it does not say that it erased anything")
+
+    def settle(self, commit_ts: int) -> None:
+        """Raise what is doubted, if all is sound up to a commit that was to vouch for it."""
+        if self._doubt is not None and self._doubt[0] <= commit_ts:
+            raise self._doubt[1]
+
+    def _note(self, erasure: int, doubt: ChainBroken) -> None:
+        if self._doubt is None:
+            self._doubt = (erasure, doubt)
 
     def _is_vouched_for(self, reader: Reader, erasure: int) -> bool:
         if erasure not in self._fits:
@@ -95,7 +118,11 @@ def _erased(
 def _fits(reader: Reader, erasure: int) -> bool:
     """Say whether a commit has a digest over what it erased."""
     row = reader.row("event_get", commit_ts=erasure)
-    operations = () if row is None else codec.decode_standing(SealedEvent(*row).operations)
+    try:
+        readable = row is not None and type(row[-1]) is bytes
+        operations = codec.decode_standing(row[-1]) if row and readable else ()
+    except Corruption:  # the walk will come there, and say so
+        return False
     said = [operation for operation in operations if isinstance(operation, Erase)]
     tally = Tally()
     for commit_ts, position, digest in rows_of(reader, erasure):

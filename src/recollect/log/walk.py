@@ -77,6 +77,7 @@ class Walk:
         if row is None:
             raise ChainBroken(before.commit_ts + 1, "it went missing while the log was read")
         self.head = chain.head_behind(row)
+        self._erasures.settle(self.head.commit_ts)
         self._transactions += self.head.commit_ts - before.commit_ts
         self._touched += self.head.commit_ts - before.commit_ts
         if self._has_blobs or wanted:
