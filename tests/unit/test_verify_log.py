@@ -152,6 +152,16 @@ def test_nothing_follows_the_end(more: bytes, tmp_path: Path) -> None:
         recollect.import_log(BytesIO(DATA + more), tmp_path / "new.db")
 
 
+@pytest.mark.parametrize("wrong", [{"lines": 20}, {"lines": 22}, {"sha256": "0" * 64}])
+def test_the_end_is_held_to_the_lines(wrong: Fields, tmp_path: Path) -> None:
+    *lines, end = DATA.splitlines(keepends=True)
+    changed = json.dumps(json.loads(end) | wrong, separators=(",", ":")).encode()
+    data = b"".join((*lines, changed, b"\n"))
+    ours, theirs = verdicts(data, tmp_path)
+    assert "line 22: the lines before it are not the ones" in (ours or "")
+    assert "line 22: the lines before it are not the ones" in (theirs or "")
+
+
 def refused(lines: list[Fields], folder: Path) -> tuple[str, str]:
     """Return why lines are refused by both, with an end that fits."""
     ours, theirs = verdicts(spelled(lines), folder)

@@ -68,6 +68,13 @@ class Eraser:
             "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", msgspec.structs.astuple(event)
         )
 
+    def put(self, event: SealedEvent) -> None:
+        """Write an event over what stands in its place."""
+        self._database.execute("DELETE FROM event WHERE commit_ts = ?", (event.commit_ts,))
+        self._database.execute(
+            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", msgspec.structs.astuple(event)
+        )
+
     def _replace(self, commit_ts: int, position: int, erasure: int) -> bytes:
         event = self.event(commit_ts)
         parts = codec.split(event.operations)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from struct import pack
+from typing import Any, cast
 
 import apsw
 import msgspec
@@ -16,7 +18,7 @@ import recollect
 import recollect_verify
 from recollect import ChainBroken
 from recollect.audit.following import ErasedRow, Following
-from recollect.log import chain
+from recollect.log import chain, pages
 from recollect.model import codec
 from recollect.model.event import Envelope, SealedEvent
 from tests.logs import Fields, encoded, exported, lines_of, refusal, spelled, verdicts
@@ -191,6 +193,19 @@ def test_an_erasing_event_says_what_it_erased(
     assert "what commit 11 erased is not what it says" in (theirs or "")
 
 
+def test_what_an_event_says_it_erased_must_be_gone(data: bytes, folder: Path) -> None:
+    """Though it vouches for a row, and its digest fits: what the row is about is still there."""
+    left = "0" * 64
+    rows = [(3, 0, find(lines_of(data), 3)["erased"][1][2]), (4, 0, left)]
+    rows += [(7, at, digest) for at, _, digest in find(lines_of(data), 7)["erased"]]
+    hashed = [pack(">qq", commit, at) + bytes.fromhex(digest) for commit, at, digest in rows]
+    lines = lines_of(forged(data, 4, sha256(b"".join(hashed)).digest()))
+    find(lines, 4)["erased"] = [[0, 11, left]]
+    ours, theirs = verdicts(spelled(lines), folder)
+    assert "commit 4" in (ours or "")
+    assert "line 5: something is said to be erased, and is not" in (theirs or "")
+
+
 def test_an_erasing_event_of_nothing_is_fine(folder: Path) -> None:
     erased_store(folder / "store.db")
     eraser = Eraser(folder / "store.db")
@@ -240,9 +255,7 @@ def test_an_export_that_cannot_begin_anew_ends(folder: Path) -> None:
     assert [each.name for each in folder.iterdir()] == ["store.db"]
 
 
-def test_content_erased_between_two_reads_is_no_corruption(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_content_erased_between_two_reads_is_no_corruption(folder: Path) -> None:
     path = folder / "store.db"
     with recollect.open(path, durability="relaxed") as store:
         store.store_transcript("words " * 2000, agent_id="a")
@@ -251,7 +264,7 @@ def test_content_erased_between_two_reads_is_no_corruption(
 
         class Sink(BytesIO):
             def write(self, data: object, /) -> int:
-                if not erased:
+                if not erased and b'"event"' in cast(bytes, data):
                     eraser = Eraser(path)
                     erased.append(eraser.erase((1, 1)))
                     eraser.close()
@@ -260,6 +273,44 @@ def test_content_erased_between_two_reads_is_no_corruption(
         with pytest.raises(recollect.StoreBusy, match="Export it again"):
             store.export_log(Sink())
         assert refusal(exported(store)) is None
+
+
+def test_a_page_is_of_one_moment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is erased between an event and what is said of it is not in the export at all."""
+    path = folder / "store.db"
+    with recollect.open(path, durability="relaxed") as store:
+        store.write(agent_id="a", key="k", value={})
+        store.write(agent_id="a", key="k", value={"n": 2})
+        read = pages.page
+
+        def read_and_erase(*asked: Any, **bounds: Any) -> list[SealedEvent]:
+            found = read(*asked, **bounds)
+            eraser = Eraser(path)
+            eraser.erase((2, 0))
+            eraser.close()
+            return found
+
+        with monkeypatch.context() as patched:
+            patched.setattr(pages, "page", read_and_erase)
+            data = exported(store)
+        assert refusal(data) is None
+        assert "erased" not in lines_of(data)[2]
+        assert "erased" in lines_of(exported(store))[2]
+
+
+def test_what_is_said_to_be_erased_must_be_gone(folder: Path) -> None:
+    path = folder / "store.db"
+    with recollect.open(path, durability="relaxed") as store:
+        store.write(agent_id="a", key="k", value={})
+        store.write(agent_id="a", key="k", value={"n": 2})
+    eraser = Eraser(path)
+    before = eraser.event(2)
+    eraser.erase((2, 0))
+    eraser.put(before)
+    eraser.close()
+    with recollect.open(path) as store, pytest.raises(ChainBroken) as caught:
+        exported(store)
+    assert caught.value.commit_ts == 2
 
 
 def test_an_erased_envelope_is_followed(data: bytes) -> None:
