@@ -139,7 +139,9 @@ class ReflectionTooDeep(RecollectError):
     Reflect on what lies below, or allow more with `configure(max_reflection_depth=…)`.
     """
 
-    def __init__(self, namespace: str, depth: int, limit: int) -> None:
+    def __init__(
+        self, namespace: str, depth: int, limit: int, memory_ids: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(
             f"a reflection in {namespace!r} would have depth {depth}, and the limit is {limit}: "
             "reflect on what lies below, or allow more with configure(max_reflection_depth=…)"
@@ -147,6 +149,8 @@ class ReflectionTooDeep(RecollectError):
         self.namespace = namespace
         self.depth = depth
         self.limit = limit
+        self.memory_ids = memory_ids
+        """The memories that were to reflect on each other, as far as they have ids."""
 
 
 class EdgeError(RecollectError):
@@ -166,6 +170,11 @@ class LogForked(RecollectError):
 
 class NotProven(RecollectError):
     """What was given does not prove what it claims. Do not rely on it; ask its sender again."""
+
+    def __init__(self, message: str | None = None, *, commit_ts: int | None = None) -> None:
+        super().__init__(message)
+        self.commit_ts = commit_ts
+        """The commit whose signature does not hold, where it is about one."""
 
 
 class StoreBusy(RecollectError):

@@ -63,7 +63,7 @@ def test_nothing_lands_if_anything_is_refused(agent: Store) -> None:
     assert list(agent.list_memories()) == []
     assert list(agent.list_transcripts()) == []
     assert agent.remember("x").outcome == "created"
-    assert agent.verify().commits == 1
+    assert agent.verify().commits == 2, "the refusal is noted, and x remembered"
 
 
 CALLS: list[Callable[[Transaction], object]] = [

@@ -166,6 +166,11 @@ _INVALIDATION = (
         f"{_NOTICES}propagate_records_signed_events_row_per_notification",
         changed="the-audit-is-the-log",
     ),
+    Entry(
+        "`attest_level`: `unsigned`, and no signature",
+        "the same, or `self-signed` where the agent is bound with a signer",
+        f"{_NOTICES}who_has_a_signer_signs_its_events",
+    ),
 )
 
 _NOTICE = (

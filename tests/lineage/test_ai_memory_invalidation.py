@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect import ALL_AGENTS, Memory, Store
+from recollect.audit.signers import Signer
 from recollect.model.memory import inbox_of
 from tests.lineage.corrections import corrected
 
@@ -81,6 +82,22 @@ def test_propagate_records_signed_events_row_per_notification(client: Store) -> 
 
     (event,) = client.audit_events(event_type=NOTIFIED)
     assert (event.agent_id, event.signature, event.attest_level) == ("ai:tester", None, "unsigned")
+
+
+def test_who_has_a_signer_signs_its_events(client: Store) -> None:
+    """The attest level says whether the agent vouches for it by its own signature."""
+    old = make_mem(client, "R1", "ns-a", "reflection")
+    new = make_mem(client, "R2", "ns-a", "reflection")
+    first = make_mem(client, "M1", "ns-a", "observation")
+    create_link(client, first, old, "reflects_on")
+
+    tester = client.bind(agent_id="ai:tester", signer=Signer("tester", bytes(32)))
+    tester.supersede(old=old, new=new)
+
+    (event,) = client.audit_events(event_type=NOTIFIED)
+    assert (event.agent_id, event.attest_level) == ("ai:tester", "self-signed")
+    assert event.signature is not None
+    assert client.verify().signed == 1
 
 
 def test_propagate_with_no_dependents_is_a_no_op(client: Store) -> None:

@@ -6,6 +6,8 @@ store works without it, and importing Recollect never loads it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from recollect.errors import RecollectError
 
 KEY_SIZE = 32
@@ -29,6 +31,15 @@ def sign(seed: bytes, message: bytes) -> bytes:
     except ImportError as error:
         raise _missing() from error
     return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
+
+
+def signing(seed: bytes) -> Callable[[bytes], bytes]:
+    """Return what signs one message after the other: the key is read once."""
+    try:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    except ImportError as error:
+        raise _missing() from error
+    return Ed25519PrivateKey.from_private_bytes(seed).sign
 
 
 def verify(key: bytes, message: bytes, signature: bytes) -> bool:

@@ -17,7 +17,7 @@ import os
 import stat
 import threading
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -62,6 +62,10 @@ class Signer:
         """Return the signature of a note's text."""
         signature = ed25519.sign(self._seed, text.encode())
         return Signature(self.public.name, self.public.id, signature)
+
+    def signing(self) -> Callable[[bytes], bytes]:
+        """Return what signs an agent's transactions, of which there may be many."""
+        return ed25519.signing(self._seed)
 
     def __repr__(self) -> str:
         return f"<Signer {self.public.name}+{self.public.id.hex()}>"

@@ -85,7 +85,9 @@ def transcript(found: Transcript) -> str:
 
 def audit_event(found: AuditEvent) -> str:
     """Return something that was done on a line."""
-    return f"{_dim(found.timestamp)}  {found.event_type}  {safe(found.agent_id)}  {found.id}"
+    signed = "" if found.signature is None else f"  {click.style(found.attest_level, fg='green')}"
+    where = f"{_dim(found.timestamp)}  {found.id}"
+    return f"{where}  {_bold(safe(found.event_type))}  {safe(found.agent_id)}{signed}"
 
 
 def origin(mention: Mention) -> str:

@@ -10,6 +10,7 @@ import click
 from recollect.cli import inputs
 from recollect.cli.options import Target, takes_limit, takes_moment, takes_target
 from recollect.cli.output import write_each, write_json
+from recollect.cli.progress import meter
 from recollect.errors import NotFound
 
 if TYPE_CHECKING:
@@ -182,23 +183,34 @@ def configure(
 
 
 @click.command()
-@click.option("--type", "event_type", metavar="TYPE", help="Only this, such as memory.retracted.")
+@click.option(
+    "--type",
+    "types",
+    metavar="TYPE",
+    multiple=True,
+    help="Only this, such as memory.retracted, or a family, such as 'link.*'. Repeatable.",
+)
 @click.option("--by", metavar="AGENT", help="Only what this agent did.")
 @click.option("--after", metavar="COMMIT|TOKEN", help="Only what was done behind this.")
 @takes_limit
 @takes_target
 def audit(
-    target: Target, *, event_type: str | None, by: str | None, after: str | None, limit: int | None
+    target: Target,
+    *,
+    types: tuple[str, ...],
+    by: str | None,
+    after: str | None,
+    limit: int | None,
 ) -> None:
-    """List what was done, by whom, with hashes in the place of content."""
+    """List what was done and what was refused, by whom, with hashes in the place of content."""
     from recollect.cli import belief_lines, belief_shapes
 
-    with target.store() as store:
+    with target.store() as store, meter("Auditing", beside_output=False) as progress:
         found = store.audit_events(
-            event_type=event_type, agent_id=by, after_commit=0 if after is None else after
+            event_type=types or None, agent_id=by, after_commit=0 if after is None else after
         )
         write_each(
-            islice(found, limit),
+            progress.counting(islice(found, limit)),
             as_json=target.as_json,
             shape=belief_shapes.audit_event,
             lines=belief_lines.audit_event,

@@ -112,6 +112,7 @@ def verify(
     write_facts(
         (
             ("commits", f"{found.commits:,}"),
+            ("signed by agents", f"{found.signed:,}"),
             ("last commit", _when(found.last_committed_at)),
             ("checkpoints", _compared(found)),
             ("head hash", found.head_hash),

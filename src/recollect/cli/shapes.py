@@ -61,7 +61,7 @@ def change(found: StateChange) -> Shape:
 
 
 def event(found: ReplayEvent) -> Shape:
-    """Return a replayed transaction; only what sums up what was before says `summary`."""
+    """Return a replayed transaction; only what is signed, or sums up, says so."""
     shape: Shape = {
         "commit_ts": found.commit_ts,
         "committed_at": found.timestamp,
@@ -70,6 +70,8 @@ def event(found: ReplayEvent) -> Shape:
         "token": found.token,
         "operations": [operation(each) for each in found.operations],
     }
+    if found.signature is not None:
+        shape |= {"attest_level": found.attest_level, "signature": found.signature}
     return {**shape, "summary": True} if found.summary else shape
 
 

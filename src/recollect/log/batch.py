@@ -20,7 +20,7 @@ from recollect.errors import (
     TransactionConflict,
     TransactionExpired,
 )
-from recollect.log import blobs, chain, epochs, erasing, forgetting, pages
+from recollect.log import blobs, chain, epochs, erasing, forgetting, pages, refusals, signing
 from recollect.log.compaction import Compaction, Compactor, Plan
 from recollect.log.failpoints import Failpoint
 from recollect.log.transaction import Request
@@ -73,6 +73,7 @@ class BatchWriter:
         self._clock = clock
         self._ids = ids
         self.failpoint = failpoint
+        self.refusals = refusals.Refusals(clock)
         self._at_home = False
         self._certain = True
         self._head: Head | None = None
@@ -84,7 +85,7 @@ class BatchWriter:
         if not known:
             self._forget()
         try:
-            head, outcomes = self._engine.write(partial(self._settle_all, requests))
+            head, outcomes, refused = self._engine.write(partial(self._settle_all, requests))
         except OutcomeUnknown as error:
             return [_caused(CommitUnknown(request.txn_id), error) for request in requests]
         except RecollectError as error:  # rolled back
@@ -92,8 +93,21 @@ class BatchWriter:
         self._at_home = self._at_home or head is not self._head
         self._head = head
         self._certain = True
+        for each in refused:
+            self.refusals.refused(*each)
         self.failpoint("after-commit")
         return outcomes
+
+    def note_refusals(self, *, counts: bool = False) -> None:
+        """Write what was refused lately, and the `counts` of what is not noted one by one.
+
+        Nobody is told if it fails: what is not written is said with what is refused next.
+        """
+        noted = self.refusals.take_all() if counts else self.refusals.take()
+        if noted:
+            (outcome,) = self.write((refusals.request(self._ids.unique(), noted),))
+            if isinstance(outcome, RecollectError):
+                self.refusals.lost(noted)
 
     def compact(self, plan: Plan, *, confirmed: bool) -> Compaction:
         """Sum a namespace up, or only find out what that would do.
@@ -121,11 +135,15 @@ class BatchWriter:
         head = pages.head(writer, self._genesis)
         appended: list[Head] = []
 
+        request = Request(
+            txn_id, False, plan.by, (), b"", frozenset(), 0, 0.0, signing=plan.signing
+        )
+        claimed = self._claimed(writer, request, ())
+
         def append(operations: Sequence[AnyOperation]) -> None:
             home = self._engine.home()
             moved = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
-            request = Request(txn_id, False, plan.by, (), b"", frozenset(), 0, 0.0)
-            appended.append(self._append(writer, request, head, [*moved, *operations]))
+            appended.append(self._append(writer, request, head, [*moved, *claimed, *operations]))
 
         compactor = Compactor(writer, self._views, self._ids, plan, head)
         found = compactor.run(append, self._log_id, confirmed=confirmed, failpoint=self.failpoint)
@@ -147,22 +165,24 @@ class BatchWriter:
 
     def _settle_all(
         self, requests: Sequence[Request], writer: Writer
-    ) -> tuple[Head, list[Outcome]]:
-        """Return the log's new head, and what became of each request."""
+    ) -> tuple[Head, list[Outcome], list[tuple[RecollectError, str]]]:
+        """Return the log's new head, what became of each request, and who was refused what."""
         self.failpoint("batch-begun")
         if writer.others_wrote() or self._head is None:
             self._views.forget()
             self._head = pages.head(writer, self._genesis)
         head = self._head
         outcomes: list[Outcome] = []
+        refused: list[tuple[RecollectError, str]] = []
         for request in requests:
             try:
                 head, outcome = self._settle(writer, request, head)
             except _REFUSALS as error:
                 outcome = error
+                refused.append((error, request.actor))
             outcomes.append(outcome)
         self.failpoint("before-commit")
-        return head, outcomes
+        return head, outcomes, refused
 
     def _settle(self, writer: Writer, request: Request, head: Head) -> tuple[Head, Outcome]:
         """Return the log's new head, and what became of one request."""
@@ -197,12 +217,24 @@ class BatchWriter:
     def _decide(self, writer: Writer, request: Request, head: Head) -> list[AnyOperation]:
         if request.erases is None:
             operations = self._views.decide(writer, request.staged)
-        else:
-            operations = [self._erase(writer, request.erases, request.actor, head)]
+            if request.signing is not None and (operations or request.named):
+                operations[:0] = self._claimed(writer, request, operations)
+        else:  # whatever could refuse it comes before anything is erased
+            operations = self._claimed(writer, request, ())
+            operations.append(self._erase(writer, request.erases, request.actor, head))
         if not self._at_home and (operations or request.named):
             home = self._engine.home()
             operations[:0] = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
         return operations
+
+    def _claimed(
+        self, writer: Writer, request: Request, operations: Sequence[AnyOperation]
+    ) -> list[AnyOperation]:
+        """Return what comes of it that a key is claimed to sign for the actor."""
+        if request.signing is None or _forgets_itself(request):
+            return []
+        claimed = self._views.decide(writer, (request.signing.claim,))
+        return signing.without_repeats(claimed, operations)
 
     def _erase(self, writer: Writer, asked: Forget, by: str, head: Head) -> AnyOperation:
         """Erase what is asked for, and return the operation that says so."""
@@ -216,9 +248,12 @@ class BatchWriter:
         salts = self._ids.entropy(chain.SALT_SIZE * chain.salt_count(len(operations)))
         asked = chain.request_hash(salts, request.encoded)
         erases = request.erases
-        actor = request.actor if erases is None else _actor(request, erases, operations)
+        actor = request.actor if erases is None else _actor(request, operations)
         envelope = Envelope(request.txn_id, actor, asked)
         committed_at = max(head.committed_at + 1, self._clock.now())
+        if request.signing is not None and not _forgets_itself(request):
+            place = (head.commit_ts + 1, committed_at)
+            envelope = signing.signed(envelope, place, salts, operations, request.signing)
         event = chain.seal(head, committed_at, salts, envelope, operations)
         if erases is not None:
             event = erasing.zero_request_salt(event)
@@ -238,9 +273,15 @@ def _caused(error: RecollectError, cause: BaseException | None) -> RecollectErro
     return error
 
 
-def _actor(request: Request, erases: Forget, operations: Sequence[AnyOperation]) -> str:
+def _forgets_itself(request: Request) -> bool:
+    """Say whether who asks is to be forgotten: then nothing of what is written names it."""
+    asked = request.erases
+    return asked is not None and (asked.target.kind, asked.target.name) == (AGENT, request.actor)
+
+
+def _actor(request: Request, operations: Sequence[AnyOperation]) -> str:
     """Return who is to stand in the envelope: not who asks to be forgotten."""
-    if (erases.target.kind, erases.target.name) != (AGENT, request.actor):
+    if not _forgets_itself(request):
         return request.actor
     (said,) = (each for each in operations if isinstance(each, Erase))
     return said.by

@@ -133,6 +133,14 @@ def leaves(event: SealedEvent) -> list[bytes]:
     return _leaves(event.salts, event.envelope, event.operations, _decoded(event))
 
 
+def leaves_of(salts: bytes, operations: Sequence[AnyOperation]) -> list[bytes]:
+    """Return the hash that stands for each operation of an event that is being made."""
+    return [
+        _operation_leaf(salts, index, codec.encode(operation))
+        for index, operation in enumerate(operations)
+    ]
+
+
 def operation_leaves(event: SealedEvent) -> list[bytes]:
     """Return the hash that stands for each operation of an event."""
     return leaves(event)[1:]

@@ -197,6 +197,7 @@ class Committer:
         with self._mutex:
             self._closed = True
         self.write_queued()
+        self._note_the_rest()
         with self._mutex:
             worker, self._worker = self._worker, None
         if worker is not None:
@@ -210,6 +211,14 @@ class Committer:
                     self._lead()
                 finally:
                     self._resign()
+
+    def _note_the_rest(self) -> None:
+        """Say how many refusals were not noted, as nothing comes any more that could say it."""
+        if self._takes_the_lead():
+            try:
+                self._writer.note_refusals(counts=True)
+            finally:
+                self._resign()
 
     def _drained(self) -> bool:
         """Say whether nothing is queued or being written, after waiting for that a little."""
@@ -283,6 +292,8 @@ class Committer:
     def _written(self) -> None:
         """Tell those who wait for events, once those who wait for the batch know."""
         self._writer.failpoint("acknowledged")
+        if self._writer.refusals.waiting:
+            self._writer.note_refusals()
         self._signal.notify()
 
     def _take(self, batch: list[Pending]) -> None:

@@ -17,6 +17,7 @@ from recollect.log import horizons, pages
 from recollect.log.erasing import Erasure, Left
 from recollect.log.failpoints import Failpoint, pass_by
 from recollect.log.retaining import Keeper, Retained
+from recollect.log.signing import Signing
 from recollect.log.views import Views, fill
 from recollect.model import codec
 from recollect.model.erasure import Place
@@ -69,6 +70,7 @@ class Plan(msgspec.Struct, frozen=True):
     by: str
     reason: str | None = None
     progress: Progress | None = None
+    signing: Signing | None = None
 
 
 Append = Callable[[Sequence[AnyOperation]], object]

@@ -14,14 +14,12 @@ from itertools import zip_longest
 from pathlib import Path
 
 from recollect.errors import ChainBroken, Corruption, StoreFull, ViewsDiffer
-from recollect.log import blobs
 from recollect.log.chain import Opened
 from recollect.log.verification import Follow, Verification, sealed, told
 from recollect.log.views import Commit, Views
-from recollect.log.walk import Walk
+from recollect.log.walk import Attend, Walk
 from recollect.model.clock import Clock
 from recollect.model.limits import shown
-from recollect.model.operations import Summary
 from recollect.storage.newfiles import told_as_ours
 from recollect.storage.port import Engine, Progress, Reader, Row, Writer
 
@@ -40,6 +38,7 @@ def verify_deep(
     views: Views,
     progress: Progress | None = None,
     follow: Follow | None = None,
+    attend: Attend | None = None,
 ) -> Verification:
     """Check the log as `verify` does, and every view; raise `ViewsDiffer` for the first bad row.
 
@@ -47,7 +46,8 @@ def verify_deep(
     """
     with _apart(engine) as apart, engine.snapshot() as reader:
         _check_schema(reader, apart)
-        walk, rows = _compare(reader, log_id, apart, views, progress, follow)
+        walk = Walk(reader, log_id, attend=attend)
+        rows = _compare(reader, walk, apart, views, progress, follow)
         _check_structure(reader)
     return told(walk, log_id, clock, rows)
 
@@ -57,7 +57,7 @@ def compare_views(
 ) -> int:
     """Compare the views alone, of a store that may have an older format; return how many rows."""
     with _apart(engine) as apart, engine.snapshot() as reader:
-        return _compare(reader, log_id, apart, views, progress)[1]
+        return _compare(reader, Walk(reader, log_id), apart, views, progress)
 
 
 @contextmanager
@@ -78,13 +78,13 @@ def _apart(engine: Engine) -> Iterator[Engine]:
 
 def _compare(
     reader: Reader,
-    log_id: str,
+    walk: Walk,
     apart: Engine,
     views: Views,
     progress: Progress | None,
     follow: Follow | None = None,
-) -> tuple[Walk, int]:
-    walk = Walk(reader, log_id)
+) -> int:
+    """Walk to the end, and return how many rows of the views are what the log says."""
 
     def report() -> None:
         if progress is not None:
@@ -92,7 +92,7 @@ def _compare(
 
     while page := walk.next_page(reader):
         with apart.writing() as writer:
-            _apply(reader, writer, page, views)
+            _apply(writer, page, views)
         if follow is not None:
             follow(sealed(page))
         report()
@@ -105,14 +105,12 @@ def _compare(
             for query in view.rows:
                 comparison.compare(view.name, query)
         comparison.compare("log", "meta_rows")
-    return walk, comparison.rows
+    return comparison.rows
 
 
-def _apply(reader: Reader, writer: Writer, page: Sequence[Opened], views: Views) -> None:
+def _apply(writer: Writer, page: Sequence[Opened], views: Views) -> None:
     for opened in page:
         commit = Commit.opened(opened)
-        if any(type(operation) is Summary for operation in commit.operations):
-            blobs.copy(reader, writer, commit.commit_ts)  # applying it reads it
         try:
             views.apply(writer, commit)
         except Corruption as error:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from recollect.log.scopes import Scopes
-from recollect.log.views import Commit, Eraser, Rewritten, View
-from recollect.model.operations import Epoch, Summary
-from recollect.storage.port import Writer
+from recollect.log.scopes import Scopes, touched
+from recollect.log.views import Commit, Eraser, LookUp, Rewritten, View
+from recollect.model.operations import Epoch, Refuse, Summary
+from recollect.storage.port import Reader, Writer
+
+
+class _AsAsked:
+    """The rules of what the engine itself asks for: there is nothing to decide."""
+
+    def decide(self, staged: Refuse, /) -> tuple[Refuse]:
+        """Return it."""
+        return (staged,)
 
 
 class LogIndex(View):
-    """What replay and exactly-once look up."""
+    """What replay, exactly-once and the audit look up.
+
+    What an agent did where no scope of its own was touched, to others or in vain, is found under
+    its name in the audit's namespace. A handle that nobody is bound to does no such thing.
+    """
 
     name = "log"
-    version = 1
+    version = 2
+    staged = (Refuse,)
     clear = ("event_scope_clear", "txn_clear", "horizon_clear")
     prune = ("scope_prune",)
     rows = ("event_scope_rows", "txn_rows", "horizon_rows", "scope_rows")
@@ -37,6 +50,10 @@ class LogIndex(View):
     def eraser(self, writer: Writer, /) -> LogIndexEraser:
         """Return what indexes rewritten events under the scopes they have now."""
         return LogIndexEraser(writer, self._scopes)
+
+    def rules(self, reader: Reader, look_up: LookUp, /) -> _AsAsked:  # noqa: ARG002
+        """Return the rules for what the engine notes."""
+        return _AsAsked()
 
     def forget(self) -> None:
         """Drop the remembered ids."""
@@ -69,7 +86,7 @@ class LogIndexEraser(Eraser):
 
 
 def _touched(commit: Commit) -> set[tuple[str, str]]:
-    return {(operation.agent_id, operation.namespace) for operation in commit.operations}
+    return touched(commit.envelope.actor, commit.operations)
 
 
 def _sum_up(writer: Writer, commit_ts: int, operation: Summary) -> None:

@@ -94,13 +94,17 @@ INSERT INTO scope (agent_id, namespace) VALUES (:agent_id, :namespace) ON CONFLI
 SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
 
 -- name: scopes_with_events
--- An agent's scopes that some of these commits touched.
+-- An agent's scopes that some of these commits touched; the audit's is asked for by name.
 SELECT id FROM scope
-WHERE agent_id = :agent_id AND EXISTS (
+WHERE agent_id = :agent_id AND namespace <> '_audit' AND EXISTS (
     SELECT 1 FROM event_scope
     WHERE event_scope.scope_id = scope.id
       AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
 )
+
+-- name: scopes_of_agent
+-- Every scope of an agent, the audit's too, under which stands what it did to others.
+SELECT id FROM scope WHERE agent_id = :agent_id
 
 -- name: event_scope_add
 INSERT INTO event_scope (scope_id, commit_ts) VALUES (:scope_id, :commit_ts)
@@ -299,7 +303,8 @@ WHERE commit_ts = :commit_ts AND scope_id = (
 )
 
 -- name: scope_drop_agent
-DELETE FROM scope WHERE agent_id = :agent_id AND namespace NOT IN ('_log', '_audit')
+DELETE FROM scope
+WHERE agent_id = :agent_id AND (agent_id <> '_engine' OR namespace NOT IN ('_log', '_audit'))
 
 -- name: scope_drop_namespace
 DELETE FROM scope WHERE namespace = :namespace

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
-from itertools import groupby, islice
+from itertools import islice
 
 import msgspec
 
 from recollect.errors import Corruption
-from recollect.log import moments, pages
+from recollect.log import merging, moments, pages, signing
 from recollect.log.selection import Selection
 from recollect.log.summing import Summing
 from recollect.model import codec
@@ -120,7 +119,11 @@ class Replay:
 
     def _rows_of_many(self) -> list[Row]:
         """Merge the commits' numbers first, which are small, and read each event once."""
-        commits, self._merged = self._merged or self._merge_commits(), None  # anew, if this fails
+        commits, self._merged = self._merged, None  # begun anew, if this fails
+        if commits is None:
+            commits = merging.commits_of(
+                self._engine, self._scopes, after=self.at, through=self.through
+            )
         rows: list[Row] = []
         budget = pages.PAGE_BYTES
         for commit_ts in islice(commits, pages.PAGE_ROWS):
@@ -135,28 +138,6 @@ class Replay:
         self._merged = commits
         return rows
 
-    def _merge_commits(self) -> Iterator[int]:
-        """Return the numbers of the commits behind `at` that touched any of the scopes."""
-        streams = [self._commits_of(scope_id, self.at) for scope_id in self._scopes]
-        return (commit_ts for commit_ts, _ in groupby(heapq.merge(*streams)))
-
-    def _commits_of(self, scope_id: int, after: int) -> Iterator[int]:
-        most = max(pages.PAGE_ROWS // len(self._scopes), 8)
-        while after < self.through:
-            with self._engine.reading() as reader:
-                rows = reader.rows(
-                    "commits_of_scope",
-                    scope_id=scope_id,
-                    after=after,
-                    through=self.through,
-                    most=most,
-                )
-            if not rows:
-                return
-            for (commit_ts,) in rows:
-                yield commit_ts
-            after = rows[-1][0]
-
     def _decode(self, row: Row) -> ReplayEvent:
         commit_ts, committed_at, event_hash, envelope, operations = row
         sender = codec.decode_envelope(envelope)
@@ -168,4 +149,5 @@ class Replay:
             tuple(map(shown, codec.decode_operations(operations))),
             event_hash,
             self._log_id,
+            signature=None if sender.signature is None else signing.shown(sender),
         )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from recollect.model.operations import AUDIT_SCOPE, AnyOperation
+from recollect.model.scope import NOBODY
 from recollect.storage.port import Writer
 
 
@@ -25,3 +29,17 @@ class Scopes:
     def forget(self) -> None:
         """Drop every id: one of them may have been rolled back."""
         self._ids.clear()
+
+
+def touched(actor: str, operations: Sequence[AnyOperation]) -> set[tuple[str, str]]:
+    """Return the agents and namespaces an event is found under.
+
+    They are those whose operations it has. Whoever else did something in it, to others or in vain,
+    is found in the audit's namespace; a handle that nobody is bound to does no such thing.
+    """
+    found = {(operation.agent_id, operation.namespace) for operation in operations}
+    owners = {agent_id for agent_id, _ in found}
+    for by in {getattr(operation, "by", actor) for operation in operations}:
+        if by not in owners and by != NOBODY:
+            found.add((by, AUDIT_SCOPE.namespace))
+    return found

@@ -8,8 +8,10 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.model.event import ReplayEvent
-from recollect.model.operations import ENGINE_SCOPE, AnyOperation, OperationType
+from recollect.model.operations import AUDIT_SCOPE, ENGINE_SCOPE, AnyOperation, OperationType
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
+
+_ENGINES_OWN = (ENGINE_SCOPE.namespace, AUDIT_SCOPE.namespace)
 
 Kinds = Iterable[OperationType | str] | None
 
@@ -48,12 +50,12 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _includes_scope(self, agent_id: str, namespace: str) -> bool:
-        """All agents in all namespaces are the users': the engine's own scope is none of theirs."""
+        """All agents in all namespaces are the users': the engine's own are none of theirs."""
         if self.namespace is not ALL_NAMESPACES and self.namespace != namespace:
             return False
         if self.agent_id is not ALL_AGENTS:
             return self.agent_id == agent_id
-        return self.namespace is not ALL_NAMESPACES or namespace != ENGINE_SCOPE.namespace
+        return self.namespace is not ALL_NAMESPACES or namespace not in _ENGINES_OWN
 
 
 def check_kinds(kinds: object) -> frozenset[OperationType] | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from recollect.errors import InvalidInput, TransactionClosed, TransactionExpired
+from recollect.log.signing import Signing
 from recollect.model import codec
 from recollect.model.clock import Clock
 from recollect.model.erasure import Forget
@@ -30,6 +31,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     deadline: float
     blobs: Mapping[bytes, bytes] = {}
     """Long content, packed, by the hash of what it unpacks to."""
+    signing: Signing | None = None
+    """Who signs it; nobody, if the handle has no signer."""
 
     @property
     def erases(self) -> Forget | None:
@@ -47,11 +50,14 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         actor: str,
         deadline: float,
         limits: Limits,
+        signing: Signing | None = None,
     ) -> Request:
         """Return what a transaction asks for that stages one thing and reads nothing."""
         encoded = codec.encode_all((staged,))
         _check_size(len(encoded) - 1, limits)  # the first byte only says that it is one
-        return cls(txn_id, named, actor, (staged,), encoded, frozenset(), 0, deadline)
+        return cls(
+            txn_id, named, actor, (staged,), encoded, frozenset(), 0, deadline, signing=signing
+        )
 
     @property
     def size(self) -> int:
@@ -84,6 +90,7 @@ class Draft:
         timeout: float,
         clock: Clock,
         limits: Limits,
+        signing: Signing | None = None,
     ) -> None:
         self.txn_id = txn_id
         self.since = since
@@ -92,6 +99,7 @@ class Draft:
         self._clock = clock
         self._deadline = clock.monotonic() + timeout
         self._limits = limits
+        self._signing = signing
         self._staged: list[msgspec.Struct] = []
         self._encoded: list[bytes] = []
         self._size = 0
@@ -168,6 +176,7 @@ class Draft:
             since=self.since,
             deadline=self._deadline,
             blobs=self._blobs,
+            signing=self._signing,
         )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from recollect.log.chain import Opened
-from recollect.log.walk import Walk
+from recollect.log.walk import Attend, Walk
 from recollect.model.clock import Clock
 from recollect.model.event import SealedEvent
 from recollect.model.instant import to_datetime
@@ -32,6 +32,8 @@ class Verification(msgspec.Struct, frozen=True):
     """The size of the last one of them."""
     rows: int | None = None
     """How many rows of views were compared; None: the log alone was looked at."""
+    signed: int = 0
+    """How many events carry a signature of the agent who acted; each of them holds."""
 
 
 def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:
@@ -63,13 +65,15 @@ def verify(
     clock: Clock,
     progress: Progress | None = None,
     follow: Follow | None = None,
+    attend: Attend | None = None,
 ) -> Verification:
     """Check every event up to the head, or raise `ChainBroken` for the first bad one.
 
-    Events that are found sound are handed to `follow`, which may hold them to more.
+    Events that are found sound are handed to `follow`, which may hold them to more; those that say
+    something of keys, or are signed, to `attend`.
     """
     with engine.reading() as reader:
-        walk = Walk(reader, log_id)
+        walk = Walk(reader, log_id, attend=attend)
     while not walk.ended:
         opened: list[Opened] = []
         with engine.snapshot() as reader:

@@ -5,15 +5,25 @@ It is read a page at a time and remembers numbers only, so a log may be as long 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import get_args
 
 from recollect.errors import ChainBroken, ViewsDiffer
 from recollect.log import blobs, chain, cursors, pages
 from recollect.log.chain import Opened
 from recollect.log.erasures import Erasures
-from recollect.model.event import Head, SealedEvent
-from recollect.model.operations import AnyOperation, Erase, Erased, Operation, standing
+from recollect.log.scopes import touched
+from recollect.model.event import Envelope, Head, SealedEvent
+from recollect.model.operations import (
+    AnyOperation,
+    Erase,
+    Erased,
+    Operation,
+    RetireKey,
+    TrustKey,
+    standing,
+)
+from recollect.model.scope import NOBODY
 from recollect.storage.port import Reader, Row
 
 _MOST_SKIPPED = 512
@@ -23,16 +33,29 @@ _Wanted = tuple[int, int, AnyOperation]
 _PLAIN = frozenset(
     kind
     for kind in get_args(AnyOperation)
-    if kind.blob is Operation.blob and not issubclass(kind, Erased | Erase)
+    if kind.blob is Operation.blob
+    and not issubclass(kind, Erased | Erase | TrustKey | RetireKey)
+    and not hasattr(kind, "by")
 )
-"""The kinds of operation that are checked when their event is: nothing beside the log is theirs."""
+"""The kinds of operation that are checked when their event is: nothing beside the log is theirs,
+and nobody else did them than who asked."""
+
+Attend = Callable[[SealedEvent, Envelope, Sequence[AnyOperation]], None]
+"""Is shown the events that say something of keys, and those that somebody signed."""
 
 
 class Walk:
     """Where a check of the log stands, and what it has seen on the way."""
 
-    def __init__(self, reader: Reader, log_id: str, through: int | None = None) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        log_id: str,
+        through: int | None = None,
+        attend: Attend | None = None,
+    ) -> None:
         self._log_id = log_id
+        self._attend = attend
         self.through = pages.head_commit(reader) if through is None else through
         self.head = chain.genesis(log_id)
         self._transactions = 0
@@ -70,7 +93,13 @@ class Walk:
         wanted: list[_Wanted] = []
         for opened in chain.follow(before, rows):
             row, envelope, operations = opened
-            if len(operations) != 1 or type(operations[0]) not in _PLAIN or not envelope.txn_id:
+            if (
+                len(operations) != 1
+                or type(operations[0]) not in _PLAIN
+                or envelope.actor not in (operations[0].agent_id, NOBODY)
+                or envelope.signature is not None
+                or not envelope.txn_id
+            ):
                 self._look_into(reader, opened, wanted)
             if keep is not None:
                 keep(opened)
@@ -100,10 +129,12 @@ class Walk:
     def _look_into(self, reader: Reader, opened: Opened, wanted: list[_Wanted]) -> None:
         """Check what was erased of an event, and note which content its operations name."""
         row, envelope, operations = opened
-        self._erasures.check(reader, SealedEvent(*row), operations)
+        event = SealedEvent(*row)
+        self._erasures.check(reader, event, operations)
+        if self._attend is not None:
+            self._attend(event, envelope, operations)
         self._transactions -= not envelope.txn_id  # whoever asked for it is forgotten
-        touched = {(each.agent_id, each.namespace) for each in map(standing, operations)}
-        self._touched += len(touched) - 1
+        self._touched += len(touched(envelope.actor, [*map(standing, operations)])) - 1
         for position, operation in enumerate(operations):
             if operation.blob is not None:
                 wanted.append((row[0], position, operation))

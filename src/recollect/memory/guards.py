@@ -66,7 +66,7 @@ def deepen(working: Working, source: str, target: str) -> tuple[Depth, ...]:
             namespace = known[memory_id][0]
             limit = working.settings(namespace).max_reflection_depth
             if depth > limit:
-                raise ReflectionTooDeep(namespace, depth, limit)
+                raise ReflectionTooDeep(namespace, depth, limit, (source, target))
         changed |= deeper
         frontier = {}
         for child, parents in working.sources(deeper, REFLECTS_ON).items() if deeper else ():

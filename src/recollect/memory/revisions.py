@@ -31,7 +31,7 @@ def remember(working: Working, asked: RememberMemory) -> Iterator[AnyOperation]:
     kind, tier = asked.kind or "observation", asked.tier or "long"
     settings = working.settings(asked.scope.namespace)
     if kind == REFLECTION:
-        _check_reflections(settings, asked.scope.namespace)
+        _check_reflections(settings, asked.scope.namespace, asked.memory_id)
     lifetime = settings.lifetime(tier) if asked.ttl is None else asked.ttl
     operation = Remember(
         asked.scope.namespace,
@@ -151,7 +151,8 @@ def _revised(
     working: Working, memory: Standing, revised: Standing, expiry: Expiry | None
 ) -> Iterator[AnyOperation]:
     if revised.kind == REFLECTION != memory.kind:
-        _check_reflections(working.settings(memory.namespace), memory.namespace)
+        settings = working.settings(memory.namespace)
+        _check_reflections(settings, memory.namespace, memory.memory_id)
     version = memory.version + 1
     place = memory.place if revised.content == memory.content else None
     staged = replace(revised, version=version, place=place)
@@ -177,10 +178,10 @@ def lasting(memory: Standing, expiry: Expiry) -> Standing:
     return replace(memory, expires_at=None, lifetime=None if endless else expiry.lifetime)
 
 
-def _check_reflections(settings: Settings, namespace: str) -> None:
+def _check_reflections(settings: Settings, namespace: str, memory_id: str) -> None:
     """Refuse a reflection where there are to be none."""
     if not settings.max_reflection_depth:
-        raise ReflectionTooDeep(namespace, 1, 0)
+        raise ReflectionTooDeep(namespace, 1, 0, (memory_id,))
 
 
 def begun(operation: Remember) -> Standing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.model import document
 from recollect.model.operation import Operation, OperationType
 
 
@@ -65,12 +66,26 @@ class RetireKey(Operation, frozen=True, tag=24, gc=False):
 
 
 class Refuse(Operation, frozen=True, tag=25, gc=False):
-    """Somebody asked for what is not allowed: what was refused, and the ids it was about."""
+    """Somebody asked for what is not allowed: what was refused, and the ids it was about.
+
+    `what` is the type of its audit event. Those of one kind and one agent that came too fast to be
+    noted are counted in the next one; one that is about nothing only counts.
+    """
 
     type = OperationType.REFUSED
     address = "refusal:{0.what}"
-    told = ("what", "by", "about")
 
     what: str
     by: str
     about: tuple[str, ...] = ()
+    left_out: int = 0
+
+    @property
+    def value(self) -> document.Document:
+        """The refusal as plain JSON."""
+        return {
+            "what": self.what,
+            "by": self.by,
+            "about": list(self.about),
+            "left_out": self.left_out,
+        }

@@ -12,6 +12,8 @@ from recollect.model.instant import to_datetime, to_rfc3339
 from recollect.model.limits import shown
 from recollect.model.operations import AnyOperation
 
+UNSIGNED, SELF_SIGNED = "unsigned", "self-signed"
+
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Who asked for a transaction, and under which name."""
@@ -96,6 +98,8 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     log_id: str
     summary: bool = False
     """Whether it stands for all that was done up to here; of that only what holds is left."""
+    signature: str | None = None
+    """The actor's own signature of the whole transaction, in hexadecimal."""
 
     @property
     def committed_at(self) -> datetime:
@@ -106,6 +110,11 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     def timestamp(self) -> str:
         """The commit's time as RFC 3339 text."""
         return to_rfc3339(self.committed_micros)
+
+    @property
+    def attest_level(self) -> str:
+        """What vouches for the transaction beside the chain: nothing, or its actor."""
+        return UNSIGNED if self.signature is None else SELF_SIGNED
 
     @property
     def token(self) -> str:

@@ -12,6 +12,8 @@ from recollect.errors import InvalidInput
 from recollect.model.limits import Limits, check_name, plain_text
 
 DEFAULT_NAMESPACE = "default"
+NOBODY = "local"
+"""Who acts through a handle that no agent is bound to."""
 
 
 class _All(enum.Enum):

@@ -21,7 +21,8 @@ import msgspec
 from msgspec.structs import replace
 
 from recollect.audit import trust
-from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
+from recollect.audit.event_types import check_event_types
+from recollect.audit.events import AuditEvent, AuditFilter, AuditTrail
 from recollect.audit.export import ExportedLog
 from recollect.audit.keys import PublicKey
 from recollect.audit.proofs import ConsistencyProof, InclusionProof
@@ -167,6 +168,7 @@ from recollect.model.refs import Evidence, FactRef, Ground, KeyRef, MemoryRef, R
 from recollect.model.retention import RETENTION, Retention
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.backup import Backup, back_up, fork_at
+from recollect.sdk.binding import SignerOrPath, rebound
 from recollect.sdk.bulk import (
     REFUSALS,
     AssertedFacts,
@@ -1232,7 +1234,8 @@ class AsyncHandle:
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
     ) -> AsyncTransaction:
         """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
-        draft = self._core.draft(self._defaults.actor, timeout, txn_id)
+        by = self._defaults
+        draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
         return AsyncTransaction(self._core, self._calls, self._defaults, draft)
 
     async def transact(
@@ -1277,9 +1280,9 @@ class AsyncHandle:
 
     async def _commit_alone(self, staged: KeyRequest | Forget, txn_id: str | None) -> int:
         """Commit what reads nothing and is asked for on its own, with no transaction around it."""
-        core, attempt = (self._core, 0)
+        core, by, attempt = (self._core, self._defaults, 0)
         while True:
-            request = core.request(self._defaults.actor, staged, txn_id)
+            request = core.request(by.actor, staged, txn_id, by.signing)
             try:
                 return await self._calls.commit(core.committer, request)
             except RecollectError as error:
@@ -2573,23 +2576,23 @@ class AsyncAuditCalls(AsyncHandle):
     def audit_events(
         self,
         *,
-        event_type: str | None = None,
+        event_type: str | Iterable[str] | None = None,
         agent_id: str | AllAgents | None = None,
         after_commit: int | str = 0,
     ) -> AsyncIterator[AuditEvent]:
         """Yield what was done, in order, up to the log's end at the time of this call.
 
-        `agent_id` asks for what one agent did; without it, it is what everybody did. The content
-        stands as a salted hash. `after_commit` takes an event's `token` or a bare number.
+        `event_type` is one type or several; `link.*` is all that begins so. `agent_id` asks for
+        what one agent did, or was refused; without it, it is what everybody did. The content stands
+        as a salted hash. `after_commit` takes an event's `token` or a bare number.
         """
-        core = self._core
+        core, types = (self._core, check_event_types(event_type))
         through = core.head()
         with core.engine.reading() as reader:
             after = commit_of_token(reader, "after_commit", core.log_id, after_commit)
         trail = AuditTrail(
             core.engine,
-            event_type=check_event_type(event_type),
-            agent_id=self._agent(agent_id),
+            AuditFilter(event_types=types, agent_id=self._agent(agent_id)),
             after=min(after, through),
             through=through,
         )
@@ -2788,7 +2791,8 @@ class AsyncCheckpointCalls(AsyncHandle):
         return RetireRequest(given.name, given.key, told)
 
     def _about_keys(self, *staged: TrustRequest | RetireRequest) -> Request:
-        draft = self._core.draft(self._defaults.actor, TIMEOUT, None)
+        by = self._defaults
+        draft = self._core.draft(by.actor, TIMEOUT, None, by.signing)
         draft.stage(*staged)
         return draft.request()
 
@@ -2847,7 +2851,8 @@ class AsyncCompactCalls(AsyncHandle):
             horizon = self._retained_from(namespace)
         else:
             horizon = core.commit_at("before", before)
-        plan = Plan(namespace, horizon, self._defaults.actor, reason, progress)
+        by = self._defaults
+        plan = Plan(namespace, horizon, by.actor, reason, progress, by.signing)
         return core.committer.compact(plan, confirmed=confirmed)
 
     def _retained_from(self, namespace: str) -> int:
@@ -2896,13 +2901,19 @@ class AsyncStore(
     `at` takes a commit number, an aware datetime or RFC 3339 text; beyond the head means the head.
     """
 
-    def bind(self, *, agent_id: str | None = None, namespace: str | None = None) -> AsyncStore:
-        """Return this store with an agent or a namespace as default. They share what is open."""
-        defaults = Defaults(
-            self._defaults.agent_id if agent_id is None else agent_id,
-            self._defaults.namespace if namespace is None else namespace,
-        )
-        defaults.scope(defaults.actor, None, self._core.limits)
+    def bind(
+        self,
+        *,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        signer: SignerOrPath | None = None,
+    ) -> AsyncStore:
+        """Return this store with an agent or a namespace as default. They share what is open.
+
+        With a `signer`, or the path of its file, each transaction carries the agent's signature; a
+        key that is new to the log is trusted for the agent with the first one.
+        """
+        defaults = rebound(self._core, self._defaults, agent_id, namespace, signer)
         return AsyncStore(self._core, defaults, self._calls)
 
     async def write(
@@ -3086,7 +3097,8 @@ class AsyncStore(
 
         It is held to every checkpoint that the store keeps, and to one that was kept elsewhere:
         only that shows a log that was truncated, or chained anew as a whole. A checkpoint that no
-        trusted key signed raises `NotProven`; `keys` are those you trust, else the log's own.
+        trusted key signed raises `NotProven`; `keys` are those you trust, else the log's own. So
+        does an agent's signature that does not hold; the error names its commit.
 
         `deep` also builds every view again, in a temporary database, and compares: `ViewsDiffer`
         names the first row that is not what the log says. Nothing is changed either way.

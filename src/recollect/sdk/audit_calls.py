@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from recollect.audit.events import AuditEvent, AuditTrail, check_event_type
+from recollect.audit.event_types import check_event_types
+from recollect.audit.events import AuditEvent, AuditFilter, AuditTrail
 from recollect.log.moments import commit_of_token
 from recollect.model.scope import AllAgents
 from recollect.sdk.calls import paged
@@ -17,23 +18,23 @@ class AuditCalls(Handle):
     def audit_events(
         self,
         *,
-        event_type: str | None = None,
+        event_type: str | Iterable[str] | None = None,
         agent_id: str | AllAgents | None = None,
         after_commit: int | str = 0,
     ) -> Iterator[AuditEvent]:
         """Yield what was done, in order, up to the log's end at the time of this call.
 
-        `agent_id` asks for what one agent did; without it, it is what everybody did. The content
-        stands as a salted hash. `after_commit` takes an event's `token` or a bare number.
+        `event_type` is one type or several; `link.*` is all that begins so. `agent_id` asks for
+        what one agent did, or was refused; without it, it is what everybody did. The content stands
+        as a salted hash. `after_commit` takes an event's `token` or a bare number.
         """
-        core = self._core
+        core, types = self._core, check_event_types(event_type)
         through = core.head()
         with core.engine.reading() as reader:
             after = commit_of_token(reader, "after_commit", core.log_id, after_commit)
         trail = AuditTrail(
             core.engine,
-            event_type=check_event_type(event_type),
-            agent_id=self._agent(agent_id),
+            AuditFilter(event_types=types, agent_id=self._agent(agent_id)),
             after=min(after, through),
             through=through,
         )

@@ -89,7 +89,8 @@ class CheckpointCalls(Handle):
         return RetireRequest(given.name, given.key, told)
 
     def _about_keys(self, *staged: TrustRequest | RetireRequest) -> Request:
-        draft = self._core.draft(self._defaults.actor, TIMEOUT, None)
+        by = self._defaults
+        draft = self._core.draft(by.actor, TIMEOUT, None, by.signing)
         draft.stage(*staged)
         return draft.request()
 

@@ -65,7 +65,8 @@ class CompactCalls(Handle):
             horizon = self._retained_from(namespace)
         else:
             horizon = core.commit_at("before", before)
-        plan = Plan(namespace, horizon, self._defaults.actor, reason, progress)
+        by = self._defaults
+        plan = Plan(namespace, horizon, by.actor, reason, progress, by.signing)
         return core.committer.compact(plan, confirmed=confirmed)
 
     def _retained_from(self, namespace: str) -> int:

@@ -11,12 +11,13 @@ from recollect.log import pages
 from recollect.log.committer import Committer
 from recollect.log.moments import Moment, commit_at
 from recollect.log.signal import Signal
+from recollect.log.signing import Signing
 from recollect.log.transaction import Draft, Request
 from recollect.log.views import Views
 from recollect.model.clock import Clock
 from recollect.model.ids import IdSource
 from recollect.model.limits import Limits, check_seconds, check_text, shown
-from recollect.model.scope import DEFAULT_NAMESPACE, Scope, checked_scope
+from recollect.model.scope import DEFAULT_NAMESPACE, NOBODY, Scope, checked_scope
 from recollect.state import queries
 from recollect.state.records import StateRecord
 from recollect.storage.port import Engine
@@ -31,11 +32,13 @@ class Defaults(msgspec.Struct, frozen=True):
 
     agent_id: str | None = None
     namespace: str = DEFAULT_NAMESPACE
+    signing: Signing | None = None
+    """Who signs what is done through the handle."""
 
     @property
     def actor(self) -> str:
         """Who acts through this handle."""
-        return "local" if self.agent_id is None else self.agent_id
+        return NOBODY if self.agent_id is None else self.agent_id
 
     def acting(self, agent_id: str | None) -> str:
         """Return whose eyes count in a call: the bound agent's, else those of the one it names."""
@@ -92,7 +95,9 @@ class Core(msgspec.Struct, frozen=True):
                 return pages.head_commit(reader)
             return commit_at(reader, field, moment)
 
-    def draft(self, actor: str, timeout: float, txn_id: str | None) -> Draft:
+    def draft(
+        self, actor: str, timeout: float, txn_id: str | None, signing: Signing | None = None
+    ) -> Draft:
         """Begin a transaction: what it reads is as of now."""
         check_timeout(timeout)
         return Draft(
@@ -103,9 +108,12 @@ class Core(msgspec.Struct, frozen=True):
             timeout=timeout,
             clock=self.clock,
             limits=self.limits,
+            signing=signing,
         )
 
-    def request(self, actor: str, staged: msgspec.Struct, txn_id: str | None) -> Request:
+    def request(
+        self, actor: str, staged: msgspec.Struct, txn_id: str | None, signing: Signing | None = None
+    ) -> Request:
         """Return a transaction of one request, which reads nothing, ready to be committed."""
         return Request.of_one(
             staged,
@@ -114,6 +122,7 @@ class Core(msgspec.Struct, frozen=True):
             actor=actor,
             deadline=self.clock.monotonic() + TIMEOUT,
             limits=self.limits,
+            signing=signing,
         )
 
     def _txn_id(self, given: str | None) -> str:

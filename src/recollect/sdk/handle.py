@@ -35,7 +35,8 @@ class Handle:
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
     ) -> Transaction:
         """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
-        draft = self._core.draft(self._defaults.actor, timeout, txn_id)
+        by = self._defaults
+        draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
         return Transaction(self._core, self._calls, self._defaults, draft)
 
     def transact(
@@ -78,9 +79,9 @@ class Handle:
 
     def _commit_alone(self, staged: KeyRequest | Forget, txn_id: str | None) -> int:
         """Commit what reads nothing and is asked for on its own, with no transaction around it."""
-        core, attempt = self._core, 0
+        core, by, attempt = self._core, self._defaults, 0
         while True:
-            request = core.request(self._defaults.actor, staged, txn_id)
+            request = core.request(by.actor, staged, txn_id, by.signing)
             try:
                 return self._calls.commit(core.committer, request)
             except RecollectError as error:

@@ -24,11 +24,12 @@ from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllName
 from recollect.sdk.audit_calls import AuditCalls
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.belief_calls import BeliefCalls
+from recollect.sdk.binding import SignerOrPath, rebound
 from recollect.sdk.bulk_calls import BulkCalls
 from recollect.sdk.calls import paged
 from recollect.sdk.checkpoint_calls import CheckpointCalls
 from recollect.sdk.compact_calls import CompactCalls
-from recollect.sdk.core import Defaults, check_version
+from recollect.sdk.core import check_version
 from recollect.sdk.erasure_calls import ErasureCalls
 from recollect.sdk.export_calls import ExportCalls
 from recollect.sdk.fact_calls import FactCalls
@@ -68,13 +69,19 @@ class Store(
     `at` takes a commit number, an aware datetime or RFC 3339 text; beyond the head means the head.
     """
 
-    def bind(self, *, agent_id: str | None = None, namespace: str | None = None) -> Store:
-        """Return this store with an agent or a namespace as default. They share what is open."""
-        defaults = Defaults(
-            self._defaults.agent_id if agent_id is None else agent_id,
-            self._defaults.namespace if namespace is None else namespace,
-        )
-        defaults.scope(defaults.actor, None, self._core.limits)
+    def bind(
+        self,
+        *,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        signer: SignerOrPath | None = None,
+    ) -> Store:
+        """Return this store with an agent or a namespace as default. They share what is open.
+
+        With a `signer`, or the path of its file, each transaction carries the agent's signature; a
+        key that is new to the log is trusted for the agent with the first one.
+        """
+        defaults = rebound(self._core, self._defaults, agent_id, namespace, signer)
         return Store(self._core, defaults, self._calls)
 
     def write(
@@ -258,7 +265,8 @@ class Store(
 
         It is held to every checkpoint that the store keeps, and to one that was kept elsewhere:
         only that shows a log that was truncated, or chained anew as a whole. A checkpoint that no
-        trusted key signed raises `NotProven`; `keys` are those you trust, else the log's own.
+        trusted key signed raises `NotProven`; `keys` are those you trust, else the log's own. So
+        does an agent's signature that does not hold; the error names its commit.
 
         `deep` also builds every view again, in a temporary database, and compares: `ViewsDiffer`
         names the first row that is not what the log says. Nothing is changed either way.

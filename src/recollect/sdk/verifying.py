@@ -8,6 +8,7 @@ import msgspec
 
 from recollect.audit import keys as public_keys
 from recollect.audit import tree
+from recollect.audit.attestation import Attestations
 from recollect.audit.keys import PublicKey
 from recollect.audit.stored import SignedCheckpoint
 from recollect.audit.witness import Witness
@@ -30,7 +31,7 @@ def verify_store(
     progress: Progress | None,
     deep: bool,  # noqa: FBT001
 ) -> Verification:
-    """Walk the chain, and hold it to every checkpoint that the store keeps and to one from outside.
+    """Walk the chain, and hold it to checkpoints that are kept or brought, and to all signatures.
 
     Keys that are given are the only ones that count; otherwise it is those that the log trusts. A
     deep look compares the views too.
@@ -42,17 +43,23 @@ def verify_store(
         checkpoint=None if note is None else plain_text("checkpoint", note),
         keys=None if keys is None else [_key(each) for each in keys],
     )
+    attested = Attestations()
     follow = None if witness.idle else witness.follow
+    asked = (core.engine, core.log_id, core.clock)
     try:
         if deep:
-            views = all_views()
-            found = verify_deep(core.engine, core.log_id, core.clock, views, progress, follow)
+            found = verify_deep(*asked, all_views(), progress, follow, attested.take)
         else:
-            found = verify(core.engine, core.log_id, core.clock, progress, follow)
+            found = verify(*asked, progress, follow, attested.take)
     except ChainBroken as error:
         raise witness.explained(error) from error
     compared = witness.finish()
-    return msgspec.structs.replace(found, checkpoints=compared, last_checkpoint=witness.last_good)
+    return msgspec.structs.replace(
+        found,
+        checkpoints=compared,
+        last_checkpoint=witness.last_good,
+        signed=attested.signed,
+    )
 
 
 def rebuild_store(core: Core, progress: Progress | None) -> Rebuild:

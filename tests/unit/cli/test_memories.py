@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import recollect
+from recollect.audit.signers import Signer
 from tests.unit.cli.runner import Cli
 
 WORDS = "I never fly. The train is fine."
@@ -202,3 +203,31 @@ def test_audit(believing: Cli) -> None:
     assert "memory.stored" in believing("audit", "--limit", 5)
     assert believing.rows("audit", "--after", event["commit_ts"]) == []
     assert "--type: " in believing.fails(2, "audit", "--type", "x")
+    several = believing.rows("audit", "--type", "memory.*", "--type", "link.created")
+    assert {each["event_type"] for each in several} == {
+        "memory.retracted",
+        "memory.stored",
+        "link.created",
+    }
+
+
+def test_a_refusal_is_listed(believing: Cli) -> None:
+    ground = named(believing, "ground")
+    believing.fails(1, "link", ground, ground, "--relation", "supersedes")
+    (event,) = believing.rows("audit", "--type", "link.cycle_refused")
+    assert event["agent_id"] == "planner"
+    assert "  link.cycle_refused  planner" in believing("audit", "--type", "link.*")
+    (noted,) = believing.rows("replay", "--agent", "_engine", "--namespace", "_audit")
+    assert noted["operations"][0]["value"]["about"] == [ground, ground]
+
+
+def test_signed_events_are_marked(believing: Cli) -> None:
+    with recollect.open(believing.db) as store:
+        ann = store.bind(agent_id="ann", signer=Signer("ann", bytes(32)))
+        ann.write(key="k", value={})
+    assert "state.written  ann  self-signed" in believing("audit", "--by", "ann")
+    (event,) = believing.rows("audit", "--type", "state.*", "--by", "ann")
+    (replayed,) = believing.rows("replay", "--agent", "ann")
+    assert replayed["signature"] == event["signature"]
+    assert believing.row("verify")["signed"] == 1
+    assert "signed by agents" in believing("verify")

@@ -1,0 +1,46 @@
+"""Binding a handle: to an agent, a namespace, and whoever signs for the agent."""
+
+from __future__ import annotations
+
+import os
+
+from recollect.audit.signers import Signer
+from recollect.audit.trust import KeyRules, TrustRequest
+from recollect.errors import InvalidInput
+from recollect.log.signing import Signing
+from recollect.sdk.core import Core, Defaults
+from recollect.sdk.signing import as_signer
+
+SignerOrPath = Signer | str | os.PathLike[str]
+
+
+def rebound(
+    core: Core,
+    defaults: Defaults,
+    agent_id: str | None,
+    namespace: str | None,
+    signer: SignerOrPath | None,
+) -> Defaults:
+    """Return what a handle is bound to, given what another is; a signer stays with its agent."""
+    same_agent = agent_id is None or agent_id == defaults.agent_id
+    signing = defaults.signing if same_agent else None
+    bound = Defaults(
+        defaults.agent_id if agent_id is None else agent_id,
+        defaults.namespace if namespace is None else namespace,
+        signing,
+    )
+    bound.scope(bound.actor, None, core.limits)
+    if signer is None:
+        return bound
+    return Defaults(bound.agent_id, bound.namespace, _signing(core, bound.agent_id, signer))
+
+
+def _signing(core: Core, agent_id: str | None, given: SignerOrPath) -> Signing:
+    """Return who signs for an agent, unless the log as it is now would not take it."""
+    if agent_id is None:
+        raise InvalidInput("agent_id", "is missing: a signer signs for an agent")
+    signer = as_signer(given)
+    claim = TrustRequest(signer.public.name, signer.public.key, agent_id)
+    with core.engine.reading() as reader:
+        list(KeyRules(reader).decide(claim))
+    return Signing(signer.public.key, signer.signing(), claim)

@@ -1,0 +1,238 @@
+"""A log that was changed and chained anew: its agents' signatures do not fit any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import recollect
+from recollect import NotProven, RecollectError
+from recollect.audit import ed25519
+from recollect.audit.attestation import Attestations
+from recollect.audit.signers import Signer
+from recollect.log import chain, signing
+from recollect.log.signing import Signing
+from recollect.model import codec
+from recollect.model.event import SealedEvent
+from recollect.model.operations import (
+    ENGINE_SCOPE,
+    AnyOperation,
+    Erased,
+    RetireKey,
+    TrustKey,
+    Write,
+)
+from tests.unit.audit.forging import (
+    Change,
+    at,
+    envelope_of,
+    rechain,
+    with_envelope,
+    with_operations,
+)
+
+ANN, MALLORY = Signer("ann", b"a" * 32), Signer("mallory", b"m" * 32)
+BAD = 5
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store whose first two commits are nobody's, and the others ann's."""
+    path = tmp_path / "store.db"
+    with recollect.open(path, durability="relaxed") as store:
+        for number in range(2):
+            store.write(agent_id="bob", key="k", value={"n": number})
+        ann = store.bind(agent_id="ann", signer=ANN)
+        for number in range(6):
+            with ann.begin_transaction() as transaction:
+                transaction.write(key="k", value={"n": number})
+                transaction.write(key="l", value={"n": number}, agent_id="bob")
+    return path
+
+
+def verified(path: Path) -> int:
+    with recollect.open(path, create=False) as store:
+        return store.verify().signed
+
+
+def other_value(operations: list[AnyOperation]) -> list[AnyOperation]:
+    first, *rest = operations
+    assert isinstance(first, Write)
+    return [replace(first, encoded=b'{"n":99}'), *rest]
+
+
+def swapped(events: list[SealedEvent]) -> list[SealedEvent]:
+    times = [each.committed_at for each in events]
+    events[BAD - 1], events[BAD] = events[BAD], events[BAD - 1]
+    return [replace(each, committed_at=time) for each, time in zip(events, times, strict=True)]
+
+
+def repeated(events: list[SealedEvent]) -> list[SealedEvent]:
+    last = replace(events[BAD - 1], committed_at=events[-1].committed_at + 1)
+    return [*events, last]
+
+
+def later(event: SealedEvent) -> SealedEvent:
+    return replace(event, committed_at=event.committed_at + 1)
+
+
+def resigned(event: SealedEvent) -> SealedEvent:
+    """Sign with a key that the log does not know, all as it should be."""
+    envelope = replace(envelope_of(event), signature=None)
+    place = (event.commit_ts, event.committed_at)
+    operations = codec.decode_operations(event.operations)
+    by = Signing(MALLORY.public.key, MALLORY.signing(), claim=envelope)
+    forged = signing.signed(envelope, place, event.salts, operations, by)
+    return replace(event, envelope=codec.encode(forged))
+
+
+def retired(operations: list[AnyOperation]) -> list[AnyOperation]:
+    retirement = RetireKey(*engines(), "ann", ANN.public.key)
+    return [*operations, retirement]
+
+
+def engines() -> tuple[str, str]:
+    return ENGINE_SCOPE.namespace, ENGINE_SCOPE.agent_id
+
+
+def given_to_bob(operations: list[AnyOperation]) -> list[AnyOperation]:
+    return [*operations, TrustKey(*engines(), "ann", ANN.public.key, "bob")]
+
+
+CHANGES: dict[str, tuple[Change, int, str]] = {
+    "another value": (at(BAD, with_operations(other_value)), BAD, "not of what stands there"),
+    "one operation less": (at(BAD, with_operations(lambda each: each[:1])), BAD, "not of what"),
+    "one operation twice": (at(BAD, with_operations(lambda each: each[:1] * 2)), BAD, "not of"),
+    "the other order": (at(BAD, with_operations(lambda each: each[::-1])), BAD, "not of what"),
+    "another time": (at(BAD, later), BAD, "not of what"),
+    "another txn_id": (at(BAD, with_envelope(txn_id="x")), BAD, "not of what"),
+    "another request": (at(BAD, with_envelope(request_hash=b"x" * 32)), BAD, "not of what"),
+    "another actor": (at(BAD, with_envelope(actor="bob")), BAD, "not for this agent"),
+    "swapped": (swapped, BAD, "not of what"),
+    "said once more": (repeated, 9, "not of what"),
+    "an empty signature": (at(BAD, with_envelope(signature=b"")), BAD, "what stands there is none"),
+    "a claim, and no signature": (
+        at(BAD, with_envelope(signature=b"\1" + ANN.public.key)), BAD, "what stands there is none",
+    ),
+    "a form we do not know": (
+        at(BAD, with_envelope(signature=b"\2" + ANN.public.key + b"s" * 64)), BAD, "is none",
+    ),
+    "zeros": (
+        at(BAD, with_envelope(signature=b"\1" + ANN.public.key + b"\0" * 64)), BAD, "not of what",
+    ),
+    "somebody's key": (at(BAD, resigned), BAD, "that the log does not know"),
+    "retired before": (at(2, with_operations(retired)), 3, "retired at commit 2"),
+    "retired in passing": (at(4, with_operations(retired)), 4, "not of what"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "commit_ts", "problem"), CHANGES.values(), ids=CHANGES)
+def test_a_forgery_is_named(path: Path, change: Change, commit_ts: int, problem: str) -> None:
+    assert verified(path) == 6
+    rechain(path, change)
+    with pytest.raises(NotProven, match=f"commit {commit_ts} .*{problem}") as caught:
+        verified(path)
+    assert caught.value.commit_ts == commit_ts
+
+
+def test_chaining_anew_alone_is_no_forgery(path: Path) -> None:
+    rechain(path, lambda events: events)
+    assert verified(path) == 6
+
+
+def test_a_key_counts_from_its_trust_to_its_retirement(path: Path) -> None:
+    with recollect.open(path) as store:
+        store.retire_key(ANN.public)
+        store.write(agent_id="bob", key="k", value={})
+    moved = _with_signed_event_at_the_end(path)
+    with pytest.raises(NotProven, match="retired at commit 9") as caught:
+        verified(path)
+    assert caught.value.commit_ts == moved
+
+
+def _with_signed_event_at_the_end(path: Path) -> int:
+    """Let ann's key sign once more, behind its retirement, as a thief of it would."""
+
+    def thief(events: list[SealedEvent]) -> list[SealedEvent]:
+        last = events[-1]
+        envelope = replace(envelope_of(last), actor="ann", signature=None)
+        operations = codec.decode_operations(last.operations)
+        by = Signing(ANN.public.key, ANN.signing(), claim=envelope)
+        place = (last.commit_ts, last.committed_at)
+        forged = signing.signed(envelope, place, last.salts, operations, by)
+        return [*events[:-1], replace(last, envelope=codec.encode(forged))]
+
+    rechain(path, thief)
+    return 10
+
+
+def test_without_its_trust_a_key_is_unknown(path: Path) -> None:
+    rechain(path, at(3, with_operations(lambda each: each[1:])))
+    with pytest.raises(NotProven, match=r"commit 3 .*does not know"):
+        verified(path)
+
+
+def test_a_key_of_another_agent(path: Path) -> None:
+    rechain(path, at(3, with_operations(lambda each: given_to_bob(each[1:]))))
+    with pytest.raises(NotProven, match=r"commit 3 .*not for this agent"):
+        verified(path)
+
+
+def test_a_signature_that_is_taken_away_is_missed_in_the_count_alone(path: Path) -> None:
+    rechain(path, at(BAD, with_envelope(signature=None)))
+    assert verified(path) == 5
+    with recollect.open(path) as store:
+        told = [each.attest_level for each in store.audit_events(agent_id="ann")]
+        assert told.count("unsigned") == 2
+
+
+def test_a_signature_holds_when_content_is_erased(path: Path) -> None:
+    attested = Attestations()
+    with recollect.open(path) as store, store._core.engine.reading() as reader:
+        rows = [reader.row("event_get", commit_ts=number) for number in range(1, 9)]
+    for row in rows:
+        assert row is not None
+        event = SealedEvent(*row)
+        operations = codec.decode_operations(event.operations)
+        leaves = chain.operation_leaves(event)
+        left = [
+            Erased(each.namespace, each.agent_id, leaf) if isinstance(each, Write) else each
+            for each, leaf in zip(operations, leaves, strict=True)
+        ]
+        erased = replace(event, operations=codec.join([*map(codec.encode, left)]))
+        attested.take(erased, codec.decode_envelope(event.envelope), left)
+    assert attested.signed == 6
+
+
+def test_without_the_package_a_signed_log_is_not_passed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(key: bytes, message: bytes, signature: bytes) -> bool:
+        raise RecollectError("signatures need the package cryptography")
+
+    monkeypatch.setattr(ed25519, "verify", missing)
+    with pytest.raises(RecollectError, match="cryptography"):
+        verified(path)
+
+
+def test_what_is_signed_is_spelt_out_here_once_more(path: Path) -> None:
+    from hashlib import sha256
+
+    import msgspec
+
+    with recollect.open(path) as store, store._core.engine.reading() as reader:
+        row = reader.row("event_get", commit_ts=BAD)
+    assert row is not None
+    commit_ts, committed_at, _, salts, envelope, operations = row
+    txn_id, actor, request_hash, signature = msgspec.msgpack.decode(envelope)
+    bare = msgspec.msgpack.encode([txn_id, actor, request_hash, None])
+    covered = b"".join(number.to_bytes(8, "big") for number in (commit_ts, committed_at, len(bare)))
+    covered += bare
+    for index, part in enumerate(msgspec.msgpack.decode(operations, type=list[msgspec.Raw])):
+        salt = salts[(index + 2) * 16 : (index + 3) * 16]
+        covered += sha256(b"\0" + salt + bytes(part)).digest()
+    assert signature[:33] == b"\1" + ANN.public.key
+    message = b"\5" + sha256(covered).digest()
+    assert ed25519.verify(ANN.public.key, message, signature[33:])

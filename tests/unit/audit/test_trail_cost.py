@@ -1,0 +1,122 @@
+"""What an audit of one agent reads: its own commits, however long the log is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from recollect import ALL_NAMESPACES, LinkCycle, Store
+from recollect.storage.port import Reader
+from recollect.testing import memory_store
+
+OTHERS = (20, 2_000)
+
+
+class Counting:
+    """A reader that counts the events it reads."""
+
+    def __init__(self, reader: Reader, counts: dict[str, int]) -> None:
+        self._reader = reader
+        self._counts = counts
+
+    def row(self, query: str, /, **values: object) -> Any:
+        found = self._reader.row(query, **values)
+        self._count(query, found is not None)
+        return found
+
+    def rows(self, query: str, /, **values: Any) -> Any:
+        found = self._reader.rows(query, **values)
+        self._count(query, len(found))
+        return found
+
+    def _count(self, query: str, rows: int) -> None:
+        if query in ("event_get", "event_page"):
+            self._counts["events"] += rows
+
+
+@contextmanager
+def counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
+    engine, counts = store._core.engine, {"events": 0}
+    reading = engine.reading
+
+    @contextmanager
+    def counting() -> Iterator[Any]:
+        with reading() as reader:
+            yield Counting(reader, counts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "reading", counting)
+        yield counts
+
+
+def filled(others: int) -> Store:
+    """Return a store in which ann did seven things, three of them to what is bob's."""
+    store = memory_store()
+    ann, bob = store.bind(agent_id="ann"), store.bind(agent_id="bob")
+    first, second = (bob.remember(text).id for text in ("first", "second"))
+    for number in range(others):
+        bob.write(key="k", value={"n": number})
+        if number in (3, 9):
+            ann.write(key="k", value={})
+            ann.remember("mine")
+        if number == 12:
+            ann.link(source=first, target=second, relation="supersedes")
+            ann.touch(first)
+            with pytest.raises(LinkCycle):
+                ann.link(source=second, target=first, relation="supersedes")
+    return store
+
+
+@pytest.mark.parametrize("others", OTHERS)
+def test_an_agents_audit_reads_its_own_commits(
+    others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(others)
+    with counted(store, monkeypatch) as counts:
+        found = [each.event_type for each in store.audit_events(agent_id="ann")]
+    assert found == [
+        "state.written", "memory.stored", "state.written", "memory.stored",
+        "link.created", "memory.touched", "link.cycle_refused",
+    ]  # fmt: skip
+    assert counts["events"] == 7
+
+
+@pytest.mark.parametrize("others", OTHERS)
+@pytest.mark.parametrize(("asked", "events"), [("link.cycle_refused", 1), ("log.epoch_begun", 1)])
+def test_what_the_engine_does_itself_is_found_at_once(
+    others: int, asked: str, events: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(others)
+    with counted(store, monkeypatch) as counts:
+        assert len(list(store.audit_events(event_type=asked))) == events
+    assert counts["events"] == events
+
+
+def test_an_agent_that_is_unknown_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled(20)
+    with counted(store, monkeypatch) as counts:
+        assert list(store.audit_events(agent_id="nobody of that name")) == []
+    assert counts["events"] == 0
+
+
+def test_the_answers_are_those_of_reading_everything() -> None:
+    store = filled(20)
+    everything = list(store.audit_events())
+    for name in ("ann", "bob", "local", "_engine"):
+        expected = [each for each in everything if each.agent_id == name]
+        assert list(store.audit_events(agent_id=name)) == expected
+        for after in (0, 5, 21):
+            behind = [each for each in expected if each.commit_ts > after]
+            assert list(store.audit_events(agent_id=name, after_commit=after)) == behind
+
+
+def test_nobody_else_sees_where_it_is_indexed() -> None:
+    store = filled(20)
+    assert len(list(store.replay(agent_id="ann", namespace=ALL_NAMESPACES))) == 4
+    rows = store.sql("SELECT namespace, agent_id FROM agents ORDER BY 2")
+    assert [tuple(row.values()) for row in rows] == [("default", "ann"), ("default", "bob")]
+    assert store.stats().agents == 2
+    assert store.rebuild().identical
