@@ -10,7 +10,14 @@ from recollect.cli.main import COMMANDS
 from recollect.model.scope import DEFAULT_NAMESPACE
 from tests.unit.cli.runner import Cli
 
-GROUPS = {"transcript": "transcript list", "fact": "fact list"}
+GROUPS = {
+    "transcript": "transcript list",
+    "fact": "fact list",
+    "signer": "signer list",
+    "forget": "forget memory",
+    "export": "export log",
+    "import": "import log",
+}
 ON_A_STORE = tuple(
     GROUPS.get(name, name) for name in COMMANDS if name not in ("demo", "completion")
 )
