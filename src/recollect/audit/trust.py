@@ -144,6 +144,7 @@ class KeysView(View):
     name = "keys"
     version = 1
     staged = (TrustRequest, RetireRequest)
+    applied = frozenset((TrustKey, RetireKey))
     clear = ("public_key_clear",)
     rows = ("public_key_rows",)
 

@@ -1,0 +1,118 @@
+"""Who knows all but one word of what was erased cannot find out which word it was.
+
+The attacker tries every sixteen bytes that stand anywhere in the store's files as a salt, none and
+a salt of zeros, and looks for the hash of each guess among those bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import recollect
+from recollect import KeyRef, Store
+from recollect.model import codec
+from recollect.model.operations import Erased, Write
+from recollect.model.packing import digest_of
+from recollect.model.scope import Scope
+from recollect.state.requests import WriteKey
+
+SALT = 16
+ANSWERS = ("yes", "no")
+LONG = "a long story, " * 300 + "and the answer is {}"
+
+
+def confirmed(path: Path, guesses: Iterable[bytes]) -> bool:
+    """Say whether any guess has a hash that stands in the files."""
+    files = [each.read_bytes() for each in path.parent.glob(f"{path.name}*")]
+    there = {data[at : at + 32] for data in files for at in range(len(data) - 31)}
+    salts = {data[at : at + SALT] for data in files for at in range(len(data) - SALT + 1)}
+    tried = [b"", bytes(SALT), *salts]
+    return any(
+        sha256(prefix + salt + guess).digest() in there
+        for guess in guesses
+        for prefix in (b"", b"\0", b"\1", b"\2")
+        for salt in tried
+    )
+
+
+def guesses(answer: str, because: tuple[KeyRef, ...] = ()) -> list[bytes]:
+    """Return what was written and asked for, to the byte, if the answer is this one."""
+    encoded = msgspec.json.encode({"allergic": answer})
+    return [
+        codec.encode(Write("default", "ann", "health", 1, encoded, because)),
+        codec.encode_all((WriteKey(Scope("default", "ann"), "health", encoded, None, because),)),
+        encoded,
+    ]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+def opened(path: Path) -> Store:
+    return recollect.open(path, durability="relaxed").bind(agent_id="ann")
+
+
+def _salts(store: Store) -> list[bytes]:
+    with store._core.engine.reading() as reader:
+        return [row[3] for row in reader.rows("event_page", after=0, through=99, most=99)]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_short_value(path: Path, answer: str) -> None:
+    with opened(path) as store:
+        store.write(key="health", value={"allergic": answer})
+    written, asked, _ = guesses(answer)
+    assert confirmed(path, [asked]), "while it is there, the salt beside it gives it away"
+    with opened(path) as store:
+        (salts,) = _salts(store)
+        store.forget(key="health")
+        assert not store.stats().pending_purge
+    hashed = sha256(b"\0" + salts[-SALT:] + written).digest()
+    assert hashed in path.read_bytes(), "the salt alone is missing"
+    assert not confirmed(path, guesses(answer))
+
+
+def test_what_is_forgotten_in_two_steps(path: Path) -> None:
+    """The first erasure vouches for what it left, and that goes with the second."""
+    with opened(path) as store:
+        store.write(key="doctor", value={"name": "Bo"})
+        ref = KeyRef("doctor", 1, "ann", "default")
+        store.write(key="health", value={"allergic": "yes"}, because=[ref])
+        store.forget(key="doctor")
+    with opened(path) as store:
+        (event,) = (each for each in store.replay() if each.commit_ts == 2)
+        assert event.operations[0].value == {"allergic": "yes"}
+        store.forget(key="health")
+    left = Write("default", "ann", "health", 1, msgspec.json.encode({"allergic": "yes"}),
+                 (KeyRef("", 1),))  # fmt: skip
+    remains = [codec.encode(left), codec.encode(Erased("default", "ann", bytes(32), 3, left))]
+    assert not confirmed(path, [*guesses("yes", (ref,)), *remains])
+
+
+def test_long_content(path: Path) -> None:
+    content = LONG.format("yes").encode()
+    with opened(path) as store:
+        memory = store.remember(content.decode())
+        words = store.store_transcript(content.decode())
+    digest = digest_of(content)
+    assert digest in path.read_bytes()
+    with opened(path) as store:
+        store.forget(memory_id=memory.id)
+        store.forget(transcript_id=words.id)
+    for file in path.parent.glob(f"{path.name}*"):
+        assert digest not in file.read_bytes()
+    assert not confirmed(path, [content, digest, msgspec.msgpack.encode(digest)])
+
+
+def test_a_name(path: Path) -> None:
+    with opened(path) as store:
+        store.bind(agent_id="patient-7").write(key="k", value={})
+        store.forget(agent_id="patient-7")
+    assert not confirmed(path, [b"patient-7", msgspec.msgpack.encode("patient-7")])
