@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 import recollect
-from recollect import ALL_AGENTS, ALL_NAMESPACES, KeyRef, Literal, ReplayEvent, Store
+from recollect import (
+    ALL_AGENTS,
+    ALL_NAMESPACES,
+    KeyRef,
+    LinkCycle,
+    Literal,
+    ReplayEvent,
+    Store,
+)
+from recollect.audit import signers
 from recollect.model.refs import Ref
 from recollect.testing import FixedClock, FixedIds
 
@@ -33,6 +44,8 @@ def main() -> int:
         origin.fork(path, at=origin.stats().commits)
     with recollect.open(path, clock=clock, ids=ids) as store:
         go_on(store)
+        with tempfile.TemporaryDirectory() as folder:
+            account(store, Path(folder), ids)
         answers = ask(store)
     path.with_suffix(".json").write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
     return 0
@@ -112,6 +125,34 @@ def go_on(store: Store) -> None:
         subscription.ack(next(subscription))
 
 
+def account(store: Store, folder: Path, ids: FixedIds) -> None:
+    """Erase, sum up, sign and be refused, in scopes of their own."""
+    log, own = (
+        signers.create(folder / f"{name}.key", f"example.com/{name}", ids=ids)
+        for name in ("log", "signing")
+    )
+    clerk = store.bind(agent_id="clerk", namespace="records")
+    for number in range(3):
+        clerk.write(key="count", value={"n": number})
+    words = clerk.store_transcript("what was said, and is gone")
+    memory = clerk.remember("gone", title="gone", transcript=words.id)
+    clerk.assert_fact(subject="Ann", relation="lives in", object="Oslo", source=memory.id)
+    clerk.write(key="decision", value={"n": 1}, because=[memory])
+    clerk.forget(memory_id=memory.id, reason="asked to")
+    clerk.forget(transcript_id=words.id)
+    clerk.write(key="secret", value={"word": "gone"})
+    clerk.forget(key="secret")
+    store.bind(agent_id="left", namespace="records").write(key="k", value={})
+    store.forget(agent_id="left", reason="it left")
+    clerk.compact(before=store.stats().commits, confirm=True, reason="the year is over")
+    signing = store.bind(agent_id="signing", namespace="records", signer=own)
+    first, second = signing.remember("first"), signing.remember("second")
+    signing.link(source=first.id, target=second.id, relation="derived_from")
+    with suppress(LinkCycle):
+        signing.link(source=second.id, target=first.id, relation="derived_from")
+    store.checkpoint(signer=log)
+
+
 def named(ref: Ref) -> list[Any]:
     """Return what a value rests on."""
     if isinstance(ref, KeyRef):
@@ -166,6 +207,19 @@ def ask(store: Store) -> dict[str, Any]:
         "past": [
             [change.kind, change.key]
             for change in store.diff(agent_id="planner", namespace="team/eng", a=1, b=3)
+        ],
+        "erasures": [
+            [made.target, made.commit_ts, made.by, made.reason, made.operations, made.digest]
+            for made in store.erasures()
+        ],
+        "checkpoints": [[each.size, each.note] for each in store.checkpoints()],
+        "audit": [
+            [each.event_type, each.agent_id, each.attest_level, each.payload_hash]
+            for each in store.audit_events()
+        ],
+        "left": [
+            str(store.why("decision", agent_id="clerk", namespace="records"))
+            for _ in store.list_keys(agent_id="clerk", namespace="records", prefix="decision")
         ],
         "cursors": [list(cursor) for cursor in store.cursors()],
     }

@@ -102,7 +102,7 @@ from recollect.sdk.transcript import ReplayEntry, Transcript
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.why.reason import Reason
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = [
     "ALL_AGENTS",
