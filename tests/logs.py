@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -52,8 +53,29 @@ def sign_and_forget(store: Store, folder: Path) -> None:
     store.checkpoint(signer=signer)
     store.forget(agent_id="ann")
     store.forget(namespace="n")
+    sum_up(store, folder)
     store.write(agent_id="bo", key="after", value={})
     store.checkpoint(signer=signer)
+
+
+def sum_up(store: Store, folder: Path) -> None:
+    """Sign as an agent, ask for what is refused, and sum up twice what was done in a namespace."""
+    signer = recollect.create_signer(folder / "cy.key", name="example.com/cy")
+    store.trust_key(signer, agent_id="cy")
+    cy = store.bind(agent_id="cy", namespace="sum", signer=signer)
+    for number in range(4):
+        cy.write(key="k", value={"n": number})
+        cy.remember(f"long {number} " * 1000, title="t")
+    first, second = (cy.remember(f"memory {number}") for number in range(2))
+    cy.link(source=first.id, target=second.id, relation="derived_from")
+    with suppress(recollect.LinkCycle):
+        cy.link(source=second.id, target=first.id, relation="derived_from")
+    cy.assert_fact(subject="Cy", relation="knows", object="Ann", source=first.id)
+    store.compact(before=store.stats().commits, namespace="sum", confirm=True)
+    cy.write(key="k", value={"n": 5})
+    cy.remember("long again " * 1000, title="t")
+    cy.forget(memory_id=second.id)
+    store.compact(before=store.stats().commits, namespace="sum", confirm=True)
 
 
 def more(store: Store) -> None:
