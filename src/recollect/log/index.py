@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.log.scopes import Scopes, touched
+from recollect.log.scopes import INDEX_VERSION, Scopes, touched
 from recollect.log.views import Commit, Eraser, LookUp, Rewritten, View
 from recollect.model.operations import Epoch, Refuse, Summary
 from recollect.storage.port import Reader, Writer
@@ -24,7 +24,7 @@ class LogIndex(View):
     """
 
     name = "log"
-    version = 2
+    version = INDEX_VERSION
     staged = (Refuse,)
     clear = ("event_scope_clear", "txn_clear", "horizon_clear")
     prune = ("scope_prune",)

@@ -8,6 +8,9 @@ from recollect.model.operations import AUDIT_SCOPE, AnyOperation
 from recollect.model.scope import NOBODY
 from recollect.storage.port import Writer
 
+INDEX_VERSION = 2
+"""Raised when `touched` begins to find other scopes: stores are then indexed anew when opened."""
+
 
 class Scopes:
     """Remembers the ids it has seen. Ids never change once they are committed."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from recollect.audit.attestation import Attestations
 from recollect.errors import (
     InvalidInput,
     NotFound,
@@ -157,7 +158,8 @@ def _check_clock(engine: Engine, clock: Clock) -> Finding:
 
 
 def _check_chain(engine: Engine, progress: Progress | None) -> Finding:
-    found = verify(engine, _log_id(engine), SystemClock(), progress)
+    attend = Attestations().take
+    found = verify(engine, _log_id(engine), SystemClock(), progress, attend=attend)
     return fine("chain", f"it holds, up to commit {found.commits}")
 
 

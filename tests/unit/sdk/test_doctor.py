@@ -13,9 +13,11 @@ import pytest
 
 import recollect
 from recollect import Finding, InvalidInput, diagnose
+from recollect.audit.signers import Signer
 from recollect.storage.sqlite import inspection, mounts
 from recollect.storage.sqlite.formats import FORMAT
 from recollect.testing import FixedClock
+from tests.unit.audit.forging import at, rechain, with_envelope
 from tests.unprivileged import open_folder, run_unprivileged
 
 ALWAYS = ("python", "sqlite", "file", "place", "space", "journal", "store", "clock")
@@ -267,3 +269,33 @@ def test_what_was_erased_and_may_be_in_the_files_is_told(path: Path) -> None:
     with recollect.open(path) as store:
         store.purge()
     assert "erased" not in findings(path)
+
+
+def test_an_index_of_an_older_version_is_no_damage(path: Path) -> None:
+    with recollect.open(path, clock=FixedClock()) as store:
+        his = store.bind(agent_id="bob").remember("his").id
+        store.bind(agent_id="ann").touch(his)
+    tamper(
+        path,
+        "DELETE FROM event_scope WHERE scope_id IN"
+        " (SELECT id FROM scope WHERE namespace = '_audit')",
+    )
+    assert troubles(findings(path)) == {"chain": ("problem", "ViewsDiffer")}
+    tamper(path, "UPDATE meta SET value = '1' WHERE name = 'view:log'")
+    assert troubles(findings(path, deep=True)) == {}
+    with recollect.open(path) as store:
+        store.verify(deep=True)
+        (touched,) = store.audit_events(agent_id="ann")
+        assert touched.event_type == "memory.touched"
+
+
+def test_signatures_that_do_not_hold(path: Path) -> None:
+    with recollect.open(path, clock=FixedClock()) as store:
+        ann = store.bind(agent_id="ann", signer=Signer("ann", bytes(32)))
+        for number in range(2):
+            ann.write(key="k", value={"n": number})
+    assert troubles(findings(path)) == {}
+    rechain(path, at(52, with_envelope(txn_id="another")))
+    found = findings(path)
+    assert troubles(found) == {"chain": ("problem", "NotProven")}
+    assert "commit 52" in found["chain"].message
