@@ -159,6 +159,14 @@ def test_an_agent_can_retire_its_own_key_and_go_on_with_another(store: Store, an
     assert store.verify().signed == 3
 
 
+def test_a_key_that_is_rotated_stays_the_agents(store: Store, ann: Store) -> None:
+    ann.write(key="k", value={})
+    store.rotate_key(old=signer("ann").public, new=signer("ann", 2).public)
+    store.bind(agent_id="ann", signer=signer("ann", 2)).write(key="k", value={})
+    assert [each.agent_id for each in store.trusted_keys()] == ["ann", "ann"]
+    assert store.verify().signed == 2
+
+
 def test_two_keys_of_one_agent(store: Store, ann: Store) -> None:
     other = store.bind(agent_id="ann", signer=signer("ann-phone", 2))
     ann.write(key="k", value={})

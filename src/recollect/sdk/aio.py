@@ -2777,10 +2777,10 @@ class AsyncCheckpointCalls(AsyncHandle):
         new: PublicKey | Signer | str,
         reason: str | None = None,
     ) -> int:
-        """Let one key sign in the place of another, in one transaction; returns the commit."""
-        given = public_key("new", new)
-        trusted = TrustRequest(given.name, given.key)
-        request = self._about_keys(self._retirement(old, reason), trusted)
+        """Let one key sign in the place of another, for whom that signed; returns the commit."""
+        given, retired = (public_key("new", new), self._retirement(old, reason))
+        whose = await self._calls.run(self._agent_of, retired.name, retired.public_key)
+        request = self._about_keys(retired, TrustRequest(given.name, given.key, whose))
         return await self._calls.commit(self._core.committer, request)
 
     def _retirement(self, key: PublicKey | Signer | str, reason: str | None) -> RetireRequest:
@@ -2795,6 +2795,12 @@ class AsyncCheckpointCalls(AsyncHandle):
         draft = self._core.draft(by.actor, TIMEOUT, None, by.signing)
         draft.stage(*staged)
         return draft.request()
+
+    def _agent_of(self, name: str, key: bytes) -> str | None:
+        """Return whom a key signs for; the log, or nobody yet: None."""
+        with self._core.engine.reading() as reader:
+            row = reader.row("public_key_find", name=name, public_key=key)
+        return None if row is None else row[0]
 
     def _known_keys(self) -> list[TrustedKey]:
         with self._core.engine.reading() as reader:
