@@ -13,7 +13,7 @@ from recollect.log import chain, merging, pages, signing
 from recollect.model import codec
 from recollect.model.event import SELF_SIGNED, UNSIGNED, Envelope, SealedEvent
 from recollect.model.instant import to_rfc3339
-from recollect.model.operations import AnyOperation, shown
+from recollect.model.operations import AnyOperation, Erased, shown
 from recollect.model.scope import NOBODY
 from recollect.storage.port import Engine, Reader
 
@@ -125,6 +125,8 @@ def _audit_event(
 ) -> AuditEvent:
     by = getattr(shown(operation), "by", envelope.actor)
     signature = signing.shown(envelope) if by == envelope.actor else None
+    if isinstance(operation, Erased) and operation.rest is not None:
+        signature = None  # what stands there now is vouched for by who erased the rest
     return AuditEvent(
         id=f"{event.commit_ts}.{position}",
         event_type=event_type(operation),

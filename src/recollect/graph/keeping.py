@@ -43,6 +43,8 @@ class GraphKeeper(Keeper):
         if self._notes.keeps(place):
             return operation
         assert isinstance(operation, (Assert, End)), "nothing else is decided on here"
+        if isinstance(operation, End) and self._belongs(place, operation):
+            return None
         named = [operation.subject, operation.relation, operation.object]
         names = tuple(name for name in named if name and self._is_new(place, operation, name))
         if not names:
@@ -52,6 +54,13 @@ class GraphKeeper(Keeper):
             return operation
         scope, salt = operation.scope, self._ids.entropy(_SALT_BYTES)
         return Mentioned(scope.namespace, scope.agent_id, names, salt)
+
+    def _belongs(self, place: Place, operation: End) -> bool:
+        """Say whether an end was said with an assertion, which has the same names."""
+        row = self._notes.writer.row(
+            "graph_asserted_with", assertion_id=operation.assertion_id, commit_ts=place[0]
+        )
+        return row is not None
 
     def _is_new(self, place: Place, operation: Assert | End, name: Name) -> bool:
         """Say whether a name came up in this commit for the first time."""

@@ -552,3 +552,7 @@ FROM graph_statement AS said
 JOIN retained ON retained.commit_ts = said.commit_ts AND retained.position = said.position
 WHERE said.assertion_id = :assertion_id
 LIMIT 1
+
+-- name: graph_asserted_with
+SELECT 1 FROM graph_statement
+WHERE assertion_id = :assertion_id AND commit_ts = :commit_ts AND asserts = 1

@@ -89,8 +89,18 @@ class Erasure:
         for eraser in self._erasers:
             eraser.finish()
         if self.tally.count:
+            self._forget_requests()
             note_pending(self._writer, self._commit_ts)
         self._views.forget()
+
+    def _forget_requests(self) -> None:
+        """Let nobody confirm a guess from a transaction that asked for what was so already.
+
+        Nothing tells which of them named what is erased now: they have no operations.
+        """
+        size = chain.SALT_SIZE
+        for commit_ts, salts in self._writer.rows("event_salts_without_effect", size=size):
+            self._writer.put("event_salts_set", NO_SALT + salts[size:], commit_ts)
 
     def _rewrite(
         self, event: SealedEvent, reduce: Reduce, actor: tuple[str, str] | None

@@ -38,7 +38,13 @@ class Erasures:
 
         Raises `ChainBroken` once it is known which commit is to blame.
         """
-        for place, erasure, left in _erased(event, operations):
+        erased = [*_erased(event, operations)]
+        erases = any(isinstance(operation, Erase) for operation in operations)
+        if event.salts.startswith(erasing.NO_SALT) and operations and not (erased or erases):
+            raise ChainBroken(
+                event.commit_ts, "its request's salt is gone, and nothing of it was erased"
+            )
+        for place, erasure, left in erased:
             if any(salt != erasing.NO_SALT for salt in erasing.salts_of(event, place[1])):
                 raise ChainBroken(place[0], "something of it was erased, and its salt was not")
             row = reader.row("erased_get", erasure=erasure, commit_ts=place[0], position=place[1])

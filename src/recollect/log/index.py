@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from recollect.log.scopes import INDEX_VERSION, Scopes, touched
 from recollect.log.views import Commit, Eraser, LookUp, Rewritten, View
 from recollect.model.operations import Epoch, Refuse, Summary
+from recollect.model.scope import NOBODY
 from recollect.storage.port import Reader, Writer
 
 
-class _AsAsked:
-    """The rules of what the engine itself asks for: there is nothing to decide."""
+class _Noting:
+    """The rules of what the engine notes: a name that the log does not have is not written to it.
+
+    Somebody may have been forgotten since a refusal, here or by another process.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
     def decide(self, staged: Refuse, /) -> tuple[Refuse]:
-        """Return it."""
+        """Return it, by nobody in particular if who was refused is not known."""
+        if self._reader.row("agent_known", agent_id=staged.by) is None:
+            return (replace(staged, by=NOBODY),)
         return (staged,)
 
 
@@ -51,9 +62,9 @@ class LogIndex(View):
         """Return what indexes rewritten events under the scopes they have now."""
         return LogIndexEraser(writer, self._scopes)
 
-    def rules(self, reader: Reader, look_up: LookUp, /) -> _AsAsked:  # noqa: ARG002
+    def rules(self, reader: Reader, look_up: LookUp, /) -> _Noting:  # noqa: ARG002
         """Return the rules for what the engine notes."""
-        return _AsAsked()
+        return _Noting(reader)
 
     def forget(self) -> None:
         """Drop the remembered ids."""

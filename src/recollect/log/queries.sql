@@ -321,3 +321,14 @@ SELECT commit_ts, position FROM blob WHERE commit_ts > :after AND commit_ts <= :
 SELECT commit_ts FROM blob
 WHERE commit_ts < 1 OR commit_ts > (SELECT COALESCE(MAX(commit_ts), 0) FROM event)
 ORDER BY commit_ts LIMIT 1
+
+-- name: event_salts_without_effect
+-- The salts of transactions that changed nothing, where the request's is not gone yet.
+SELECT commit_ts, salts FROM event
+WHERE LENGTH(operations) = 1 AND SUBSTR(salts, 1, :size) <> ZEROBLOB(:size)
+
+-- name: event_salts_set
+UPDATE event SET salts = :salts WHERE commit_ts = :commit_ts
+
+-- name: agent_known
+SELECT 1 FROM scope WHERE agent_id = :agent_id LIMIT 1

@@ -14,7 +14,7 @@ from recollect.log.summing import Summing
 from recollect.model import codec
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant, to_micros
-from recollect.model.operations import shown
+from recollect.model.operations import Erased, shown
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES
 from recollect.storage.port import Engine, Reader, Row
 
@@ -141,13 +141,17 @@ class Replay:
     def _decode(self, row: Row) -> ReplayEvent:
         commit_ts, committed_at, event_hash, envelope, operations = row
         sender = codec.decode_envelope(envelope)
+        stored = codec.decode_operations(operations)
+        signature = None if sender.signature is None else signing.shown(sender)
+        if signature and any(isinstance(each, Erased) and each.rest for each in stored):
+            signature = None  # who signed did not sign what is left
         return ReplayEvent(
             commit_ts,
             committed_at,
             sender.txn_id,
             sender.actor,
-            tuple(map(shown, codec.decode_operations(operations))),
+            tuple(map(shown, stored)),
             event_hash,
             self._log_id,
-            signature=None if sender.signature is None else signing.shown(sender),
+            signature=signature,
         )

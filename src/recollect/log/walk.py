@@ -11,6 +11,7 @@ from typing import get_args
 from recollect.errors import ChainBroken, ViewsDiffer
 from recollect.log import blobs, chain, cursors, pages
 from recollect.log.chain import Opened
+from recollect.log.erasing import NO_SALT
 from recollect.log.erasures import Erasures
 from recollect.log.scopes import INDEX_VERSION, touched
 from recollect.model.event import Envelope, Head, SealedEvent
@@ -28,6 +29,8 @@ from recollect.storage.port import Reader, Row
 
 _MOST_SKIPPED = 512
 """How many events are checked before others can have the snapshot released."""
+_SALTS = 3
+"""Where an event's salts stand in its row."""
 _Wanted = tuple[int, int, AnyOperation]
 """An operation that has content beside the log, and its place."""
 _PLAIN = frozenset(
@@ -99,6 +102,7 @@ class Walk:
                 or envelope.actor not in (operations[0].agent_id, NOBODY)
                 or envelope.signature is not None
                 or not envelope.txn_id
+                or row[_SALTS].startswith(NO_SALT)
             ):
                 self._look_into(reader, opened, wanted)
             if keep is not None:

@@ -11,6 +11,9 @@ CREATE TABLE erased (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX erased_by_place ON erased (commit_ts, position, erasure);
 
+-- Transactions that changed nothing: what they asked for goes with whatever is erased.
+CREATE INDEX event_without_effect ON event (commit_ts) WHERE LENGTH(operations) = 1;
+
 -- What was said on the ground of a memory or a transcript goes with it.
 CREATE INDEX graph_statement_by_source ON graph_statement (source) WHERE source IS NOT NULL;
 
