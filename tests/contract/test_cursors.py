@@ -151,3 +151,11 @@ def test_one_that_does_not_fit_the_log_is_refused(agent: Store) -> None:
 def core_of(store: Any) -> Core:
     core: Core = getattr(store, "_target", store)._core
     return core
+
+
+def test_one_that_waits_beyond_the_end_is_no_damage(agent: Store) -> None:
+    agent.write(key="k", value={})
+    with agent.subscribe(cursor="early", after_commit=9, timeout=0) as subscription:
+        assert list(subscription) == []
+    assert agent.cursors() == [("early", 9)]
+    assert agent.verify(deep=True).commits == 1

@@ -89,21 +89,23 @@ def list_cursors(engine: Engine) -> list[tuple[str, int]]:
 def check_all(reader: Reader, log_id: str) -> None:
     """Raise `ChainBroken` where a cursor remembers what the log does not have.
 
-    It keeps the hash of an event that was once read, so it is a witness of the log.
+    It keeps the hash of an event that was once read, so it is a witness of the log; one that was
+    put at a bare number is none, and may well be beyond the end.
     """
     for row, token in reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND):
         name = row.removeprefix(_PREFIX)
         try:
-            commit_ts = moments.commit_of_token(reader, "cursor", log_id, token)
+            moments.commit_of_token(reader, "cursor", log_id, token)
         except LogForked as error:
-            raise ChainBroken(
-                max(_commit_of(token), 1), f"cursor {name!r} remembers another event there"
-            ) from error
+            commit_ts, end = _commit_of(token), pages.head_commit(reader)
+            problem = f"cursor {name!r} remembers another event there"
+            if commit_ts > end:
+                problem = (
+                    f"it is missing, although cursor {name!r} stands behind commit {commit_ts}"
+                )
+            raise ChainBroken(max(1, min(commit_ts, end + 1)), problem) from error
         except InvalidInput as error:
             raise Corruption(f"cursor {name!r} cannot be read: drop it to start anew") from error
-        head = pages.head_commit(reader)
-        if commit_ts > head:
-            raise ChainBroken(head + 1, f"it is missing, although cursor {name!r} is behind it")
 
 
 def _commit_of(token: str) -> int:

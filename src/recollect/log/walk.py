@@ -158,10 +158,9 @@ class Walk:
                 raise ChainBroken(commit_ts, f"the content of its operation {position} is missing")
             blobs.check(reader, commit_ts, position, operation)
             there.remove((commit_ts, position))
-        for commit_ts, position in sorted(there):
-            raise ChainBroken(
-                commit_ts, f"content is kept for operation {position}, which has none"
-            )
+        if there:
+            commit_ts, position = min(there, key=lambda place: place[0])
+            raise ChainBroken(int(commit_ts), f"content is kept for its operation {position}")
 
     def _erased_meanwhile(self, reader: Reader) -> bool:
         """Say whether what was counted on the way may have been erased since."""
