@@ -15,7 +15,7 @@ is covered by nothing, so that it can go as soon as any of the transaction's ope
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from hashlib import sha256
 from struct import Struct
 
@@ -26,9 +26,12 @@ from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
 from recollect.model.instant import LAST_MICROS
 from recollect.model.operations import AnyOperation, Erased
+from recollect.model.scope import NOBODY
 from recollect.storage.port import Row
 
 SALT_SIZE = 16
+NO_SALT = bytes(SALT_SIZE)
+"""What stands in the place of a salt that was erased."""
 Opened = tuple[Row, Envelope, tuple[AnyOperation, ...]]
 """A stored event's columns in the order of `SealedEvent`, and what they say."""
 _ARRAY_OF_ONE = 0x91
@@ -81,10 +84,16 @@ def seal_again(previous: Head, event: SealedEvent) -> SealedEvent:
     return msgspec.structs.replace(event, commit_ts=commit_ts, hash=found)
 
 
-def follow(previous: Head, rows: Iterable[Row]) -> Iterator[Opened]:
+def follow(
+    previous: Head,
+    rows: Iterable[Row],
+    quiet: Container[type] = frozenset(),
+    at_end: Callable[[Head], None] | None = None,
+) -> Iterator[Opened]:
     """Yield stored events with what they say, or raise `ChainBroken` for the first bad one.
 
-    Most events have one operation, and these are what a walk over a long log takes its time for.
+    Most have one operation, and take most of the time. If it is of a `quiet` kind, its own agent's
+    and unsigned, the event is checked and not yielded; `at_end` is told where the walk has come to.
     """
     number, time, last = previous.commit_ts, previous.committed_at, previous.hash
     for row in rows:
@@ -93,13 +102,20 @@ def follow(previous: Head, rows: Iterable[Row]) -> Iterator[Opened]:
         try:
             if commit_ts != number or not time < committed_at <= LAST_MICROS:
                 raise _refused(number, time, row)
-            who, what = codec.decode_envelope(envelope), codec.decode_operations(operations)
+            try:
+                who, what = codec.read_envelope(envelope), codec.read_operations(operations)
+            except codec.UNREADABLE:  # or erased
+                who, what = codec.decode_envelope(envelope), codec.decode_operations(operations)
+            plain = False
             if (
                 len(salts) == _SALTS_OF_ONE
                 and who.txn_id
                 and operations[0] == _ARRAY_OF_ONE
-                and type(what[0]) is not Erased
+                and (kind := type(what[0])) is not Erased
             ):
+                own = who.actor == what[0].agent_id or who.actor == NOBODY
+                plain = kind in quiet and own and who.signature is None
+                plain = plain and not salts.startswith(NO_SALT)
                 first = sha256(_ENVELOPE + salts[_ENVELOPE_SALT] + envelope).digest()
                 second = sha256(_OPERATION + salts[_FIRST_SALT] + operations[1:]).digest()
                 covered = _WITH_ONE(_EVENT, number, committed_at, last, 2, first, second)
@@ -113,7 +129,10 @@ def follow(previous: Head, rows: Iterable[Row]) -> Iterator[Opened]:
         if sha256(covered).digest() != found:
             raise ChainBroken(number, "its content does not have its hash")
         time, last = committed_at, found
-        yield row, who, what
+        if not plain:
+            yield row, who, what
+    if at_end is not None:
+        at_end(Head(number, time, last))
 
 
 def check(previous: Head, event: SealedEvent) -> Head:

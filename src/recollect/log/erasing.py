@@ -27,8 +27,6 @@ from recollect.storage.port import Writer
 
 ENVELOPE = -1
 """The position of an envelope among the places of an erasure."""
-NO_SALT = bytes(chain.SALT_SIZE)
-"""What stands where a salt stood that was erased."""
 _PLACE = Struct(">qq").pack
 
 
@@ -100,7 +98,7 @@ class Erasure:
         """
         size = chain.SALT_SIZE
         for commit_ts, salts in self._writer.rows("event_salts_without_effect", size=size):
-            self._writer.put("event_salts_set", NO_SALT + salts[size:], commit_ts)
+            self._writer.put("event_salts_set", chain.NO_SALT + salts[size:], commit_ts)
 
     def _rewrite(
         self, event: SealedEvent, reduce: Reduce, actor: tuple[str, str] | None
@@ -116,13 +114,13 @@ class Erasure:
             envelope = codec.encode(ErasedEnvelope(first, actor[1], self._commit_ts))
         parts = codec.split(event.operations)
         salts = bytearray(event.salts)
-        salts[: chain.SALT_SIZE] = NO_SALT
+        salts[: chain.SALT_SIZE] = chain.NO_SALT
         if envelope is not None:
-            salts[_place_of_salt(ENVELOPE)] = NO_SALT
+            salts[_place_of_salt(ENVELOPE)] = chain.NO_SALT
             self._note((event.commit_ts, ENVELOPE), envelope)
         for position, (before, stays) in left.items():
             parts[position] = codec.encode(self._erased(leaves[position], stays))
-            salts[_place_of_salt(position)] = NO_SALT
+            salts[_place_of_salt(position)] = chain.NO_SALT
             self._note((event.commit_ts, position), parts[position])
             if before.blob is not None:
                 self._writer.run("blob_remove", commit_ts=event.commit_ts, position=position)
@@ -173,4 +171,4 @@ def salts_of(event: SealedEvent, position: int) -> tuple[bytes, bytes]:
 
 def zero_request_salt(event: SealedEvent) -> SealedEvent:
     """Return an event from which no guess of what was asked for can be confirmed."""
-    return replace(event, salts=NO_SALT + event.salts[chain.SALT_SIZE :])
+    return replace(event, salts=chain.NO_SALT + event.salts[chain.SALT_SIZE :])

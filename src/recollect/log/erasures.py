@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import groupby
 
 from recollect.errors import ChainBroken, Corruption
-from recollect.log import erasing, pages
+from recollect.log import chain, erasing, pages
 from recollect.log.erasing import ENVELOPE, Tally
 from recollect.model import codec
 from recollect.model.erasure import Place
@@ -40,12 +40,12 @@ class Erasures:
         """
         erased = [*_erased(event, operations)]
         erases = any(isinstance(operation, Erase) for operation in operations)
-        if event.salts.startswith(erasing.NO_SALT) and operations and not (erased or erases):
+        if event.salts.startswith(chain.NO_SALT) and operations and not (erased or erases):
             raise ChainBroken(
                 event.commit_ts, "its request's salt is gone, and nothing of it was erased"
             )
         for place, erasure, left in erased:
-            if any(salt != erasing.NO_SALT for salt in erasing.salts_of(event, place[1])):
+            if any(salt != chain.NO_SALT for salt in erasing.salts_of(event, place[1])):
                 raise ChainBroken(place[0], "something of it was erased, and its salt was not")
             row = reader.row("erased_get", erasure=erasure, commit_ts=place[0], position=place[1])
             if row != (sha256(left).digest(),) or not self._is_vouched_for(reader, erasure):

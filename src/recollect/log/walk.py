@@ -11,7 +11,6 @@ from typing import get_args
 from recollect.errors import ChainBroken, ViewsDiffer
 from recollect.log import blobs, chain, cursors, pages
 from recollect.log.chain import Opened
-from recollect.log.erasing import NO_SALT
 from recollect.log.erasures import Erasures
 from recollect.log.scopes import INDEX_VERSION, touched
 from recollect.model.event import Envelope, Head, SealedEvent
@@ -42,6 +41,20 @@ _PLAIN = frozenset(
 )
 """The kinds of operation that are checked when their event is: nothing beside the log is theirs,
 and nobody else did them than who asked."""
+
+
+def _is_plain(opened: Opened) -> bool:
+    """Say whether an event is checked with that: one such operation, by its own agent, unsigned."""
+    row, envelope, operations = opened
+    return (
+        len(operations) == 1
+        and type(operations[0]) in _PLAIN
+        and envelope.actor in (operations[0].agent_id, NOBODY)
+        and envelope.signature is None
+        and bool(envelope.txn_id)
+        and not row[_SALTS].startswith(chain.NO_SALT)
+    )
+
 
 Attend = Callable[[SealedEvent, Envelope, Sequence[AnyOperation]], None]
 """Is shown the events that say something of keys, and those that somebody signed."""
@@ -92,24 +105,17 @@ class Walk:
     def _advance(
         self, reader: Reader, rows: Iterable[Row], keep: Callable[[Opened], None] | None = None
     ) -> None:
-        before, row = self.head, None
+        before, reached = self.head, [self.head]
         wanted: list[_Wanted] = []
-        for opened in chain.follow(before, rows):
-            row, envelope, operations = opened
-            if (
-                len(operations) != 1
-                or type(operations[0]) not in _PLAIN
-                or envelope.actor not in (operations[0].agent_id, NOBODY)
-                or envelope.signature is not None
-                or not envelope.txn_id
-                or row[_SALTS].startswith(NO_SALT)
-            ):
+        quiet = _PLAIN if keep is None else frozenset[type]()
+        for opened in chain.follow(before, rows, quiet, reached.append):
+            if keep is None or not _is_plain(opened):
                 self._look_into(reader, opened, wanted)
             if keep is not None:
                 keep(opened)
-        if row is None:
+        self.head = reached[-1]
+        if self.head.commit_ts == before.commit_ts:
             raise ChainBroken(before.commit_ts + 1, "it went missing while the log was read")
-        self.head = chain.head_behind(row)
         self._erasures.settle(self.head.commit_ts)
         self._transactions += self.head.commit_ts - before.commit_ts
         self._touched += self.head.commit_ts - before.commit_ts

@@ -12,7 +12,7 @@ from recollect.model.memory import Details
 from recollect.model.operations import AnyOperation, standing
 from recollect.model.refs import Evidence
 
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 _ERASED = b"\0"
 """Where a whole envelope has a text, behind the byte that says how many fields it has."""
 
@@ -30,6 +30,12 @@ _details = msgspec.msgpack.Decoder(Details)
 _evidence = msgspec.msgpack.Decoder(Evidence)
 
 
+read_operations: Callable[[bytes], tuple[AnyOperation, ...]] = _operations.decode
+"""As `decode_operations`, at once: what it raises is `UNREADABLE`."""
+read_envelope: Callable[[bytes], Envelope] = _envelope.decode
+"""As `decode_envelope`, at once: what it raises is `UNREADABLE`, also for one that was erased."""
+
+
 def join(parts: Sequence[bytes]) -> bytes:
     """Return the bytes of an event's operations from the bytes of each."""
     return _encoder.encode([*map(msgspec.Raw, parts)])
@@ -39,7 +45,7 @@ def split(operations: bytes) -> list[bytes]:
     """Return the bytes of each operation: what its leaf hash covers."""
     try:
         return [bytes(part) for part in _parts.decode(operations)]
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
 
 
@@ -47,7 +53,7 @@ def decode_operations(operations: bytes) -> tuple[AnyOperation, ...]:
     """Return an event's operations."""
     try:
         return _operations.decode(operations)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
 
 
@@ -55,7 +61,7 @@ def decode_operation(operation: bytes) -> AnyOperation:
     """Return one operation."""
     try:
         found: AnyOperation = _operation.decode(operation)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Corruption(f"an operation cannot be read: {error}") from error
     return found
 
@@ -71,7 +77,7 @@ def decode_envelope(envelope: bytes) -> Envelope:
         if envelope[1:2] != _ERASED:
             return _envelope.decode(envelope)
         return _erased_envelope.decode(envelope).envelope
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Corruption(f"an event's envelope cannot be read: {error}") from error
 
 
@@ -81,7 +87,7 @@ def decode_erased_envelope(envelope: bytes) -> ErasedEnvelope | None:
         return None
     try:
         return _erased_envelope.decode(envelope)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Corruption(f"an event's envelope cannot be read: {error}") from error
 
 
@@ -89,7 +95,7 @@ def decode_details(details: bytes) -> Details:
     """Return what is said of a memory beside its content."""
     try:
         return _details.decode(details)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Corruption(f"a memory's details cannot be read: {error}") from error
 
 
@@ -97,6 +103,6 @@ def decode_evidence(evidence: bytes) -> Evidence:
     """Return what a fact comes from."""
     try:
         found: Evidence = _evidence.decode(evidence)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Corruption(f"a fact's source cannot be read: {error}") from error
     return found
