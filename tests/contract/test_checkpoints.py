@@ -289,8 +289,12 @@ def test_what_was_forgotten_breaks_no_checkpoint_and_no_proof(store: Store) -> N
     ours = signer()
     made = store.checkpoint(signer=ours)
     before = store.prove(5)
+    assert store.verify(checkpoint=made).warnings == ()
     store.bind(agent_id="a").forget(key="k4", reason="asked to")
     assert store.prove(5, checkpoint=made) == before
-    assert store.verify(checkpoint=made).checkpoints == 2
+    found = store.verify(checkpoint=made)
+    assert found.checkpoints == 2
+    assert ["1 places were erased behind it" in each for each in found.warnings] == [True]
+    assert store.verify().warnings == ()
     assert store.checkpoint(signer=ours).size == made.size + 1
     assert store.verify(checkpoint=made).last_checkpoint == made.size + 1

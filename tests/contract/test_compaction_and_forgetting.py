@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect import Compacted, Store
+from recollect import Compacted, InvalidInput, Store
 
 WORDS = "secret-words"
 
@@ -139,3 +139,27 @@ def holds(store: Store, words: str) -> bool:
         for commit_ts, *_ in reader.rows("event_page_of_all", after=0, through=9999, most=9999):
             found.extend(reader.rows("blobs_of_commit", commit_ts=commit_ts))
     return words.encode() in repr(found).encode()
+
+
+def test_names_that_came_up_in_an_end_go_with_the_source(agent: Store) -> None:
+    source = agent.remember("source words")
+    told = agent.assert_fact(
+        subject="Zebrafish",
+        relation="suffers from",
+        object="Quokkaitis",
+        valid_from="2020-01-01T00:00:00Z",
+        valid_to="2021-01-01T00:00:00Z",
+        source=source.id,
+    )
+    agent.retract_fact(assertion_id=told.assertion_id)
+    agent.compact(before=agent.stats().commits, confirm=True)
+    assert len(list(agent.entities())) == 2
+    agent.forget(memory_id=source.id)
+    assert list(agent.entities()) == []
+    agent.verify(deep=True)
+    assert agent.rebuild().identical
+
+
+def test_a_horizon_must_be_given(agent: Store) -> None:
+    with pytest.raises(InvalidInput, match="before"):
+        agent.compact(before=None, confirm=True)  # type: ignore[arg-type]

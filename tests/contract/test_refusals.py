@@ -147,6 +147,21 @@ def test_what_was_only_counted_is_said_when_the_store_closes(reopen: Opener) -> 
     assert again.verify().commits == again.stats().commits
 
 
+def test_a_count_does_not_bring_back_who_was_forgotten(reopen: Opener) -> None:
+    with reopen() as store:
+        ann = store.bind(agent_id="annzebra")
+        first, second = linked(ann)
+        for _ in range(15):
+            close_a_cycle(ann, first, second)
+        noted(store, 10)
+        store.forget(agent_id="annzebra")
+    with reopen() as store:
+        names = {event.agent_id for event in store.audit_events(event_type="link.cycle_refused")}
+        assert "local" in names
+        assert not any("annzebra" in name for name in names)
+        store.verify(deep=True)
+
+
 def test_who_is_refused_is_told_so_also_if_it_cannot_be_noted(agent: Store) -> None:
     first, second = linked(agent)
     settle_all = BatchWriter._settle_all

@@ -64,6 +64,8 @@ class Witness:
         """The size of the last checkpoint that holds, as far as the log was followed."""
         self._filled = self._look_at_tree()
         self._claims = _gather(engine, checkpoint)
+        self.brought = next((claim.size for claim in self._claims if not claim.kept), None)
+        """The size of the checkpoint from outside, if there is one."""
         self._judged = 0
         self.idle = not self._claims and not self._filled
         """Whether there is nothing to compare the log with."""

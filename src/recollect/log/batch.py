@@ -299,7 +299,7 @@ def _find_earlier(writer: Writer, request: Request) -> int | None:
     assert row is not None, "the index names a commit the log does not have"
     event = SealedEvent(*row)
     known = codec.decode_envelope(event.envelope).request_hash
-    if event.salts.startswith(erasing.NO_SALT):
+    if event.salts.startswith(chain.NO_SALT):
         return event.commit_ts
     if chain.request_hash(event.salts, request.encoded) != known:
         raise IdempotencyMismatch(

@@ -12,17 +12,19 @@ from recollect.storage.port import Reader, Writer
 
 
 class _Noting:
-    """The rules of what the engine notes: a name that the log does not have is not written to it.
+    """The rules of what the engine notes, which is decided but for one thing.
 
-    Somebody may have been forgotten since a refusal, here or by another process.
+    How many refusals were only counted is said later, and their agent may have been forgotten
+    since, by whichever process: its name must not come back.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
     def decide(self, staged: Refuse, /) -> tuple[Refuse]:
-        """Return it, by nobody in particular if who was refused is not known."""
-        if self._reader.row("agent_known", agent_id=staged.by) is None:
+        """Return it; a count by nobody in particular, if the log does not know whose it is."""
+        only_counted = staged.left_out and not staged.about
+        if only_counted and self._reader.row("agent_known", agent_id=staged.by) is None:
             return (replace(staged, by=NOBODY),)
         return (staged,)
 

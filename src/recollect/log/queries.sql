@@ -332,3 +332,7 @@ UPDATE event SET salts = :salts WHERE commit_ts = :commit_ts
 
 -- name: agent_known
 SELECT 1 FROM scope WHERE agent_id = :agent_id LIMIT 1
+
+-- name: erased_behind
+-- How much of the first commits was erased by commits behind them.
+SELECT COUNT(*) FROM erased WHERE commit_ts <= :size AND erasure > :size

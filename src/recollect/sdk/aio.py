@@ -2828,6 +2828,8 @@ class AsyncCompactCalls(AsyncHandle):
         `before` may be `RETENTION`: as long ago as the namespace's `log_retention` says. Nobody
         else can write until it is done. With `purge` the file is then made smaller.
         """
+        if before is None:
+            raise InvalidInput("before", "is missing: give a commit, a time, or RETENTION")
         limits = self._core.limits
         scope = self._defaults.scope(self._defaults.actor, namespace, limits, writing=True)
         noted = check_note("reason", reason, limits)

@@ -59,6 +59,24 @@ def verify_store(
         checkpoints=compared,
         last_checkpoint=witness.last_good,
         signed=attested.signed,
+        warnings=(*found.warnings, *_erased_behind(core, witness.brought)),
+    )
+
+
+def _erased_behind(core: Core, size: int | None) -> tuple[str, ...]:
+    """Tell what was erased of the commits that a checkpoint from outside covers, by later ones.
+
+    It cannot be seen from hashes what stood there; who rewrites the log could call it erased.
+    """
+    if size is None:
+        return ()
+    with core.engine.reading() as reader:
+        (count,) = reader.row("erased_behind", size=size) or (0,)
+    if not count:
+        return ()
+    return (
+        f"of the {size} commits of your checkpoint, {count} places were erased behind it: what "
+        "stands there is vouched for by later commits alone; `recollect certificate` lists them",
     )
 
 

@@ -14,8 +14,10 @@ import msgspec
 import pytest
 
 import recollect
-from recollect import KeyRef, Store
+from recollect import ChainBroken, KeyRef, Store
+from recollect.memory.requests import MemoryChanges, ReviseMemory
 from recollect.model import codec
+from recollect.model.memory import Content
 from recollect.model.operations import Erased, Write
 from recollect.model.packing import digest_of
 from recollect.model.scope import Scope
@@ -116,3 +118,28 @@ def test_a_name(path: Path) -> None:
         store.bind(agent_id="patient-7").write(key="k", value={})
         store.forget(agent_id="patient-7")
     assert not confirmed(path, [b"patient-7", msgspec.msgpack.encode("patient-7")])
+
+
+def test_a_transaction_that_changed_nothing(path: Path) -> None:
+    """It has no operation that could be erased, and asked for what was so already."""
+    with opened(path) as store:
+        memory = store.remember("PIN 4711")
+        store.update_memory(memory.id, content="PIN 4711", txn_id="again")
+    changes = MemoryChanges(content=Content("PIN 4711"))
+    asked = codec.encode_all((ReviseMemory("ann", memory.id, changes),))
+    assert confirmed(path, [asked])
+    with opened(path) as store:
+        store.forget(memory_id=memory.id)
+        assert store.verify(deep=True).commits == 3
+    assert not confirmed(path, [asked])
+
+
+def test_a_salt_that_went_for_no_reason_is_found(path: Path) -> None:
+    with opened(path) as store:
+        store.write(key="health", value={})
+        engine = store._core.engine
+        (salts,) = _salts(store)
+        with engine.writing() as writer:
+            writer.put("event_salts_set", bytes(SALT) + salts[SALT:], 1)
+        with pytest.raises(ChainBroken, match="salt is gone"):
+            store.verify()
