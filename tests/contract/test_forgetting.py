@@ -321,7 +321,7 @@ class TestAgent:
 
     def test_the_engines_own_are_nobodys(self, store: Store) -> None:
         store.write(agent_id="ann", key="k", value={})
-        with pytest.raises(NotFound):
+        with pytest.raises(InvalidInput, match="the engine itself"):
             store.forget(agent_id="_engine")
 
 

@@ -107,7 +107,10 @@ def verify(note: Note, keys: Sequence[PublicKey]) -> tuple[PublicKey, ...]:
         signed.append(key)
     if not signed:
         names = ", ".join(f"{each.name}+{each.key_id.hex()}" for each in note.signatures)
-        raise NotProven(f"the note is signed by {names}, and none of them is a key you trust")
+        raise NotProven(
+            f"the note is signed by {names}, and none of these keys is "
+            "trusted: get the public keys of the log anew (`recollect signer export`)"
+        )
     return tuple(signed)
 
 

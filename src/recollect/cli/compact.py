@@ -48,7 +48,7 @@ def compact(
     from recollect.cli import shapes
 
     if (before is None) is not retention:
-        raise InvalidInput("before", "or --retention must say up to where, and not both")
+        raise InvalidInput("before", "give this or --retention, exactly one of them")
     moment = recollect.RETENTION if retention else inputs.moment(before or "")
     with target.store() as store:
         if not dry_run and not yes:

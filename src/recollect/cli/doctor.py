@@ -25,6 +25,8 @@ _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 _STATUS_WIDTH = 7
 _CHECK_WIDTH = 8
 _PREFIX = "RECOLLECT_"
+_OF_OTHERS = frozenset(("RECOLLECT_SIGNER", "RECOLLECT_SIGNERS"))
+"""Variables that other commands read."""
 _SOURCES: Mapping[ParameterSource | None, str] = {
     ParameterSource.COMMANDLINE: "named by --db",
     ParameterSource.ENVIRONMENT: "named by RECOLLECT_DB",
@@ -65,6 +67,7 @@ def _settings(target: Target) -> Finding:
     why = _SOURCES.get(ctx.get_parameter_source("db"), "the default, since none was named")
     chosen = f"the store is {target.location}, {why}"
     known = {option.envvar for option in ctx.command.params if isinstance(option.envvar, str)}
+    known |= _OF_OTHERS
     set_now = sorted(name for name in os.environ if name.startswith(_PREFIX))
     unknown = [name for name in set_now if name not in known]
     if unknown:

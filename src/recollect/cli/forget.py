@@ -14,7 +14,6 @@ from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import write_each, write_facts, write_json
 from recollect.cli.text import counted, safe
 from recollect.errors import StoreBusy
-from recollect.model.erasure import SWEPT_AFTER
 
 if TYPE_CHECKING:
     from recollect.log.certificates import Certificate
@@ -110,16 +109,14 @@ def _forget(target: Target, what: dict[str, Any], *, reason: str | None, **choic
     "--expired-for",
     metavar="SECONDS",
     type=float,
-    default=SWEPT_AFTER.total_seconds(),
-    show_default=True,
-    help="How long a memory's time must have been over.",
+    help="How long a memory's time must have been over; 30 days, if not said.",
 )
 @click.option("--all-namespaces", is_flag=True, help="Every namespace, not just this and below.")
 @_takes_choices
 def sweep(
     target: Target,
     *,
-    expired_for: float,
+    expired_for: float | None,
     all_namespaces: bool,
     reason: str | None,
     **choices: Any,
@@ -130,11 +127,10 @@ def sweep(
     """
     from recollect.model.scope import ALL_NAMESPACES
 
-    given: dict[str, Any] = {"expired_for": expired_for}
+    said = {"expired_for": expired_for, "reason": reason}
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if all_namespaces:
         given["namespace"] = ALL_NAMESPACES
-    if reason is not None:
-        given["reason"] = reason
     with target.store() as store:
         call = partial(store.sweep, **given)
         if call(dry_run=True) is not None:

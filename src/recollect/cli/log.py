@@ -112,11 +112,15 @@ def verify(
     write_facts(
         (
             ("commits", f"{found.commits:,}"),
-            ("signed by agents", f"{found.signed:,}"),
             ("last commit", _when(found.last_committed_at)),
             ("checkpoints", _compared(found)),
             ("head hash", found.head_hash),
             ("log id", found.log_id),
+            *(
+                (("signed", f"{counted(found.signed, 'commit')} by agents"),)
+                if found.signed
+                else ()
+            ),
             *((("rows compared", f"{found.rows:,}"),) if found.rows is not None else ()),
         )
     )
@@ -190,7 +194,7 @@ def _compared(found: Verification) -> str:
 
 def _signed(found: Stats) -> str:
     if not found.checkpoint_size:
-        return "none: off until there is a signer, see `recollect signer create`"
+        return "none: off until somebody signs, see `recollect checkpoint`"
     behind = counted(found.commits - found.checkpoint_size, "commit")
     return f"{_when(found.checkpoint_at)}, {behind} behind"
 

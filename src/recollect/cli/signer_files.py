@@ -85,8 +85,8 @@ class SignerFiles:
         }
         fit = [each for each in found if each.public and _pair(each) in active] or found
         if len(fit) > 1:
-            names = ", ".join(sorted(each.path.name for each in fit))
-            raise InvalidInput("signer", f"there are several, {names}: name one with --signer")
+            names = ", ".join(sorted(map(_spelled, fit)))
+            raise InvalidInput("signer", f"there are several: give one of {names}")
         return load_signer(fit[0].path)
 
 
@@ -97,6 +97,13 @@ def _is_file(given: str) -> bool:
 def _pair(each: Listed) -> tuple[str, bytes]:
     assert each.public is not None, "it can be used"
     return each.public.name, each.public.key
+
+
+def _spelled(each: Listed) -> str:
+    """Return a name under which one signer and no other is found."""
+    if each.public is None:
+        return str(each.path)
+    return f"{each.public.name}+{each.public.id.hex()}"
 
 
 def _is_called(each: Listed, given: str) -> bool:

@@ -20,7 +20,7 @@ from recollect.cli.output import note
 def sql(target: Target, *, query: str, form: str | None, limit: int | None) -> None:
     """Answer an SQL query over the whole store, all agents together.
 
-    QUERY is one SELECT over the views agents, events, operations, state and state_history; their
+    QUERY is one SELECT over views of the store, such as state, memories, facts and events; their
     columns are documented in docs/reference/sql.md. Values are JSON text, so SQLite's JSON
     functions work on them. Nothing can be changed this way.
     """

@@ -2717,7 +2717,9 @@ class AsyncErasureCalls(AsyncHandle):
         with self._core.engine.snapshot() as reader:
             found = certificates.find(reader, erasure_id)
         if found is None:
-            raise NotFound(f"there is no erasure {erasure_id!r}: `erasures` lists all")
+            raise NotFound(
+                f"there is no erasure {erasure_id!r}: see `erasures`, or `recollect certificate`"
+            )
         return found
 
 

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from recollect.audit.attestation import Attestations
+from recollect.audit.witness import Witness
 from recollect.errors import (
     InvalidInput,
     NotFound,
@@ -158,9 +159,15 @@ def _check_clock(engine: Engine, clock: Clock) -> Finding:
 
 
 def _check_chain(engine: Engine, progress: Progress | None) -> Finding:
-    attend = Attestations().take
-    found = verify(engine, _log_id(engine), SystemClock(), progress, attend=attend)
-    return fine("chain", f"it holds, up to commit {found.commits}")
+    log_id, attend = _log_id(engine), Attestations().take
+    with engine.reading() as reader:
+        signed = reader.row("table_there", name="checkpoint") is not None
+    witness = Witness(engine, log_id) if signed else None
+    follow = None if witness is None or witness.idle else witness.follow
+    found = verify(engine, log_id, SystemClock(), progress, follow, attend)
+    compared = 0 if witness is None else witness.finish()
+    held = f", and {compared} checkpoints fit it" if compared else ""
+    return fine("chain", f"it holds, up to commit {found.commits}{held}")
 
 
 def _check_views(engine: Engine, progress: Progress | None) -> Finding:

@@ -136,5 +136,7 @@ class ErasureCalls(Handle):
         with self._core.engine.snapshot() as reader:
             found = certificates.find(reader, erasure_id)
         if found is None:
-            raise NotFound(f"there is no erasure {erasure_id!r}: `erasures` lists all")
+            raise NotFound(
+                f"there is no erasure {erasure_id!r}: see `erasures`, or `recollect certificate`"
+            )
         return found

@@ -9,6 +9,7 @@ from recollect.errors import InvalidInput
 from recollect.memory.inputs import check_id
 from recollect.model.erasure import AGENT, KEY, NAMESPACE, Target, TargetKind
 from recollect.model.limits import Limits, check_text
+from recollect.model.operations import ENGINE_SCOPE
 from recollect.sdk.core import Defaults
 
 _FIELDS: Mapping[TargetKind, str] = {
@@ -35,7 +36,9 @@ def check_target(given: Mapping[str, object], defaults: Defaults, limits: Limits
         key = check_text("key", value, most_bytes=limits.key_bytes)
         return Target(kind, key, defaults.scope(None, None, limits, writing=True))
     if kind == AGENT:
-        scope = Defaults(str(value)).scope(None, None, limits)
+        if value == ENGINE_SCOPE.agent_id:
+            raise InvalidInput("agent_id", f"{value!r} is the engine itself: name an agent")
+        scope = Defaults(str(value)).scope(None, None, limits, writing=True)
         return Target(kind, scope.agent_id)
     if kind == NAMESPACE:
         scope = Defaults(defaults.actor, str(value)).scope(None, None, limits, writing=True)

@@ -152,8 +152,8 @@ def test_checkpoints_that_do_not_count_are_refused(
 ) -> None:
     other = seeded(NAME, 2)
     for note, size, told in (
-        (signed(made[1], other), 51, "none of them is a key you trust"),
-        (signed(made[1], seeded("example.com/other", 1)), 51, "none of them is a key you trust"),
+        (signed(made[1], other), 51, "none of these keys is trusted"),
+        (signed(made[1], seeded("example.com/other", 1)), 51, "none of these keys is trusted"),
         (signed(made[1], SIGNER, origin="recollect/other"), 51, "is of the log"),
         (signed(made[1], SIGNER), 52, "is kept as one of 52 commits and says 51"),
         (signed(made[1], SIGNER), -1, "kept as one of -1"),
@@ -174,7 +174,7 @@ def test_a_checkpoint_that_an_agents_key_signed(path: Path, made: list[SignedChe
         commit = store.trust_key(agents, agent_id="ann")
         found = store.checkpoint(signer=SIGNER)
     forged(path, signed(found, agents), commit)
-    with open_store(path) as store, pytest.raises(NotProven, match="a key you trust"):
+    with open_store(path) as store, pytest.raises(NotProven, match="none of these keys is trusted"):
         store.verify()
 
 
@@ -184,7 +184,7 @@ def test_a_checkpoint_of_before_its_key_was_trusted(
     with open_store(path) as store:
         store.trust_key(seeded(NAME, 2))
     forged(path, signed(made[1], seeded(NAME, 2)))
-    with open_store(path) as store, pytest.raises(NotProven, match="a key you trust"):
+    with open_store(path) as store, pytest.raises(NotProven, match="none of these keys is trusted"):
         store.verify()
 
 
@@ -213,7 +213,7 @@ def test_the_table_of_keys_is_not_believed(path: Path, made: list[SignedCheckpoi
     spoil(path, "DELETE FROM checkpoint")
     forged(path, signed(made[1], thief))
     with open_store(path) as store:
-        with pytest.raises(NotProven, match="a key you trust"):
+        with pytest.raises(NotProven, match="none of these keys is trusted"):
             store.verify()
         assert store.rebuild().differing == ("keys",)
 

@@ -69,7 +69,7 @@ def test_by_retention(grown: Cli) -> None:
 def test_a_horizon_is_named_once(grown: Cli) -> None:
     for arguments in ((), ("--before", 3, "--retention")):
         message = grown.fails(2, "compact", "--yes", *arguments)
-        assert message == "Error: --before: or --retention must say up to where, and not both\n"
+        assert message == "Error: --before: give this or --retention, exactly one of them\n"
 
 
 def test_replay_says_where_it_begins(grown: Cli) -> None:

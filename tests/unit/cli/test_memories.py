@@ -230,4 +230,4 @@ def test_signed_events_are_marked(believing: Cli) -> None:
     (replayed,) = believing.rows("replay", "--agent", "ann")
     assert replayed["signature"] == event["signature"]
     assert believing.row("verify")["signed"] == 1
-    assert "signed by agents" in believing("verify")
+    assert "1 commit by agents" in believing("verify")

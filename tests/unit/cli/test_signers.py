@@ -53,7 +53,7 @@ def test_the_folder_can_be_another(cli: Cli, tmp_path: Path) -> None:
 
 def test_without_a_signer(filled: Cli) -> None:
     assert "recollect signer create" in filled.fails(4, "checkpoint")
-    assert "off until there is a signer" in filled("stats")
+    assert "off until somebody signs" in filled("stats")
     assert "none" in filled("verify")
     assert filled("checkpoints") == ""
 
@@ -158,7 +158,9 @@ def test_a_wrong_key(signing: Cli, tmp_path: Path) -> None:
     note, keys = tmp_path / "kept", tmp_path / "keys"
     signing("checkpoint", "-o", note)
     keys.write_text(signing.row("signer", "create", "example.com/other")["key"] + "\n")
-    assert "a key you trust" in signing.fails(3, "verify", "--checkpoint", note, "--key", keys)
+    assert "none of these keys is trusted" in signing.fails(
+        3, "verify", "--checkpoint", note, "--key", keys
+    )
     keys.write_text("nonsense\n")
     signing.fails(2, "verify", "--checkpoint", note, "--key", keys)
     assert "--checkpoint: cannot read" in signing.fails(2, "verify", "--checkpoint", "no-file")

@@ -299,3 +299,16 @@ def test_signatures_that_do_not_hold(path: Path) -> None:
     found = findings(path)
     assert troubles(found) == {"chain": ("problem", "NotProven")}
     assert "commit 52" in found["chain"].message
+
+
+def test_checkpoints_that_do_not_hold(path: Path, tmp_path: Path) -> None:
+    ours = recollect.create_signer(tmp_path / "ours.key", name="example.com/log")
+    with recollect.open(path, clock=FixedClock()) as store:
+        store.checkpoint(signer=ours)
+    found = findings(path)
+    assert troubles(found) == {}
+    assert "1 checkpoints fit it" in found["chain"].message
+    database = apsw.Connection(str(path))
+    database.execute("UPDATE checkpoint SET note = replace(note, 'example', 'exemple')")
+    database.close()
+    assert troubles(findings(path)) == {"chain": ("problem", "NotProven")}
