@@ -122,7 +122,15 @@ class MemoryMachine(RuleBasedStateMachine):
         source, relation, target = edge
         return {"source": self.ids[source], "relation": relation, "target": self.ids[target]}
 
+    def pass_refusals(self) -> None:
+        """Take note of the commits in which something was only refused."""
+        known = len(self.worlds) - 1
+        for event in self.store.replay(agent_id="_engine", namespace="_audit", after_commit=known):
+            assert event.commit_ts == len(self.worlds)
+            self.worlds.append(self.world)
+
     def reach(self, after: World) -> None:
+        self.pass_refusals()
         if after != self.world:
             self.worlds.append(after)
 
@@ -196,6 +204,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def restart(self) -> None:
         self.store.close()
         self.start()
+        self.pass_refusals()
 
     @rule()
     def rebuild(self) -> None:
@@ -275,6 +284,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_was_added_or_lost(self) -> None:
+        self.pass_refusals()
         found = self.store.stats()
         assert found.commits == len(self.worlds) - 1
         assert found.memories == sum(not belief.retracted for belief in self.world.beliefs)

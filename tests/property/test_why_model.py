@@ -6,6 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,12 +94,19 @@ class History:
     def take(self, name: str, picks: list[int]) -> None:
         step: Callable[[list[int]], None] = getattr(self, f"step_{name}")
         step(picks)
-        commits = self.store.stats().commits
-        if commits > len(self.worlds):
-            (event,) = self.store.replay(after_commit=commits - 1)
-            self.world.time = event.committed_at
+        known, commits = len(self.worlds), self.store.stats().commits
+        assert commits <= known + 1
+        if commits > known:
+            self.world.time = self.time_of(known)
             self.worlds.append(deepcopy(self.world))
-        assert len(self.worlds) == commits
+
+    def time_of(self, known: int) -> datetime:
+        """Return when the next commit was made, by the agent or to note what was refused."""
+        where: tuple[dict[str, Any], ...] = ({}, {"agent_id": "_engine", "namespace": "_audit"})
+        (event,) = (
+            event for each in where for event in self.store.replay(after_commit=known, **each)
+        )
+        return event.committed_at
 
     def some(self, pick: int, *, current: bool = True) -> str | None:
         """Pick a memory; one that is current can be acted on."""

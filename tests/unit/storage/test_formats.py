@@ -82,7 +82,8 @@ def test_what_was_there_is_there_and_the_new_can_be_used(old: Path) -> None:
         assert store.rebuild().identical
 
 
-def test_views_that_were_up_to_date_are_not_built_again(old: Path) -> None:
+def test_views_that_are_up_to_date_are_not_built_again(old: Path) -> None:
+    recollect.open(old).close()  # the log's index has more in it since
     with mock.patch("recollect.log.views.rebuild") as rebuild:
         recollect.open(old).close()
     rebuild.assert_not_called()
