@@ -30,7 +30,7 @@ def test_what_is_asked_from_the_horizon_on_is_as_it_would_be(seed: int) -> None:
 
 @pytest.mark.slow
 @given(seed=SEEDS)
-@settings(max_examples=400, deadline=None, phases=PHASES)
+@settings(max_examples=80, deadline=None, phases=PHASES)
 def test_what_is_asked_from_the_horizon_on_is_as_it_would_be_often(seed: int) -> None:
     check(seed, deeds=150)
 
