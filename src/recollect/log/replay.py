@@ -141,16 +141,18 @@ class Replay:
     def _decode(self, row: Row) -> ReplayEvent:
         commit_ts, committed_at, event_hash, envelope, operations = row
         sender = codec.decode_envelope(envelope)
-        stored = codec.decode_operations(operations)
+        said = codec.decode_operations(operations)
         signature = None if sender.signature is None else signing.shown(sender)
-        if signature and any(isinstance(each, Erased) and each.rest for each in stored):
-            signature = None  # who signed did not sign what is left
+        if Erased in map(type, said):
+            if any(isinstance(each, Erased) and each.rest for each in said):
+                signature = None  # who signed did not sign what is left
+            said = tuple(map(shown, said))
         return ReplayEvent(
             commit_ts,
             committed_at,
             sender.txn_id,
             sender.actor,
-            tuple(map(shown, stored)),
+            said,
             event_hash,
             self._log_id,
             signature=signature,
