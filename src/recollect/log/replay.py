@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
 from recollect.errors import Corruption
 from recollect.log import merging, moments, pages, signing
@@ -79,11 +80,7 @@ class Replay:
         self.at = rows[-1][0] if rows else max(self.at, self.through)
         decode, part_of = self._decode, self._selection.part_of
         events = [part for row in rows if (part := part_of(decode(row)))]
-        return [
-            event
-            for event in self._summing.passed(events, after, self.at)
-            if event.operations or event.summary
-        ]
+        return self._summing.passed(events, after, self.at)
 
     def _find_scopes(self, reader: Reader, after: int) -> list[int]:
         """Return the scopes of the agent that may have something to show."""
@@ -140,20 +137,19 @@ class Replay:
 
     def _decode(self, row: Row) -> ReplayEvent:
         commit_ts, committed_at, event_hash, envelope, operations = row
-        sender = codec.decode_envelope(envelope)
-        said = codec.decode_operations(operations)
-        signature = None if sender.signature is None else signing.shown(sender)
-        if Erased in map(type, said):
-            if any(isinstance(each, Erased) and each.rest for each in said):
-                signature = None  # who signed did not sign what is left
-            said = tuple(map(shown, said))
-        return ReplayEvent(
-            commit_ts,
-            committed_at,
-            sender.txn_id,
-            sender.actor,
-            said,
-            event_hash,
-            self._log_id,
-            signature=signature,
+        try:
+            sender, said = codec.read_envelope(envelope), codec.read_operations(operations)
+        except codec.UNREADABLE:  # or erased
+            sender, said = codec.decode_envelope(envelope), codec.decode_operations(operations)
+        event = ReplayEvent(
+            commit_ts, committed_at, sender.txn_id, sender.actor, said, event_hash, self._log_id
+        )
+        if sender.signature is None and Erased not in map(type, said):  # as most are
+            return event
+        restated = any(isinstance(each, Erased) and each.rest for each in said)
+        return replace(
+            event,
+            operations=tuple(map(shown, said)),
+            # who signed did not sign what is left of what was erased
+            signature=None if restated else signing.shown(sender),
         )

@@ -66,7 +66,8 @@ class Summing:
                     there, operations=(*whole.operations, *there.operations), summary=True
                 )
             shown[horizon.commit_ts] = whole
-        return [shown[commit_ts] for commit_ts in sorted(shown)]
+        told = (shown[commit_ts] for commit_ts in sorted(shown))
+        return [event for event in told if event.operations or event.summary]
 
     def _selected(self, reader: Reader) -> list[Horizon]:
         namespace = self._selection.namespace
