@@ -298,3 +298,19 @@ def test_what_was_forgotten_breaks_no_checkpoint_and_no_proof(store: Store) -> N
     assert store.verify().warnings == ()
     assert store.checkpoint(signer=ours).size == made.size + 1
     assert store.verify(checkpoint=made).last_checkpoint == made.size + 1
+
+
+def test_what_was_summed_up_breaks_no_checkpoint_and_no_proof(store: Store) -> None:
+    agent = store.bind(agent_id="a")
+    for number in range(20):
+        agent.write(key="k", value={"n": number})
+    ours = signer()
+    made = store.checkpoint(signer=ours)
+    before = [store.prove(commit) for commit in (5, 20)]
+    agent.compact(before=15, confirm=True)
+    assert [store.prove(commit, checkpoint=made) for commit in (5, 20)] == before
+    found = store.verify(checkpoint=made)
+    assert found.checkpoints == 2
+    assert ["places were erased behind it" in each for each in found.warnings] == [True]
+    later = store.checkpoint(signer=ours)
+    assert store.prove_growth(made, later).new_checkpoint == later.note
