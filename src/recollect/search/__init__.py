@@ -1,0 +1,1 @@
+"""Finding again what was written: words, vectors, and what both lead to."""
