@@ -92,6 +92,8 @@ class _Import:
         self._owed: deque[tuple[int, AnyOperation]] = deque()
         """The operations of the last event whose content has not come yet."""
         self._last_note = ""
+        self.checkpoints = 0
+        self.last_checkpoint: int | None = None
         self.last_committed_at = 0
 
     def fill(self, writer: Writer) -> bool:
@@ -169,6 +171,8 @@ class _Import:
         self._following.check_checkpoint(line.size, line.note)
         writer.put("checkpoint_add", line.size, line.note)
         self._last_note = line.note
+        self.checkpoints += 1
+        self.last_checkpoint = line.size
 
     def _check_contents(self) -> None:
         if self._owed:
@@ -210,5 +214,7 @@ def fill(
         commits=header.commits,
         head_hash=header.head_hash,
         last_committed_at=to_datetime(last) if header.commits else None,
+        checkpoints=importing.checkpoints,
+        last_checkpoint=importing.last_checkpoint,
         warnings=clock_warnings(last, clock) if header.commits else (),
     )

@@ -95,7 +95,7 @@ class Witness:
             )
         if self._wrong is not None:
             raise self._wrong
-        return len(self._claims)
+        return len({claim.note for claim in self._claims})
 
     def explained(self, error: ChainBroken) -> ChainBroken:
         """Return an error about the chain that also names the last checkpoint before it."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _bold = partial(click.style, bold=True)
 _dim = partial(click.style, dim=True)
 _warned = partial(click.style, fg="yellow")
+_TYPE_WIDTH = 19
+"""As wide as the types of audit events are that are seen every day."""
 
 
 def memory(found: Memory) -> str:
@@ -87,7 +89,8 @@ def audit_event(found: AuditEvent) -> str:
     """Return something that was done on a line."""
     signed = "" if found.signature is None else f"  {click.style(found.attest_level, fg='green')}"
     where = f"{_dim(found.timestamp)}  {found.id}"
-    return f"{where}  {_bold(safe(found.event_type))}  {safe(found.agent_id)}{signed}"
+    done = _bold(safe(found.event_type).ljust(_TYPE_WIDTH))
+    return f"{where}  {done}  {safe(found.agent_id)}{signed}"
 
 
 def origin(mention: Mention) -> str:

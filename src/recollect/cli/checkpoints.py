@@ -62,7 +62,7 @@ def checkpoints(target: Target) -> None:
 
     def line(found: SignedCheckpoint) -> str:
         when = shapes.time_text(found.committed_at) if found.committed_at else "behind the log"
-        return safe(f"{found.size}  {when}  {', '.join(found.signed_by)}")
+        return safe(f"{found.size:>9}  {when}  {', '.join(found.signed_by)}")
 
     with target.store() as store:
         write_each(

@@ -12,6 +12,7 @@ import click
 
 from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import write_each, write_facts, write_json
+from recollect.cli.progress import waiting
 from recollect.cli.text import counted, safe
 from recollect.errors import StoreBusy
 
@@ -145,7 +146,8 @@ def _erase(
     target: Target, call: Callable[..., Certificate | None], *, dry_run: bool, yes: bool
 ) -> None:
     """Show what would go, ask, and let it."""
-    found = call(dry_run=True)
+    with waiting("Looking"):
+        found = call(dry_run=True)
     assert found is not None, "there is something to erase"
     assert found.preview is not None, "a dry run has a preview"
     if dry_run:
@@ -153,7 +155,8 @@ def _erase(
         return
     if not yes:
         _confirm(found.preview)
-    made = call()
+    with waiting("Erasing"):
+        made = call()
     assert made is not None, "there was something to erase"
     _write_certificate(target, made)
 
@@ -200,7 +203,7 @@ def purge(target: Target) -> None:
 
     The file is written anew, which takes as long as copying it, and room for a copy.
     """
-    with target.store() as store:
+    with target.store() as store, waiting("Writing the file anew"):
         if not store.purge():
             raise StoreBusy(
                 "somebody reads the store and holds what was there before: end it, and try again"

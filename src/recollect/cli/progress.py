@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -11,6 +13,7 @@ from recollect.cli.output import colour_wanted
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+    from rich.status import Status
 
 Item = TypeVar("Item")
 PATIENCE = 2.0
@@ -90,3 +93,33 @@ def meter(title: str, *, beside_output: bool = True) -> Meter:
 
     free = beside_output or not sys.stdout.isatty()
     return Meter(title, shown=sys.stderr.isatty() and free, monotonic=SystemClock().monotonic)
+
+
+@contextmanager
+def waiting(
+    title: str,
+    *,
+    patience: float = PATIENCE,
+    display: Callable[[str], Status] | None = None,
+) -> Iterator[None]:
+    """Show on a terminal that something is under way that cannot say how far it is."""
+    if display is None and not sys.stderr.isatty():
+        yield
+        return
+    status = (display or make_status)(title)
+    timer = threading.Timer(patience, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+
+
+def make_status(title: str) -> Status:
+    """Return a moving line on stderr that leaves no trace when it is stopped."""
+    from rich.console import Console
+
+    return Console(stderr=True, no_color=not colour_wanted()).status(f"{title} …")

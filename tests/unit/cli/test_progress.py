@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from threading import Event
 
 from rich.console import Console
 from rich.progress import Progress
+from rich.status import Status
 
-from recollect.cli.progress import PATIENCE, Meter, make_display, meter
+from recollect.cli.progress import PATIENCE, Meter, make_display, meter, waiting
 from recollect.testing import FixedClock
 
 
@@ -81,3 +83,29 @@ def test_where_nobody_looks_nothing_is_shown() -> None:
 def test_a_meter_is_for_terminals() -> None:
     with meter("Verifying") as progress:
         assert list(progress.counting("ab")) == ["a", "b"]
+
+
+class Shown(Status):
+    """A moving line that says whether it was ever begun."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title, console=Console(file=io.StringIO(), force_terminal=True, width=80))
+        self.begun = Event()
+
+    def start(self) -> None:
+        super().start()
+        self.begun.set()
+
+
+def test_what_cannot_say_how_far_it_is_is_seen_to_go_on() -> None:
+    shown = Shown("Erasing")
+    with waiting("Erasing", patience=0, display=lambda _: shown):
+        assert shown.begun.wait(10)
+    assert "Erasing" in shown.console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_what_is_over_soon_is_not_waited_for() -> None:
+    shown = Shown("Erasing")
+    with waiting("Erasing", patience=60, display=lambda _: shown):
+        pass
+    assert not shown.begun.is_set()

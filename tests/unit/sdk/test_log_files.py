@@ -92,9 +92,9 @@ def test_a_full_store_travels_and_stays_the_same(full: Store, tmp_path: Path) ->
     assert any(twice), "something was erased twice"
     assert b"secret" not in data
     assert refusal(data) is None
-    assert recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db").head_hash == (
-        verified.head_hash
-    )
+    imported = recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
+    assert imported.head_hash == verified.head_hash
+    assert (imported.checkpoints, imported.last_checkpoint) == (3, verified.last_checkpoint)
     with recollect.open(tmp_path / "new.db", create=False) as new:
         assert exported(new) == data
         assert answers(new) == answers(full)
