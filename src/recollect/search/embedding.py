@@ -1,0 +1,167 @@
+"""Embedders: what turns text into vectors, and how a caller names one.
+
+Whatever one gives back is checked here, and whatever goes wrong inside one leaves here as an error
+of ours; nothing else calls an embedder. Packages are imported when a model is first used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from recollect.errors import InvalidInput, RecollectError, Unavailable
+from recollect.model.limits import check_text, plain_text, shown
+
+if TYPE_CHECKING:
+    import numpy
+
+    Matrix: TypeAlias = numpy.ndarray[tuple[int, int], numpy.dtype[numpy.float32]]
+
+AUTO = "auto"
+VARIABLE = "RECOLLECT_EMBEDDER"
+MOST_NAME_BYTES = 512
+MOST_DIMENSION = 16_384
+_LEAST_LENGTH = 1e-12
+"""What is shorter points nowhere."""
+
+
+class Embedder(Protocol):
+    """Turns text into vectors; two that are alike in meaning point in about the same direction.
+
+    It is called from several threads. Any error it raises counts as being out of order for now.
+    """
+
+    @property
+    def name(self) -> str:
+        """What tells its vectors from those of another model; kept in the store beside them."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has; 0 while that is not known yet."""
+        ...
+
+    def embed(
+        self, texts: Sequence[str], /, *, query: bool = False
+    ) -> Sequence[Sequence[float]] | numpy.ndarray[Any, Any]:
+        """Return a vector for each text; `query` says that they are asked, not told."""
+        ...
+
+
+Given: TypeAlias = Embedder | str | os.PathLike[str] | None
+"""`"auto"`, None, the folder of a model, `http(s)://host/v1#model`, or an embedder."""
+
+
+def embedder_of(given: Given) -> Embedder | None:
+    """Return the embedder that is meant; None: there are to be no vectors, or cannot be any."""
+    if given is None:
+        return None
+    if given == AUTO:
+        return _local() if find_spec("wordllama") and find_spec("numpy") else None
+    if isinstance(given, (str, os.PathLike)):
+        return _named(plain_text("embedder", os.fspath(given)))
+    return _checked(given)
+
+
+def _named(text: str) -> Embedder:
+    if text == "wordllama":
+        return _local()
+    if text.startswith(("http://", "https://")):
+        from recollect.search.embeddings_endpoint import EmbeddingsEndpoint
+
+        return EmbeddingsEndpoint.of_url(text)
+    from recollect.search.onnx_model import OnnxModel
+
+    return OnnxModel(Path(text))
+
+
+def _local() -> Embedder:
+    from recollect.search.local import LocalModel
+
+    return LocalModel()
+
+
+def _checked(given: Embedder) -> Embedder:
+    missing = [part for part in ("name", "dimension", "embed") if not hasattr(given, part)]
+    if missing:
+        raise InvalidInput(
+            "embedder",
+            f"{shown(given)} has no {' and no '.join(missing)}: give 'auto', None, the folder of a "
+            "model, http(s)://host/v1#model, or an object as recollect.Embedder describes",
+        )
+    check_text("embedder.name", given.name, most_bytes=MOST_NAME_BYTES)
+    return given
+
+
+def needed(module: str, extra: str) -> Any:
+    """Return a package that only an extra installs, or say which one."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InvalidInput(
+            "embedder",
+            f"needs the package {module.partition('.')[0]}: pip install 'recollect[{extra}]'",
+        ) from error
+
+
+def embed(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> Matrix:
+    """Return a vector of length 1 for each text; one that means nothing has length 0.
+
+    A vector that is not finite means nothing. If that is so of all, the embedder is out of order.
+    """
+    np = needed("numpy", "vectors")
+    with _Seam(embedder.name):
+        given = embedder.embed(texts, query=query)
+    with _Seam(embedder.name):
+        found = np.array(given, dtype=np.float32)
+    if found.ndim != 2 or found.shape[0] != len(texts) or not 0 < found.shape[1] <= MOST_DIMENSION:
+        raise Unavailable(
+            f"embedder {embedder.name!r} was given {len(texts)} texts and gave numbers of shape "
+            f"{found.shape}, not one vector each: check the model"
+        )
+    if embedder.dimension not in (0, found.shape[1]):
+        raise Unavailable(
+            f"embedder {embedder.name!r} gave vectors of {found.shape[1]} numbers and says "
+            f"{embedder.dimension}: check the model"
+        )
+    return _of_length_one(np, embedder.name, found)
+
+
+def _of_length_one(np: Any, name: str, found: Matrix) -> Matrix:
+    finite = np.isfinite(found).all(axis=1)
+    if not finite.any():
+        raise Unavailable(f"embedder {name!r} gave vectors that are not finite: check the model")
+    found[~finite] = 0.0
+    largest = np.abs(found).max(axis=1, keepdims=True)  # else squares may overflow
+    np.divide(found, largest, out=found, where=largest > _LEAST_LENGTH)
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    found[(largest <= _LEAST_LENGTH)[:, 0]] = 0.0
+    np.divide(found, lengths, out=found, where=lengths > 0)
+    return found
+
+
+class _Seam:
+    """Makes whatever an embedder raises an error of ours, its cause kept."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, RecollectError):
+            raise Unavailable(
+                f"embedder {self._name!r} failed ({type(error).__name__}: {shown(str(error))}): "
+                "it is tried again later"
+            ) from error

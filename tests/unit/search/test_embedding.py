@@ -1,0 +1,135 @@
+"""Naming an embedder, and holding it to what it promises."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from recollect.errors import InvalidInput, Unavailable
+from recollect.search import embedding
+from recollect.search.embedding import embed, embedder_of
+from recollect.search.embeddings_endpoint import EmbeddingsEndpoint
+from recollect.search.local import LocalModel
+from tests.embedders import Hashing
+
+
+class Given:
+    """Gives back what it was made with."""
+
+    name = "given"
+    dimension = 0
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    def embed(self, texts: Sequence[str], /, *, query: bool = False) -> Any:
+        return self._rows
+
+
+def test_auto_is_the_local_model_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(embedder_of("auto"), LocalModel)
+    monkeypatch.setattr(embedding, "find_spec", lambda _: None)
+    assert embedder_of("auto") is None
+    assert embedder_of(None) is None
+
+
+def test_an_address_names_its_model() -> None:
+    found = embedder_of("http://127.0.0.1:1/v1#small")
+    assert isinstance(found, EmbeddingsEndpoint)
+    assert (found.name, found.dimension) == ("small", 0)
+
+
+def test_an_object_is_itself() -> None:
+    own = Hashing()
+    assert embedder_of(own) is own
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["http://host/v1", "http://#model", "", "/nowhere", Path("/nowhere"), 7, object(), Hashing("")],
+)
+def test_what_names_none_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        embedder_of(given)
+    assert caught.value.field in ("embedder", "embedder.name", "url")
+
+
+def test_an_extra_that_is_missing_is_named() -> None:
+    with pytest.raises(InvalidInput, match=r"pip install 'recollect\[vectors\]'"):
+        embedding.needed("a_package_that_is_not_there", "vectors")
+
+
+def test_importing_recollect_loads_no_model() -> None:
+    heavy = ("numpy", "wordllama", "onnxruntime", "tokenizers", "urllib.request")
+    program = f"import sys, recollect; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_vectors_have_length_one() -> None:
+    found = embed(Given([[3.0, 4.0], [1e30, 0.0], [0.0, -1e-5]]), ["a", "b", "c"])
+    assert found.dtype == numpy.float32
+    assert numpy.allclose(found, [[0.6, 0.8], [1.0, 0.0], [0.0, -1.0]])
+
+
+def test_what_points_nowhere_has_length_zero() -> None:
+    rows = [[0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0], [1e-30, 0.0], [1.0, 0.0]]
+    found = embed(Given(rows), ["a"] * 5)
+    assert found.tolist() == [[0.0, 0.0]] * 4 + [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[math.nan, 1.0], [math.inf, 1.0]],
+        [[1.0, 2.0]],
+        [[1.0], [1.0, 2.0]],
+        [1.0, 2.0],
+        [[], []],
+        [["x"], ["y"]],
+        None,
+        [[1e999, 0], [0, -1e999]],
+    ],
+)
+def test_an_embedder_that_gives_something_else_is_out_of_order(rows: Any) -> None:
+    with pytest.raises(Unavailable, match="given"):
+        embed(Given(rows), ["a", "b"])
+
+
+def test_another_dimension_than_promised_is_out_of_order() -> None:
+    own = Given([[1.0, 2.0]])
+    own.dimension = 3
+    with pytest.raises(Unavailable, match="2 numbers and says 3"):
+        embed(own, ["a"])
+
+
+def test_whatever_it_raises_is_our_error_with_its_cause() -> None:
+    own, boom = Hashing(), ZeroDivisionError("boom")
+
+    def fail(_: Sequence[str]) -> None:
+        raise boom
+
+    own.before = fail
+    with pytest.raises(Unavailable, match="ZeroDivisionError") as caught:
+        embed(own, ["a"])
+    assert caught.value.__cause__ is boom
+
+
+def test_an_interrupt_stays_one() -> None:
+    own = Hashing()
+
+    def interrupt(_: Sequence[str]) -> None:
+        raise KeyboardInterrupt
+
+    own.before = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        embed(own, ["a"])

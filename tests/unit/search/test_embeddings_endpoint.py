@@ -1,0 +1,104 @@
+"""Embeddings over HTTP, against a server that speaks the protocol."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from recollect.errors import InvalidInput, Unavailable
+from recollect.model.clock import FixedClock
+from recollect.search.embedding import embed
+from recollect.search.embeddings_endpoint import EmbeddingsEndpoint
+from tests.embedders import Hashing
+from tests.unit.search.answering import Answer, Asked, Said, answering
+
+MODEL = Hashing(dimension=8)
+
+
+def speak(asked: Asked) -> Said:
+    assert asked.path == "/v1/embeddings"
+    rows = [
+        {"object": "embedding", "index": place, "embedding": MODEL.vector(text)}
+        for place, text in enumerate(asked.body["input"])
+    ]
+    return Said(body={"object": "list", "data": rows[::-1], "model": asked.body["model"]})
+
+
+def endpoint(url: str) -> EmbeddingsEndpoint:
+    return EmbeddingsEndpoint(url, model="small", api_key="k", clock=FixedClock())
+
+
+def test_every_text_gets_its_own_vector() -> None:
+    texts = [f"word{number}" for number in range(300)] + ["", "x" * 50_000]
+    with answering(speak) as server:
+        own = endpoint(server.url)
+        found = embed(own, texts)
+    assert own.dimension == 8
+    expected = embed(MODEL, texts)
+    assert (found[:301] == expected[:301]).all()
+    assert [len(asked.body["input"]) for asked in server.asked] == [128, 128, 46]
+    assert {asked.body["model"] for asked in server.asked} == {"small"}
+    assert server.asked[-1].body["input"][-2] == " "
+    assert len(server.asked[-1].body["input"][-1]) == 24_000
+
+
+def test_no_texts_are_not_asked_for() -> None:
+    with answering(speak) as server:
+        assert endpoint(server.url).embed([]).shape == (0, 0)
+    assert server.asked == []
+
+
+def test_being_busy_is_waited_for_but_not_by_who_asks_a_question() -> None:
+    answers: list[Answer] = [lambda _: Said(429), speak, lambda _: Said(500), speak]
+    with answering(lambda asked: answers.pop(0)(asked)) as server:
+        own = endpoint(server.url)
+        assert embed(own, ["a"]).shape == (1, 8)
+        with pytest.raises(Unavailable, match="500"):
+            embed(own, ["a"], query=True)
+        assert embed(own, ["a"], query=True).shape == (1, 8)
+
+
+def row(index: int, numbers: Any) -> dict[str, Any]:
+    return {"index": index, "embedding": numbers}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        7,
+        None,
+        {"data": None},
+        {"data": [{}]},
+        {"data": [row(0, [1.0])]},
+        {"data": [row(0, [1.0]), row(0, [1.0])]},
+        {"data": [row(0, [1.0]), row(2, [1.0])]},
+        {"data": [row(0, [1.0]), row(1, [1.0, 2.0])]},
+        {"data": [row(0, "abc"), row(1, "def")]},
+        {"data": [row(0, 1.0), row(1, 1.0)]},
+        {"data": [row(0, [None]), row(1, [{}])]},
+        {"error": {"message": "no such model"}},
+    ],
+)
+def test_what_are_no_embeddings_is_unavailable(body: object) -> None:
+    with answering(lambda _: Said(body=body)) as server, pytest.raises(Unavailable):
+        embed(endpoint(server.url), ["a", "b"])
+
+
+def test_another_dimension_all_of_a_sudden_is_unavailable() -> None:
+    sizes = [3, 4, 3]
+    with answering(lambda _: Said(body={"data": [row(0, [1.0] * sizes.pop(0))]})) as server:
+        own = endpoint(server.url)
+        embed(own, ["a"])
+        with pytest.raises(Unavailable, match="3 numbers before, and now of 4"):
+            embed(own, ["a"])
+        embed(own, ["a"])
+    assert math.isclose(own.dimension, 3)
+
+
+def test_an_address_without_a_model_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="#model"):
+        EmbeddingsEndpoint.of_url("https://host/v1")
