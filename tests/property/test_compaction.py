@@ -23,7 +23,7 @@ SEEDS = st.integers(min_value=0, max_value=2**32)
 
 
 @given(seed=SEEDS)
-@settings(max_examples=12, deadline=None, phases=PHASES)
+@settings(max_examples=8, deadline=None, phases=PHASES)
 def test_what_is_asked_from_the_horizon_on_is_as_it_would_be(seed: int) -> None:
     check(seed, deeds=80)
 

@@ -389,7 +389,7 @@ def bare(fact: Fact) -> Row:
 
 TestGraphMachine = GraphMachine.TestCase
 TestGraphMachine.settings = settings(
-    max_examples=60,
+    max_examples=40,
     stateful_step_count=10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
+from tests.property.test_graph_machine import GraphMachine
+from tests.property.test_memory_machine import MemoryMachine
 from tests.property.test_store_machine import StoreMachine
+from tests.property.test_subscription_machine import SubscriptionMachine
 
 
 @pytest.mark.slow
-def test_long_runs() -> None:
+@pytest.mark.parametrize(
+    ("machine", "examples", "steps"),
+    [
+        (StoreMachine, 600, 80),
+        (MemoryMachine, 300, 40),
+        (SubscriptionMachine, 200, 60),
+        (GraphMachine, 200, 12),
+    ],
+)
+def test_long_runs(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:
     longer = settings(
-        max_examples=600,
-        stateful_step_count=80,
+        max_examples=examples,
+        stateful_step_count=steps,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    run_state_machine_as_test(StoreMachine, settings=longer)
+    run_state_machine_as_test(machine, settings=longer)

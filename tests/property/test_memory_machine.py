@@ -314,7 +314,7 @@ def as_belief(memory: Memory) -> Belief:
 
 TestMemoryMachine = MemoryMachine.TestCase
 TestMemoryMachine.settings = settings(
-    max_examples=120,
+    max_examples=70,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -149,7 +149,7 @@ class SubscriptionMachine(StoreMachine):
 
 TestSubscriptionMachine = SubscriptionMachine.TestCase
 TestSubscriptionMachine.settings = settings(
-    max_examples=100,
+    max_examples=50,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
