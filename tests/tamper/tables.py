@@ -35,13 +35,19 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
 NOTES = ("relied", "retained", "carried")
 """What a compaction notes for itself: it empties them before it begins, and nobody else looks."""
 
+INDEX = (
+    *("to_index", "shelf", "passage", "vector", "words", "word_count"),
+    *("words_config", "words_content", "words_data", "words_docsize", "words_idx"),
+)
+"""What can be searched: derived, no part of what is proven, and made anew by a rebuild."""
+
 
 def tables_of(database: apsw.Connection) -> list[Table]:
     found = database.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
     )
     names = [str(name) for (name,) in found.fetchall()]
-    return [_table(database, name) for name in names if name not in NOTES]
+    return [_table(database, name) for name in names if name not in (*NOTES, *INDEX)]
 
 
 def _table(database: apsw.Connection, name: str) -> Table:

@@ -177,6 +177,7 @@ def stats(target: Target) -> None:
             ("data", sized(found.data_bytes)),
             ("journal", sized(found.journal_bytes)),
             ("checkpoint", _signed(found)),
+            ("index", _indexed(found)),
             ("log id", found.log_id),
             ("epoch", str(found.epoch)),
         )
@@ -190,6 +191,12 @@ def _compared(found: Verification) -> str:
     if not found.checkpoints:
         return "none: what the chain itself does not show, nothing here would"
     return f"{found.checkpoints:,}, the last of {counted(found.last_checkpoint or 0, 'commit')}"
+
+
+def _indexed(found: Stats) -> str:
+    if not found.index_backlog:
+        return "up to date"
+    return f"{counted(found.index_backlog, 'commit')} behind"
 
 
 def _signed(found: Stats) -> str:

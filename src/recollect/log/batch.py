@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 
@@ -65,6 +65,7 @@ class BatchWriter:
         clock: Clock,
         ids: IdSource,
         failpoint: Failpoint,
+        behind: Callable[[], None],
     ) -> None:
         self._engine = engine
         self._genesis = chain.genesis(log_id)
@@ -73,6 +74,8 @@ class BatchWriter:
         self._clock = clock
         self._ids = ids
         self.failpoint = failpoint
+        self.behind = behind
+        """Called when a batch is written and everybody was told."""
         self.refusals = refusals.Refusals(clock)
         self._at_home = False
         self._certain = True

@@ -292,9 +292,9 @@ class Committer:
     def _written(self) -> None:
         """Tell those who wait for events, once those who wait for the batch know."""
         self._writer.failpoint("acknowledged")
-        if self._writer.refusals.waiting:
-            self._writer.note_refusals()
+        self._writer.note_refusals()
         self._signal.notify()
+        self._writer.behind()
 
     def _take(self, batch: list[Pending]) -> None:
         """Move what is queued into a batch, so that an interrupt leaves nothing in between."""

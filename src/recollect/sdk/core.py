@@ -18,6 +18,7 @@ from recollect.model.clock import Clock
 from recollect.model.ids import IdSource
 from recollect.model.limits import Limits, check_seconds, check_text, shown
 from recollect.model.scope import DEFAULT_NAMESPACE, NOBODY, Scope, checked_scope
+from recollect.search.filler import Filler
 from recollect.state import queries
 from recollect.state.records import StateRecord
 from recollect.storage.port import Engine
@@ -71,6 +72,7 @@ class Core(msgspec.Struct, frozen=True):
     limits: Limits
     signal: Signal
     effects: Effects
+    filler: Filler
     checkpointer: Checkpointer | None = None
     """Who signs the log behind the commits; off, if there is nobody."""
 

@@ -24,6 +24,8 @@ from recollect.sdk.registry import all_views
 from recollect.sdk.signing import with_signer
 from recollect.sdk.store import Store
 from recollect.sdk.urls import path_of
+from recollect.search.filler import Filler
+from recollect.search.view import SearchView
 from recollect.storage import queries
 from recollect.storage.port import Engine
 from recollect.storage.sqlite.engine import SqliteEngine
@@ -153,6 +155,7 @@ def load_queries() -> dict[str, str]:
         "recollect.memory",
         "recollect.graph",
         "recollect.audit",
+        "recollect.search",
         "recollect.storage.sqlite",
     )
 
@@ -165,15 +168,17 @@ def assemble(
     failpoint: Failpoint = pass_by,
 ) -> Core:
     """Put a store together on an engine, rebuilding views another version wrote otherwise."""
-    effects = Effects()
-    registry = all_views(effects)
+    effects, search = Effects(), SearchView()
+    registry = all_views(effects, search)
     log_id = log_id_of(engine, ids)
     with engine.reading() as reader:
         outdated = registry.outdated(reader)
     if outdated:
         views.rebuild(engine, log_id, registry)
-    signal = Signal()
-    writer = BatchWriter(engine, log_id, registry, clock=clock, ids=ids, failpoint=failpoint)
+    signal, filler = Signal(), Filler(engine, search)
+    writer = BatchWriter(
+        engine, log_id, registry, clock=clock, ids=ids, failpoint=failpoint, behind=filler
+    )
     return Core(
         engine=engine,
         views=registry,
@@ -184,4 +189,5 @@ def assemble(
         limits=limits,
         signal=signal,
         effects=effects,
+        filler=filler,
     )

@@ -13,6 +13,7 @@ from recollect.log.verification import clock_warnings
 from recollect.model.event import Head
 from recollect.model.instant import to_datetime
 from recollect.sdk.core import Core
+from recollect.search import filling
 
 
 class Stats(msgspec.Struct, frozen=True):
@@ -45,6 +46,8 @@ class Stats(msgspec.Struct, frozen=True):
     checkpoint_size: int = 0
     checkpoint_at: datetime | None = None
     signing: str | None = None
+    index_backlog: int = 0
+    """How many commits are not in the index of words yet; a search looks through these too."""
 
 
 def gather(core: Core) -> Stats:
@@ -55,6 +58,7 @@ def gather(core: Core) -> Stats:
         agents, namespaces = reader.row("scope_counts") or (0, 0)
         (keys,) = reader.row("state_count") or (0,)
         facts, entities = reader.row("graph_counts") or (0, 0)
+        backlog = filling.backlog(reader)
         pending = first_pending(reader)
         kept = stored.last(reader)
         covered = reader.row("event_time", commit_ts=kept[0]) if kept else None
@@ -76,10 +80,11 @@ def gather(core: Core) -> Stats:
         data_bytes=footprint.data,
         journal_bytes=footprint.journal,
         pending_purge=pending is not None,
-        warnings=(*_clock(core, head), *_signing(core)),
+        warnings=(*_clock(core, head), *_signing(core), *_indexing(core)),
         checkpoint_size=kept[0] if kept else 0,
         checkpoint_at=to_datetime(covered[0]) if covered else None,
         signing=core.checkpointer.log_signer.signer.public.text if core.checkpointer else None,
+        index_backlog=backlog,
     )
 
 
@@ -91,3 +96,9 @@ def _signing(core: Core) -> tuple[str, ...]:
     if core.checkpointer is None or core.checkpointer.failure is None:
         return ()
     return (f"the log is not being signed: {core.checkpointer.failure}",)
+
+
+def _indexing(core: Core) -> tuple[str, ...]:
+    if core.filler.failure is None:
+        return ()
+    return (f"the index of words is not being filled: {core.filler.failure}",)

@@ -189,7 +189,7 @@ def test_a_private_key_is_never_in_the_store(path: Path, tmp_path: Path, signer:
     for file in tmp_path.glob("store.db*"):
         data = file.read_bytes()
         assert signer._seed not in data
-        assert line.rpartition("+")[2].encode() not in data
+        assert line.split("+", 4)[4].encode() not in data
         assert signer.public.key in data or file.name != "store.db"
 
 

@@ -22,7 +22,9 @@ TABLES = (
     "graph_cardinality", "horizon", "relied", "retained",
     "graph_edge", "graph_node", "graph_root", "graph_statement", "memory", "memory_link",
     "memory_state", "memory_title", "meta", "notice", "public_key", "scope", "setting",
-    "state_version", "transcript", "tree_node", "txn",
+    "passage", "shelf", "sqlite_sequence", "state_version", "to_index", "transcript", "tree_node",
+    "txn", "vector", "word_count", "words", "words_config", "words_content", "words_data",
+    "words_docsize", "words_idx",
 )  # fmt: skip
 MANY = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT {})"
 LONG = f"{MANY.format(10_000_000)} SELECT count(*) FROM c"

@@ -448,3 +448,118 @@ WHERE instr(operations, :needle) > 0 OR instr(envelope, :needle) > 0
 -- What was said on the ground of a memory or a transcript, whose encoded reference lies in a range.
 SELECT assertion_id FROM graph_statement INDEXED BY graph_statement_by_source
 WHERE source >= :first AND source < :beyond
+
+-- The index of words.
+
+-- name: words_add
+INSERT INTO words (rowid, own, before, after) VALUES (:id, :own, :before, :after)
+
+-- name: words_remove
+DELETE FROM words WHERE rowid = :id
+
+-- name: words_empty
+-- All at once: one by one, with nothing left behind, would take long. `words_rebuild` has to follow.
+DELETE FROM words_content
+
+-- name: words_rebuild
+-- Write the index anew from the tokens. What was deleted from it leaves beginnings of words behind
+-- that tell one page from the next.
+INSERT INTO words (words) VALUES ('rebuild')
+
+-- name: words_count
+-- In how many passages each of some tokens stands.
+SELECT token.value, word_count.doc
+FROM json_each(:tokens) AS token CROSS JOIN word_count
+WHERE word_count.term = token.value
+
+-- name: words_search
+-- The best passages for some tokens, each with the weight of its score.
+WITH part AS MATERIALIZED (
+    SELECT words.rowid AS id, -bm25(words, 1.0, 0.5, 0.3) * (term.value ->> 1) AS score
+    FROM json_each(:terms) AS term, words WHERE words MATCH term.value ->> 0
+)
+SELECT part.id, SUM(part.score) AS total FROM part
+GROUP BY part.id ORDER BY total DESC, part.id DESC LIMIT :most
+
+-- name: words_search_known
+-- The same among what was so at a commit.
+WITH part AS MATERIALIZED (
+    SELECT words.rowid AS id, -bm25(words, 1.0, 0.5, 0.3) * (term.value ->> 1) AS score
+    FROM json_each(:terms) AS term, words WHERE words MATCH term.value ->> 0
+)
+SELECT part.id, SUM(part.score) AS total
+FROM part JOIN passage ON passage.id = part.id
+WHERE passage.since <= :known AND passage.until_commit > :known
+GROUP BY part.id ORDER BY total DESC, part.id DESC LIMIT :most
+
+-- name: shelves_of_namespaces
+SELECT
+    shelf.id, shelf.namespace, shelf.owner, shelf.kind, shelf.past, shelf.size, shelf.length,
+    shelf.removals
+FROM json_each(:namespaces) AS wanted
+JOIN shelf ON shelf.namespace = wanted.value AND shelf.owner IN ('', :viewer)
+ORDER BY shelf.id
+
+-- name: passages_by_id
+SELECT id, shelf, source, first, beyond, since, until_commit
+FROM passage WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- name: passages_of_sources
+SELECT
+    passage.id, passage.shelf, shelf.namespace, shelf.owner, shelf.kind, shelf.past, passage.source,
+    passage.first, passage.beyond, passage.since, passage.until_commit, passage.length
+FROM json_each(:sources) AS wanted
+JOIN passage ON passage.source = wanted.value
+JOIN shelf ON shelf.id = passage.shelf
+ORDER BY passage.id
+
+-- name: search_memories
+-- Every state of some memories, and what was brought with it; private ones have an owner.
+SELECT
+    memory.memory_id, memory.namespace, CASE memory.private WHEN 1 THEN memory.agent_id ELSE '' END,
+    state.id, state.commit_ts, state.position, state.kind <> '' AND state.retracted = 0,
+    state.title, COALESCE(state.details_in, state.id), COALESCE(state.content_in, state.id),
+    state.details, state.digest, state.size, state.content
+FROM json_each(:memory_ids) AS wanted
+JOIN memory ON memory.memory_id = wanted.value
+JOIN memory_state AS state ON state.memory = memory.id
+ORDER BY memory.id, state.commit_ts, state.position
+
+-- name: search_citations
+-- What some memories cite that has words, in their own namespace.
+SELECT memory.memory_id, citation.commit_ts, transcript.transcript_id, citation.first, citation.beyond
+FROM json_each(:memory_ids) AS wanted
+JOIN memory ON memory.memory_id = wanted.value
+JOIN citation ON citation.memory = memory.id
+JOIN transcript ON transcript.id = citation.transcript
+WHERE LENGTH(transcript.digest) > 0 AND transcript.namespace = memory.namespace
+ORDER BY memory.id, transcript.transcript_id, citation.first, citation.beyond
+
+-- name: search_facts
+SELECT
+    said.assertion_id, scope.namespace, said.commit_ts, said.until_commit,
+    subject.name, relation.name, object.name
+FROM json_each(:assertion_ids) AS wanted
+JOIN graph_statement AS said ON said.assertion_id = wanted.value AND said.asserts = 1
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN graph_node AS relation ON relation.id = said.relation
+JOIN graph_node AS object ON object.id = said.object
+JOIN scope ON scope.id = subject.scope_id
+ORDER BY said.id
+
+-- name: search_citing
+-- The memories that cite some transcripts.
+SELECT DISTINCT memory.memory_id
+FROM json_each(:transcript_ids) AS wanted
+JOIN transcript ON transcript.transcript_id = wanted.value
+JOIN citation ON citation.transcript = transcript.id
+JOIN memory ON memory.id = citation.memory
+
+-- name: search_begun
+-- The commits that some sources began in.
+SELECT memory.commit_ts
+FROM json_each(:sources) AS wanted JOIN memory ON memory.memory_id = wanted.value
+UNION
+SELECT said.commit_ts
+FROM json_each(:sources) AS wanted JOIN graph_statement AS said ON said.assertion_id = wanted.value
+WHERE said.asserts = 1

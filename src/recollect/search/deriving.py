@@ -1,0 +1,186 @@
+"""Deriving: the passages that sources have, as they follow from what the views say.
+
+A memory has one for each stretch of commits in which it says the same, and cites the same; a fact
+one for each assertion, until that is withdrawn; a transcript one for each of its units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.log import blobs
+from recollect.memory import transcripts
+from recollect.memory.standing import NEWEST, STILL
+from recollect.model import codec
+from recollect.model.memory import Span
+from recollect.search.cutting import Cutting
+from recollect.search.passages import Derived, Words
+from recollect.search.shelves import EVERYBODY, FACT, MEMORY, PASSAGE
+from recollect.search.sources import Sources
+from recollect.search.words import MOST_CHARACTERS
+from recollect.storage.port import Reader, Row
+
+Cited = tuple[str, Span]
+"""A transcript, and the span of it that is cited."""
+
+
+def derive(reader: Reader, sources: Sources) -> list[Derived]:
+    """Return the passages of sources, read with a reader that is used no longer than they are."""
+    cuttings = Cuttings(reader)
+    found = [*_memories(reader, sources.memories, cuttings)]
+    found += _facts(reader, sources.facts)
+    for transcript_id in sources.transcripts:
+        found += _units(reader, transcript_id, cuttings)
+    return found
+
+
+class Cuttings:
+    """Transcripts that are cut, each once while passages are derived."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[str, Cutting] = {}
+
+    def of(self, transcript_id: str) -> Cutting:
+        """Return a transcript, cut; one whose words are gone has no unit."""
+        known = self._known.get(transcript_id)
+        if known is None:
+            info = transcripts.find(self._reader, [transcript_id], NEWEST).get(transcript_id)
+            text = b"" if info is None or info.erased else transcripts.load(self._reader, info)
+            known = self._known[transcript_id] = Cutting(text)
+        return known
+
+
+class _Content(NamedTuple):
+    """A memory's content, or where it stands in the log."""
+
+    commit_ts: int
+    position: int
+    digest: bytes | None
+    size: int | None
+    text: str | None
+
+    def load(self, reader: Reader) -> str:
+        """Return the text."""
+        if self.digest is None:
+            return self.text or ""
+        place = (self.commit_ts, self.position)
+        return blobs.load(reader, *place, size=self.size or 0, digest=self.digest).decode()
+
+
+class _Said(NamedTuple):
+    """What a memory says at a commit, as far as it can be found by that."""
+
+    title: str | None
+    tags: tuple[str, ...]
+    content: int
+    cited: tuple[Cited, ...]
+
+
+def _memories(reader: Reader, memory_ids: Iterable[str], cuttings: Cuttings) -> Iterator[Derived]:
+    listed = _listed(memory_ids)
+    cited: dict[str, list[tuple[int, Cited]]] = {}
+    for memory_id, commit_ts, transcript_id, first, beyond in reader.rows(
+        "search_citations", memory_ids=listed
+    ):
+        cited.setdefault(memory_id, []).append((commit_ts, (transcript_id, (first, beyond))))
+    rows = reader.rows("search_memories", memory_ids=listed)
+    for memory_id, group in groupby(rows, key=lambda row: str(row[0])):
+        yield from _Memory(reader, [*group], cited.get(memory_id, []), cuttings).passages()
+
+
+class _Memory:
+    """All states of one memory, and all it cites."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        rows: Sequence[Row],
+        cited: Sequence[tuple[int, Cited]],
+        cuttings: Cuttings,
+    ) -> None:
+        self._reader = reader
+        self._rows = rows
+        self._cited = cited
+        self._cuttings = cuttings
+        self._tags: dict[int, tuple[str, ...]] = {}
+        self._contents: dict[int, _Content] = {}
+        for row in rows:
+            if row[3] == row[8]:
+                self._tags[row[3]] = codec.decode_details(row[10]).tags
+            if row[3] == row[9]:
+                self._contents[row[3]] = _Content(row[4], row[5], *row[11:14])
+
+    def passages(self) -> Iterator[Derived]:
+        """Yield a passage for each stretch in which it says the same."""
+        last: tuple[int, _Said | None] = (0, None)
+        for commit_ts, said in self._sayings():
+            if said != last[1]:
+                yield from self._passage(*last, commit_ts)
+                last = (commit_ts, said)
+        yield from self._passage(*last, STILL)
+
+    def _sayings(self) -> Iterator[tuple[int, _Said | None]]:
+        """Yield what it says from each commit on that changes anything about it."""
+        states = {row[4]: row for row in self._rows}  # of one commit, the last
+        row: Row | None = None
+        for commit_ts in sorted({*states, *(commit for commit, _ in self._cited)}):
+            row = states.get(commit_ts, row)
+            yield commit_ts, None if row is None else self._said(row, commit_ts)
+
+    def _said(self, row: Row, commit_ts: int) -> _Said | None:
+        """Return what it says; None: it is withdrawn or forgotten, or what it said is gone."""
+        content = self._contents[row[9]]
+        if not row[6] or (content.digest is None and content.text is None):
+            return None
+        cited = tuple(each for since, each in self._cited if since <= commit_ts)
+        return _Said(row[7], self._tags[row[8]], row[9], cited)
+
+    def _passage(self, since: int, said: _Said | None, until: int) -> Iterator[Derived]:
+        if said is not None:
+            memory_id, namespace, owner = self._rows[0][:3]
+            spot = (namespace, owner, MEMORY, until < STILL)
+            yield Derived(spot, memory_id, 0, 0, since, until, partial(self._words, said))
+
+    def _words(self, said: _Said) -> Words:
+        content = self._contents[said.content].load(self._reader)[:MOST_CHARACTERS]
+        own = "\n".join(filter(None, (said.title, content, " ".join(said.tags))))
+        before: list[str] = []
+        after: list[str] = []
+        for transcript_id, group in groupby(said.cited, key=lambda each: each[0]):
+            around = self._cuttings.of(transcript_id).around(span for _, span in group)
+            before.append(around[0])
+            after.append(around[1])
+        return Words(own, "\n".join(filter(None, before)), "\n".join(filter(None, after)))
+
+
+def _facts(reader: Reader, assertion_ids: Iterable[str]) -> Iterator[Derived]:
+    for row in reader.rows("search_facts", assertion_ids=_listed(assertion_ids)):
+        assertion_id, namespace, since, until, *names = row
+        spot = (namespace, EVERYBODY, FACT, until < STILL)
+        text = " ".join(names).replace("_", " ")
+        yield Derived(spot, assertion_id, 0, 0, since, until, partial(Words, text))
+
+
+def _units(reader: Reader, transcript_id: str, cuttings: Cuttings) -> Iterator[Derived]:
+    info = transcripts.find(reader, [transcript_id], NEWEST).get(transcript_id)
+    if info is None or info.erased:
+        return
+    cutting = cuttings.of(transcript_id)
+    spot = (info.namespace, EVERYBODY, PASSAGE, False)
+    for number, (first, beyond) in enumerate(cutting.units):
+        words = partial(_unit_words, cutting, number)
+        yield Derived(spot, transcript_id, first, beyond, info.commit_ts, STILL, words)
+
+
+def _unit_words(cutting: Cutting, number: int) -> Words:
+    return Words(cutting.of(cutting.units[number]), *cutting.neighbours(number))
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return msgspec.json.encode(list(texts)).decode()

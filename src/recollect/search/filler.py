@@ -1,0 +1,36 @@
+"""The filler: indexes behind the commits, in the thread that has just written some.
+
+Whoever waits for these commits has been told by then. What goes wrong here loses nothing: what is
+not indexed stays on the list, is found all the same, and is tried again later.
+"""
+
+from __future__ import annotations
+
+from recollect.errors import RecollectError
+from recollect.search import filling
+from recollect.search.view import SearchView
+from recollect.storage.port import Engine
+
+EVERY = 256
+"""How many passages have to wait for the index to be filled."""
+
+
+class Filler:
+    """Fills the index of an open store, a little at a time."""
+
+    def __init__(self, engine: Engine, view: SearchView) -> None:
+        self._engine = engine
+        self._view = view
+        self.failure: RecollectError | None = None
+        """Why the last attempt came to nothing, if it did; told by `stats`."""
+
+    def __call__(self) -> None:
+        """Index some of what waits, if that is worth it."""
+        if self._view.waiting < EVERY:
+            return
+        self._view.waiting = 0  # after a failure it is tried again when as much has come
+        try:
+            self._view.waiting = filling.fill_some(self._engine)
+            self.failure = None
+        except RecollectError as error:
+            self.failure = error

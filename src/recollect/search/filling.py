@@ -1,0 +1,212 @@
+"""Filling: bringing the index to what the views say, behind the commits and in short writes.
+
+Which commits are not in the index yet is a list that is written with them. What these speak of is
+derived anew and compared with what the index has, so filling anything twice changes nothing, and
+who dies in between loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import accumulate, takewhile
+
+import msgspec
+
+from recollect.search.deriving import derive
+from recollect.search.passages import Derived, Indexed, Key, Passage, Words, indexed
+from recollect.search.shelves import FACT, MEMORY, Spot
+from recollect.search.sources import Sources
+from recollect.search.words import tokens
+from recollect.storage.port import Engine, Progress, Reader, Writer
+
+AT_ONCE = 256
+"""How many commits are indexed in one storage transaction at most."""
+MOST_PASSAGES = 2_048
+"""How many passages are, about."""
+MUCH = 2_000
+"""With more passages than this waiting, who searches fills the index first."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What the index lacks, and what it has that is not so any more."""
+
+    lacking: list[Derived]
+    outdated: list[Indexed]
+
+
+def backlog(reader: Reader) -> int:
+    """Return how many commits are not in the index yet."""
+    return _waiting(reader)[0]
+
+
+def work(reader: Reader) -> int:
+    """Return about how many passages are not in the index yet."""
+    return _waiting(reader)[1]
+
+
+def _waiting(reader: Reader) -> tuple[int, int]:
+    commits, passages = reader.row("to_index_totals") or (0, 0)
+    return commits, passages
+
+
+def fill(
+    engine: Engine, *, most_commits: int | None = None, progress: Progress | None = None
+) -> int:
+    """Index what waits, in short writes between which others can commit; return how many commits.
+
+    `most_commits` bounds what is begun; what one commit has too much of at once stays on the list.
+    """
+    with engine.reading() as reader:
+        whole = backlog(reader)
+    bound = whole if most_commits is None else min(most_commits, whole)
+    done = 0
+    while done < bound:
+        taken = engine.write(partial(_fill, most=min(AT_ONCE, bound - done)))
+        if taken is None:
+            break
+        done += taken
+        if progress is not None:
+            progress(done, whole)
+    return done
+
+
+def fill_some(engine: Engine) -> int:
+    """Index the oldest of what waits, in one short write; return about how much is left."""
+
+    def some(writer: Writer) -> int:
+        _fill(writer, AT_ONCE)
+        return work(writer)
+
+    return engine.write(some)
+
+
+def fill_if_much(engine: Engine) -> None:
+    """Index what waits, if that is more than a search should look through."""
+    with engine.reading() as reader:
+        much = work(reader) > MUCH
+    if much:
+        fill(engine)
+
+
+def _fill(writer: Writer, most: int) -> int | None:
+    """Index the first commits on the list, and return how many are done; None: there are none."""
+    rows = writer.rows("to_index_page", most=most)
+    if not rows:
+        return None
+    sizes = accumulate(size for _, size in rows)
+    fitting = sum(1 for _ in takewhile(lambda size: size <= MOST_PASSAGES, sizes))
+    commits = [commit_ts for commit_ts, _ in rows[: max(fitting, 1)]]
+    found = difference(writer, commits)
+    whole = len(found.lacking) <= MOST_PASSAGES
+    Index(writer).change(found.outdated, found.lacking[:MOST_PASSAGES])
+    if not whole:
+        return 0
+    for commit_ts in commits:
+        writer.put("to_index_done", commit_ts)
+    return len(commits)
+
+
+def difference(reader: Reader, commits: Sequence[int]) -> Difference:
+    """Return how the index differs from what the views say of what commits speak of."""
+    sources = Sources.of_commits(reader, commits)
+    known = {each.key: each for each in indexed(reader, sources.all)}
+    lacking: list[Derived] = []
+    for derived in derive(reader, sources):
+        found = known.get(derived.key)
+        if found is not None and found.is_as(derived):
+            del known[derived.key]
+        else:
+            lacking.append(derived)
+    return Difference(lacking, [*known.values()])
+
+
+def text_of(reader: Reader, passages: Iterable[Passage]) -> dict[Key, Words]:
+    """Return the text of passages by their keys; of what is gone meanwhile there is none."""
+    sources, wanted = Sources(), set()
+    for passage in passages:
+        wanted.add(passage.key)
+        of_kind = {MEMORY: sources.memories, FACT: sources.facts}
+        of_kind.get(passage.kind, sources.transcripts)[passage.source] = None
+    derived = derive(reader, sources)
+    return {each.key: each.words() for each in derived if each.key in wanted}
+
+
+class Index:
+    """Changes the index's tables; every shelf's figures are written when all is done."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._shelves: dict[Spot, int] = {}
+        self._changes: dict[int, list[int]] = {}
+
+    def change(self, outdated: Sequence[Indexed], lacking: Sequence[Derived]) -> None:
+        """Take passages out, and put others in; one that only moves takes its vector along."""
+        moving = {each.key: each.id for each in outdated}
+        for each in outdated:  # all of them first: the index of words is quicker in order
+            self._take_out(each)
+        for derived in lacking:
+            number = self._put(derived)
+            old = moving.pop(derived.key, None)
+            if old is not None:
+                self._writer.put("vector_move", number, old)
+        for old in moving.values():
+            self._writer.put("vector_remove", old)
+        self._settle()
+
+    def erase(self, passages: Sequence[Indexed]) -> None:
+        """Take out what was erased, and shelves on which nothing is left."""
+        for each in passages:
+            self._take_out(each, erased=1)
+            self._writer.put("vector_remove", each.id)
+        self._settle()
+        self._writer.run("shelf_prune")
+
+    def _take_out(self, passage: Indexed, *, erased: int = 0) -> None:
+        self._writer.put("words_remove", passage.id)
+        self._writer.put("passage_remove", passage.id)
+        self._count(passage.shelf, -1, -passage.length, erased)
+
+    def _put(self, derived: Derived) -> int:
+        shelf = self._shelf(derived.spot)
+        words = derived.words()
+        own, before, after = (tokens(part) for part in (words.own, words.before, words.after))
+        length = len(own) + len(before) + len(after)
+        number = self._writer.add(
+            "passage_add",
+            shelf,
+            derived.source,
+            derived.first,
+            derived.beyond,
+            derived.since,
+            derived.until,
+            length,
+        )
+        columns = (_prefixed(shelf, part) for part in (own, before, after))
+        self._writer.put("words_add", number, *columns)
+        self._count(shelf, 1, length, 0)
+        return number
+
+    def _shelf(self, spot: Spot) -> int:
+        known = self._shelves.get(spot)
+        if known is None:
+            namespace, owner, kind, past = spot
+            values = (namespace, owner, kind, int(past))
+            row = self._writer.find("shelf_find", *values)
+            known = self._shelves[spot] = row[0] if row else self._writer.add("shelf_add", *values)
+        return known
+
+    def _count(self, shelf: int, size: int, length: int, removals: int) -> None:
+        counted = self._changes.setdefault(shelf, [0, 0, 0])
+        counted[0] += size
+        counted[1] += length
+        counted[2] += removals
+
+    def _settle(self) -> None:
+        for shelf, (size, length, removals) in self._changes.items():
+            self._writer.put("shelf_change", size, length, removals, shelf)
+        self._changes.clear()
+
+
+def _prefixed(shelf: int, found: Sequence[str]) -> str:
+    return " ".join([f"{shelf}.{token}" for token in found])

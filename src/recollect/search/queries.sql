@@ -1,0 +1,70 @@
+-- The index: what waits to be indexed, shelves and passages.
+
+-- name: to_index_add
+INSERT INTO to_index (commit_ts, size) VALUES (:commit_ts, :size)
+ON CONFLICT (commit_ts) DO NOTHING
+
+-- name: to_index_page
+SELECT commit_ts, size FROM to_index ORDER BY commit_ts LIMIT :most
+
+-- name: to_index_done
+DELETE FROM to_index WHERE commit_ts = :commit_ts
+
+-- name: to_index_totals
+SELECT COUNT(*), COALESCE(SUM(size), 0) FROM to_index
+
+-- name: to_index_clear
+DELETE FROM to_index
+
+-- name: shelves_seen
+SELECT id, namespace, owner, kind, past, size, length, removals FROM shelf
+WHERE owner = '' OR owner = :viewer
+ORDER BY id
+
+-- name: shelf_find
+SELECT id FROM shelf
+WHERE namespace = :namespace AND owner = :owner AND kind = :kind AND past = :past
+
+-- name: shelf_add
+INSERT INTO shelf (namespace, owner, kind, past, size, length, removals)
+VALUES (:namespace, :owner, :kind, :past, 0, 0, 0)
+RETURNING id
+
+-- name: shelf_change
+UPDATE shelf SET size = size + :size, length = length + :length, removals = removals + :removals
+WHERE id = :id
+
+-- name: shelf_totals
+SELECT COALESCE(SUM(size), 0), COALESCE(SUM(length), 0) FROM shelf
+
+-- name: shelf_prune
+-- A shelf on which nothing is left names who is forgotten.
+DELETE FROM shelf WHERE size = 0
+
+-- name: shelf_clear
+DELETE FROM shelf
+
+-- name: passage_add
+INSERT INTO passage (shelf, source, first, beyond, since, until_commit, length)
+VALUES (:shelf, :source, :first, :beyond, :since, :until, :length)
+RETURNING id
+
+-- name: passage_remove
+DELETE FROM passage WHERE id = :id
+
+-- name: passage_clear
+DELETE FROM passage
+
+-- name: vector_move
+UPDATE vector SET passage = :id WHERE passage = :old
+
+-- name: vector_remove
+DELETE FROM vector WHERE passage = :passage
+
+-- name: vector_clear
+DELETE FROM vector
+
+-- name: namespaces_below
+SELECT DISTINCT namespace FROM scope
+WHERE namespace = :namespace OR (namespace >= :first AND namespace < :beyond)
+ORDER BY namespace

@@ -1,0 +1,70 @@
+"""Sources: which memories, facts and transcripts commits speak of, in ways that can be found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from recollect.log import pages
+from recollect.model import codec
+from recollect.model.operations import (
+    AnyOperation,
+    Assert,
+    Begun,
+    Carried,
+    Cite,
+    KeepTranscript,
+    Notify,
+    Remember,
+    Retract,
+    Revise,
+    Withdraw,
+)
+from recollect.storage.port import Reader
+
+_OF_A_MEMORY = (Remember, Revise, Retract, Cite, Notify, Begun, Carried)
+_OF_A_FACT = (Assert, Withdraw)
+APPLIED = frozenset((*_OF_A_MEMORY, *_OF_A_FACT, KeepTranscript))
+"""The kinds of operation that change what can be found."""
+_UNIT = 800
+"""About how many bytes of a transcript are one passage."""
+
+
+class Sources:
+    """The ids of what is spoken of, each once, in order."""
+
+    def __init__(self, operations: Iterable[AnyOperation] = ()) -> None:
+        self.memories: dict[str, None] = {}
+        self.facts: dict[str, None] = {}
+        self.transcripts: dict[str, None] = {}
+        for operation in operations:
+            self.add(operation)
+
+    def add(self, operation: AnyOperation) -> None:
+        """Take in what an operation speaks of."""
+        if isinstance(operation, _OF_A_MEMORY):
+            self.memories[operation.memory_id] = None
+        elif isinstance(operation, _OF_A_FACT):
+            self.facts[operation.assertion_id] = None
+        elif isinstance(operation, KeepTranscript):
+            self.transcripts[operation.transcript_id] = None
+
+    @property
+    def all(self) -> list[str]:
+        """All of them."""
+        return [*self.memories, *self.facts, *self.transcripts]
+
+    @classmethod
+    def of_commits(cls, reader: Reader, commits: Sequence[int]) -> Sources:
+        """Return what commits speak of, as the log has them now."""
+        events = pages.events_of(reader, commits)
+        return cls(chain.from_iterable(codec.decode_standing(each.operations) for each in events))
+
+
+def weight(operations: Iterable[AnyOperation]) -> int:
+    """Return about how many passages follow from operations."""
+    return sum(
+        1 + (operation.size // _UNIT if isinstance(operation, KeepTranscript) else 0)
+        for operation in operations
+        if type(operation) in APPLIED
+    )
