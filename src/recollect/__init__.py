@@ -99,6 +99,7 @@ from recollect.sdk.store import Store
 from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
 from recollect.sdk.transcript import ReplayEntry, Transcript
+from recollect.search.embedding import Embedder
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.why.reason import Reason
 
@@ -134,6 +135,7 @@ __all__ = [
     "EdgeError",
     "EdgeResolution",
     "EdgeResolver",
+    "Embedder",
     "Entity",
     "ExistingEdge",
     "Explanation",

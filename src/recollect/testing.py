@@ -19,6 +19,7 @@ from recollect.model.operations import AnyOperation
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.open import open, open_async
 from recollect.sdk.store import Store
+from recollect.search.embedding import Given
 
 __all__ = [
     "Behaviour",
@@ -30,16 +31,29 @@ __all__ = [
 ]
 
 
-def memory_store(*, clock: FixedClock | None = None, ids: FixedIds | None = None) -> Store:
-    """Return a new store in memory, with a clock that stands still and ids that repeat."""
-    return open(":memory:", clock=clock or FixedClock(), ids=ids or FixedIds())
+def memory_store(
+    *,
+    clock: FixedClock | None = None,
+    ids: FixedIds | None = None,
+    embedder: Given = None,
+) -> Store:
+    """Return a new store in memory, with a clock that stands still and ids that repeat.
+
+    It has no vectors unless there is an `embedder`: recalling then goes by words and facts.
+    """
+    return open(":memory:", clock=clock or FixedClock(), ids=ids or FixedIds(), embedder=embedder)
 
 
 async def memory_store_async(
-    *, clock: FixedClock | None = None, ids: FixedIds | None = None
+    *,
+    clock: FixedClock | None = None,
+    ids: FixedIds | None = None,
+    embedder: Given = None,
 ) -> AsyncStore:
     """Return a new store in memory for asyncio."""
-    return await open_async(":memory:", clock=clock or FixedClock(), ids=ids or FixedIds())
+    return await open_async(
+        ":memory:", clock=clock or FixedClock(), ids=ids or FixedIds(), embedder=embedder
+    )
 
 
 class Behaviour(msgspec.Struct, frozen=True):

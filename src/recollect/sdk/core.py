@@ -19,6 +19,7 @@ from recollect.model.ids import IdSource
 from recollect.model.limits import Limits, check_seconds, check_text, shown
 from recollect.model.scope import DEFAULT_NAMESPACE, NOBODY, Scope, checked_scope
 from recollect.search.filler import Filler
+from recollect.search.vectors import Vectors
 from recollect.state import queries
 from recollect.state.records import StateRecord
 from recollect.storage.port import Engine
@@ -73,6 +74,7 @@ class Core(msgspec.Struct, frozen=True):
     signal: Signal
     effects: Effects
     filler: Filler
+    vectors: Vectors
     checkpointer: Checkpointer | None = None
     """Who signs the log behind the commits; off, if there is nobody."""
 
@@ -83,6 +85,7 @@ class Core(msgspec.Struct, frozen=True):
                 self.checkpointer.close(self.committer.write_queued)
         finally:
             self.committer.close()
+            self.vectors.close()
             self.engine.close()
 
     def head(self) -> int:

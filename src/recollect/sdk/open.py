@@ -24,7 +24,9 @@ from recollect.sdk.registry import all_views
 from recollect.sdk.signing import with_signer
 from recollect.sdk.store import Store
 from recollect.sdk.urls import path_of
+from recollect.search.embedding import AUTO, Embedder, Given, embedder_of
 from recollect.search.filler import Filler
+from recollect.search.vectors import Vectors
 from recollect.search.view import SearchView
 from recollect.storage import queries
 from recollect.storage.port import Engine
@@ -66,6 +68,7 @@ def open(
     signer: Signer | str | os.PathLike[str] | None = None,
     checkpoint_every: int = automatic.EVERY,
     checkpoint_seconds: float = automatic.SECONDS,
+    embedder: Given = AUTO,
 ) -> Store:
     """Open a store: a path, `sqlite:///path`, or `:memory:`.
 
@@ -76,14 +79,19 @@ def open(
     With a `signer`, or the path of its file, the log is signed behind the commits: when so many
     are not covered by a checkpoint yet, when one of them has waited so long, and when the store is
     closed. A log that does not go on from what this signer has signed before raises `NotProven`.
+
+    `embedder` makes the vectors that `recall` goes by, beside words: the folder of an ONNX model,
+    `https://host/v1#model`, an `Embedder`, or None. `"auto"` is the local model, if the extra
+    `embeddings` is installed; it is loaded when somebody first recalls something.
     """
+    chosen = embedder_of(embedder)
     engine = open_engine(
         url,
         durability=durability,
         create=create,
         allow_network_file_system=allow_network_file_system,
     )
-    core = _assemble(engine, clock, ids, limits)
+    core = _assemble(engine, clock, ids, limits, chosen, eager=embedder != AUTO)
     return Store(with_signer(core, signer, checkpoint_every, checkpoint_seconds), Defaults())
 
 
@@ -99,8 +107,10 @@ async def open_async(
     signer: Signer | str | os.PathLike[str] | None = None,
     checkpoint_every: int = automatic.EVERY,
     checkpoint_seconds: float = automatic.SECONDS,
+    embedder: Given = AUTO,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
+    chosen = await asyncio.to_thread(embedder_of, embedder)
     engine = await asyncio.to_thread(
         open_engine,
         url,
@@ -108,7 +118,9 @@ async def open_async(
         create=create,
         allow_network_file_system=allow_network_file_system,
     )
-    core = await asyncio.to_thread(_assemble, engine, clock, ids, limits)
+    core = await asyncio.to_thread(
+        _assemble, engine, clock, ids, limits, chosen, eager=embedder != AUTO
+    )
     signing = await asyncio.to_thread(
         with_signer, core, signer, checkpoint_every, checkpoint_seconds
     )
@@ -138,13 +150,23 @@ def open_engine(
 
 
 def _assemble(
-    engine: Engine, clock: Clock | None, ids: IdSource | None, limits: Limits | None
+    engine: Engine,
+    clock: Clock | None,
+    ids: IdSource | None,
+    limits: Limits | None,
+    embedder: Embedder | None,
+    *,
+    eager: bool,
 ) -> Core:
+    vectors = Vectors(engine, embedder, eager=eager)
+    parts = (clock or SystemClock(), ids or SystemIds(), limits or Limits())
     try:
-        return assemble(engine, clock or SystemClock(), ids or SystemIds(), limits or Limits())
+        core = assemble(engine, *parts, vectors=vectors)
+        vectors.start()
     except RecollectError:
         engine.close()
         raise
+    return core
 
 
 def load_queries() -> dict[str, str]:
@@ -166,6 +188,7 @@ def assemble(
     ids: IdSource,
     limits: Limits,
     failpoint: Failpoint = pass_by,
+    vectors: Vectors | None = None,
 ) -> Core:
     """Put a store together on an engine, rebuilding views another version wrote otherwise."""
     effects, search = Effects(), SearchView()
@@ -175,7 +198,8 @@ def assemble(
         outdated = registry.outdated(reader)
     if outdated:
         views.rebuild(engine, log_id, registry)
-    signal, filler = Signal(), Filler(engine, search)
+    vectors = vectors or Vectors(engine, None, eager=False)
+    signal, filler = Signal(), Filler(engine, search, vectors)
     writer = BatchWriter(
         engine, log_id, registry, clock=clock, ids=ids, failpoint=failpoint, behind=filler
     )
@@ -190,4 +214,5 @@ def assemble(
         signal=signal,
         effects=effects,
         filler=filler,
+        vectors=vectors,
     )

@@ -63,6 +63,8 @@ def embedder_of(given: Given) -> Embedder | None:
         return None
     if given == AUTO:
         return _local() if find_spec("wordllama") and find_spec("numpy") else None
+    if not find_spec("numpy"):
+        raise _missing("numpy", "vectors")
     if isinstance(given, (str, os.PathLike)):
         return _named(plain_text("embedder", os.fspath(given)))
     return _checked(given)
@@ -103,10 +105,11 @@ def needed(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise InvalidInput(
-            "embedder",
-            f"needs the package {module.partition('.')[0]}: pip install 'recollect[{extra}]'",
-        ) from error
+        raise _missing(module, extra) from error
+
+
+def _missing(module: str, extra: str) -> InvalidInput:
+    return InvalidInput("embedder", f"needs the package {module}: pip install 'recollect[{extra}]'")
 
 
 def embed(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> Matrix:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from recollect.errors import RecollectError
 from recollect.search import filling
+from recollect.search.vectors import Vectors
 from recollect.search.view import SearchView
 from recollect.storage.port import Engine
 
@@ -18,19 +19,24 @@ EVERY = 256
 class Filler:
     """Fills the index of an open store, a little at a time."""
 
-    def __init__(self, engine: Engine, view: SearchView) -> None:
+    def __init__(self, engine: Engine, view: SearchView, vectors: Vectors) -> None:
         self._engine = engine
         self._view = view
+        self._vectors = vectors
         self.failure: RecollectError | None = None
         """Why the last attempt came to nothing, if it did; told by `stats`."""
 
     def __call__(self) -> None:
-        """Index some of what waits, if that is worth it."""
+        """Index some of what waits, if that is worth it, and let it be embedded."""
+        if self._view.erased:
+            self._view.erased = False
+            self._vectors.forget()
         if self._view.waiting < EVERY:
             return
         self._view.waiting = 0  # after a failure it is tried again when as much has come
         try:
             self._view.waiting = filling.fill_some(self._engine)
             self.failure = None
+            self._vectors.wake()
         except RecollectError as error:
             self.failure = error

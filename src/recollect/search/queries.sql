@@ -68,3 +68,52 @@ DELETE FROM vector
 SELECT DISTINCT namespace FROM scope
 WHERE namespace = :namespace OR (namespace >= :first AND namespace < :beyond)
 ORDER BY namespace
+
+-- name: vector_add
+-- Only for a passage that is still there.
+INSERT INTO vector (passage, content)
+SELECT id, :content FROM passage WHERE id = :passage
+ON CONFLICT (passage) DO NOTHING
+
+-- name: vectors_missing
+-- Passages without a vector, oldest first, each with its shelf.
+SELECT shelf.id, shelf.namespace, shelf.owner, shelf.kind, shelf.past, shelf.size, shelf.length,
+    shelf.removals, passage.id, passage.source, passage.first, passage.beyond, passage.since,
+    passage.until_commit
+FROM passage
+JOIN shelf ON shelf.id = passage.shelf
+LEFT JOIN vector ON vector.passage = passage.id
+WHERE passage.id > :after AND vector.passage IS NULL
+ORDER BY passage.id LIMIT :most
+
+-- name: vectors_missing_on
+-- Those on one shelf, newest first.
+SELECT passage.id, passage.source, passage.first, passage.beyond, passage.since,
+    passage.until_commit
+FROM passage
+LEFT JOIN vector ON vector.passage = passage.id
+WHERE passage.shelf = :shelf AND passage.id > :after AND vector.passage IS NULL
+ORDER BY passage.id DESC LIMIT :most
+
+-- name: vectors_first_missing
+SELECT passage.id FROM passage
+LEFT JOIN vector ON vector.passage = passage.id
+WHERE passage.id > :after AND vector.passage IS NULL
+ORDER BY passage.id LIMIT 1
+
+-- name: vectors_counted
+SELECT (SELECT COUNT(*) FROM vector), (SELECT COALESCE(SUM(size), 0) FROM shelf)
+
+-- name: vectors_of_shelf
+SELECT passage.id, passage.since, passage.until_commit, vector.content
+FROM passage
+JOIN vector ON vector.passage = passage.id
+WHERE passage.shelf = :shelf AND passage.id > :after
+ORDER BY passage.id LIMIT :most
+
+-- name: passage_last
+SELECT MAX(id) FROM passage
+
+-- name: erasure_last
+-- The last commit that erased anything.
+SELECT MAX(erasure) FROM erased

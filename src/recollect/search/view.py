@@ -34,6 +34,8 @@ class SearchView(View):
     def __init__(self) -> None:
         self.waiting = 0
         """About how many passages were listed since somebody looked: a hint."""
+        self.erased = False
+        """Whether anything was erased since somebody looked: a hint, too."""
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """List a commit."""
@@ -62,6 +64,7 @@ class SearchEraser(Eraser):
     def finish(self) -> None:
         """Take it out, and with it the memories that stood in the context of what is gone."""
         sources = self._sources
+        self._view.erased = True
         listed = msgspec.json.encode([*sources.transcripts]).decode()
         for (memory_id,) in self._writer.rows("search_citing", transcript_ids=listed):
             sources.memories[memory_id] = None

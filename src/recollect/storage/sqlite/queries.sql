@@ -563,3 +563,16 @@ UNION
 SELECT said.commit_ts
 FROM json_each(:sources) AS wanted JOIN graph_statement AS said ON said.assertion_id = wanted.value
 WHERE said.asserts = 1
+
+-- name: vectors_by_id
+SELECT vector.passage, vector.content
+FROM json_each(:ids) AS wanted JOIN vector ON vector.passage = wanted.value
+
+-- name: shelf_lasts
+-- The last passage of each shelf.
+SELECT wanted.value, (SELECT MAX(passage.id) FROM passage WHERE passage.shelf = wanted.value)
+FROM json_each(:ids) AS wanted
+
+-- name: shelf_removals
+SELECT shelf.id, shelf.removals
+FROM json_each(:ids) AS wanted JOIN shelf ON shelf.id = wanted.value

@@ -1,0 +1,112 @@
+"""What the store keeps of vectors: the model they are of, and how far they go.
+
+Vectors are derived data beside the log. They are kept as float16, of length 1 or 0, one a passage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from recollect.errors import Corruption, InvalidInput
+from recollect.search.embedding import Embedder
+from recollect.search.passages import Passage
+from recollect.search.shelves import Shelf
+from recollect.storage.port import Reader, Row, Writer
+
+_ROW = "vectors"
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True):
+    """Which vectors a store has."""
+
+    model: str
+    dimension: int
+    generation: int = 1
+    """Raised when all of them are dropped."""
+    upto: int = 0
+    """Every passage up to this number has a vector."""
+    fills: int = 0
+    """Raised when some are added."""
+
+    def are_of(self, embedder: Embedder) -> bool:
+        """Say whether an embedder's vectors can be compared with these."""
+        return self.model == embedder.name and embedder.dimension in (0, self.dimension)
+
+
+def read(reader: Reader) -> Kept | None:
+    """Return which vectors a store has; None: no model was ever used."""
+    row = reader.row("meta_get", name=_ROW)
+    if row is None:
+        return None
+    try:
+        return msgspec.json.decode(row[0], type=Kept)
+    except msgspec.DecodeError as error:
+        raise Corruption(f"which vectors there are cannot be read: {error}") from error
+
+
+def check(kept: Kept | None, embedder: Embedder) -> None:
+    """Refuse to mix the vectors of two models."""
+    if kept is not None and not kept.are_of(embedder):
+        raise InvalidInput("embedder", other_model(kept, embedder))
+
+
+def other_model(kept: Kept, embedder: Embedder) -> str:
+    """Say that vectors are of another model, and what to do."""
+    return (
+        f"the store's vectors are of model {kept.model!r} ({kept.dimension} numbers) and not of "
+        f"{embedder.name!r}: `recollect reindex`, or store.reindex(), makes them anew"
+    )
+
+
+def missing(reader: Reader, *, after: int, most: int) -> list[Passage]:
+    """Return the first passages behind a number that have no vector."""
+    rows = reader.rows("vectors_missing", after=after, most=most)
+    return [passage_of(_shelf_of(row), row[8:]) for row in rows]
+
+
+def _shelf_of(row: Row) -> Shelf:
+    number, namespace, owner, kind, past, *figures = row[:8]
+    return Shelf(number, namespace, owner, kind, bool(past), *figures)
+
+
+def is_complete(reader: Reader, kept: Kept | None) -> bool:
+    """Say whether every passage has a vector."""
+    after = 0 if kept is None else kept.upto
+    return reader.row("vectors_first_missing", after=after) is None
+
+
+def counted(reader: Reader) -> tuple[int, int]:
+    """Return how many passages have a vector, and how many have none."""
+    vectors, passages = reader.row("vectors_counted") or (0, 0)
+    return vectors, passages - vectors
+
+
+def add(writer: Writer, kept: Kept, vectors: Iterable[tuple[int, bytes]]) -> None:
+    """Keep vectors of passages that are still there, and note how far they go."""
+    for number, content in vectors:
+        writer.put("vector_add", content, number)
+    row = writer.row("vectors_first_missing", after=kept.upto)
+    last = writer.row("passage_last")
+    upto = kept.upto if last is None or last[0] is None else last[0]
+    _write(writer, kept, upto=max(kept.upto, upto if row is None else row[0] - 1))
+
+
+def begin_anew(writer: Writer, embedder: Embedder, dimension: int) -> None:
+    """Drop the vectors of another model."""
+    kept = read(writer)
+    writer.run("vector_clear")
+    generation = 1 if kept is None else kept.generation + 1
+    _write(writer, Kept(embedder.name, dimension, generation), upto=0)
+
+
+def _write(writer: Writer, kept: Kept, upto: int) -> None:
+    after = msgspec.structs.replace(kept, upto=upto, fills=kept.fills + 1)
+    writer.run("meta_set", name=_ROW, value=msgspec.json.encode(after).decode())
+
+
+def passage_of(shelf: Shelf, row: Row) -> Passage:
+    """Return the passage of a row that begins with its number."""
+    number, source, first, beyond, since, until = row
+    return Passage(number, shelf, source, first, beyond, since, until)

@@ -1,0 +1,204 @@
+"""Searching by meaning: vectors of the passages somebody may see, compared with a query's.
+
+Vectors of a shelf are read once, remembered, and added to as more are kept. Whatever is found
+through what is remembered is looked up in the reader's own snapshot before it is told, so nothing
+that was erased, moved or is not there yet can come out of it. When something on a shelf was erased,
+all that is remembered of the shelf is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from heapq import nlargest
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from recollect.errors import RecollectError
+from recollect.memory.standing import NEWEST
+from recollect.model.clock import Clock, SystemClock
+from recollect.search import kept as vectors_kept
+from recollect.search.behind import Behind
+from recollect.search.embedding import Embedder, embed
+from recollect.search.kept import Kept
+from recollect.search.lexical import Found
+from recollect.search.passages import Passage
+from recollect.search.remembered import Remembered
+from recollect.search.shelves import Shelf
+from recollect.search.tail import Tail
+from recollect.search.waiting import Waiting, waiting
+from recollect.storage.port import Engine, Reader
+
+if TYPE_CHECKING:
+    from recollect.search.matrices import Floats
+
+_MOST_QUERY = 8_000
+"""How many characters of a query are embedded."""
+_REST = 5.0
+"""How many seconds an embedder that failed is not asked again by those who search."""
+_TRIES = 8
+_log = logging.getLogger("recollect.search")
+
+
+class Vectors:
+    """The vectors of an open store: finding by them, and filling them. Threads may share it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        embedder: Embedder | None,
+        *,
+        eager: bool,
+        clock: Clock | None = None,
+        behind: Behind | None = None,
+    ) -> None:
+        self._engine = engine
+        self.embedder = embedder
+        self._wanted = eager
+        """Whether passages are embedded unasked: else only once somebody has searched."""
+        self._clock = clock or SystemClock()
+        self.behind = behind or (None if embedder is None else Behind(engine, embedder))
+        self._lock = threading.Lock()
+        self._remembered = Remembered()
+        self._waiting = Waiting()
+        self._rests_until = float("-inf")
+        self._said: set[str] = set()
+
+    def start(self) -> None:
+        """Go on filling where somebody left off, if that is wanted or was begun with this model."""
+        if self.embedder is None:
+            return
+        with self._engine.reading() as reader:
+            kept = vectors_kept.read(reader)
+            if kept is not None:
+                self._wanted = kept.are_of(self.embedder)
+            due = self._wanted and not vectors_kept.is_complete(reader, kept)
+        if due:
+            self.wake()
+
+    def wake(self) -> None:
+        """Let passages be embedded that have no vector yet, if that is wanted."""
+        if self._wanted and self.behind is not None:
+            self.behind.wake()
+
+    def want(self) -> None:
+        """Let vectors be filled from now on: somebody asks for them."""
+        self._wanted = True
+        self.wake()
+
+    def forget(self) -> None:
+        """Drop whatever is remembered: something was erased."""
+        with self._lock:
+            self._remembered.drop()
+            self._waiting.drop()
+
+    def close(self) -> None:
+        """Fill no more."""
+        if self.behind is not None:
+            self.behind.close()
+        self.forget()
+
+    def search(
+        self,
+        reader: Reader,
+        shelves: Sequence[Shelf],
+        query: str,
+        *,
+        most: int,
+        known: int | None,
+        tail: Tail,
+    ) -> list[Found] | None:
+        """Return the passages whose meaning is nearest, best first; None: there are no vectors.
+
+        Shelves and tail are those of the same reader, in one snapshot.
+        """
+        kept = vectors_kept.read(reader)
+        embedder = self._usable(kept)
+        sought = None if embedder is None else self._sought(embedder, query)
+        if embedder is None or sought is None:
+            return None
+        self.want()
+        found = [*self._of_index(reader, shelves, kept, sought, most, known, tail.outdated)]
+        at = NEWEST if known is None else known
+        texts = waiting(reader, shelves, kept, tail, at)
+        found += self._waiting.near(embedder, texts, sought)
+        return nlargest(most, found, key=_rank)
+
+    def _usable(self, kept: Kept | None) -> Embedder | None:
+        """Return the embedder whose vectors the store has; say once why there is none."""
+        if self.embedder is None:
+            self._say_once(
+                "off",
+                "there is no embedder, so recall goes by words and facts alone: "
+                "pip install 'recollect[embeddings]', or open the store with embedder=…",
+            )
+            return None
+        if kept is not None and not kept.are_of(self.embedder):
+            told = vectors_kept.other_model(kept, self.embedder)
+            self._say_once("other", f"recall goes by words and facts alone: {told}")
+            return None
+        self._said.discard("other")
+        return self.embedder
+
+    def _sought(self, embedder: Embedder, query: str) -> Floats | None:
+        if self._clock.monotonic() < self._rests_until:
+            return None
+        try:
+            found: Any = embed(embedder, [query[:_MOST_QUERY]], query=True)[0]
+        except RecollectError as error:
+            self._rests_until = self._clock.monotonic() + _REST
+            self._say_once("failing", f"recall goes by words and facts alone: {error}")
+            return None
+        self._said.discard("failing")
+        return found  # type: ignore[no-any-return]
+
+    def _say_once(self, what: str, told: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            _log.warning(told)
+
+    def _of_index(
+        self,
+        reader: Reader,
+        shelves: Sequence[Shelf],
+        kept: Kept | None,
+        sought: Floats,
+        most: int,
+        known: int | None,
+        outdated: frozenset[int],
+    ) -> Iterator[Found]:
+        """Yield what is nearest of what has a vector, as it stands in the reader's snapshot."""
+        with self._lock:
+            if self._remembered.drop_erased(reader):
+                self._waiting.drop()
+            if kept is None:
+                return
+            looking = self._remembered.looking(reader, shelves, kept)
+        there: dict[int, Passage] = {}
+        best: list[tuple[float, int]] = []
+        for _ in range(_TRIES):
+            best = looking.best(sought, most + len(outdated), known)
+            there = _there(reader, shelves, [number for _, number in best])
+            if not looking.leave_out(number for _, number in best if number not in there):
+                break
+        for score, number in best:
+            if number in there and number not in outdated:
+                yield Found(there[number], score)
+
+
+def _there(reader: Reader, shelves: Sequence[Shelf], numbers: Sequence[int]) -> dict[int, Passage]:
+    """Return those of the passages that stand on one of the shelves."""
+    by_id = {shelf.id: shelf for shelf in shelves}
+    ids = msgspec.json.encode(numbers).decode()
+    return {
+        number: Passage(number, by_id[shelf], *rest)
+        for number, shelf, *rest in reader.rows("passages_by_id", ids=ids)
+        if shelf in by_id
+    }
+
+
+def _rank(found: Found) -> tuple[float, int]:
+    """Let what is nearer come first, and of what is as near the newer."""
+    return found.score, found.passage.since
