@@ -35,6 +35,7 @@ SOURCES = (
     "checkpoint_calls.py",
     "compact_calls.py",
     "export_calls.py",
+    "reindex_calls.py",
     "store.py",
 )
 """The files whose classes have an asynchronous twin, what others stand on first."""

@@ -100,6 +100,7 @@ from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
 from recollect.sdk.transcript import ReplayEntry, Transcript
 from recollect.search.embedding import Embedder
+from recollect.search.reindexing import Reindexed
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.why.reason import Reason
 
@@ -172,6 +173,7 @@ __all__ = [
     "Rebuild",
     "RecollectError",
     "ReflectionTooDeep",
+    "Reindexed",
     "RelationCardinality",
     "ReplayEntry",
     "ReplayEvent",

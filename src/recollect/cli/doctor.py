@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from recollect import errors
 from recollect.cli import exits
+from recollect.cli.embedders import chosen
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import write_json
 from recollect.cli.progress import meter
@@ -25,7 +26,9 @@ _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 _STATUS_WIDTH = 7
 _CHECK_WIDTH = 8
 _PREFIX = "RECOLLECT_"
-_OF_OTHERS = frozenset(("RECOLLECT_SIGNER", "RECOLLECT_SIGNERS"))
+_OF_OTHERS = frozenset(
+    ("RECOLLECT_API_KEY", "RECOLLECT_EMBEDDER", "RECOLLECT_SIGNER", "RECOLLECT_SIGNERS")
+)
 """Variables that other commands read."""
 _SOURCES: Mapping[ParameterSource | None, str] = {
     ParameterSource.COMMANDLINE: "named by --db",
@@ -48,7 +51,9 @@ def doctor(target: Target, *, quick: bool, deep: bool) -> None:
 
     worst = 0
     with meter("Checking", beside_output=False) as progress:
-        found = diagnose(target.location, quick=quick, deep=deep, progress=progress)
+        found = diagnose(
+            target.location, quick=quick, deep=deep, progress=progress, embedder=chosen()
+        )
         for finding in chain([_settings(target)], found):
             worst = max(worst, _code(finding))
             if target.as_json:
@@ -65,7 +70,7 @@ def _settings(target: Target) -> Finding:
 
     ctx = click.get_current_context()
     why = _SOURCES.get(ctx.get_parameter_source("db"), "the default, since none was named")
-    chosen = f"the store is {target.location}, {why}"
+    told = f"the store is {target.location}, {why}"
     known = {option.envvar for option in ctx.command.params if isinstance(option.envvar, str)}
     known |= _OF_OTHERS
     set_now = sorted(name for name in os.environ if name.startswith(_PREFIX))
@@ -73,10 +78,10 @@ def _settings(target: Target) -> Finding:
     if unknown:
         return warning(
             "settings",
-            f"{chosen}; nothing reads {', '.join(unknown)}",
+            f"{told}; nothing reads {', '.join(unknown)}",
             f"the variables are {', '.join(sorted(known))}: is one of them misspelled?",
         )
-    return fine("settings", f"{chosen}; variables set: {', '.join(set_now) or 'none'}")
+    return fine("settings", f"{told}; variables set: {', '.join(set_now) or 'none'}")
 
 
 def _code(finding: Finding) -> int:

@@ -13,7 +13,7 @@ import click
 from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import warn, write_each, write_facts, write_json
 from recollect.cli.progress import meter
-from recollect.cli.text import counted, sized
+from recollect.cli.text import counted, safe, sized
 
 if TYPE_CHECKING:
     from recollect import Stats, Verification
@@ -178,6 +178,7 @@ def stats(target: Target) -> None:
             ("journal", sized(found.journal_bytes)),
             ("checkpoint", _signed(found)),
             ("index", _indexed(found)),
+            ("vectors", _embedded(found)),
             ("log id", found.log_id),
             ("epoch", str(found.epoch)),
         )
@@ -197,6 +198,13 @@ def _indexed(found: Stats) -> str:
     if not found.index_backlog:
         return "up to date"
     return f"{counted(found.index_backlog, 'commit')} behind"
+
+
+def _embedded(found: Stats) -> str:
+    if found.embedder is None:
+        return "none"
+    told = f"{found.vectors:,} of {safe(found.embedder)}"
+    return f"{told}, {found.vector_backlog:,} to come" if found.vector_backlog else told
 
 
 def _signed(found: Stats) -> str:

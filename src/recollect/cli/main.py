@@ -55,6 +55,7 @@ COMMANDS: Mapping[str, str] = {
     "prove": "recollect.cli.checkpoints:prove",
     "prove-growth": "recollect.cli.checkpoints:prove_growth",
     "rebuild": "recollect.cli.log:rebuild",
+    "reindex": "recollect.cli.reindex:reindex",
     "stats": "recollect.cli.log:stats",
     "sql": "recollect.cli.sql:sql",
     "backup": "recollect.cli.backup:backup",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recollect.cli.embedders import chosen
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -49,13 +50,13 @@ class Target:
             _make_folder(_default_path().parent)
 
     @contextmanager
-    def store(self, *, create: bool = False) -> Iterator[Store]:
+    def store(self, *, create: bool = False, embedder: str | None = None) -> Iterator[Store]:
         """Open the store; only what writes creates one."""
         import recollect
 
         if create:
             self.make_folder()
-        with recollect.open(self.location, create=create) as store:
+        with recollect.open(self.location, create=create, embedder=chosen(embedder)) as store:
             yield store.bind(agent_id=self.agent, namespace=self.namespace)
 
     @contextmanager

@@ -189,6 +189,7 @@ from recollect.sdk.signing import chosen_signer, log_signer, public_key
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.urls import Url
 from recollect.sdk.verifying import TrustedKeys, rebuild_store, verify_store
+from recollect.search.reindexing import Reindexed, reindex
 from recollect.state.pending import PendingScan, PendingState
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
@@ -2890,6 +2891,28 @@ class AsyncExportCalls(AsyncHandle):
         return await self._calls.run(export_log, self._core, path, progress)
 
 
+class AsyncReindexCalls(AsyncHandle):
+    """Indexing at once what is otherwise indexed behind the commits."""
+
+    async def reindex(
+        self, *, text: bool = True, vectors: bool = True, progress: Progress | None = None
+    ) -> Reindexed:
+        """Put what waits into the index of words, and give every passage a vector.
+
+        Vectors of another model than the store's embedder are dropped and made anew. It may be
+        stopped and called again: it goes on from there. `progress` is told of commits first, then
+        of passages.
+        """
+        return await self._calls.run(
+            reindex,
+            self._core.engine,
+            self._core.vectors,
+            of_text=text,
+            of_vectors=vectors,
+            progress=progress,
+        )
+
+
 class AsyncStore(
     AsyncMemoryCalls,
     AsyncLinkCalls,
@@ -2904,6 +2927,7 @@ class AsyncStore(
     AsyncCheckpointCalls,
     AsyncCompactCalls,
     AsyncExportCalls,
+    AsyncReindexCalls,
 ):
     """An open store. One may be shared by any number of threads.
 

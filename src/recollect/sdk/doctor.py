@@ -39,6 +39,8 @@ from recollect.sdk.open import (
 )
 from recollect.sdk.registry import all_views
 from recollect.sdk.urls import Url, file_of
+from recollect.search import kept as vectors_kept
+from recollect.search.embedding import Embedder, Given, embedder_of
 from recollect.storage.port import Engine, Progress
 
 _MIB = 1024 * 1024
@@ -57,12 +59,15 @@ def diagnose(
     deep: bool = False,
     clock: Clock | None = None,
     progress: Progress | None = None,
+    embedder: Given = None,
 ) -> Iterator[Finding]:
     """Yield what each check of a store comes to, as it is done.
 
     `quick` leaves out what reads the whole store: its pages and its chain. `deep` also builds the
-    views again, beside the store, and compares.
+    views again, beside the store, and compares. With an `embedder` it says whether the store's
+    vectors are of that.
     """
+    embedding = embedder_of(embedder)
     path = file_of("url", url)
     yield fine("python", f"Python {platform.python_version()} on {platform.platform(terse=True)}")
     yield check_version()
@@ -92,6 +97,7 @@ def diagnose(
     with closing(engine):
         for name, check in checks:
             yield _told(name, check)
+        yield from _check_vectors(engine, embedding)
         yield from _check_erased(engine)
 
 
@@ -136,6 +142,21 @@ def _check_space(path: Path) -> Finding:
     if free < path.stat().st_size + _COMFORTABLY_FREE:
         return warning("space", told, "free some: a backup beside the store may not fit")
     return fine("space", told)
+
+
+def _check_vectors(engine: Engine, embedder: Embedder | None) -> Iterator[Finding]:
+    """Say of which model the store's vectors are, if there are any."""
+    with engine.reading() as reader:
+        there = reader.row("table_there", name="vector") is not None
+        kept = vectors_kept.read(reader) if there else None
+        made, backlog = vectors_kept.counted(reader, kept) if kept else (0, 0)
+    if kept is None:
+        return
+    if embedder is not None and not kept.are_of(embedder):
+        told = f"they are of model {kept.model!r}, and the embedder is {embedder.name!r}"
+        yield warning("vectors", told, "make them anew: `recollect reindex`")
+        return
+    yield fine("vectors", f"{made:,} of model {kept.model!r}, and {backlog:,} are to come")
 
 
 def _check_erased(engine: Engine) -> Iterator[Finding]:

@@ -48,6 +48,11 @@ class Stats(msgspec.Struct, frozen=True):
     signing: str | None = None
     index_backlog: int = 0
     """How many commits are not in the index of words yet; a search looks through these too."""
+    embedder: str | None = None
+    """The model that the vectors in the store are of."""
+    vectors: int = 0
+    vector_backlog: int = 0
+    """How many passages have no vector yet: a search embeds the newest of them itself."""
 
 
 def gather(core: Core) -> Stats:
@@ -59,6 +64,7 @@ def gather(core: Core) -> Stats:
         (keys,) = reader.row("state_count") or (0,)
         facts, entities = reader.row("graph_counts") or (0, 0)
         backlog = filling.backlog(reader)
+        vectors = core.vectors.figures(reader)
         pending = first_pending(reader)
         kept = stored.last(reader)
         covered = reader.row("event_time", commit_ts=kept[0]) if kept else None
@@ -80,11 +86,14 @@ def gather(core: Core) -> Stats:
         data_bytes=footprint.data,
         journal_bytes=footprint.journal,
         pending_purge=pending is not None,
-        warnings=(*_clock(core, head), *_signing(core), *_indexing(core)),
+        warnings=(*_clock(core, head), *_signing(core), *_indexing(core), *vectors.warnings),
         checkpoint_size=kept[0] if kept else 0,
         checkpoint_at=to_datetime(covered[0]) if covered else None,
         signing=core.checkpointer.log_signer.signer.public.text if core.checkpointer else None,
         index_backlog=backlog,
+        embedder=vectors.model,
+        vectors=vectors.made,
+        vector_backlog=vectors.backlog,
     )
 
 

@@ -37,6 +37,7 @@ from recollect.sdk.graph_calls import GraphCalls
 from recollect.sdk.key_requests import delete_key, write_key
 from recollect.sdk.link_calls import LinkCalls
 from recollect.sdk.memory_calls import MemoryCalls
+from recollect.sdk.reindex_calls import ReindexCalls
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.subscription import Subscription
 from recollect.sdk.transcript_calls import TranscriptCalls
@@ -62,6 +63,7 @@ class Store(
     CheckpointCalls,
     CompactCalls,
     ExportCalls,
+    ReindexCalls,
 ):
     """An open store. One may be shared by any number of threads.
 

@@ -40,6 +40,8 @@ class Behind:
         """Why the last attempt came to nothing, if it did."""
         self._owner = os.getpid()
         self._lock = threading.Lock()
+        self.turn = threading.Lock()
+        """Who fills in this process: two at once would embed the same passages."""
         self._bell = threading.Event()
         self._ending = threading.Event()
         self._deadline: float | None = None
@@ -82,7 +84,8 @@ class Behind:
         """Embed until all is done, the embedder cannot be used, or the time is over."""
         while not self._is_over():
             try:
-                left = fill_some(self._engine, self._embedder)
+                with self.turn:
+                    left = fill_some(self._engine, self._embedder)
                 self.failure, self._rest = None, self._first_rest
             except (InvalidInput, StoreClosed) as error:  # trying again would change nothing
                 self.failure = error

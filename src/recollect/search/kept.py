@@ -77,10 +77,11 @@ def is_complete(reader: Reader, kept: Kept | None) -> bool:
     return reader.row("vectors_first_missing", after=after) is None
 
 
-def counted(reader: Reader) -> tuple[int, int]:
+def counted(reader: Reader, kept: Kept | None) -> tuple[int, int]:
     """Return how many passages have a vector, and how many have none."""
-    vectors, passages = reader.row("vectors_counted") or (0, 0)
-    return vectors, passages - vectors
+    after = 0 if kept is None else kept.upto
+    without, passages = reader.row("vectors_counted", after=after) or (0, 0)
+    return passages - without, without
 
 
 def add(writer: Writer, kept: Kept, vectors: Iterable[tuple[int, bytes]]) -> None:

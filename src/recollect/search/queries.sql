@@ -102,7 +102,14 @@ WHERE passage.id > :after AND vector.passage IS NULL
 ORDER BY passage.id LIMIT 1
 
 -- name: vectors_counted
-SELECT (SELECT COUNT(*) FROM vector), (SELECT COALESCE(SUM(size), 0) FROM shelf)
+-- How many passages have no vector, and how many there are.
+SELECT
+    (
+        SELECT COUNT(*) FROM passage
+        LEFT JOIN vector ON vector.passage = passage.id
+        WHERE passage.id > :after AND vector.passage IS NULL
+    ),
+    (SELECT COALESCE(SUM(size), 0) FROM shelf)
 
 -- name: vectors_of_shelf
 SELECT passage.id, passage.since, passage.until_commit, vector.content

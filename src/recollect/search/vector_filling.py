@@ -57,7 +57,7 @@ def _keep(
 def fill(engine: Engine, embedder: Embedder, *, progress: Progress | None = None) -> int:
     """Give every passage a vector, and return how many got one."""
     with engine.reading() as reader:
-        _, whole = vectors_kept.counted(reader)
+        _, whole = vectors_kept.counted(reader, vectors_kept.read(reader))
     done = 0
     while some := fill_some(engine, embedder):
         done += some
@@ -66,15 +66,15 @@ def fill(engine: Engine, embedder: Embedder, *, progress: Progress | None = None
     return done
 
 
-def begin_anew(engine: Engine, embedder: Embedder) -> bool:
-    """Drop the vectors of another model, if there are any; say whether that was so."""
+def begin_anew(engine: Engine, embedder: Embedder) -> str | None:
+    """Drop the vectors of another model, if there are any, and return its name."""
     with engine.reading() as reader:
         kept = vectors_kept.read(reader)
     if kept is None or kept.are_of(embedder):
-        return False
+        return None
     dimension = embed(embedder, ["dimension"]).shape[1]  # it works, before anything is dropped
     engine.write(partial(vectors_kept.begin_anew, embedder=embedder, dimension=dimension))
-    return True
+    return kept.model
 
 
 def embedded(embedder: Embedder, words: Sequence[Words]) -> Matrix:

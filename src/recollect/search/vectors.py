@@ -20,6 +20,7 @@ from recollect.errors import RecollectError
 from recollect.memory.standing import NEWEST
 from recollect.model.clock import Clock, SystemClock
 from recollect.search import kept as vectors_kept
+from recollect.search import vector_filling
 from recollect.search.behind import Behind
 from recollect.search.embedding import Embedder, embed
 from recollect.search.kept import Kept
@@ -29,7 +30,7 @@ from recollect.search.remembered import Remembered
 from recollect.search.shelves import Shelf
 from recollect.search.tail import Tail
 from recollect.search.waiting import Waiting, waiting
-from recollect.storage.port import Engine, Reader
+from recollect.storage.port import Engine, Progress, Reader
 
 if TYPE_CHECKING:
     from recollect.search.matrices import Floats
@@ -40,6 +41,15 @@ _REST = 5.0
 """How many seconds an embedder that failed is not asked again by those who search."""
 _TRIES = 8
 _log = logging.getLogger("recollect.search")
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """How many vectors a store has, of which model, how many it lacks, and what is amiss."""
+
+    model: str | None = None
+    made: int = 0
+    backlog: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class Vectors:
@@ -99,6 +109,36 @@ class Vectors:
         if self.behind is not None:
             self.behind.close()
         self.forget()
+
+    def fill(self, progress: Progress | None = None) -> tuple[str | None, int]:
+        """Give every passage a vector of the embedder's, at once and whatever there was before.
+
+        Return the model whose vectors were dropped for that, if any, and how many were made.
+        """
+        assert self.embedder is not None, "there is nothing to fill by"
+        assert self.behind is not None, "nor anybody"
+        with self.behind.turn:
+            dropped = vector_filling.begin_anew(self._engine, self.embedder)
+            done = vector_filling.fill(self._engine, self.embedder, progress=progress)
+            self.behind.failure = None
+        self.want()
+        return dropped, done
+
+    def figures(self, reader: Reader) -> Figures:
+        """Return how many vectors there are, and what is amiss."""
+        kept = vectors_kept.read(reader)
+        if kept is None and not self._wanted:
+            return Figures()
+        made, backlog = vectors_kept.counted(reader, kept)
+        return Figures(kept.model if kept else None, made, backlog, tuple(self._amiss(kept)))
+
+    def _amiss(self, kept: Kept | None) -> Iterator[str]:
+        if self.embedder is None:
+            return
+        if kept is not None and not kept.are_of(self.embedder):
+            yield vectors_kept.other_model(kept, self.embedder)
+        elif self.behind is not None and self.behind.failure is not None:
+            yield f"passages are not being embedded: {self.behind.failure}"
 
     def search(
         self,

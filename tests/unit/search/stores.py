@@ -1,0 +1,57 @@
+"""Stores to search in, and searching them by vectors alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import recollect
+from recollect import Store
+from recollect.model.clock import SystemClock
+from recollect.search.lexical import Found
+from recollect.search.shelves import KINDS, visible
+from recollect.search.tail import Tail
+
+
+def nearest(
+    store: Store,
+    query: str,
+    *,
+    most: int = 5,
+    known: int | None = None,
+    namespaces: Sequence[str] | None = ("default",),
+    viewer: str = "a",
+) -> list[Found] | None:
+    """Return what a store's vectors lead to."""
+    past = known is not None
+    with store._core.engine.snapshot() as reader:
+        shelves = visible(reader, namespaces=namespaces, viewer=viewer, kinds=KINDS, past=past)
+        tail = Tail.read(reader, namespaces=namespaces, viewer=viewer, kinds=KINDS, past=past)
+        return store._core.vectors.search(reader, shelves, query, most=most, known=known, tail=tail)
+
+
+def sources(found: Sequence[Found] | None) -> list[str]:
+    assert found is not None, "there are vectors"
+    return [each.passage.source for each in found]
+
+
+def remember(store: Store, texts: Sequence[str]) -> list[str]:
+    """Keep a memory for each text, and return their ids."""
+    return [store.remember(text, title=f"t{number} {text}").id for number, text in enumerate(texts)]
+
+
+def indexed(path: Path, texts: Sequence[str], embedder: recollect.Embedder) -> list[str]:
+    """Make a store with memories that have vectors, and return their ids."""
+    with recollect.open(path, embedder=embedder) as store:
+        ids = remember(store.bind(agent_id="a"), texts)
+        store.reindex()
+    return ids
+
+
+def eventually(true: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Wait until something another thread or process does is done."""
+    clock = SystemClock()
+    deadline = clock.monotonic() + seconds
+    while not true():
+        assert clock.monotonic() < deadline, "it never came to that"
+        clock.sleep(0.01)
