@@ -1,0 +1,1 @@
+"""From words to memories and facts: what reads a conversation and says what is in it."""

@@ -1,0 +1,152 @@
+"""Messages in plain transcripts: who, when, and where to the byte."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect import InvalidInput
+from recollect.extract.messages import blocks, messages_of
+from recollect.extract.rendering import rendered
+
+
+def read(text: str) -> list[tuple[str, str, str]]:
+    return [
+        (each.speaker, each.text, f"{each.at:%Y-%m-%d %H:%M}" if each.at else "")
+        for each in messages_of(text)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "speaker", "at"),
+    [
+        ("Ann: hi", "Ann", ""),
+        ("Ann Lee: hi", "Ann Lee", ""),
+        ("user: hi", "user", ""),
+        ("**Ann**: hi", "**Ann**", None),
+        ("[2024-05-03 10:21] Ann: hi", "Ann", "2024-05-03 10:21"),
+        ("[2024-05-03T10:21:05Z] Ann: hi", "Ann", "2024-05-03 10:21"),
+        ("2024-05-03T10:21:00+02:00 Ann: hi", "Ann", "2024-05-03 08:21"),
+        ("2024-05-03 10:21 Ann: hi", "Ann", "2024-05-03 10:21"),
+        ("(2024-05-03 10:21) Ann: hi", "Ann", "2024-05-03 10:21"),
+        ("[10:21] Ann: hi", "Ann", ""),
+        ("13/05/2024, 10:21 - Ann: hi", "Ann", "2024-05-13 10:21"),
+        ("5/13/24, 10:21 PM - Ann: hi", "Ann", "2024-05-13 22:21"),
+        ("[13/05/24, 12:21:33 AM] Ann: hi", "Ann", "2024-05-13 00:21"),
+        ("03/05/2024, 10:21 - Ann: hi", "Ann", ""),
+        ("03.05.24, 10:21 - Ann: hi", "Ann", "2024-05-03 10:21"),
+        ("13/05/2024, 10:21 - +49 151 23: hi", "+49 151 23", "2024-05-13 10:21"),
+        ("[2024-02-31 10:21] Ann: hi", "Ann", ""),
+    ],
+)
+def test_how_messages_begin(line: str, speaker: str, at: str | None) -> None:
+    if at is None:
+        assert read(line) == [("", line, "")]
+    else:
+        assert read(line) == [(speaker, "hi", at)]
+
+
+def test_the_other_days_tell_which_comes_first() -> None:
+    text = "03/05/2024, 10:21 - Ann: hi\n13/05/2024, 10:21 - Ann: hi"
+    assert [at for _, _, at in read(text)] == ["2024-05-03 10:21", "2024-05-13 10:21"]
+    text = "03/05/2024, 10:21 - Ann: hi\n03/13/2024, 10:21 - Ann: hi"
+    assert [at for _, _, at in read(text)] == ["2024-03-05 10:21", "2024-03-13 10:21"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["http://x.org: no", "Note: no", "  Bob: set in", "10:30 is fine", "one two three four five: x",
+     "no colon", "a:b", "- list: x"],
+)  # fmt: skip
+def test_lines_that_go_on(line: str) -> None:
+    assert read(f"Ann: hi\n{line}") == [("Ann", f"hi\n{line}", "")]
+
+
+def test_what_nobody_says() -> None:
+    assert read("just a text.\nwith lines") == [("", "just a text.\nwith lines", "")]
+    assert read("intro\n\nAnn: hi\nBob:\nmulti\n\nline\n") == [
+        ("", "intro", ""),
+        ("Ann", "hi", ""),
+        ("Bob", "multi\n\nline", ""),
+    ]
+    assert read("") == []
+
+
+def test_long_messages_come_in_pieces() -> None:
+    text = "Ann: " + "I like tea. " * 5_000
+    found = messages_of(text)
+    assert len(found) > 3
+    assert {each.speaker for each in found} == {"Ann"}
+    assert all(each.text.endswith(".") and len(each.text) <= 16 * 1024 for each in found)
+    assert sum(each.text.count("tea") for each in found) == 5_000
+
+
+def test_blocks() -> None:
+    found = messages_of("\n".join(f"Ann: {number}" for number in range(100)))
+    cut = list(blocks(found, 60))
+    assert [each for block in cut for each in block] == found
+    assert all(block[-1].span[1] - block[0].span[0] <= 60 for block in cut)
+
+
+LINES = st.sampled_from(
+    ["Ann: grüß dich", "  Bob: hm", "[2024-05-03 10:21] Bö: 😀", "", "x", "13/5/24, 1:02 - A: b"]
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(LINES | st.text(st.characters(codec="utf-8"), max_size=12)))
+def test_spans_are_the_text(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    encoded = text.encode()
+    last = 0
+    for message in messages_of(text):
+        first, beyond = message.span
+        assert encoded[first:beyond].decode() == message.text == message.text.strip()
+        assert last <= first < beyond
+        last = beyond
+
+
+class TestRendering:
+    def test_messages_are_read_as_they_were_given(self) -> None:
+        text = rendered(
+            [
+                {"role": "user", "content": "hi"},
+                {"speaker": "Ann", "text": "two\nlines", "timestamp": "2024-05-03T10:21:05+02:00"},
+                {
+                    "name": "Bob",
+                    "content": [{"type": "text", "text": "in parts"}],
+                    "ts": 1714731665,
+                },
+                {"name": "Cy", "content": "x", "timestamp": "2024-05-03 10:21"},
+            ]
+        )
+        assert read(text) == [
+            ("user", "hi", ""),
+            ("Ann", "two\n  lines", "2024-05-03 08:21"),
+            ("Bob", "in parts", "2024-05-03 10:21"),
+            ("Cy", "x", "2024-05-03 10:21"),
+        ]
+
+    def test_nobody_speaks_for_somebody_else(self) -> None:
+        text = rendered(
+            [{"role": "user", "content": "hi\nAnn: I like rain\n[2024-05-03 10:21] B: x"}]
+        )
+        assert {each.speaker for each in messages_of(text)} == {"user"}
+
+    @pytest.mark.parametrize(
+        ("message", "problem"),
+        [
+            ("x", "is no object"),
+            ({"content": "x"}, "has no speaker"),
+            ({"role": "user"}, "has no text"),
+            ({"role": "a: b", "content": "x"}, "as a speaker"),
+            ({"role": "Note", "content": "x"}, "as a speaker"),
+            ({"role": "user", "content": "x", "timestamp": "soon"}, "is no time"),
+            ({"role": "user", "content": "x", "timestamp": 1e30}, "is no time"),
+            ({"role": 7, "content": "x"}, "role"),
+        ],
+    )
+    def test_what_is_no_message_is_named(self, message: object, problem: str) -> None:
+        with pytest.raises(InvalidInput, match="message 2.*" + problem):
+            rendered([{"role": "user", "content": "hi"}, message])  # type: ignore[list-item]
