@@ -29,6 +29,7 @@ SOURCES = (
     "belief_calls.py",
     "graph_calls.py",
     "transcript_calls.py",
+    "extract_calls.py",
     "why_calls.py",
     "audit_calls.py",
     "erasure_calls.py",

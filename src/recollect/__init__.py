@@ -35,6 +35,16 @@ from recollect.errors import (
     VersionMismatch,
     ViewsDiffer,
 )
+from recollect.extract.chat_endpoint import ChatExtractor
+from recollect.extract.protocol import (
+    ExtractedFact,
+    ExtractedMemory,
+    Extraction,
+    Extractor,
+    Message,
+    Skipped,
+)
+from recollect.extract.rules import RuleExtractor
 from recollect.graph.literal import Literal
 from recollect.graph.records import (
     Assertion,
@@ -90,6 +100,7 @@ from recollect.sdk.aio import (
 from recollect.sdk.backup import Backup
 from recollect.sdk.bulk import AssertedFacts
 from recollect.sdk.doctor import diagnose
+from recollect.sdk.extraction import ExtractionReport, ImportedChat
 from recollect.sdk.log_import import import_log
 from recollect.sdk.open import open, open_async
 from recollect.sdk.restore import restore
@@ -124,6 +135,7 @@ __all__ = [
     "Certificate",
     "ChainBroken",
     "ChangedMemory",
+    "ChatExtractor",
     "CommitUnknown",
     "Compacted",
     "Compaction",
@@ -141,11 +153,17 @@ __all__ = [
     "ExistingEdge",
     "Explanation",
     "ExportedLog",
+    "ExtractedFact",
+    "ExtractedMemory",
+    "Extraction",
+    "ExtractionReport",
+    "Extractor",
     "Fact",
     "FactRef",
     "Finding",
     "Fork",
     "IdempotencyMismatch",
+    "ImportedChat",
     "InclusionProof",
     "InvalidInput",
     "Invalidation",
@@ -158,6 +176,7 @@ __all__ = [
     "Memory",
     "MemoryRef",
     "MergeSuggestion",
+    "Message",
     "NaiveAppendResolver",
     "NamespaceSettings",
     "Neighbor",
@@ -177,9 +196,11 @@ __all__ = [
     "RelationCardinality",
     "ReplayEntry",
     "ReplayEvent",
+    "RuleExtractor",
     "Scope",
     "SignedCheckpoint",
     "Signer",
+    "Skipped",
     "Source",
     "StateChange",
     "StateEntry",

@@ -186,6 +186,14 @@ def cardinalities(reader: Reader, namespace: str) -> dict[str, RelationCardinali
     return {relation: kinds[single] for relation, single in rows}
 
 
+def unclassified(reader: Reader, namespace: str, relation: str) -> bool:
+    """Say whether a relation has neither been used in a namespace nor been said anything of."""
+    where = {"namespace": namespace, "relation": relation}
+    if reader.row("graph_cardinality_find", **where) is not None:
+        return False
+    return reader.row("graph_relation_used", **where) is None
+
+
 class Entities:
     """The entities of a scope, a page at a time."""
 

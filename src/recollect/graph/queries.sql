@@ -380,6 +380,18 @@ JOIN graph_statement AS said
     ON said.subject_root = subject.id AND said.relation = relation.id
 WHERE scope.namespace = :namespace
 
+-- name: graph_relation_used
+-- Whether there is any statement of a relation in a namespace.
+SELECT 1
+FROM scope
+JOIN graph_node AS relation
+    ON relation.scope_id = scope.id AND relation.kind = 'relation' AND relation.key = :relation
+JOIN graph_node AS subject ON subject.scope_id = scope.id
+JOIN graph_statement AS said
+    ON said.subject_root = subject.id AND said.relation = relation.id
+WHERE scope.namespace = :namespace
+LIMIT 1
+
 -- name: graph_entity_size
 -- How many statements there are in the timelines that become others when an entity becomes another:
 -- those it is the subject of or named in, and those of the other that they become part of.

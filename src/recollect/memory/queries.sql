@@ -285,6 +285,13 @@ FROM transcript
 JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
 WHERE transcript.transcript_id = :transcript_id AND transcript.commit_ts <= :at
 
+-- name: transcript_same
+-- The first transcript of a scope that has these words, said at the same time.
+SELECT transcript_id FROM transcript
+WHERE namespace = :namespace AND agent_id = :agent_id AND size = :size AND digest = :digest
+    AND COALESCE(occurred_at, :never) = :occurred_at
+ORDER BY id LIMIT 1
+
 -- name: transcript_page
 -- A page of the transcripts of a namespace and those below it, as memory_page orders memories.
 SELECT

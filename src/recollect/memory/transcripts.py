@@ -16,10 +16,14 @@ from recollect.memory.records import TranscriptLink, time_of
 from recollect.model.instant import to_datetime
 from recollect.model.limits import shown
 from recollect.model.memory import Span
+from recollect.model.packing import digest_of
+from recollect.model.scope import Scope
 from recollect.storage.port import Engine, Reader, Row
 
 WHOLE: Span = (0, 0)
 """How the tables say that a transcript is cited as a whole."""
+_NEVER = -(2**63)
+"""Before any time there is."""
 
 
 class TranscriptInfo(msgspec.Struct, frozen=True):
@@ -77,6 +81,20 @@ def get(reader: Reader, transcript_id: str, at: int) -> TranscriptInfo | None:
 def exists(reader: Reader, transcript_id: str) -> bool:
     """Say whether there is a transcript."""
     return reader.row("transcript_place", transcript_id=transcript_id) is not None
+
+
+def same(reader: Reader, scope: Scope, words: bytes, occurred_at: int | None) -> str | None:
+    """Return the transcript of a scope that has these words, said at the same time."""
+    row = reader.row(
+        "transcript_same",
+        namespace=scope.namespace,
+        agent_id=scope.agent_id,
+        size=len(words),
+        digest=digest_of(words),
+        occurred_at=_NEVER if occurred_at is None else occurred_at,
+        never=_NEVER,
+    )
+    return None if row is None else str(row[0])
 
 
 def find(reader: Reader, transcript_ids: Iterable[str], at: int) -> dict[str, TranscriptInfo]:

@@ -31,6 +31,7 @@ from recollect.audit.signers import Signer
 from recollect.audit.stored import Listing, SignedCheckpoint
 from recollect.audit.trust import RetireRequest, TrustedKey, TrustRequest
 from recollect.errors import (
+    IdempotencyMismatch,
     InvalidInput,
     NotFound,
     RecollectError,
@@ -39,6 +40,10 @@ from recollect.errors import (
     StoreFull,
     Unavailable,
 )
+from recollect.extract.messages import blocks
+from recollect.extract.protocol import Extraction, Extractor, Skipped, name_of, single_valued_by
+from recollect.extract.rendering import rendered
+from recollect.extract.rules import RuleExtractor
 from recollect.graph import queries as graph
 from recollect.graph import traversal
 from recollect.graph.answers import Answer, answer
@@ -89,7 +94,7 @@ from recollect.log.transaction import Draft, Request
 from recollect.log.verification import Verification
 from recollect.log.views import Rebuild
 from recollect.memory import links, provenance, queries, settings, standing, transcripts
-from recollect.memory.committed import Committed
+from recollect.memory.committed import Committed, operations_of
 from recollect.memory.inbox import Inbox
 from recollect.memory.inputs import (
     ChangedMemory,
@@ -182,6 +187,16 @@ from recollect.sdk.bulk import (
 from recollect.sdk.calls import AsyncCalls, async_paged
 from recollect.sdk.core import TIMEOUT, Core, Defaults, check_version
 from recollect.sdk.erasure_targets import check_target
+from recollect.sdk.extraction import (
+    ExtractionReport,
+    ImportedChat,
+    Part,
+    conversation,
+    first_time,
+    ids_in,
+    relations_of,
+    whole,
+)
 from recollect.sdk.key_requests import delete_key, write_key
 from recollect.sdk.log_export import Sink, export_log
 from recollect.sdk.references import check_evidence, check_ref
@@ -2522,6 +2537,145 @@ class AsyncTranscriptCalls(AsyncHandle):
             return provenance.origins(reader, memory_id, asked, viewer)
 
 
+class AsyncExtractCalls(AsyncHandle):
+    """Keeping conversations, and drawing memories and facts from them."""
+
+    async def import_chat(
+        self,
+        text: str | Iterable[Mapping[str, object]],
+        *,
+        extract: bool = False,
+        extractor: Extractor | None = None,
+        occurred_at: Instant | None = None,
+        ttl: Duration | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> ImportedChat:
+        """Keep a conversation, once, and with `extract` draw from it what it says.
+
+        It is a plain transcript, a message a line as `Name: text`, with or without a time in
+        brackets before it, or a list of messages with a `speaker` (or `role`), a `content` and
+        perhaps a `timestamp`. The same words of the same time are kept once in a scope. They are
+        stored before anything is extracted: if that fails, import or `extract` again.
+        """
+        words = text if isinstance(text, str) else rendered(text)
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
+        occurred = occurred_at or await self._calls.run(first_time, words)
+        known = await self._calls.run(self._same, scope, words, occurred)
+
+        async def work(transaction: AsyncTransaction) -> str:
+            return transaction.store_transcript(
+                words,
+                occurred_at=occurred,
+                ttl=ttl,
+                agent_id=scope.agent_id,
+                namespace=scope.namespace,
+            )
+
+        kept = known
+        if kept is None:
+            kept = (await self._commit(work, None))[1]
+        report = None
+        if extract:
+            report = await self.extract(
+                kept, extractor=extractor, agent_id=scope.agent_id, namespace=scope.namespace
+            )
+        return ImportedChat(transcript_id=kept, already=known is not None, extraction=report)
+
+    async def extract(
+        self,
+        transcript_id: str,
+        *,
+        extractor: Extractor | None = None,
+        single_valued: Sequence[str] | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        progress: Progress | None = None,
+    ) -> ExtractionReport:
+        """Draw memories and facts from a transcript, each citing the words it comes from.
+
+        Without an extractor it is one that needs no model, for plain English. Where the transcript
+        is long it is done in parts, each in one transaction; a part that is done is not done again
+        under the same extractor's name, so after a failure, extract again. What cannot be taken is
+        set aside in `skipped`.
+
+        What is drawn is of the bound agent, else of the one who stored the transcript, and in
+        the transcript's namespace if none is named. Relations in `single_valued`, not given the
+        extractor's own, have one object at a time from there on if they are new to the namespace:
+        of one that was used or set before, it stays as it is.
+        `progress` is told how many bytes are done, and of how many.
+        """
+        chosen = RuleExtractor() if extractor is None else extractor
+        transcript_id = check_id("transcript_id", transcript_id)
+        talk = await self._calls.run(conversation, self._core.engine, transcript_id)
+        info = talk.info
+        who = agent_id or self._defaults.agent_id or info.agent_id
+        scope = self._defaults.scope(
+            who, namespace or info.namespace, self._core.limits, writing=True
+        )
+        single = single_valued_by(chosen) if single_valued is None else tuple(single_valued)
+        occurred = info.occurred_at or info.created_at
+        reports: list[ExtractionReport] = []
+        for block in blocks(talk.messages):
+            part = Part(transcript_id, scope, name_of(chosen), block, occurred)
+            reports.append(await self._extract(part, chosen, single))
+            if progress is not None:
+                progress(block[-1].span[1], info.original_size)
+        return whole(transcript_id, name_of(chosen), reports)
+
+    async def _extract(
+        self, part: Part, extractor: Extractor, single: Sequence[str]
+    ) -> ExtractionReport:
+        """Extract a part, unless that was done."""
+        known = await self._calls.run(self._done, part)
+        if known is not None:
+            return part.report(*known, already=True)
+        found = await self._calls.run(part.extract, extractor)
+        skipped: list[Skipped] = []
+
+        async def work(transaction: AsyncTransaction) -> None:
+            for relation in await self._calls.run(self._unset, part.scope, found, single):
+                transaction.set_cardinality(
+                    relation=relation,
+                    cardinality="single",
+                    agent_id=part.scope.agent_id,
+                    namespace=part.scope.namespace,
+                )
+            skipped[:] = part.stage(transaction, found)
+
+        already = False
+        try:
+            await self._commit(work, part.txn_id)
+        except IdempotencyMismatch:
+            already = True
+        made = await self._calls.run(self._done, part) or ((), ())
+        return part.report(*made, already=already, skipped=(*found.skipped, *skipped))
+
+    def _same(self, scope: Scope, words: str, occurred_at: Instant | None) -> str | None:
+        encoded = check_words(words, self._core.limits)
+        with self._core.engine.reading() as reader:
+            return transcripts.same(reader, scope, encoded, check_time("occurred_at", occurred_at))
+
+    def _done(self, part: Part) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """Return the memories and the facts that were extracted from a part, if the log has it."""
+        actor = self._defaults.actor
+        with self._core.engine.reading() as reader:
+            row = reader.row("txn_find", txn_id=part.txn_id, actor=actor)
+            return None if row is None else ids_in(operations_of(reader, row[0]))
+
+    def _unset(self, scope: Scope, found: Extraction, single: Sequence[str]) -> list[str]:
+        """Return which relations are to have one object at a time, and are new to the namespace."""
+        limits = self._core.limits
+        used = relations_of(found, limits)
+        wanted = {check_relation("single_valued", each, limits).key: each for each in single}
+        with self._core.engine.reading() as reader:
+            return [
+                each
+                for key, each in wanted.items()
+                if key in used and graph.unclassified(reader, scope.namespace, key)
+            ]
+
+
 class AsyncWhyCalls(AsyncHandle):
     """Asking what values, memories and facts rest on, and whether that still holds."""
 
@@ -2921,6 +3075,7 @@ class AsyncStore(
     AsyncBeliefCalls,
     AsyncGraphCalls,
     AsyncTranscriptCalls,
+    AsyncExtractCalls,
     AsyncWhyCalls,
     AsyncAuditCalls,
     AsyncErasureCalls,

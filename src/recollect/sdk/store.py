@@ -32,6 +32,7 @@ from recollect.sdk.compact_calls import CompactCalls
 from recollect.sdk.core import check_version
 from recollect.sdk.erasure_calls import ErasureCalls
 from recollect.sdk.export_calls import ExportCalls
+from recollect.sdk.extract_calls import ExtractCalls
 from recollect.sdk.fact_calls import FactCalls
 from recollect.sdk.graph_calls import GraphCalls
 from recollect.sdk.key_requests import delete_key, write_key
@@ -57,6 +58,7 @@ class Store(
     BeliefCalls,
     GraphCalls,
     TranscriptCalls,
+    ExtractCalls,
     WhyCalls,
     AuditCalls,
     ErasureCalls,

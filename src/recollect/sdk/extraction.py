@@ -1,0 +1,241 @@
+"""What was extracted on its way into a transaction, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Protocol
+
+import msgspec
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.extract.messages import messages_of
+from recollect.extract.protocol import (
+    ExtractedFact,
+    ExtractedMemory,
+    Extraction,
+    Extractor,
+    Message,
+    Skipped,
+)
+from recollect.graph.inputs import check_relation
+from recollect.log import pages
+from recollect.memory import transcripts
+from recollect.memory.transcripts import TranscriptInfo
+from recollect.model.graph_operations import Assert, End
+from recollect.model.ids import derived
+from recollect.model.limits import Limits
+from recollect.model.memory import Span
+from recollect.model.memory_operations import Remember, Revise
+from recollect.model.operations import AnyOperation
+from recollect.model.refs import TranscriptRef
+from recollect.model.scope import Scope
+from recollect.storage.port import Engine
+
+Stage = Callable[..., Any]
+_SOURCE = "extract"
+
+
+class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was extracted from a transcript."""
+
+    transcript_id: str
+    extractor: str
+    memories: tuple[str, ...] = ()
+    """The ids of the memories."""
+    facts: tuple[str, ...] = ()
+    """The ids of the assertions, and of the ends of what holds no longer."""
+    skipped: tuple[Skipped, ...] = ()
+    """What was found and set aside, and why; known only to who extracted it."""
+    already: bool = False
+    """Whether all of it was extracted before: nothing was written now."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether something was written now."""
+        return not self.already and bool(self.memories or self.facts)
+
+
+class ImportedChat(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation that was imported."""
+
+    transcript_id: str
+    already: bool
+    """Whether it was imported before: nothing was stored now."""
+    extraction: ExtractionReport | None = None
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """A transcript, and the messages in it."""
+
+    info: TranscriptInfo
+    messages: Sequence[Message]
+
+
+def conversation(engine: Engine, transcript_id: str) -> Conversation:
+    """Return what was said in a transcript."""
+    with engine.reading() as reader:
+        found = transcripts.get(reader, transcript_id, pages.head_commit(reader))
+        if found is None or found.erased:
+            raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
+        text = transcripts.load(reader, found).decode()
+    return Conversation(found, messages_of(text))
+
+
+class Taking(Protocol):
+    """The part of a transaction that takes what was extracted."""
+
+    @property
+    def remember(self) -> Stage:
+        """Stage a memory."""
+        ...
+
+    @property
+    def assert_fact(self) -> Stage:
+        """Stage a fact."""
+        ...
+
+    @property
+    def end_fact(self) -> Stage:
+        """Stage the end of one."""
+        ...
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Some messages of a transcript that are extracted together, and for whom."""
+
+    transcript_id: str
+    scope: Scope
+    extractor: str
+    messages: Sequence[Message]
+    occurred_at: datetime
+
+    @property
+    def txn_id(self) -> str:
+        """The name of its transaction: the same for the same part of the same transcript.
+
+        It follows from ids, not from words: of words that are erased it tells nothing.
+        """
+        place = str(self.messages[0].span[0])
+        whose = (self.scope.namespace, self.scope.agent_id)
+        return f"extract:{derived('extract', self.transcript_id, self.extractor, place, *whose)}"
+
+    def extract(self, extractor: Extractor) -> Extraction:
+        """Return what an extractor finds in it."""
+        return extractor.extract(self.messages, occurred_at=self.occurred_at)
+
+    def report(
+        self,
+        memories: tuple[str, ...],
+        facts: tuple[str, ...],
+        *,
+        already: bool,
+        skipped: tuple[Skipped, ...] = (),
+    ) -> ExtractionReport:
+        """Return what became of it."""
+        return ExtractionReport(
+            transcript_id=self.transcript_id,
+            extractor=self.extractor,
+            memories=memories,
+            facts=facts,
+            skipped=skipped,
+            already=already,
+        )
+
+    def stage(self, transaction: Taking, found: Extraction) -> list[Skipped]:
+        """Stage what was found, and return what of it cannot be taken."""
+        skipped: list[Skipped] = []
+        whose = {"agent_id": self.scope.agent_id, "namespace": self.scope.namespace}
+        for memory in found.memories:
+            try:
+                transaction.remember(memory.content, **self._memory(memory), **whose)
+            except InvalidInput as error:
+                skipped.append(Skipped(str(memory.content), str(error)))
+        for fact in found.facts:
+            try:
+                self._stage_fact(transaction, fact, whose)
+            except InvalidInput as error:
+                skipped.append(Skipped(_spoken(fact), str(error)))
+        return skipped
+
+    def _memory(self, memory: ExtractedMemory) -> dict[str, Any]:
+        return {
+            "title": memory.title,
+            "kind": memory.kind,
+            "tags": memory.tags,
+            "confidence": memory.confidence,
+            "event_time": memory.event_time or self._said_at(memory.spans),
+            "transcript": self.transcript_id,
+            "spans": memory.spans or None,
+            "source": _SOURCE,
+            "confidence_source": self.extractor,
+        }
+
+    def _stage_fact(self, transaction: Taking, fact: ExtractedFact, whose: dict[str, str]) -> None:
+        since = fact.valid_from or self._said_at(fact.spans)
+        said = {"subject": fact.subject, "relation": fact.relation, "object": fact.object}
+        if fact.ends:
+            transaction.end_fact(**said, at=since, **whose)
+            return
+        transaction.assert_fact(
+            **said,
+            valid_from=since,
+            valid_to=fact.valid_to,
+            confidence=fact.confidence,
+            source=TranscriptRef(self.transcript_id),
+            spans=fact.spans or None,
+            **whose,
+        )
+
+    def _said_at(self, spans: Sequence[Span]) -> datetime:
+        """Return when the first of some words were said."""
+        for message in self.messages:
+            if spans and message.at and message.span[0] <= spans[0][0] < message.span[1]:
+                return message.at
+        return self.occurred_at
+
+
+def _spoken(fact: ExtractedFact) -> str:
+    said = f"{fact.subject} {fact.relation} {fact.object or '…'}"
+    return f"{said} (ended)" if fact.ends else said
+
+
+def ids_in(operations: Iterable[AnyOperation]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ids of the memories and of the facts that a commit is about, each once."""
+    memories: dict[str, None] = {}
+    facts: dict[str, None] = {}
+    for each in operations:
+        if isinstance(each, (Remember, Revise)):
+            memories[each.memory_id] = None
+        elif isinstance(each, (Assert, End)):
+            facts[each.assertion_id] = None
+    return tuple(memories), tuple(facts)
+
+
+def relations_of(found: Extraction, limits: Limits) -> set[str]:
+    """Return the relations that facts are about, in the form by which they are compared."""
+    used: set[str] = set()
+    for fact in found.facts:
+        with suppress(InvalidInput):  # such a fact is set aside when it is staged
+            used.add(check_relation("relation", fact.relation, limits).key)
+    return used
+
+
+def first_time(words: str) -> datetime | None:
+    """Return when a conversation began, as far as it says so."""
+    return next((message.at for message in messages_of(words) if message.at is not None), None)
+
+
+def whole(
+    transcript_id: str, extractor: str, parts: Sequence[ExtractionReport]
+) -> ExtractionReport:
+    """Return what was extracted from all parts of a transcript."""
+    return ExtractionReport(
+        transcript_id=transcript_id,
+        extractor=extractor,
+        memories=tuple(dict.fromkeys(each for part in parts for each in part.memories)),
+        facts=tuple(each for part in parts for each in part.facts),
+        skipped=tuple(each for part in parts for each in part.skipped),
+        already=any(part.already for part in parts) and not any(part.is_new for part in parts),
+    )
