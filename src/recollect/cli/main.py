@@ -94,6 +94,7 @@ _OPTION_NAMES: Mapping[str, str] = {
     "last": "--last",
     "cursor": "--cursor",
     "timeout": "--timeout",
+    "embedder": "--embedder",
     "kinds": "--kind",
     "key": "KEY",
     "prefix": "PREFIX",

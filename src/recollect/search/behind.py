@@ -65,7 +65,7 @@ class Behind:
 
     def close(self, seconds: float = DRAIN_SECONDS) -> None:
         """Let it finish what it has begun, but not for long: what is left is done another time."""
-        if self._owner != os.getpid():
+        if self._owner != os.getpid() or self._ending.is_set():
             return
         with self._lock:
             self._deadline = self._clock.monotonic() + seconds

@@ -37,7 +37,9 @@ class EmbeddingsEndpoint:
         self.name = check_text("embedder", model, most_bytes=MOST_NAME_BYTES)
         self.dimension = 0
         """Learned from the first answer."""
-        self._endpoint = Endpoint(url, api_key=api_key, timeout=timeout, clock=clock)
+        self._endpoint = Endpoint(
+            url, api_key=api_key, timeout=timeout, clock=clock, field="embedder"
+        )
 
     @classmethod
     def of_url(cls, text: str) -> EmbeddingsEndpoint:

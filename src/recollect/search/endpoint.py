@@ -72,9 +72,12 @@ class Endpoint:
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
         clock: Clock | None = None,
+        field: str = "endpoint",
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self.url = check_address("url", url)
+        self._field = field
+        """What the caller calls the address: errors name it."""
+        self.url = check_address(field, url)
         self._key = _checked_key(api_key, environment)
         self._timeout = check_seconds("timeout", timeout)
         if not self._timeout:
@@ -105,7 +108,7 @@ class Endpoint:
         request = urllib.request.Request(where, content, self._headers(), method="POST")
         try:
             with self._opener.open(request, timeout=self._timeout) as answer:
-                return _decoded(where, answer.read(_MOST_BYTES + 1))
+                return self._decoded(where, answer.read(_MOST_BYTES + 1))
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refused(where, error) from error
@@ -135,8 +138,21 @@ class Endpoint:
             remedy = f"give api_key, or set {' or '.join(KEY_VARIABLES)}"
             return InvalidInput("api_key", f"{told}: {remedy}")
         if 300 <= error.code < 400:
-            return InvalidInput("url", f"{told}, which leads elsewhere: give that address itself")
-        return InvalidInput("url", f"{told}: check the address and the model's name")
+            return InvalidInput(
+                self._field, f"{told}, which leads elsewhere: give that address itself"
+            )
+        return InvalidInput(self._field, f"{told}: check the address and the model's name")
+
+    def _decoded(self, where: str, content: bytes) -> Any:
+        if len(content) > _MOST_BYTES:
+            told = f"{where} answers with more than {_MOST_BYTES} bytes"
+            raise InvalidInput(self._field, told)
+        try:
+            return msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Unavailable(
+                f"{where} answered {shown(content[:60])}, which is no JSON: check the address"
+            ) from error
 
     def _masked(self, text: str) -> str:
         """Keep the key out of what is told, should the answer repeat it."""
@@ -162,17 +178,6 @@ def _checked_key(given: str | None, environment: Mapping[str, str]) -> str:
     if not key.isascii() or not key.isprintable():
         raise InvalidInput("api_key", "has characters that no header can carry")
     return key
-
-
-def _decoded(where: str, content: bytes) -> Any:
-    if len(content) > _MOST_BYTES:
-        raise InvalidInput("url", f"{where} answers with more than {_MOST_BYTES} bytes")
-    try:
-        return msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Unavailable(
-            f"{where} answered {shown(content[:60])}, which is no JSON: check the address"
-        ) from error
 
 
 def _explained(error: urllib.error.HTTPError) -> str:

@@ -64,7 +64,8 @@ class Waiting:
             if digest not in known
         }
         if new:
-            vectors = vector_filling.embedded(embedder, [*new.values()])
+            exact = vector_filling.embedded(embedder, [*new.values()])
+            vectors = exact.astype("<f2").astype("<f4")  # as they will be once they are kept
             known = known | dict(zip(new, vectors, strict=True))
         found = [known[digest] for digest in digests]
         if drops == self._drops:

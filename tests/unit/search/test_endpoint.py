@@ -114,7 +114,7 @@ def test_garbage_is_unavailable(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "field"), [(400, "url"), (404, "url"), (401, "api_key"), (403, "api_key")]
+    ("status", "field"), [(400, "endpoint"), (404, "endpoint"), (401, "api_key"), (403, "api_key")]
 )
 def test_what_cannot_succeed_is_not_tried_again(status: int, field: str) -> None:
     with answering(lambda _: Said(status, {"error": "bad key: hush"})) as server:
@@ -142,7 +142,7 @@ def test_the_key_does_not_follow_a_redirect() -> None:
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Endpoint(url)
-    assert caught.value.field == "url"
+    assert caught.value.field == "endpoint"
 
 
 @pytest.mark.parametrize(
