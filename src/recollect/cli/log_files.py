@@ -1,4 +1,4 @@
-"""Commands that turn a log into a file that can be checked and kept, and back into a store."""
+"""Commands that turn a log into a file that can be checked and kept, and that take files in."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from recollect.cli.chats import import_chat
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import warn, write_json
 from recollect.cli.progress import meter
@@ -19,7 +20,10 @@ def export_group() -> None:
 
 @click.group(name="import")
 def import_group() -> None:
-    """Make a store of an exported file."""
+    """Take in what is in files: an exported log, conversations."""
+
+
+import_group.add_command(import_chat)
 
 
 @export_group.command(name="log")

@@ -1,0 +1,59 @@
+"""An import that is killed between the words and what is drawn from them goes on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import Store
+
+CHAT = "\n".join(f"Ann: I like thing number {number}. {'x' * 80}" for number in range(1_000))
+KILLED = """
+import os, signal, sys
+import recollect
+
+class Killing:
+    name = "rules/1"
+    left = int(sys.argv[2])
+
+    def extract(self, messages, /, *, occurred_at):
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+        return recollect.RuleExtractor().extract(messages, occurred_at=occurred_at)
+
+with recollect.open(sys.argv[1]) as store:
+    store.import_chat(sys.stdin.read(), extract=True, extractor=Killing(), agent_id="a1")
+"""
+
+
+def liked(store: Store) -> int:
+    return len(store.facts(agent_id="a1", relation="likes"))
+
+
+@pytest.mark.parametrize("parts", [0, 2])
+def test_it_goes_on_where_it_was_killed(tmp_path: Path, parts: int) -> None:
+    path = tmp_path / "store.db"
+    command = [sys.executable, "-c", KILLED, str(path), str(parts)]
+    killed = subprocess.run(command, input=CHAT, text=True, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with recollect.open(path) as store:
+        (kept,) = store.list_transcripts()
+        assert kept.text() == CHAT
+        half = liked(store)
+        assert (half > 0) == (parts > 0)
+        assert half < 1_000
+        made = store.import_chat(CHAT, extract=True, agent_id="a1")
+        assert (made.already, made.transcript_id) == (True, kept.id)
+        assert liked(store) == len(list(store.list_memories())) == 1_000
+        commits = store.stats().commits
+        again = store.import_chat(CHAT, extract=True, agent_id="a1")
+        assert again.extraction is not None
+        assert again.extraction.already
+        assert store.stats().commits == commits
+        store.verify(deep=True)

@@ -1,0 +1,186 @@
+"""The commands that import conversations and extract from them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import InvalidInput
+from recollect.cli.chat_files import pieces
+from tests.unit.cli.runner import Cli
+from tests.unit.search.answering import Said, answering
+
+CHAT = "[2024-05-03 10:21] Ann: I work at Acme.\nand more\nBob: I like tea.\n"
+
+
+def write(cli: Cli, text: str, name: str = "talk.txt") -> Path:
+    path = cli.home / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def transcripts(cli: Cli) -> list[str]:
+    with recollect.open(cli.db) as store:
+        return [each.text() for each in store.list_transcripts()]
+
+
+class TestImporting:
+    def test_a_plain_one_is_kept_as_it_is(self, cli: Cli) -> None:
+        file = write(cli, CHAT)
+        out = cli("import", "chat", file)
+        assert out.startswith(f"{file}: imported, 2 messages, transcript ")
+        assert transcripts(cli) == [CHAT.rstrip("\n")]
+        assert cli("import", "chat", file).startswith(f"{file}: already imported, 2 messages")
+        assert len(transcripts(cli)) == 1
+
+    def test_and_extracted(self, cli: Cli) -> None:
+        file = write(cli, CHAT)
+        assert ": extracted 2 memories and 2 facts" in cli("import", "chat", file, "--extract")
+        assert "2 memories and 2 facts already extracted" in cli(
+            "import", "chat", file, "--extractor", "rules"
+        )
+        said = {row["subject"] + " " + row["object"] for row in cli.rows("fact", "list")}
+        assert said == {"Ann Acme", "Bob tea"}
+
+    def test_several_files_and_stdin(self, cli: Cli) -> None:
+        one, two = write(cli, "A: x", "one"), write(cli, "B: y", "two")
+        assert len(cli("import", "chat", one, two).splitlines()) == 2
+        out = cli("import", "chat", "-", stdin=CHAT)
+        assert out.startswith("stdin: imported, 2 messages")
+        assert transcripts(cli) == ["A: x", "B: y", CHAT.rstrip("\n")]
+
+    def test_in_json(self, cli: Cli) -> None:
+        made = cli.row("import", "chat", write(cli, CHAT), "--extract")
+        assert (made["messages"], made["already"]) == (2, False)
+        assert len(made["extraction"]["facts"]) == 2
+        assert made["extraction"]["transcript_id"] == made["transcript_id"]
+
+    def test_when_it_was_said(self, cli: Cli) -> None:
+        file = write(cli, "Ann: I like tea.")
+        cli("import", "chat", file, "--occurred-at", "2020-05", "--extract")
+        (fact,) = cli.rows("fact", "list")
+        assert fact["valid_from"].startswith("2020-05-01")
+        assert "--occurred-at" in cli.fails(2, "import", "chat", file, "--occurred-at", "soon")
+
+    @pytest.mark.parametrize("end", ["\r\n", "\n"])
+    def test_lines_of_another_system(self, cli: Cli, end: str) -> None:
+        file = cli.home / "x"
+        file.write_bytes(f"\ufeffAnn: I like tea.{end}{end}Bob: I like rain.{end}".encode())
+        assert "2 messages" in cli("import", "chat", file, "--extract")
+        assert {row["object"] for row in cli.rows("fact", "list")} == {"tea", "rain"}
+
+
+MESSAGES = [
+    {"role": "user", "content": "I like tea.", "timestamp": "2024-05-03T10:21:00Z"},
+    {"speaker": "Bob", "text": "two\nlines"},
+]
+READ = "[2024-05-03 10:21:00] user: I like tea.\nBob: two\n  lines"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x", json.dumps(MESSAGES)),
+        ("x", json.dumps(MESSAGES, indent=2)),
+        ("x.json", json.dumps({"messages": MESSAGES})),
+        ("x", "\n\n".join(map(json.dumps, MESSAGES))),
+        ("x.jsonl", "".join(f"{json.dumps(each)}\r\n" for each in MESSAGES)),
+    ],
+)
+def test_forms_of_json(cli: Cli, name: str, text: str) -> None:
+    assert ", 2 messages" in cli("import", "chat", write(cli, text, name))
+    assert transcripts(cli) == [READ]
+
+
+class TestRefusing:
+    @pytest.mark.parametrize(
+        ("name", "text", "problem"),
+        [
+            ("x", "\nhello\nAnn: hi", "line 2 of {} begins with no speaker"),
+            ("x", "", "{} has no messages"),
+            ("x", "\n \n", "{} has no messages"),
+            ("x.jsonl", '{"role": "a", "content": "b"}\n{', "line 2 of {} is no JSON"),
+            ("x.jsonl", '{"role": "a", "content": "b"}\n7', "line 2: 7 is no object"),
+            ("x.jsonl", '{"content": "b"}', "line 1: has no speaker"),
+            ("x.json", "[7]", "message 1: 7 is no object"),
+            ("x.json", "{", "{} is no JSON"),
+            ("x.json", "7", "{} is neither a list"),
+            ("x.json", "[]", "{} has no messages"),
+        ],
+    )
+    def test_what_cannot_be_read_is_named(
+        self, cli: Cli, name: str, text: str, problem: str
+    ) -> None:
+        file = write(cli, text, name)
+        assert problem.format(file) in cli.fails(2, "import", "chat", file)
+        assert transcripts(cli) == []
+
+    def test_bytes_that_are_no_text(self, cli: Cli) -> None:
+        file = cli.home / "x"
+        file.write_bytes(b"Ann: hi\nBob: \xff")
+        assert "line 2" in cli.fails(2, "import", "chat", file)
+
+    def test_files_that_are_not_there(self, cli: Cli) -> None:
+        assert "there is no file" in cli.fails(4, "import", "chat", cli.home / "nowhere")
+        assert "FILE: cannot read" in cli.fails(2, "import", "chat", cli.home)
+
+    @pytest.mark.parametrize("typed", ["magic", "http://x", "x#m"])
+    def test_extractors_that_are_none(self, cli: Cli, typed: str) -> None:
+        file = write(cli, CHAT)
+        assert "--extractor: " in cli.fails(2, "import", "chat", file, "--extractor", typed)
+
+
+class TestCutting:
+    def test_long_files_become_several_transcripts(self, tmp_path: Path) -> None:
+        text = "".join(f"Ann: {number:04}\nand on\n" for number in range(100))
+        file = tmp_path / "long"
+        file.write_text(text, "utf-8")
+        with file.open("rb") as opened:
+            found = list(pieces(opened, "long", None, most=200))
+        assert len(found) > 5
+        assert all(piece.text.startswith("Ann: ") for piece in found)
+        assert all(len(piece.text) <= 200 for piece in found)
+        assert "".join(piece.text + "\n" for piece in found) == text
+        assert sum(piece.messages for piece in found) == 100
+
+    @pytest.mark.parametrize("form", ["plain", "jsonl"])
+    def test_a_message_that_is_too_long(self, tmp_path: Path, form: str) -> None:
+        file = tmp_path / "long"
+        long = {"role": "Ann", "content": "x" * 300}
+        file.write_text("Ann: x\n" + "x\n" * 300 if form == "plain" else json.dumps(long), "utf-8")
+        with file.open("rb") as opened, pytest.raises(InvalidInput, match=r"longer than|of 30\d"):
+            list(pieces(opened, "long", form, most=200))
+
+
+class TestExtracting:
+    def test_from_a_transcript(self, cli: Cli) -> None:
+        made = cli.row("transcript", "add", "Ann: I like tea.")
+        out = cli("extract", made["id"])
+        assert out == f"extracted 1 memory and 1 fact from transcript {made['id']}.\n"
+        assert "already extracted" in cli("extract", made["id"])
+        assert cli.row("extract", made["id"])["already"] is True
+        assert "there is no transcript" in cli.fails(4, "extract", "nobody")
+
+    def test_by_a_model(self, cli: Cli) -> None:
+        items = [{"content": "Ann likes tea.", "quote": "like tea"}]
+        items += [{"content": str(number), "quote": "made up"} for number in range(7)]
+        content = json.dumps({"memories": items})
+        answer = Said(body={"choices": [{"message": {"content": content}}]})
+        made = cli.row("transcript", "add", "Ann: I like tea.")
+        with answering(lambda _: answer) as server:
+            result = cli.run("extract", made["id"], "--extractor", f"{server.url}#m1")
+        assert "extracted 1 memory and 0 facts" in result.stdout
+        assert result.stderr.count("set aside: ") == 6
+        assert "was not said: 'made up'" in result.stderr
+        assert "2 more items" in result.stderr
+
+    def test_an_endpoint_that_refuses(self, cli: Cli) -> None:
+        file = write(cli, CHAT)
+        with answering(lambda _: Said(404)) as server:
+            typed = f"{server.url}#m1"
+            assert "--extractor: " in cli.fails(2, "import", "chat", file, "--extractor", typed)
+        assert len(transcripts(cli)) == 1
+        assert "already imported" in cli("import", "chat", file, "--extract")
