@@ -30,6 +30,7 @@ SOURCES = (
     "graph_calls.py",
     "transcript_calls.py",
     "extract_calls.py",
+    "recall_calls.py",
     "why_calls.py",
     "audit_calls.py",
     "erasure_calls.py",

@@ -111,6 +111,7 @@ from recollect.sdk.subscription import Subscription
 from recollect.sdk.transaction import Transaction
 from recollect.sdk.transcript import ReplayEntry, Transcript
 from recollect.search.embedding import Embedder
+from recollect.search.hits import Hit
 from recollect.search.reindexing import Reindexed
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.why.reason import Reason
@@ -162,6 +163,7 @@ __all__ = [
     "FactRef",
     "Finding",
     "Fork",
+    "Hit",
     "IdempotencyMismatch",
     "ImportedChat",
     "InclusionProof",

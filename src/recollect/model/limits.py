@@ -35,6 +35,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     note_bytes: int = 4 * _KIB
     name_bytes: int = 512
     literal_bytes: int = 4 * _KIB
+    query_bytes: int = 64 * _KIB
     derived_statements: int = 100_000
     transaction_operations: int = 10_000
     transaction_bytes: int = 64 * _MIB

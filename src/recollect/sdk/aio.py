@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import islice
 from operator import length_hint
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -204,6 +204,11 @@ from recollect.sdk.signing import chosen_signer, log_signer, public_key
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.urls import Url
 from recollect.sdk.verifying import TrustedKeys, rebuild_store, verify_store
+from recollect.search import context, questions
+from recollect.search.filling import fill_if_much
+from recollect.search.hits import Hit
+from recollect.search.questions import RecallQuery
+from recollect.search.recall import recall
 from recollect.search.reindexing import Reindexed, reindex
 from recollect.state.pending import PendingScan, PendingState
 from recollect.state.queries import Diff, History, Keys, Scan
@@ -2676,6 +2681,122 @@ class AsyncExtractCalls(AsyncHandle):
             ]
 
 
+class AsyncRecallOptions(TypedDict, total=False):
+    """Where a query is asked, for what, and as of when. `Store.recall` says what each means."""
+
+    namespace: str | AllNamespaces | None
+    children: bool
+    agent_id: str | None
+    kinds: Iterable[str] | None
+    tags: Iterable[str]
+    metadata: Document | None
+    valid_at: Instant | None
+    known_at: Moment | None
+    include_superseded: bool
+    include_expired: bool
+
+
+class AsyncRecallCalls(AsyncHandle):
+    """Finding memories, facts and pieces of transcripts by what they say."""
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        namespace: str | AllNamespaces | None = None,
+        children: bool = False,
+        agent_id: str | None = None,
+        kinds: Iterable[str] | None = None,
+        tags: Iterable[str] = (),
+        metadata: Document | None = None,
+        valid_at: Instant | None = None,
+        known_at: Moment | None = None,
+        include_superseded: bool = False,
+        include_expired: bool = False,
+    ) -> list[Hit]:
+        """Return the `k` best hits for a query in plain words, the best first.
+
+        They are memories, facts and pieces of transcripts of one namespace, with `children` also
+        of those below it, as far as the bound agent may see them. `agent_id` asks for those of one
+        agent alone; `kinds` for kinds of hits (memory, fact, passage) or of memories; `tags` for
+        memories that have all of them, `metadata` for those that have these members.
+
+        `valid_at` asks what held at an instant, `known_at` what was known at a moment: nothing
+        later is in the answer. What was superseded or has expired is shown only when asked for.
+        """
+        given = AsyncRecallOptions(
+            namespace=namespace,
+            children=children,
+            agent_id=agent_id,
+            kinds=kinds,
+            tags=tags,
+            metadata=metadata,
+            valid_at=valid_at,
+            known_at=known_at,
+            include_superseded=include_superseded,
+            include_expired=include_expired,
+        )
+        return await self._calls.run(self._recall, self._asked_query(query, k, given))
+
+    async def recall_context(
+        self, query: str, *, budget: int = 2000, k: int = 50, **options: Unpack[AsyncRecallOptions]
+    ) -> str:
+        """Return what `recall` finds as text for a prompt, of at most `budget` * 4 characters.
+
+        Each hit is a line with its date; lines below say where it comes from. It takes what
+        `recall` takes. What was superseded is in it, and says by what, unless
+        `include_superseded` is False.
+        """
+        room = context.check_budget(budget)
+        given: AsyncRecallOptions = {"include_superseded": True, **options}
+        asked = self._asked_query(query, k, given)
+        return await self._calls.run(self._recall_context, asked, room)
+
+    def _asked_query(self, query: str, k: int, given: AsyncRecallOptions) -> RecallQuery:
+        """Return what is asked, once every part of it is checked."""
+        check_known(given, AsyncRecallOptions)
+        limits = self._core.limits
+        return RecallQuery(
+            query=questions.check_query(query, limits),
+            k=questions.check_hits(k),
+            namespace=self._namespace(given.get("namespace")),
+            children=bool(given.get("children")),
+            viewer=self._viewer(given.get("agent_id")),
+            agent_id=self._agent(given.get("agent_id")),
+            kinds=questions.check_kinds(given.get("kinds")),
+            tags=frozenset(check_tags(given.get("tags", ()), limits)),
+            metadata=self._members(given.get("metadata")),
+            valid=check_time("valid_at", given.get("valid_at")),
+            known_at=given.get("known_at"),
+            superseded=bool(given.get("include_superseded")),
+            expired=bool(given.get("include_expired")),
+        )
+
+    def _catch_up(self) -> None:
+        """Fill the index if very much is not in it yet; where that cannot be, all is looked at."""
+        with suppress(RecollectError):
+            fill_if_much(self._core.engine)
+
+    def _members(self, metadata: Document | None) -> Document:
+        if metadata is None:
+            return {}
+        return document.decode(document.encode("metadata", metadata, self._core.limits))
+
+    def _recall(self, asked: RecallQuery) -> list[Hit]:
+        self._catch_up()
+        with self._core.engine.snapshot() as reader:
+            question = questions.question_of(reader, self._core.clock, asked)
+            return recall(reader, question, self._core.vectors)
+
+    def _recall_context(self, asked: RecallQuery, budget: int) -> str:
+        self._catch_up()
+        with self._core.engine.snapshot() as reader:
+            question = questions.question_of(reader, self._core.clock, asked)
+            hits = recall(reader, question, self._core.vectors)
+            return context.render(hits, budget, context.around(reader, question, hits))
+
+
 class AsyncWhyCalls(AsyncHandle):
     """Asking what values, memories and facts rest on, and whether that still holds."""
 
@@ -3076,6 +3197,7 @@ class AsyncStore(
     AsyncGraphCalls,
     AsyncTranscriptCalls,
     AsyncExtractCalls,
+    AsyncRecallCalls,
     AsyncWhyCalls,
     AsyncAuditCalls,
     AsyncErasureCalls,

@@ -38,6 +38,7 @@ from recollect.sdk.graph_calls import GraphCalls
 from recollect.sdk.key_requests import delete_key, write_key
 from recollect.sdk.link_calls import LinkCalls
 from recollect.sdk.memory_calls import MemoryCalls
+from recollect.sdk.recall_calls import RecallCalls
 from recollect.sdk.reindex_calls import ReindexCalls
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.subscription import Subscription
@@ -59,6 +60,7 @@ class Store(
     GraphCalls,
     TranscriptCalls,
     ExtractCalls,
+    RecallCalls,
     WhyCalls,
     AuditCalls,
     ErasureCalls,

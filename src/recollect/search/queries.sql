@@ -64,6 +64,9 @@ DELETE FROM vector WHERE passage = :passage
 -- name: vector_clear
 DELETE FROM vector
 
+-- name: namespaces_written
+SELECT DISTINCT namespace FROM scope ORDER BY namespace
+
 -- name: namespaces_below
 SELECT DISTINCT namespace FROM scope
 WHERE namespace = :namespace OR (namespace >= :first AND namespace < :beyond)

@@ -66,20 +66,12 @@ class Looking:
             numbers, scores = vectors.best(sought, wanted, known)
             found = list(zip(scores.tolist(), numbers.tolist(), strict=True))
             if vectors.approximate:
-                found = self._exactly([number for _, number in found], sought)
+                ids = [number for _, number in found]
+                found = exactly(self._reader, ids, sought, self._dimension)
             for score, number in found:
                 if score > 0:
                     self._of[number] = (vectors, last)
                     yield score, number
-
-    def _exactly(self, numbers: Sequence[int], sought: Floats) -> list[tuple[float, int]]:
-        """Return passages with their scores by the vectors that are kept."""
-        import numpy as np
-
-        rows = self._reader.rows("vectors_by_id", ids=msgspec.json.encode(numbers).decode())
-        stored = b"".join(_checked(content, self._dimension) for _, content in rows)
-        scores = np.frombuffer(stored, "<f2").reshape(-1, self._dimension) @ sought
-        return [(score, row[0]) for score, row in zip(scores.tolist(), rows, strict=True)]
 
     def leave_out(self, numbers: Iterable[int]) -> bool:
         """Name passages no more that are gone; say whether there were any."""
@@ -157,6 +149,18 @@ def _add(reader: Reader, shelf: int, known: _Known, dimension: int) -> None:
         new = [row for row in rows if row[0] not in have]
         known.vectors.add([row[:3] for row in new], [_checked(row[3], dimension) for row in new])
         after = rows[-1][0] if len(rows) == _PAGE else None
+
+
+def exactly(
+    reader: Reader, numbers: Sequence[int], sought: Floats, dimension: int
+) -> list[tuple[float, int]]:
+    """Return passages with their scores by the vectors that are kept."""
+    import numpy as np
+
+    rows = reader.rows("vectors_by_id", ids=msgspec.json.encode(numbers).decode())
+    stored = b"".join(_checked(content, dimension) for _, content in rows)
+    scores = np.frombuffer(stored, "<f2").reshape(-1, dimension) @ sought
+    return [(score, row[0]) for score, row in zip(scores.tolist(), rows, strict=True)]
 
 
 def _checked(content: bytes, dimension: int) -> bytes:

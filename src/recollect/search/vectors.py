@@ -26,7 +26,7 @@ from recollect.search.embedding import Embedder, embed
 from recollect.search.kept import Kept
 from recollect.search.lexical import Found
 from recollect.search.passages import Passage
-from recollect.search.remembered import Remembered
+from recollect.search.remembered import Remembered, exactly
 from recollect.search.shelves import Shelf
 from recollect.search.tail import Tail
 from recollect.search.waiting import Waiting, waiting
@@ -149,10 +149,12 @@ class Vectors:
         most: int,
         known: int | None,
         tail: Tail,
+        also: Sequence[Passage] = (),
     ) -> list[Found] | None:
         """Return the passages whose meaning is nearest, best first; None: there are no vectors.
 
-        Shelves and tail are those of the same reader, in one snapshot.
+        Shelves and tail are those of the same reader, in one snapshot. Behind the nearest come
+        those of `also` that are not among them: found by other ways, and to be scored too.
         """
         kept = vectors_kept.read(reader)
         embedder = self._usable(kept)
@@ -164,7 +166,10 @@ class Vectors:
         at = NEWEST if known is None else known
         texts = waiting(reader, shelves, kept, tail, at)
         found += self._waiting.near(embedder, texts, sought)
-        return nlargest(most, found, key=_rank)
+        nearest = nlargest(most, found, key=_rank)
+        told = {each.passage.id for each in nearest}
+        others = [each for each in also if each.id not in told]
+        return nearest + _scored(reader, kept, others, sought)
 
     def _usable(self, kept: Kept | None) -> Embedder | None:
         """Return the embedder whose vectors the store has; say once why there is none."""
@@ -226,6 +231,17 @@ class Vectors:
         for score, number in best:
             if number in there and number not in outdated:
                 yield Found(there[number], score)
+
+
+def _scored(
+    reader: Reader, kept: Kept | None, passages: Sequence[Passage], sought: Floats
+) -> list[Found]:
+    """Return how near passages are that have a vector."""
+    if kept is None or not passages:
+        return []
+    by_id = {passage.id: passage for passage in passages if passage.id is not None}
+    near = exactly(reader, [*by_id], sought, kept.dimension)
+    return [Found(by_id[number], score) for score, number in near if score > 0]
 
 
 def _there(reader: Reader, shelves: Sequence[Shelf], numbers: Sequence[int]) -> dict[int, Passage]:

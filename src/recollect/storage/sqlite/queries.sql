@@ -368,6 +368,73 @@ WHERE object = :object AND subject = :subject AND relation = :relation
     AND valid_from BETWEEN :since AND :at AND valid_to >= :at
     AND (last_at, last_commit, last_position) < (:at, :commit_ts, :position)
     AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
+
+-- name: graph_nodes_named
+-- What some names meant at a commit, in the scopes of some namespaces, or of one agent there.
+SELECT scope.namespace, scope.agent_id, scope.id, node.key, COALESCE(
+    (
+        SELECT past.root FROM graph_root AS past
+        WHERE past.node = node.id AND past.until_commit > :known
+        ORDER BY past.until_commit LIMIT 1
+    ),
+    node.root
+)
+FROM scope
+CROSS JOIN json_each(:names) AS wanted
+JOIN graph_node AS node
+    ON node.scope_id = scope.id AND node.kind = 'entity' AND node.key = wanted.value
+WHERE scope.namespace IN (SELECT value FROM json_each(:namespaces))
+    AND (:agent_id IS NULL OR scope.agent_id = :agent_id) AND node.commit_ts <= :known
+ORDER BY node.id LIMIT :most
+
+-- name: graph_edges_of_assertions
+-- The edges that some assertions are part of, as far as they stand; of several, the last one counts.
+SELECT
+    scope.namespace, scope.agent_id, said.assertion_id,
+    edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position,
+    edge.last_at, edge.last_commit, edge.last_position,
+    edge.valid_to, edge.to_commit, edge.to_position
+FROM json_each(:ids) AS wanted
+JOIN graph_statement AS said ON said.assertion_id = wanted.value AND said.asserts = 1
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN scope ON scope.id = subject.scope_id
+JOIN graph_edge AS edge
+    ON edge.subject = said.subject_root AND edge.relation = said.relation
+    AND edge.object = said.object_root
+    AND (edge.valid_from, edge.from_commit, edge.from_position)
+        <= (said.at, said.commit_ts, said.position)
+    AND (edge.last_at, edge.last_commit, edge.last_position)
+        >= (said.at, said.commit_ts, said.position)
+WHERE said.until_commit = 9223372036854775807
+ORDER BY wanted.key, edge.valid_from, edge.from_commit, edge.from_position
+
+-- name: graph_subjects_of_assertions
+-- What some assertions were about at a commit, as far as they stood then.
+SELECT DISTINCT scope.namespace, scope.agent_id, scope.id, COALESCE(
+    (
+        SELECT past.root FROM graph_root AS past
+        WHERE past.node = said.subject AND past.until_commit > :known
+        ORDER BY past.until_commit LIMIT 1
+    ),
+    subject.root
+)
+FROM json_each(:ids) AS wanted
+JOIN graph_statement AS said ON said.assertion_id = wanted.value AND said.asserts = 1
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN scope ON scope.id = subject.scope_id
+WHERE said.commit_ts <= :known AND said.until_commit > :known
+
+-- name: memory_superseders
+-- What superseded these memories as of a commit, as far as an agent may see.
+SELECT target.memory_id, newer.memory_id
+FROM json_each(:memory_ids) AS wanted
+JOIN memory AS target ON target.memory_id = wanted.value
+JOIN memory_link AS link ON link.target = target.id AND link.relation = 'supersedes'
+JOIN memory AS newer ON newer.id = link.source
+WHERE link.commit_ts <= :at AND link.until_commit > :at
+    AND (newer.private = 0 OR newer.agent_id = :viewer)
+ORDER BY link.commit_ts, link.position
+
 -- name: event_bylines
 -- When these commits were made, and the envelopes that say by whom.
 SELECT event.commit_ts, event.committed_at, event.envelope

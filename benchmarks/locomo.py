@@ -1,0 +1,226 @@
+"""`python -m benchmarks.locomo`: how much of the evidence for a question is recalled.
+
+LoCoMo has ten long conversations and questions about them, each with the turns that hold its
+answer. Every conversation is a namespace of one store, every session a transcript, every turn a
+memory that cites it, and each question is asked as it stands. Whatever was tuned was tuned on the
+first five conversations; the last five say how good it is. The data is read where it lies beside a
+checkout and is not part of this project.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
+
+import recollect
+from recollect import Store
+
+FILE = Path(__file__).parents[2] / "shared" / "data" / "locomo" / "locomo10.json"
+RESULTS = Path(__file__).parent / "results" / "locomo.md"
+DEPTHS = (5, 10, 20)
+CATEGORIES = {1: "several hops", 2: "when", 3: "open", 4: "one hop", 5: "adversarial"}
+HALVES = {"1-5": range(5), "6-10": range(5, 10)}
+_PLACE = re.compile(r"D(\d+):(\d+)")
+_SESSION = re.compile(r"session_(\d+)")
+
+
+class Turn(NamedTuple):
+    """What somebody said."""
+
+    place: str
+    speaker: str
+    text: str
+
+
+class Session(NamedTuple):
+    """Turns on one occasion."""
+
+    time: datetime
+    turns: list[Turn]
+
+
+class Asked(NamedTuple):
+    """A question, and the turns that hold its answer."""
+
+    text: str
+    evidence: frozenset[str]
+    category: int
+
+
+class Conversation(NamedTuple):
+    """Sessions of two people, and questions about them."""
+
+    sessions: list[Session]
+    questions: list[Asked]
+
+
+class Score(NamedTuple):
+    """How much of the evidence of one question was found."""
+
+    conversation: int
+    category: int
+    recall: dict[int, float]
+    """How much of it is among the first hits, by their number."""
+    reciprocal: float
+    """1 through the rank of the first of it; 0: none was found."""
+
+
+Search = Callable[[str, str], list[str]]
+"""Gives the memories found for a question in a namespace, best first."""
+
+
+def read(file: Path = FILE) -> list[Conversation] | None:
+    """Return the conversations; None where there is no such file."""
+    if not file.is_file():
+        return None
+    return [_conversation(each) for each in json.loads(file.read_text("utf-8"))]
+
+
+def _conversation(data: dict[str, Any]) -> Conversation:
+    said = data["conversation"]
+    numbers = sorted(int(found[1]) for name in said if (found := _SESSION.fullmatch(name)))
+    sessions = [
+        Session(
+            datetime.strptime(said[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y").replace(
+                tzinfo=UTC
+            ),
+            [_turn(turn) for turn in said[f"session_{number}"]],
+        )
+        for number in numbers
+    ]
+    known = {turn.place for session in sessions for turn in session.turns}
+    return Conversation(sessions, list(_questions(data["qa"], known)))
+
+
+def _turn(data: dict[str, Any]) -> Turn:
+    caption = data.get("blip_caption", "")
+    shared = f" [shares {caption}]" if caption else ""
+    return Turn(data["dia_id"], data["speaker"], data["text"] + shared)
+
+
+def _questions(data: Iterable[dict[str, Any]], known: set[str]) -> Iterator[Asked]:
+    """Yield the questions whose evidence is there."""
+    for each in data:
+        named = [_PLACE.findall(text) for text in each["evidence"]]
+        evidence = {f"D{session}:{turn}" for places in named for session, turn in places}
+        if evidence and evidence <= known:
+            yield Asked(each["question"], frozenset(evidence), each["category"])
+
+
+def fill(store: Store, conversations: Sequence[Conversation]) -> dict[str, str]:
+    """Store the conversations, and return which turn each memory is."""
+    places: dict[str, str] = {}
+    for number, conversation in enumerate(conversations):
+        agent = store.bind(agent_id="reader", namespace=f"conversation-{number}")
+        for session in conversation.sessions:
+            messages = [{"role": turn.speaker, "content": turn.text} for turn in session.turns]
+            with agent.begin_transaction() as transaction:
+                words = transaction.store_transcript(messages, occurred_at=session.time)
+                first = 0
+                for turn in session.turns:
+                    said = f"{turn.speaker}: {turn.text}"
+                    beyond = first + len(said.encode())
+                    memory = transaction.remember(
+                        said, event_time=session.time, transcript=words, spans=[(first, beyond)]
+                    )
+                    places[memory] = turn.place
+                    first = beyond + 1
+    return places
+
+
+def measure(
+    conversations: Sequence[Conversation], places: dict[str, str], search: Search
+) -> list[Score]:
+    """Ask every question."""
+    return [
+        _score(number, asked, [places[found] for found in search(_name(number), asked.text)])
+        for number, conversation in enumerate(conversations)
+        for asked in conversation.questions
+    ]
+
+
+def _name(number: int) -> str:
+    return f"conversation-{number}"
+
+
+def _score(number: int, asked: Asked, found: Sequence[str]) -> Score:
+    ranks = [rank for rank, place in enumerate(found, 1) if place in asked.evidence]
+    recall = {depth: sum(rank <= depth for rank in ranks) / len(asked.evidence) for depth in DEPTHS}
+    return Score(number, asked.category, recall, 1 / min(ranks) if ranks else 0.0)
+
+
+def table(rows: dict[str, list[Score]], seconds: float) -> str:
+    """Return the report as Markdown."""
+    heads = ("conversations", "questions", "searched by", *(f"recall@{d}" for d in DEPTHS), "MRR")
+    lines = ["# LoCoMo", "", (__doc__ or "").partition("\n\n")[2].strip(), ""]
+    lines += [f"{seconds:.0f} s in all, {len(next(iter(rows.values()))):,} questions.", ""]
+    lines += [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for half, numbers in HALVES.items():
+        for category in (None, *CATEGORIES):
+            for name, scores in rows.items():
+                asked = [
+                    each
+                    for each in scores
+                    if each.conversation in numbers and category in (None, each.category)
+                ]
+                kind = "all" if category is None else CATEGORIES[category]
+                if asked:
+                    lines.append(_row(half, f"{kind} ({len(asked)})", name, asked))
+    return "\n".join(lines) + "\n"
+
+
+def _row(half: str, kind: str, name: str, scores: Sequence[Score]) -> str:
+    figures = [mean(each.recall[depth] for each in scores) for depth in DEPTHS]
+    figures.append(mean(each.reciprocal for each in scores))
+    cells = (half, kind, name, *(f"{figure:.3f}" for figure in figures))
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Measure, print and write the report."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.locomo", description=__doc__)
+    parser.add_argument("--data", type=Path, default=FILE, help="locomo10.json")
+    parser.add_argument("--dry-run", action="store_true", help="print the report, write nothing")
+    arguments = parser.parse_args()
+    conversations = read(arguments.data)
+    if conversations is None:
+        print(f"skipped: there is no {arguments.data}", file=sys.stderr)
+        return 0
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="locomo-") as folder:
+        rows = _measured(Path(folder) / "store.db", conversations)
+    report = table(rows, time.perf_counter() - start)
+    print(report)
+    if not arguments.dry_run:
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text(report, "utf-8")
+    return 0
+
+
+def _measured(path: Path, conversations: Sequence[Conversation]) -> dict[str, list[Score]]:
+    with recollect.open(path, durability="relaxed") as store:
+        places = fill(store, conversations)
+        return {"words": measure(conversations, places, _recalling(store))}
+
+
+def _recalling(store: Store) -> Search:
+    agent = store.bind(agent_id="reader")
+
+    def search(namespace: str, question: str) -> list[str]:
+        found = agent.recall(question, k=DEPTHS[-1], namespace=namespace, kinds=["memory"])
+        return [hit.id for hit in found]
+
+    return search
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Commands that find things again: recall, and context for a prompt."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from recollect.cli import inputs
+from recollect.cli.fact_options import takes_known_at
+from recollect.cli.options import Target, takes_target
+from recollect.cli.output import note, write_each
+
+Command = Callable[..., None]
+_OPTIONS = (
+    click.option(
+        "--kind",
+        "kinds",
+        metavar="KIND",
+        multiple=True,
+        help="Only memory, fact or passage, or a kind of memories. Repeatable.",
+    ),
+    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only with this. Repeatable."),
+    click.option("--metadata", metavar="JSON", help="Only memories with these members."),
+    click.option("--of", "owner", metavar="AGENT", help="Only of this agent."),
+    click.option("--children", is_flag=True, help="Also in the namespaces below."),
+    click.option("--all-namespaces", is_flag=True, help="In every namespace."),
+    click.option("--valid-at", metavar="TIME", help="What held then; not given, now."),
+    takes_known_at,
+    click.option(
+        "--include-superseded/--no-superseded",
+        default=None,
+        help="Whether what was replaced is shown, marked as such.",
+    ),
+    click.option("--include-expired", is_flag=True, help="Also what has expired."),
+)
+
+
+def takes_question(command: Command) -> Command:
+    """Give a command what says where to look, for what, and as of when."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return click.argument("query")(command)
+
+
+@click.command()
+@takes_question
+@click.option("-k", "k", metavar="N", type=int, default=10, show_default=True, help="How many.")
+@click.option("--parts", is_flag=True, help="Show how each score came about.")
+@takes_target
+def recall(target: Target, *, query: str, k: int, parts: bool, **asked: Any) -> None:
+    """Find memories, facts and pieces of transcripts.
+
+    QUERY is what to look for, in plain words, `-` to read it from stdin, or `@file`. The best is
+    shown first.
+    """
+    from recollect.cli import hit_lines, hit_shapes
+
+    text = inputs.text(query)
+    with target.store() as store, _telling():
+        found = store.recall(text, k=k, **_options(asked))
+    best = found[0].score if found else 1.0
+    ranks = {id(hit): rank for rank, hit in enumerate(found, 1)}
+    write_each(
+        found,
+        as_json=target.as_json,
+        shape=hit_shapes.hit,
+        lines=lambda hit: hit_lines.hit(hit, ranks[id(hit)], best, text, parts=parts),
+        nothing=f"nothing found in namespace {target.namespace!r}",
+    )
+
+
+@click.command()
+@takes_question
+@click.option(
+    "--budget",
+    metavar="N",
+    type=int,
+    default=2000,
+    show_default=True,
+    help="How much: four characters each, which is about a token.",
+)
+@click.option("-k", "k", metavar="N", type=int, default=50, show_default=True, help="How many.")
+@takes_target
+def context(target: Target, *, query: str, budget: int, k: int, **asked: Any) -> None:
+    """Find things, and write them as text for a prompt.
+
+    It has dates, sources, and what superseded what, and is never longer than the budget.
+    """
+    from recollect.cli.output import write_json
+    from recollect.cli.text import safe
+
+    with target.store() as store, _telling():
+        found = store.recall_context(inputs.text(query), budget=budget, k=k, **_options(asked))
+    if target.as_json:
+        write_json({"context": found})
+    else:
+        click.echo("\n".join(safe(line) for line in found.split("\n")))
+
+
+def _options(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what was asked in the words of the library; what was not said is left out."""
+    from recollect import ALL_NAMESPACES
+
+    options = {name: value for name, value in asked.items() if value not in (None, (), False)}
+    if options.pop("all_namespaces", False):
+        options["namespace"] = ALL_NAMESPACES
+    if "owner" in options:
+        options["agent_id"] = options.pop("owner")
+    if "metadata" in options:
+        options["metadata"] = inputs.document(options["metadata"])
+    if asked["include_superseded"] is False:
+        options["include_superseded"] = False
+    options["known_at"] = inputs.moment(asked["known_at"])
+    return options
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Say on stderr what a search has to say of itself, such as that it has no vectors."""
+    handler, logger = _Notes(), logging.getLogger("recollect.search")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _Notes(logging.Handler):
+    """Tells a person what was logged."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell it."""
+        note(record.getMessage())

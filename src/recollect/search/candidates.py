@@ -1,0 +1,80 @@
+"""Candidates: what may become a hit, why it was found, and what is known of it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cached_property
+
+from recollect.graph.records import Fact
+from recollect.memory.standing import Standing
+from recollect.memory.transcripts import TranscriptInfo
+from recollect.search.passages import Passage
+from recollect.search.words import tokens
+
+About = Standing | Fact | TranscriptInfo
+Key = tuple[str, str, int]
+"""What a candidate is: its kind, its id, and where a passage begins."""
+_WORD = re.compile(r"\w+")
+
+
+class Candidate:
+    """Something found, once, however many ways led to it."""
+
+    def __init__(self, key: Key, passage: Passage | None = None) -> None:
+        self.kind, self.id, self.first = key
+        self.passage = passage
+        """None: it was found through the graph alone."""
+        self.lexical = 0.0
+        self.cosine = 0.0
+        self.graph = 0.0
+        self.about: About | None = None
+        """None: nothing is known of it yet."""
+        self.time = 0
+        """When it was said, happened or began to hold."""
+        self.superseded = False
+        self.load: Callable[[], str] = str
+        """Gives its text."""
+        self.around: tuple[str, str] | None = None
+        """What stands before and behind it; None: nobody has looked."""
+        self.parts: dict[str, float] = {}
+        self.score = 0.0
+        self.duplicates: list[str] = []
+
+    @property
+    def key(self) -> Key:
+        """What it is."""
+        return self.kind, self.id, self.first
+
+    def take(self, other: Candidate) -> None:
+        """Take over what speaks for another one that turned out to be the same."""
+        self.lexical = max(self.lexical, other.lexical)
+        self.cosine = max(self.cosine, other.cosine)
+        self.graph = max(self.graph, other.graph)
+        self.passage = self.passage or other.passage
+
+    def rank(self) -> tuple[float, int, str, int]:
+        """Return what candidates are sorted by: the best first, then the newest."""
+        return -self.score, -self.time, self.id, self.first
+
+    @property
+    def place(self) -> str:
+        """The namespace it is in."""
+        assert self.about is not None, "it is known by now"
+        return self.about.namespace
+
+    @cached_property
+    def text(self) -> str:
+        """What it says."""
+        return self.load()
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of its text that say something, by their stems."""
+        return frozenset(tokens(self.text))
+
+    @cached_property
+    def wording(self) -> tuple[str, ...]:
+        """All words of its text, in order, however they are written."""
+        return tuple(_WORD.findall(unicodedata.normalize("NFKC", self.text).casefold()))

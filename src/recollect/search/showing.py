@@ -1,0 +1,96 @@
+"""Showing: hits as a caller sees them, with where they come from and what stands around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from recollect.graph.records import Fact
+from recollect.memory import standing, transcripts, versions
+from recollect.memory.records import memory_of
+from recollect.memory.standing import Standing
+from recollect.memory.transcripts import TranscriptInfo, plain_spans
+from recollect.model.instant import to_datetime
+from recollect.model.memory import Span
+from recollect.model.refs import Evidence, TranscriptRef
+from recollect.search.candidates import Candidate
+from recollect.search.filling import text_of
+from recollect.search.hits import Hit
+from recollect.search.questions import Question
+from recollect.search.shelves import MEMORY, PASSAGE
+from recollect.search.tail import Tail
+from recollect.storage.port import Reader
+
+Grounds = Mapping[str, Sequence[Evidence]]
+"""What memories rest on, by their ids."""
+
+
+def hits(reader: Reader, question: Question, kept: Sequence[Candidate], tail: Tail) -> list[Hit]:
+    """Return candidates as hits, in the same order."""
+    load_texts(reader, kept, tail)
+    grounds = _grounds(reader, question, [each.id for each in kept if each.kind == MEMORY])
+    return [_hit(each, grounds) for each in kept]
+
+
+def load_texts(reader: Reader, found: Iterable[Candidate], tail: Tail) -> None:
+    """Find out what passages say, and what stands before and behind each: one read for all."""
+    sought = [(each, each.passage.key) for each in found if each.passage and not each.around]
+    told = {passage.key: words for passage, words in tail.passages}
+    missing = [each.passage for each, key in sought if each.passage and key not in told]
+    told |= text_of(reader, missing) if missing else {}
+    for each, key in sought:
+        words = told.get(key)
+        if words is not None:
+            each.around = (words.before, words.after)
+            if each.kind == PASSAGE:
+                each.load = words.own.__str__
+
+
+def _hit(found: Candidate, grounds: Grounds) -> Hit:
+    about = found.about
+    memory = memory_of(about, found.text) if isinstance(about, Standing) else None
+    return Hit(
+        id=found.id,
+        kind=found.kind,
+        text=found.text,
+        score=found.score,
+        parts=found.parts,
+        memory=memory,
+        provenance=_provenance(found, grounds),
+        fact=about if isinstance(about, Fact) else None,
+        context=found.around or ("", ""),
+        duplicates=tuple(dict.fromkeys(found.duplicates)),
+        time=to_datetime(found.time),
+    )
+
+
+def _provenance(found: Candidate, grounds: Grounds) -> tuple[Evidence, ...]:
+    """Return what something that was found rests on."""
+    if isinstance(found.about, Fact):
+        return found.about.sources
+    if isinstance(found.about, TranscriptInfo):
+        assert found.passage is not None, "a piece of a transcript was found by its words"
+        return (TranscriptRef(found.id, ((found.passage.first, found.passage.beyond),)),)
+    return tuple(grounds.get(found.id, ()))
+
+
+def _grounds(reader: Reader, question: Question, ids: Sequence[str]) -> Grounds:
+    """Return what memories cite, reflect on and derive from, as far as somebody may see it."""
+    if not ids:
+        return {}
+    found: dict[str, list[Evidence]] = {}
+    spans: dict[tuple[str, str], list[Span]] = {}
+    sizes: dict[str, int] = {}
+    for memory_id, _, span, row in transcripts.cited_by(reader, ids, question.commit):
+        if row[0] is not None:
+            spans.setdefault((memory_id, row[0]), []).append(span)
+            sizes[row[0]] = TranscriptInfo(*row).original_size
+    for (memory_id, transcript_id), cited in spans.items():
+        ref = TranscriptRef(transcript_id, plain_spans(cited, sizes[transcript_id]))
+        found.setdefault(memory_id, []).append(ref)
+    links = list(versions.groundings(reader, ids, question.commit))
+    targets, viewer = {link.target.memory_id for link in links}, question.asked.viewer
+    seen = standing.find(reader, targets, question.commit, viewer=viewer, content=False)
+    for link in links:
+        if link.target.memory_id in seen:
+            found.setdefault(link.source, []).append(link.target)
+    return found

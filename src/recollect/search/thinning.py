@@ -1,0 +1,102 @@
+"""Thinning: saying nothing twice.
+
+What says the same as a better hit is left out for it. So is a piece of a transcript that a memory
+among the hits cites: the memory stands for it, and names it as its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from recollect.model.memory import Span
+from recollect.search.candidates import Candidate
+from recollect.search.shelves import MEMORY, PASSAGE
+
+ALIKE: Final = 0.9
+"""How much of a longer text a shorter one has to have, if it has nothing else."""
+QUOTED: Final = 0.8
+"""How much of a piece of a transcript has to be cited for the piece to say nothing of its own."""
+NEGATIONS: Final = frozenset(
+    ("no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot", "t")
+)
+"""With one more of these, the same words say the opposite; `t` is what is left of `doesn't`."""
+Cited = Mapping[str, Iterable[tuple[str, Span]]]
+"""What memories cite: by their ids, transcripts and spans; (0, 0) is a whole transcript."""
+
+
+def thin(ranked: Sequence[Candidate], k: int, cited: Cited) -> list[Candidate]:
+    """Return the first `k` candidates that say something of their own; they name the others."""
+    left_out: set[int] = set()
+    while True:
+        kept = _first(ranked, k, left_out)
+        covered = _covered(kept, cited)
+        if not covered:
+            return kept
+        for passage, memory in covered:
+            left_out.add(id(passage))
+            memory.duplicates.append(passage.id)
+
+
+def _first(ranked: Sequence[Candidate], k: int, left_out: set[int]) -> list[Candidate]:
+    kept: list[Candidate] = []
+    for each in ranked:
+        if len(kept) == k:
+            break
+        if id(each) in left_out:
+            continue
+        same = next((better for better in kept if _same(better, each)), None)
+        if same is None:
+            kept.append(each)
+        else:
+            left_out.add(id(each))
+            same.duplicates.append(each.id)
+    return kept
+
+
+def _same(better: Candidate, other: Candidate) -> bool:
+    """Say whether one of two says all that the other one does, and hardly more."""
+    if better.kind != other.kind:
+        return False
+    less, more = sorted((better.wording, other.wording), key=len)
+    if not less or len(less) < ALIKE * len(more):
+        return False
+    rest = iter(more)
+    extra: list[str] = []
+    for word in less:
+        for found in rest:
+            if found == word:
+                break
+            extra.append(found)
+        else:
+            return False
+    extra.extend(rest)
+    return not any(word in NEGATIONS or word.isdecimal() for word in extra)
+
+
+def _covered(kept: Sequence[Candidate], cited: Cited) -> list[tuple[Candidate, Candidate]]:
+    """Return the passages that a memory cites which is kept as well, and that memory."""
+    spans = [
+        (memory, transcript, span)
+        for memory in kept
+        if memory.kind == MEMORY
+        for transcript, span in cited.get(memory.id, ())
+    ]
+    passages = (each for each in kept if each.kind == PASSAGE)
+    found: list[tuple[Candidate, Candidate]] = []
+    for passage in passages:
+        covering = (
+            memory
+            for memory, transcript, span in spans
+            if transcript == passage.id and _covers(span, passage)
+        )
+        found.extend((passage, memory) for memory in islice(covering, 1))
+    return found
+
+
+def _covers(span: Span, passage: Candidate) -> bool:
+    """Say whether a span has a passage in it; a transcript cited as a whole quotes none of it."""
+    assert passage.passage is not None, "a piece of a transcript was found by its words"
+    first, beyond = passage.passage.first, passage.passage.beyond
+    return min(beyond, span[1]) - max(first, span[0]) >= QUOTED * (beyond - first)
