@@ -46,6 +46,8 @@ class Clause(msgspec.Struct, frozen=True):
     dates: tuple[Dated, ...]
     sure: bool = True
     """Whether the subject is surely somebody: a capital alone may only begin a sentence."""
+    elided: bool = False
+    """Whether the subject is that of the clause before, as in `and live in Oslo`."""
 
 
 def clauses(text: str, found: Sequence[Dated], speaker: str) -> Iterator[Clause]:
@@ -107,7 +109,7 @@ def _clause(
         sure = kin is not None or " " in named[0]
         return Clause(named[0], False, named[1].strip(), dates, sure)
     if before is not None and words[:1].islower():  # and works at …
-        return Clause(before.subject, before.first_person, words, dates, before.sure)
+        return Clause(before.subject, before.first_person, words, dates, before.sure, True)
     return None
 
 

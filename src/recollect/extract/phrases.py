@@ -19,11 +19,15 @@ _POINTING = re.compile(
 )
 _VAGUE_KIND = re.compile(
     r"(?:bit|little|lot|few|couple|moment|mess|wreck|kind|sort|good idea|bad idea|shame|pity|joke"
-    r"|fan|reason|problem|thing|case|point|first|last|next|best|worst|only|second|third|real|total"
-    r"|big)\b",
+    r"|fan|mix|huge|reason|problem|thing|case|point|first|last|next|best|worst|only|second|third|real"
+    r"|total|big)\b",
     re.IGNORECASE,
 )
 _DETERMINED = re.compile(r"(?:the|a|an|some|any|all|both|every|each|most|many|few|more)\b", re.I)
+_UNFINISHED = re.compile(
+    r"\b(?:to|of|in|on|at|for|with|from|about|by|into|over|the|a|an|everywhere|together|doing)$",
+    re.IGNORECASE,
+)
 _CAPITAL_THE = re.compile(r"[Tt]he [A-Z]")
 _END = " .!…'\"\t\n"
 
@@ -47,5 +51,7 @@ def _phrase(text: str) -> str | None:
     found = (text if boundary is None else text[: boundary.start()]).strip(_END)
     words = found.split()
     if not words or len(words) > _MOST_WORDS or _POINTING.search(found):
+        return None
+    if _UNFINISHED.search(found):
         return None
     return found if words[0][0].isalnum() else None

@@ -50,11 +50,14 @@ def read(
 def _stated(
     mood: Mood, found: Sequence[Dated], message: Message, at: datetime, people: set[str]
 ) -> Iterator[tuple[str, Statement]]:
+    before: Sequence[Statement] = ()
     for clause in clauses(mood.text, found, message.speaker):
         known = clause.sure or clause.subject.casefold() in people
-        for said in statements(clause, at):
-            if known or said.relation != IS:
-                yield clause.subject, said
+        said = statements(clause, at)
+        if clause.elided and not before:  # `and love everywhere` has no verb
+            said = []
+        before = [each for each in said if known or each.relation != IS]
+        yield from ((clause.subject, each) for each in before)
 
 
 def _is_dated(text: str, found: Sequence[Dated]) -> bool:

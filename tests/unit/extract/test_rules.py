@@ -99,7 +99,9 @@ LEFT_ALONE = [
     "It is a dog.", "This is a test.", "Everyone likes Bob.", "My boss lives in Rome.",
     "I live in a small house.", "I live in Bob's house.", "I work at 9am.", "I work at home.",
     "I love you.", "I love my job.", "I like it when it rains.", "I like the idea.",
-    "I'm a bit tired.", "I am a big fan of jazz.", "Life is a journey.", "I like that one.",
+    "I had fun and love everywhere.", "I love the sun and love themes.", "I like to",
+    "I'm a mix of both.", "I'm a bit tired.", "I am a big fan of jazz.", "Life is a journey.",
+    "I like that one.", "I love being in",
     # what may be over, or is only a trip
     "I worked at Acme.", "I have worked at Acme.", "I left London this morning.",
     "I left Berlin today.", "I left Tom a message.", "I left Anna at home.",
