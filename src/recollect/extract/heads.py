@@ -70,12 +70,8 @@ class Head(msgspec.Struct, frozen=True):
     line: int
     text: int
     speaker: str
-    stamp: dict[str, str | None]
-
-    @property
-    def is_dated(self) -> bool:
-        """Whether it has a day."""
-        return bool(self.stamp["year"] or self.stamp["one"])
+    stamp: dict[str, str | None] | None
+    """The parts of its time, if it has one."""
 
 
 def heads(text: str) -> list[Head]:
@@ -96,13 +92,14 @@ def _head(found: re.Match[str]) -> Head | None:
         return None
     if found["plain"] and speaker.casefold() in _NO_SPEAKERS:
         return None
-    return Head(found.start(), found.end(), speaker, found.groupdict())
+    stamp = found.groupdict() if found["stamped"] else None
+    return Head(found.start(), found.end(), speaker, stamp)
 
 
 def days_come_first(found: Iterable[Head]) -> bool | None:
     """Say whether days with slashes begin with the day; None, if nothing tells."""
     for head in found:
-        if head.stamp["mark"] == "/":
+        if head.stamp is not None and head.stamp["mark"] == "/":
             one, two = int(head.stamp["one"] or 0), int(head.stamp["two"] or 0)
             if one > 12 or two > 12:
                 return one > 12
@@ -112,6 +109,8 @@ def days_come_first(found: Iterable[Head]) -> bool | None:
 def said_at(head: Head, *, day_first: bool | None) -> datetime | None:
     """Return when a message was said; without an offset it is taken to be UTC."""
     stamp = head.stamp
+    if stamp is None:
+        return None
     date = _day(stamp, day_first=True if stamp["mark"] == "." else day_first)
     if date is None:
         return None

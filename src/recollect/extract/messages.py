@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from recollect.extract.protocol import Message
 
@@ -36,6 +37,16 @@ def messages_of(text: str) -> list[Message]:
             span = offsets.span(first, end)
             messages.append(Message(head.speaker, text[first:end], span, at))
     return messages
+
+
+def first_time(text: str) -> datetime | None:
+    """Return when a conversation began, as far as its first message with a time says so."""
+    from recollect.extract.heads import days_come_first, heads, said_at
+
+    found = heads(text)
+    day_first = days_come_first(found)
+    times = (said_at(head, day_first=day_first) for head in found)
+    return next((at for at in times if at is not None), None)
 
 
 def blocks(messages: Sequence[Message], most: int = BLOCK_BYTES) -> Iterator[Sequence[Message]]:

@@ -40,7 +40,7 @@ from recollect.errors import (
     StoreFull,
     Unavailable,
 )
-from recollect.extract.messages import blocks
+from recollect.extract.messages import blocks, first_time
 from recollect.extract.protocol import Extraction, Extractor, Skipped, name_of, single_valued_by
 from recollect.extract.rendering import rendered
 from recollect.extract.rules import RuleExtractor
@@ -192,7 +192,6 @@ from recollect.sdk.extraction import (
     ImportedChat,
     Part,
     conversation,
-    first_time,
     ids_in,
     relations_of,
     whole,

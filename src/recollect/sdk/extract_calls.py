@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.errors import IdempotencyMismatch
-from recollect.extract.messages import blocks
+from recollect.extract.messages import blocks, first_time
 from recollect.extract.protocol import (
     Extraction,
     Extractor,
@@ -27,7 +27,6 @@ from recollect.sdk.extraction import (
     ImportedChat,
     Part,
     conversation,
-    first_time,
     ids_in,
     relations_of,
     whole,

@@ -222,11 +222,6 @@ def relations_of(found: Extraction, limits: Limits) -> set[str]:
     return used
 
 
-def first_time(words: str) -> datetime | None:
-    """Return when a conversation began, as far as it says so."""
-    return next((message.at for message in messages_of(words) if message.at is not None), None)
-
-
 def whole(
     transcript_id: str, extractor: str, parts: Sequence[ExtractionReport]
 ) -> ExtractionReport:
