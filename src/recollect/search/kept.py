@@ -63,7 +63,8 @@ def other_model(kept: Kept, embedder: Embedder) -> str:
 def missing(reader: Reader, *, after: int, most: int) -> list[Passage]:
     """Return the first passages behind a number that have no vector."""
     rows = reader.rows("vectors_missing", after=after, most=most)
-    return [passage_of(_shelf_of(row), row[8:]) for row in rows]
+    shelves = {row[0]: _shelf_of(row) for row in rows}
+    return [passage_of(shelves[row[0]], row[8:]) for row in rows]
 
 
 def _shelf_of(row: Row) -> Shelf:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 NAME = "wordllama-l2-supercat-256"
 _BATCH = 256
 _BATCH_CHARACTERS = 1_000_000
+_AT_ONCE = 4_096
+"""How many tokens are added up at a time."""
 
 
 class LocalModel:
@@ -46,15 +48,14 @@ class LocalModel:
 
     def _pool(self, np: Any, texts: list[str], into: Matrix) -> None:
         """Add up the vectors of each text's tokens; its direction is all that counts."""
+        weights, ones = self._weights, np.ones(_AT_ONCE, np.float32)
+        last = len(weights) - 1
         encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        tokens = [np.array(text.ids, np.int32) for text in encoded]
-        lengths = np.fromiter(map(len, tokens), np.intp, len(tokens))
-        some = lengths > 0
-        if not some.any():
-            return
-        ids = np.minimum(np.concatenate(tokens), len(self._weights) - 1)
-        starts = np.cumsum(lengths) - lengths
-        into[some] = np.add.reduceat(self._weights[ids], starts[some], axis=0)
+        for row, text in zip(into, encoded, strict=True):
+            tokens = np.minimum(np.array(text.ids, np.int32), last)
+            for first in range(0, len(tokens), _AT_ONCE):
+                some = tokens[first : first + _AT_ONCE]
+                row += ones[: len(some)] @ weights.take(some, axis=0)
 
     def _load(self) -> None:
         with self._lock:
