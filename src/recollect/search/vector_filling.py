@@ -30,13 +30,18 @@ _LEAST_LENGTH = 1e-6
 
 
 def fill_some(engine: Engine, embedder: Embedder, *, most: int = AT_ONCE) -> int:
-    """Give the first passages without a vector one each; return how many: 0 if all have one."""
+    """Give the first passages without a vector one each; return how many: 0 if all have one.
+
+    The store notes the model even if there is nothing to embed yet.
+    """
     with engine.snapshot() as reader:
         kept = vectors_kept.read(reader)
         vectors_kept.check(kept, embedder)
         passages = vectors_kept.missing(reader, after=kept.upto if kept else 0, most=most)
         texts = text_of(reader, passages) if passages else {}
     if not passages:
+        if kept is None and embedder.dimension:
+            engine.write(partial(_keep, embedder=embedder, dimension=embedder.dimension, rows=()))
         return 0
     vectors = embedded(embedder, [texts.get(passage.key, Words("")) for passage in passages])
     numbers = [passage.id or 0 for passage in passages]

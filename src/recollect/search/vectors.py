@@ -75,6 +75,8 @@ class Vectors:
         self._waiting = Waiting()
         self._rests_until = float("-inf")
         self._said: set[str] = set()
+        self._last: tuple[str, Floats] | None = None
+        """The last query and its vector: one search may look further than at first."""
 
     def start(self) -> None:
         """Go on filling where somebody left off, if that is wanted or was begun with this model."""
@@ -103,6 +105,7 @@ class Vectors:
         with self._lock:
             self._remembered.drop()
             self._waiting.drop()
+            self._last = None
 
     def close(self) -> None:
         """Fill no more."""
@@ -161,7 +164,9 @@ class Vectors:
         sought = None if embedder is None else self._sought(embedder, query)
         if embedder is None or sought is None:
             return None
-        self.want()
+        self._wanted = True
+        if kept is None or not vectors_kept.is_complete(reader, kept):
+            self.wake()
         found = [*self._of_index(reader, shelves, kept, sought, most, known, tail.outdated)]
         at = NEWEST if known is None else known
         texts = waiting(reader, shelves, kept, tail, at)
@@ -188,6 +193,9 @@ class Vectors:
         return self.embedder
 
     def _sought(self, embedder: Embedder, query: str) -> Floats | None:
+        last = self._last
+        if last is not None and last[0] == query:
+            return last[1]
         if self._clock.monotonic() < self._rests_until:
             return None
         try:
@@ -197,6 +205,7 @@ class Vectors:
             self._say_once("failing", f"recall goes by words and facts alone: {error}")
             return None
         self._said.discard("failing")
+        self._last = (query, found)
         return found  # type: ignore[no-any-return]
 
     def _say_once(self, what: str, told: str) -> None:

@@ -68,6 +68,19 @@ def test_the_default_waits_until_somebody_recalls(
         eventually(lambda: store.stats().vectors == 36)
 
 
+def test_a_first_recall_is_noted_even_if_nothing_is_indexed_yet(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.search.embedding._local", Hashing)
+    with recollect.open(path) as store:
+        remember(store.bind(agent_id="a"), TEXTS[:2])
+        assert store.recall("word1", namespace="default")
+        eventually(lambda: store.stats().embedder == "hashing")
+    with recollect.open(path) as store:
+        remember(store.bind(agent_id="a"), TEXTS[2:])
+        eventually(lambda: store.stats().vectors >= 8)
+
+
 def test_writes_go_on_while_the_embedder_is_out_of_order_and_it_recovers(path: Path) -> None:
     model = Hashing()
 
