@@ -1,4 +1,4 @@
-"""`recollect demo`: an agent works, is killed, resumes, believes, learns, and can be asked why."""
+"""`recollect demo`: an agent works, dies, resumes, believes, learns, recalls, can be asked why."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ def demo(target: Target) -> None:
     transaction; another one resumes from the state it finds. Then its log is replayed, read in the
     past and compared between two moments. Then it keeps talks, notes what matters in them, draws
     beliefs, and changes its mind; whoever built on the old belief decides. Then a job change is
-    told out of order, and a decision that rests on it is asked why. At last the log is verified.
-    The store goes to a temporary folder unless --db names a new path.
+    told out of order, and a decision that rests on it is asked why. Then conversations are read,
+    and what they say is recalled, the newer before the older. At last the log is verified. The
+    store goes to a temporary folder unless --db names a new path.
     """
     from recollect.cli.demo_beliefs import believe
     from recollect.cli.demo_facts import learn
+    from recollect.cli.demo_talks import converse
     from recollect.cli.stage import JsonStage, TerminalStage
 
     path = _place(_named_on_the_command_line(target))
@@ -52,6 +54,7 @@ def demo(target: Target) -> None:
         stage.diff(store.diff(a=crash), crash)
         believe(store.bind(namespace="beliefs"), stage)
         learn(store.bind(namespace="facts"), stage)
+        converse(store.bind(namespace="talks"), stage)
         stage.proof(store)
     stage.close(target, crash)
 

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from recollect.cli import reason_shapes, shapes
+from recollect.cli import hit_lines, hit_shapes, reason_shapes, shapes
 from recollect.cli.bars import Bar, draw, glyphs_for
 from recollect.cli.options import Target
 from recollect.cli.output import colour_wanted, write_json
@@ -23,6 +24,7 @@ from recollect.cli.refs import spelled
 from recollect.graph.records import Fact
 from recollect.model.event import ReplayEvent
 from recollect.sdk.store import Store
+from recollect.search.hits import Hit
 from recollect.state.records import StateChange
 from recollect.why.reason import Reason
 
@@ -94,6 +96,14 @@ class Stage(Protocol):
         """Show what a decision rests on."""
         ...
 
+    def talk(self, report: Report) -> None:
+        """Show a conversation, or what was drawn from it."""
+        ...
+
+    def hits(self, found: Sequence[Hit], query: str, subtitle: str) -> None:
+        """Show what was found, and how each score came about."""
+        ...
+
     def proof(self, store: Store) -> None:
         """Show that the log is whole, and what a decision rests on."""
         ...
@@ -146,6 +156,15 @@ class JsonStage:
         """Give the parts of the tree."""
         for place in reason_shapes.places(reason):
             write_json({"what": "reason", "title": title, **reason_shapes.place(place)})
+
+    def talk(self, report: Report) -> None:
+        """Pass the step on."""
+        write_json(report)
+
+    def hits(self, found: Sequence[Hit], query: str, subtitle: str) -> None:
+        """Give each hit."""
+        for hit in found:
+            write_json({"what": "hit", "query": query, "title": subtitle, **hit_shapes.hit(hit)})
 
     def proof(self, store: Store) -> None:
         """Give the verification."""
@@ -240,6 +259,24 @@ class TerminalStage:
         for line in str(reason).splitlines():
             click.secho(f"  {line}", fg="yellow" if "STALE" in line else None)
 
+    def talk(self, report: Report) -> None:
+        """Show what was said line by line, and what was drawn from it with the words."""
+        if report["what"] == "heard":
+            self._title("A conversation", "kept word for word, and read by rules: no model")
+            for line in report["lines"]:
+                self._console.out(f"  {line}")
+            self._console.print()
+        else:
+            said = f"[green]drawn[/green]      {report['said']}"
+            self._say(f"{said} [dim]“{escape(report['words'])}”[/dim]")
+
+    def hits(self, found: Sequence[Hit], query: str, subtitle: str) -> None:
+        """Show each hit with its rank and its parts."""
+        self._title(query, subtitle)
+        best = found[0].score if found else 1.0
+        for rank, hit in enumerate(found, 1):
+            click.echo(hit_lines.hit(hit, rank, best, query, parts=True))
+
     def proof(self, store: Store) -> None:
         """Show the chain's head and a decision's reason."""
         (decided,) = store.history(key=_DECISION)
@@ -260,6 +297,8 @@ class TerminalStage:
         for command in (f"diff {crash}", f"get ledger --at {crash}", "history policy", "replay"):
             self._console.out("  " + shlex.join([*words, *command.split(), *place]))
         asked = ["why", "orders/polaris", *place[:4], "--namespace", "facts"]
+        self._console.out("  " + shlex.join([*words, *asked]))
+        asked = ["recall", "who likes sailing?", *place[:4], "--namespace", "talks"]
         self._console.out("  " + shlex.join([*words, *asked]))
         self._console.print()
 

@@ -94,6 +94,30 @@ def test_the_third_act_tells_a_job_change_out_of_order(tmp_path: Path) -> None:
         assert store.rebuild().identical
 
 
+def test_the_fourth_act_recalls_the_newer_answer_first(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    done = demo("--db", str(path), "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    steps = [json.loads(line) for line in done.stdout.splitlines()]
+    drawn = {step["said"]: step["words"] for step in steps if step["what"] == "drawn"}
+    assert drawn["Ann lives in Bergen"] == "I live in Bergen."
+    assert drawn["Ann lives in Oslo"] == "I moved to Oslo last week."
+    first: dict[str, str] = {}
+    for step in steps:
+        if step["what"] == "hit":
+            first.setdefault(step["title"], step["text"])
+            assert step["provenance"]
+            parts = step["parts"]
+            assert parts["text"] + parts["vector"] + parts["graph"] > 0
+    assert list(first.values()) == [
+        "Ann lives in Bergen", "Ann lives in Oslo", "Ann lives in Bergen",
+    ]  # fmt: skip
+    with recollect.open(path, create=False) as store:
+        clerk = store.bind(agent_id="clerk", namespace="talks")
+        homes = clerk.timeline(subject="Ann", relation="lives in")
+        assert [str(fact.object) for fact in homes] == ["Bergen", "Oslo"]
+
+
 def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     command = [*AGENT, str(path), "clerk", "default", "3"]
@@ -122,6 +146,7 @@ def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
         *("event", "past", "change", "verification"),
         *("note", "reflection", "words", "superseded", "notice", "decision"),
         *("fact", "decided", "timeline", "believed", "corrected", "reason"),
+        *("heard", "drawn", "hit"),
     }
     with recollect.open(path, create=False) as store:
         events = list(store.replay(agent_id="ann", namespace="team/eng"))
