@@ -10,6 +10,7 @@ import pytest
 import recollect
 from tests.leftovers import leftovers
 from tests.property.forgetful import SALT, History, salts_of
+from tests.searching import fill
 
 RUNS = 6
 STEPS = 60
@@ -18,7 +19,7 @@ FORGETS = 6
 
 def check(history: History, path: Path, before: dict[str, object], salts: set[bytes]) -> None:
     store = history.store
-    store.verify()
+    store.verify(deep=True)
     found = store.rebuild()
     assert found.identical, found.differing
     after = history.content()
@@ -38,6 +39,8 @@ def test_what_is_to_go_is_gone_and_all_else_is_as_it_was(tmp_path: Path, seed: i
         for _ in range(FORGETS):
             for _ in range(STEPS):
                 history.step()
+            if random.random() < 0.8:  # else it is forgotten while it waits to be indexed
+                fill(store)
             before, salts = history.content(), salts_of(path)
             if not history.forget():
                 continue

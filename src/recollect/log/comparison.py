@@ -197,6 +197,7 @@ def _check_schema(reader: Reader, apart: Engine) -> None:
 
 def _check_structure(reader: Reader) -> None:
     """Let the database check the pages, indexes and columns of each table."""
+    reader.row("words_look")
     for kind, name, *_ in reader.rows("schema_rows"):
         if kind != "table":
             continue

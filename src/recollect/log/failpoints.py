@@ -13,6 +13,11 @@ A compaction has moments of its own before it is committed:
 compaction-erased    what goes is gone from the events, nothing says so
 compaction-appended  the event that says so is written, the views are as they were
 compaction-filled    the views are filled again
+
+And so has the index, which is filled behind the commits:
+
+indexing  what waited is in the index, the storage has not committed that
+indexed   it has
 """
 
 from __future__ import annotations
@@ -31,6 +36,8 @@ NAMES = (
     "after-commit",
     "acknowledged",
 )
+
+OF_INDEXING = ("indexing", "indexed")
 
 OF_COMPACTION = ("compaction-erased", "compaction-appended", "compaction-filled")
 

@@ -39,6 +39,7 @@ from recollect.sdk.open import (
 )
 from recollect.sdk.registry import all_views
 from recollect.sdk.urls import Url, file_of
+from recollect.search import checking, filling
 from recollect.search import kept as vectors_kept
 from recollect.search.embedding import Embedder, Given, embedder_of
 from recollect.storage.port import Engine, Progress
@@ -86,6 +87,7 @@ def diagnose(
     checks: list[tuple[str, Check]] = [
         ("store", lambda: check_format(path)),
         ("clock", lambda: _check_clock(engine, clock or SystemClock())),
+        ("index", lambda: _check_index(engine)),
     ]
     if not quick:
         checks += [
@@ -171,6 +173,19 @@ def _check_erased(engine: Engine) -> Iterator[Finding]:
         )
 
 
+def _check_index(engine: Engine) -> Finding:
+    """Say how far the index of words is behind."""
+    with engine.reading() as reader:
+        if reader.row("table_there", name="to_index") is None:
+            return fine("index", "an older version wrote the store: it is indexed when opened")
+        behind, passages = filling.backlog(reader), filling.work(reader)
+    told = f"the index of words lacks {behind:,} commits"
+    if passages > filling.MUCH:
+        remedy = "nothing is missed by a search; the next one, or the next writes, index them"
+        return warning("index", told, remedy)
+    return fine("index", told if behind else "the index of words has every commit")
+
+
 def _check_clock(engine: Engine, clock: Clock) -> Finding:
     with engine.reading() as reader:
         head = pages.head(reader, chain.genesis(""))
@@ -198,6 +213,7 @@ def _check_views(engine: Engine, progress: Progress | None) -> Finding:
             return fine("views", "another version wrote them: they are rebuilt when opened")
     try:
         rows = compare_views(engine, _log_id(engine), all_views(), progress)
+        checking.check_index(engine, progress)
     except ViewsDiffer as error:
         told = f"rows are not what the log says in: {error.view} ({error.table}: {error.problem})"
         remedy = "`recollect rebuild` repairs them"

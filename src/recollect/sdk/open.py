@@ -199,7 +199,7 @@ def assemble(
     if outdated:
         views.rebuild(engine, log_id, registry)
     vectors = vectors or Vectors(engine, None, eager=False)
-    signal, filler = Signal(), Filler(engine, search, vectors)
+    signal, filler = Signal(), Filler(engine, search, vectors, failpoint)
     writer = BatchWriter(
         engine, log_id, registry, clock=clock, ids=ids, failpoint=failpoint, behind=filler
     )

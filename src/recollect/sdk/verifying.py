@@ -19,6 +19,7 @@ from recollect.log.views import Rebuild, rebuild
 from recollect.model.limits import plain_text
 from recollect.sdk.core import Core
 from recollect.sdk.registry import all_views
+from recollect.search import checking
 from recollect.storage.port import Progress
 
 TrustedKeys = Iterable[PublicKey | str] | None
@@ -49,6 +50,7 @@ def verify_store(
     try:
         if deep:
             found = verify_deep(*asked, all_views(), progress, follow, attested.take)
+            checking.check_index(core.engine, progress)
         else:
             found = verify(*asked, progress, follow, attested.take)
     except ChainBroken as error:

@@ -7,6 +7,7 @@ not indexed stays on the list, is found all the same, and is tried again later.
 from __future__ import annotations
 
 from recollect.errors import RecollectError
+from recollect.log.failpoints import Failpoint, pass_by
 from recollect.search import filling
 from recollect.search.vectors import Vectors
 from recollect.search.view import SearchView
@@ -19,10 +20,13 @@ EVERY = 256
 class Filler:
     """Fills the index of an open store, a little at a time."""
 
-    def __init__(self, engine: Engine, view: SearchView, vectors: Vectors) -> None:
+    def __init__(
+        self, engine: Engine, view: SearchView, vectors: Vectors, failpoint: Failpoint = pass_by
+    ) -> None:
         self._engine = engine
         self._view = view
         self._vectors = vectors
+        self._failpoint = failpoint
         self.failure: RecollectError | None = None
         """Why the last attempt came to nothing, if it did; told by `stats`."""
 
@@ -35,7 +39,7 @@ class Filler:
             return
         self._view.waiting = 0  # after a failure it is tried again when as much has come
         try:
-            self._view.waiting = filling.fill_some(self._engine)
+            self._view.waiting = filling.fill_some(self._engine, self._failpoint)
             self.failure = None
             self._vectors.wake()
         except RecollectError as error:

@@ -13,6 +13,7 @@ from itertools import accumulate, takewhile
 
 import msgspec
 
+from recollect.log.failpoints import Failpoint, pass_by
 from recollect.search.deriving import derive
 from recollect.search.passages import Derived, Indexed, Key, Passage, Words, indexed
 from recollect.search.shelves import FACT, MEMORY, Spot
@@ -71,14 +72,17 @@ def fill(
     return done
 
 
-def fill_some(engine: Engine) -> int:
+def fill_some(engine: Engine, failpoint: Failpoint = pass_by) -> int:
     """Index the oldest of what waits, in one short write; return about how much is left."""
 
     def some(writer: Writer) -> int:
         _fill(writer, AT_ONCE)
+        failpoint("indexing")
         return work(writer)
 
-    return engine.write(some)
+    left = engine.write(some)
+    failpoint("indexed")
+    return left
 
 
 def fill_if_much(engine: Engine) -> None:
@@ -169,9 +173,7 @@ class Index:
 
     def _put(self, derived: Derived) -> int:
         shelf = self._shelf(derived.spot)
-        words = derived.words()
-        own, before, after = (tokens(part) for part in (words.own, words.before, words.after))
-        length = len(own) + len(before) + len(after)
+        columns, length = columns_of(shelf, derived.words())
         number = self._writer.add(
             "passage_add",
             shelf,
@@ -182,7 +184,6 @@ class Index:
             derived.until,
             length,
         )
-        columns = (_prefixed(shelf, part) for part in (own, before, after))
         self._writer.put("words_add", number, *columns)
         self._count(shelf, 1, length, 0)
         return number
@@ -208,5 +209,8 @@ class Index:
         self._changes.clear()
 
 
-def _prefixed(shelf: int, found: Sequence[str]) -> str:
-    return " ".join([f"{shelf}.{token}" for token in found])
+def columns_of(shelf: int, words: Words) -> tuple[tuple[str, ...], int]:
+    """Return the columns of a passage on a shelf, and how many tokens they have."""
+    parts = [tokens(part) for part in (words.own, words.before, words.after)]
+    columns = (" ".join([f"{shelf}.{token}" for token in part]) for part in parts)
+    return tuple(columns), sum(map(len, parts))

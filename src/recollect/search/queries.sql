@@ -127,3 +127,27 @@ SELECT MAX(id) FROM passage
 -- name: erasure_last
 -- The last commit that erased anything.
 SELECT MAX(erasure) FROM erased
+
+-- name: index_commits
+-- A page of all commits, and whether each waits to be indexed.
+SELECT event.commit_ts, to_index.commit_ts IS NOT NULL
+FROM event LEFT JOIN to_index ON to_index.commit_ts = event.commit_ts
+WHERE event.commit_ts > :after ORDER BY event.commit_ts LIMIT :most
+
+-- name: index_strays
+-- How many rows there are that no passage has.
+SELECT
+    (SELECT COUNT(*) FROM vector WHERE passage NOT IN (SELECT id FROM passage)),
+    (SELECT COUNT(*) FROM words WHERE rowid NOT IN (SELECT id FROM passage)),
+    (SELECT COUNT(*) FROM to_index WHERE commit_ts NOT IN (SELECT commit_ts FROM event))
+
+-- name: index_counts
+SELECT (SELECT COUNT(*) FROM passage), (SELECT COUNT(*) FROM words)
+
+-- name: shelf_rows
+-- What each shelf says of itself, and what is on it.
+SELECT
+    shelf.id, shelf.size, shelf.length,
+    (SELECT COUNT(*) FROM passage WHERE shelf = shelf.id),
+    (SELECT COALESCE(SUM(length), 0) FROM passage WHERE shelf = shelf.id)
+FROM shelf ORDER BY shelf.id

@@ -54,6 +54,16 @@ class Sources:
         """All of them."""
         return [*self.memories, *self.facts, *self.transcripts]
 
+    def without(self, others: Sources) -> Sources:
+        """Return those that others do not have."""
+        left = Sources()
+        left.memories = {each: None for each in self.memories if each not in others.memories}
+        left.facts = {each: None for each in self.facts if each not in others.facts}
+        left.transcripts = {
+            each: None for each in self.transcripts if each not in others.transcripts
+        }
+        return left
+
     @classmethod
     def of_commits(cls, reader: Reader, commits: Sequence[int]) -> Sources:
         """Return what commits speak of, as the log has them now."""

@@ -2,7 +2,8 @@
 
 `secure_delete` zeroes a cell when it is deleted, but not the copies that splitting a page leaves in
 the free space of the old one: measured, about one in a thousand. So the file is written anew, from
-what is in it, and the write-ahead log is emptied into it.
+what is in it, and the write-ahead log is emptied into it. Before that, the index of words is made
+anew: it keeps beginnings of deleted words, by which it tells its pages apart.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def purge(writer: Connection, lock_wait_ms: int) -> bool:
     try:
         database.set_busy_timeout(_READERS_WAIT_MS)
         _empty_journal(database)
+        writer.run("words_rebuild")
         writer.run("vacuum")
         _empty_journal(database)
     except (apsw.BusyError, StoreBusy):

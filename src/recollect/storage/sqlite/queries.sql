@@ -533,6 +533,10 @@ DELETE FROM words_content
 -- that tell one page from the next.
 INSERT INTO words (words) VALUES ('rebuild')
 
+-- name: words_look
+-- Lets a connection notice what others wrote in the index of words: checking its structure does not.
+SELECT term FROM word_count LIMIT 1
+
 -- name: words_count
 -- In how many passages each of some tokens stands.
 SELECT token.value, word_count.doc
@@ -643,3 +647,10 @@ FROM json_each(:ids) AS wanted
 -- name: shelf_removals
 SELECT shelf.id, shelf.removals
 FROM json_each(:ids) AS wanted JOIN shelf ON shelf.id = wanted.value
+
+-- name: words_of_sources
+-- The tokens that the index has of some sources.
+SELECT passage.id, words.own, words.before, words.after
+FROM json_each(:sources) AS wanted
+JOIN passage ON passage.source = wanted.value
+JOIN words ON words.rowid = passage.id
