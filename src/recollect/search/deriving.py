@@ -148,8 +148,10 @@ class _Memory:
             yield Derived(spot, memory_id, 0, 0, since, until, partial(self._words, said))
 
     def _words(self, said: _Said) -> Words:
-        content = self._contents[said.content].load(self._reader)[:MOST_CHARACTERS]
-        own = "\n".join(filter(None, (said.title, content, " ".join(said.tags))))
+        title, tags = said.title or "", " ".join(said.tags)
+        room = MOST_CHARACTERS - len(title) - len(tags) - 2  # they are found in any case
+        content = self._contents[said.content].load(self._reader)[: max(room, 0)]
+        own = "\n".join(filter(None, (title, content, tags)))
         before: list[str] = []
         after: list[str] = []
         for transcript_id, group in groupby(said.cited, key=lambda each: each[0]):

@@ -1,0 +1,296 @@
+"""Filling: behind the commits, in parts, once or often, by whichever process; nothing is missed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect import Store, StoreFull, ViewsDiffer
+from recollect.sdk.doctor import diagnose
+from recollect.search import filler, filling, words
+from recollect.search.shelves import namespaces_below, totals, visible
+from recollect.search.tail import Tail
+from tests.searching import backlog, fill, search, sources
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with recollect.open(path, durability="relaxed") as opened:
+        yield opened.bind(agent_id="ann")
+
+
+def test_it_happens_behind_the_commits(store: Store) -> None:
+    for number in range(filler.EVERY - 1):
+        store.remember(f"number {number}")
+    assert backlog(store) == filler.EVERY - 1
+    last = store.remember("number last")
+    assert backlog(store) == 0
+    assert sources(store, "last") == {last.id}
+    assert len(sources(store, "number")) == filler.EVERY
+    store.verify(deep=True)
+
+
+def test_keys_are_not_listed(store: Store) -> None:
+    store.write(key="k", value={"text": "words"})
+    assert backlog(store) == 0
+
+
+def test_what_fails_fails_no_commit_and_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise StoreFull("there is no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(filling, "_fill", fail)
+        for number in range(2 * filler.EVERY):
+            store.remember(f"number {number}")
+        assert backlog(store) == 2 * filler.EVERY
+        (told,) = store.stats().warnings
+        assert "not being filled: there is no room" in told
+    assert len(sources(store, "number")) == 2 * filler.EVERY
+    for number in range(filler.EVERY):
+        store.remember(f"other {number}")
+    assert store.stats().warnings == ()
+    assert backlog(store) < 3 * filler.EVERY
+
+
+def test_a_long_transcript_is_indexed_in_parts(store: Store) -> None:
+    lines = [f"line number {number}" for number in range(filling.MOST_PASSAGES + 500)]
+    said = store.store_transcript("\n".join(lines))
+    engine = store._core.engine
+    filling.fill_some(engine)
+    assert backlog(store) == 1
+    with engine.reading() as reader:
+        assert totals(reader)[0] == filling.MOST_PASSAGES
+    assert len(search(store, "line", most=5_000)) == len(lines)
+    store.verify(deep=True)
+    assert fill(store) == 1
+    assert backlog(store) == 0
+    assert len(search(store, "line", most=5_000)) == len(lines)
+    assert {each.passage.source for each in search(store, "line 7")} == {said.id}
+    store.verify(deep=True)
+
+
+def test_filling_again_changes_nothing(store: Store) -> None:
+    memory = store.remember("some words")
+    store.update_memory(memory.id, content="other words")
+    fill(store)
+    before = search(store, "words", known=2)
+    with store._core.engine.writing() as writer:
+        for commit_ts in (1, 2):
+            writer.put("to_index_add", commit_ts, 1)
+    assert fill(store) == 2
+    assert search(store, "words", known=2) == before
+
+
+def test_who_searches_fills_what_is_much(store: Store) -> None:
+    with store.begin_transaction() as transaction:
+        for number in range(filling.MUCH):
+            transaction.remember(f"number {number}")
+    store.rebuild()
+    engine = store._core.engine
+    filling.fill_if_much(engine)
+    assert backlog(store) == 1
+    store.remember("one more")
+    filling.fill_if_much(engine)
+    assert backlog(store) == 0
+
+
+def test_two_handles_find_at_once_what_either_wrote(store: Store, path: Path) -> None:
+    with recollect.open(path, durability="relaxed") as opened:
+        other = opened.bind(agent_id="ann")
+        one = store.remember("quartz")
+        assert sources(other, "quartz") == {one.id}
+        fill(other)
+        assert sources(store, "quartz") == {one.id}
+        other.update_memory(one.id, content="basalt")
+        assert (sources(store, "quartz"), sources(store, "basalt")) == (set(), {one.id})
+        fill(store)
+        assert (sources(other, "quartz"), sources(other, "basalt")) == (set(), {one.id})
+        other.forget(memory_id=one.id)
+        assert sources(store, "basalt") == set()
+
+
+def test_another_process_is_found_at_once(store: Store, path: Path) -> None:
+    work = (
+        "import sys, recollect\n"
+        "with recollect.open(sys.argv[1]) as store:\n"
+        "    store.bind(agent_id='ann').remember('obsidian')\n"
+    )
+    store.remember("padding")
+    fill(store)
+    subprocess.run([sys.executable, "-c", work, str(path)], check=True, timeout=60)
+    (found,) = search(store, "obsidian")
+    assert found.passage.id is None
+
+
+def test_the_context_of_another_namespace_stays_there(store: Store) -> None:
+    other = store.bind(namespace="other")
+    said = other.store_transcript("one\nhidden words\nthree")
+    memory = store.remember("a belief", transcript=said.id, spans=[said.find("three")])
+    for _ in range(2):
+        assert sources(store, "hidden") == set()
+        assert sources(store, "belief") == {memory.id}
+        fill(store)
+
+
+def test_only_so_much_of_a_long_memory_is_found(store: Store) -> None:
+    text = "filling " * (words.MOST_CHARACTERS // 8) + "needle"
+    memory = store.remember(text, title="the haystack", tags=["straw"])
+    for _ in range(2):
+        assert sources(store, "needle") == set()
+        assert sources(store, "haystack") == sources(store, "straw") == {memory.id}
+        fill(store)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "the of and",
+        '"a" NEAR(b',
+        "own : x*",
+        "👍",
+        "日本語",
+        "שלום",
+        "x" * 100_000,
+        "é" * 9,
+        "\x01",
+    ],
+)
+def test_odd_queries_find_nothing_and_harm_nothing(store: Store, query: str) -> None:
+    store.remember("padding words")
+    for _ in range(2):
+        assert search(store, query) == []
+        fill(store)
+
+
+def test_a_very_long_query_looks_for_the_rarest_words(store: Store) -> None:
+    common = " ".join(f"word{number}" for number in range(100))
+    memory = store.remember(f"{common} needle")
+    for _ in range(5):
+        store.remember(common)
+    for _ in range(2):
+        assert search(store, f"{common} needle " * 300)[0].passage.source == memory.id
+        fill(store)
+
+
+def test_shelves_of_others_are_not_seen(store: Store) -> None:
+    bob = store.bind(agent_id="bob", namespace="team/below")
+    bob.remember("mine", visibility="private")
+    bob.remember("ours")
+    store.bind(namespace="team").remember("above")
+    fill(store)
+    with store._core.engine.snapshot() as reader:
+        assert namespaces_below(reader, "team") == ["team", "team/below"]
+
+        def seen(viewer: str, *names: str) -> set[tuple[str, str]]:
+            found = visible(
+                reader, namespaces=names or None, viewer=viewer, kinds=["memory"], past=True
+            )
+            return {(shelf.namespace, shelf.owner) for shelf in found}
+
+        assert seen("ann") == {("team/below", ""), ("team", "")}
+        assert seen("bob", "team/below") == {("team/below", ""), ("team/below", "bob")}
+        assert seen("bob", "team") == {("team", "")}
+        tail = Tail.read(reader, namespaces=None, viewer="ann", kinds=["memory"])
+        assert tail == Tail()
+
+
+def test_inboxes_are_searched_only_when_named(store: Store) -> None:
+    old, new = (store.remember(text, kind="reflection") for text in ("old", "new"))
+    store.reflect("on the old", on=[old.id])
+    store.supersede(old=old.id, new=new.id)
+    for _ in range(2):
+        assert search(store, "superseded", namespaces=None) == []
+        assert len(search(store, "superseded", namespaces=["default/_invalidations"])) == 1
+        fill(store)
+
+
+@pytest.mark.parametrize("copy", ["fork", "backup", "import"])
+def test_copies_find_the_same(store: Store, tmp_path: Path, copy: str) -> None:
+    kept, gone = store.remember("kept words"), store.remember("gone words")
+    fill(store)
+    store.forget(memory_id=gone.id)
+    other = tmp_path / "other.db"
+    if copy == "fork":
+        store.fork(other, at=store.stats().commits)
+    elif copy == "backup":
+        store.backup(other)
+    else:
+        store.export_log(tmp_path / "log.jsonl")
+        recollect.import_log(tmp_path / "log.jsonl", other)
+    with recollect.open(other) as opened:
+        for _ in range(2):
+            assert sources(opened, "words") == {kept.id}
+            opened.verify(deep=True)
+            fill(opened)
+
+
+def test_the_doctor_says_how_far_it_is(store: Store, path: Path) -> None:
+    def told() -> tuple[str, str]:
+        (found,) = (each for each in diagnose(path, quick=True) if each.check == "index")
+        return found.status, found.message
+
+    assert told() == ("ok", "the index of words has every commit")
+    store.remember("words")
+    assert told() == ("ok", "the index of words lacks 1 commits")
+    with store._core.engine.writing() as writer:
+        writer.put("to_index_add", 2**40, 10_000)
+    assert told()[0] == "warning"
+
+
+TAMPERED = {
+    "passage": (
+        "UPDATE passage SET since = since - 1",
+        "UPDATE passage SET source = 'x'",
+        "UPDATE passage SET shelf = 2 WHERE shelf = 1",
+        "UPDATE passage SET until_commit = 7",
+        "DELETE FROM passage",
+        "INSERT INTO passage SELECT 99, shelf, 'x', 0, 0, 1, until_commit, 0 FROM passage LIMIT 1",
+        "DELETE FROM to_index",
+        "INSERT INTO vector VALUES (77, x'00')",
+    ),
+    "words": (
+        "INSERT INTO to_index VALUES (4000, 1)",
+        "UPDATE passage SET length = 3",
+        "UPDATE words SET own = '1.other' WHERE rowid = 1",
+        "UPDATE words_content SET c0 = '1.other' WHERE id = 1",
+        "UPDATE words_data SET block = x'0000000a' WHERE id = 10",
+    ),
+    "shelf": ("UPDATE shelf SET size = size + 1", "UPDATE shelf SET length = 7 WHERE id = 1"),
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "deed"), [(table, deed) for table, deeds in TAMPERED.items() for deed in deeds]
+)
+def test_a_deep_look_finds_what_is_wrong(store: Store, path: Path, table: str, deed: str) -> None:
+    store.remember("some words")
+    store.bind(agent_id="bob").remember("private words", visibility="private")
+    fill(store)
+    store.remember("more words")
+    store.verify(deep=True)
+    with apsw.Connection(str(path)) as database:
+        database.execute(deed)
+    with pytest.raises(recollect.Corruption) as caught:
+        store.verify(deep=True)
+    if isinstance(caught.value, ViewsDiffer):
+        assert caught.value.view == "search"
+    assert table in str(caught.value)
+    store.rebuild()
+    store.verify(deep=True)
+    fill(store)
+    store.verify(deep=True)
