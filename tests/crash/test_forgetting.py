@@ -17,7 +17,7 @@ from recollect.log.failpoints import NAMES
 from tests.leftovers import leftovers
 
 ROOT = Path(__file__).parents[2]
-WORDS = [b"contentword", b"titleword", b"revisedword", b"factword"]
+WORDS = [b"spokenword", b"titleword", b"revisedword", b"factword"]
 DURABLE = ("after-commit", "acknowledged")
 
 
@@ -27,7 +27,7 @@ def fill(path: Path) -> str:
         store = opened.bind(agent_id="ann")
         for number in range(30):
             store.write(key=f"k{number}", value={"v": "padding" * 100})
-        memory = store.remember("contentword " * 500, title="titleword")
+        memory = store.remember("spokenword " * 500, title="titleword")
         store.update_memory(memory.id, content="revisedword")
         store.assert_fact(subject="factword", relation="is", object="o", source=memory.id)
         store.write(key="rests", value={}, because=[memory])

@@ -20,7 +20,7 @@ from recollect.testing import FixedClock
 from tests.unit.audit.forging import at, rechain, with_envelope
 from tests.unprivileged import open_folder, run_unprivileged
 
-ALWAYS = ("python", "sqlite", "file", "place", "space", "journal", "store", "clock")
+ALWAYS = ("python", "sqlite", "file", "place", "space", "journal", "store", "clock", "index")
 DIES_WITHOUT_CLOSING = """
 import os, sys, recollect
 store = recollect.open(sys.argv[1])
