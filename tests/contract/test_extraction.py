@@ -163,6 +163,11 @@ class TestExtracting:
         assert str(fact) == "Ann likes tea"
         store.bind(agent_id="a2").extract(kept.id, namespace="other")
         assert len(store.facts(agent_id="a2", namespace="other")) == 1
+        store.bind(agent_id="a2").extract(kept.id, agent_id="a3")
+        assert len(store.facts(agent_id="a3", namespace="team")) == 1
+        for wrong in ({"agent_id": ""}, {"namespace": ""}):
+            with pytest.raises(InvalidInput, match=next(iter(wrong))):
+                store.extract(kept.id, **wrong)  # type: ignore[arg-type]
 
     def test_without_a_time_of_its_own_it_holds_since_it_was_stored(self, agent: Store) -> None:
         kept = agent.store_transcript("Ann: I like tea.")
@@ -247,7 +252,7 @@ class TestFailing:
     def test_nothing_is_lost_and_it_can_be_tried_again(self, agent: Store) -> None:
         failing = Failing()
         with pytest.raises(Unavailable, match="away"):
-            agent.import_chat(self.LONG, extract=True, extractor=failing)
+            agent.import_chat(self.LONG, extractor=failing)
         (kept,) = agent.list_transcripts()
         assert kept.text() == self.LONG
         done = list(agent.list_memories(content=True))

@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect import Store
 
-CHAT = "\n".join(f"Ann: I like thing number {number}. {'x' * 80}" for number in range(1_000))
+CHAT = "\n".join(f"Ann: I like thing number {number}. {'x' * 230}" for number in range(300))
 KILLED = """
 import os, signal, sys
 import recollect
@@ -47,10 +47,10 @@ def test_it_goes_on_where_it_was_killed(tmp_path: Path, parts: int) -> None:
         assert kept.text() == CHAT
         half = liked(store)
         assert (half > 0) == (parts > 0)
-        assert half < 1_000
+        assert half < 300
         made = store.import_chat(CHAT, extract=True, agent_id="a1")
         assert (made.already, made.transcript_id) == (True, kept.id)
-        assert liked(store) == len(list(store.list_memories())) == 1_000
+        assert liked(store) == len(list(store.list_memories())) == 300
         commits = store.stats().commits
         again = store.import_chat(CHAT, extract=True, agent_id="a1")
         assert again.extraction is not None

@@ -12,7 +12,7 @@ import click
 
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import warn, write_json
-from recollect.cli.progress import meter
+from recollect.cli.progress import Meter, meter
 from recollect.cli.text import counted, safe
 from recollect.errors import InvalidInput, NotFound
 
@@ -73,7 +73,7 @@ def import_chat(
     with target.agents_store(create=True) as store, meter("Importing") as progress:
         for file in files:
             kind = None if form == _AUTO else form
-            for made, messages in progress.counting(_imported(store, file, kind, when, chosen)):
+            for made, messages in _imported(store, file, kind, when, chosen, progress):
                 _report(target, file, made, messages)
 
 
@@ -113,7 +113,12 @@ def _chosen(typed: str | None, *, default: bool) -> Extractor | None:
 
 
 def _imported(
-    store: Store, file: str, form: str | None, when: str | None, extractor: Extractor | None
+    store: Store,
+    file: str,
+    form: str | None,
+    when: str | None,
+    extractor: Extractor | None,
+    progress: Meter,
 ) -> Iterator[tuple[ImportedChat, int]]:
     """Import a file, and yield what became of each transcript of it."""
     from recollect.cli.chat_files import pieces
@@ -123,8 +128,8 @@ def _imported(
             made = store.import_chat(
                 piece.text,
                 occurred_at=when,
-                extract=extractor is not None,
                 extractor=extractor,
+                progress=progress,
             )
             yield made, piece.messages
 

@@ -2554,8 +2554,9 @@ class AsyncExtractCalls(AsyncHandle):
         ttl: Duration | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        progress: Progress | None = None,
     ) -> ImportedChat:
-        """Keep a conversation, once, and with `extract` draw from it what it says.
+        """Keep a conversation, once, and with `extract` or an extractor draw from it what it says.
 
         It is a plain transcript, a message a line as `Name: text`, with or without a time in
         brackets before it, or a list of messages with a `speaker` (or `role`), a `content` and
@@ -2580,9 +2581,13 @@ class AsyncExtractCalls(AsyncHandle):
         if kept is None:
             kept = (await self._commit(work, None))[1]
         report = None
-        if extract:
+        if extract or extractor is not None:
             report = await self.extract(
-                kept, extractor=extractor, agent_id=scope.agent_id, namespace=scope.namespace
+                kept,
+                extractor=extractor,
+                agent_id=scope.agent_id,
+                namespace=scope.namespace,
+                progress=progress,
             )
         return ImportedChat(transcript_id=kept, already=known is not None, extraction=report)
 
@@ -2613,10 +2618,9 @@ class AsyncExtractCalls(AsyncHandle):
         transcript_id = check_id("transcript_id", transcript_id)
         talk = await self._calls.run(conversation, self._core.engine, transcript_id)
         info = talk.info
-        who = agent_id or self._defaults.agent_id or info.agent_id
-        scope = self._defaults.scope(
-            who, namespace or info.namespace, self._core.limits, writing=True
-        )
+        who = info.agent_id if agent_id is self._defaults.agent_id is None else agent_id
+        where = info.namespace if namespace is None else namespace
+        scope = self._defaults.scope(who, where, self._core.limits, writing=True)
         single = single_valued_by(chosen) if single_valued is None else tuple(single_valued)
         occurred = info.occurred_at or info.created_at
         reports: list[ExtractionReport] = []
