@@ -98,6 +98,8 @@ def _read(text: str, leading: re.Match[str], seen: Seen) -> Dated | None:
     if one is None:
         return None
     stretch, end = one
+    if how in _UNTIL and one != _point(text, leading.end(), Seen(seen.at, to_come=True), led=True):
+        return None  # `until June`: last year's or the next, only the verb could tell
     if how in ("from", "between"):
         joint = _JOINT.match(text, end)
         other = None if joint is None else _point(text, joint.end(), seen, led=True)

@@ -51,6 +51,7 @@ READ = [
 UNREAD = [
     "I may go", "March on", "2019 was", "31 February 2020", "in Mayfair", "3/5/2024", "Sunday best",
     "room 2019", "some years ago", "999 years ago", "for ages", "between 2019", "2024-13-01", "",
+    "until June", "until Friday", "by March",
 ]  # fmt: skip
 
 

@@ -74,6 +74,8 @@ STATED = [
     ("I do not live in Paris any longer.", ["- Alice lives in Paris"]),
     ("I used to live in Paris.", ["- Alice lives in Paris"]),
     ("I stopped working at Acme yesterday.", ["- Alice works at Acme @2024-05-19"]),
+    ("I'm living in Oslo until June.", ["Alice lives in Oslo"]),
+    ("I'm living in Oslo until August 2024.", ["Alice lives in Oslo ..2024-08-01"]),
     ("I worked at Acme until 2020.", ["- Alice works at Acme @2020-01-01"]),
     ("I work at Acme and live in Oslo.", ["Alice works at Acme", "Alice lives in Oslo"]),
     ("I work at Acme. I live in Oslo.", ["Alice works at Acme", "Alice lives in Oslo"]),
