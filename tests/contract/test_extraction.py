@@ -198,6 +198,14 @@ class TestExtracting:
         assert agent.cardinalities() == {}
         assert homes(agent) == MOVED
 
+    def test_what_a_new_object_ends_is_not_said_to_end(self, agent: Store) -> None:
+        made = agent.import_chat("Ann: I moved from Rome to Oslo in 2020.", extract=True)
+        assert made.extraction is not None
+        assert len(made.extraction.facts) == 1
+        kept = agent.import_chat("Bob: I moved to Oslo in 2020.", namespace="other")
+        report = agent.extract(kept.transcript_id, single_valued=())
+        assert len(report.facts) == 2
+
     def test_nothing_to_draw(self, agent: Store) -> None:
         kept = agent.store_transcript("Ann: hm")
         commits = agent.stats().commits

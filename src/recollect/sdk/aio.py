@@ -2642,14 +2642,15 @@ class AsyncExtractCalls(AsyncHandle):
         skipped: list[Skipped] = []
 
         async def work(transaction: AsyncTransaction) -> None:
-            for relation in await self._calls.run(self._unset, part.scope, found, single):
+            fresh, one_each = await self._calls.run(self._single, part.scope, found, single)
+            for relation in fresh:
                 transaction.set_cardinality(
                     relation=relation,
                     cardinality="single",
                     agent_id=part.scope.agent_id,
                     namespace=part.scope.namespace,
                 )
-            skipped[:] = part.stage(transaction, found)
+            skipped[:] = part.stage(transaction, found, one_each)
 
         already = False
         try:
@@ -2671,17 +2672,22 @@ class AsyncExtractCalls(AsyncHandle):
             row = reader.row("txn_find", txn_id=part.txn_id, actor=actor)
             return None if row is None else ids_in(operations_of(reader, row[0]))
 
-    def _unset(self, scope: Scope, found: Extraction, single: Sequence[str]) -> list[str]:
-        """Return which relations are to have one object at a time, and are new to the namespace."""
+    def _single(
+        self, scope: Scope, found: Extraction, wanted: Sequence[str]
+    ) -> tuple[list[str], set[str]]:
+        """Return the relations in use that are to have one object at a time: new ones, and all."""
         limits = self._core.limits
-        used = relations_of(found, limits)
-        wanted = {check_relation("single_valued", each, limits).key: each for each in single}
+        keys = {check_relation("single_valued", each, limits).key for each in wanted}
+        fresh, one_each = (list[str](), set[str]())
         with self._core.engine.reading() as reader:
-            return [
-                each
-                for key, each in wanted.items()
-                if key in used and graph.unclassified(reader, scope.namespace, key)
-            ]
+            known = graph.cardinalities(reader, scope.namespace)
+            for key, spelled in relations_of(found, limits).items():
+                if key in keys and graph.unclassified(reader, scope.namespace, key):
+                    fresh.append(spelled[0])
+                elif known.get(key) is not RelationCardinality.SINGLE_VALUED:
+                    continue
+                one_each.update(spelled)
+        return (fresh, one_each)
 
 
 class AsyncRecallOptions(TypedDict, total=False):

@@ -17,6 +17,7 @@ from recollect.extract.rendering import rendered
 from recollect.extract.rules import RuleExtractor
 from recollect.graph import queries as graph
 from recollect.graph.inputs import check_relation
+from recollect.graph.resolution import RelationCardinality
 from recollect.memory import transcripts
 from recollect.memory.committed import operations_of
 from recollect.memory.inputs import Duration, check_id, check_time, check_words
@@ -135,14 +136,15 @@ class ExtractCalls(Handle):
         skipped: list[Skipped] = []
 
         def work(transaction: Transaction) -> None:
-            for relation in self._calls.run(self._unset, part.scope, found, single):
+            fresh, one_each = self._calls.run(self._single, part.scope, found, single)
+            for relation in fresh:
                 transaction.set_cardinality(
                     relation=relation,
                     cardinality="single",
                     agent_id=part.scope.agent_id,
                     namespace=part.scope.namespace,
                 )
-            skipped[:] = part.stage(transaction, found)
+            skipped[:] = part.stage(transaction, found, one_each)
 
         already = False
         try:
@@ -164,14 +166,19 @@ class ExtractCalls(Handle):
             row = reader.row("txn_find", txn_id=part.txn_id, actor=actor)
             return None if row is None else ids_in(operations_of(reader, row[0]))
 
-    def _unset(self, scope: Scope, found: Extraction, single: Sequence[str]) -> list[str]:
-        """Return which relations are to have one object at a time, and are new to the namespace."""
+    def _single(
+        self, scope: Scope, found: Extraction, wanted: Sequence[str]
+    ) -> tuple[list[str], set[str]]:
+        """Return the relations in use that are to have one object at a time: new ones, and all."""
         limits = self._core.limits
-        used = relations_of(found, limits)
-        wanted = {check_relation("single_valued", each, limits).key: each for each in single}
+        keys = {check_relation("single_valued", each, limits).key for each in wanted}
+        fresh, one_each = list[str](), set[str]()
         with self._core.engine.reading() as reader:
-            return [
-                each
-                for key, each in wanted.items()
-                if key in used and graph.unclassified(reader, scope.namespace, key)
-            ]
+            known = graph.cardinalities(reader, scope.namespace)
+            for key, spelled in relations_of(found, limits).items():
+                if key in keys and graph.unclassified(reader, scope.namespace, key):
+                    fresh.append(spelled[0])
+                elif known.get(key) is not RelationCardinality.SINGLE_VALUED:
+                    continue
+                one_each.update(spelled)
+        return fresh, one_each

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any, Protocol
 
 import msgspec
@@ -143,8 +144,13 @@ class Part(msgspec.Struct, frozen=True):
             already=already,
         )
 
-    def stage(self, transaction: Taking, found: Extraction) -> list[Skipped]:
-        """Stage what was found, and return what of it cannot be taken."""
+    def stage(
+        self, transaction: Taking, found: Extraction, single: Collection[str]
+    ) -> list[Skipped]:
+        """Stage what was found, and return what of it cannot be taken.
+
+        `single` are the relations that have one object at a time, as they are spelled.
+        """
         skipped: list[Skipped] = []
         whose = {"agent_id": self.scope.agent_id, "namespace": self.scope.namespace}
         for memory in found.memories:
@@ -152,7 +158,7 @@ class Part(msgspec.Struct, frozen=True):
                 transaction.remember(memory.content, **self._memory(memory), **whose)
             except InvalidInput as error:
                 skipped.append(Skipped(str(memory.content), str(error)))
-        for fact in found.facts:
+        for fact in _needed(found.facts, single):
             try:
                 self._stage_fact(transaction, fact, whose)
             except InvalidInput as error:
@@ -213,13 +219,29 @@ def ids_in(operations: Iterable[AnyOperation]) -> tuple[tuple[str, ...], tuple[s
     return tuple(memories), tuple(facts)
 
 
-def relations_of(found: Extraction, limits: Limits) -> set[str]:
-    """Return the relations that facts are about, in the form by which they are compared."""
-    used: set[str] = set()
+def relations_of(found: Extraction, limits: Limits) -> dict[str, list[str]]:
+    """Return the relations that facts are about as they are compared, and how they are spelled."""
+    used: dict[str, list[str]] = {}
     for fact in found.facts:
         with suppress(InvalidInput):  # such a fact is set aside when it is staged
-            used.add(check_relation("relation", fact.relation, limits).key)
+            key = check_relation("relation", fact.relation, limits).key
+            used.setdefault(key, []).append(fact.relation)
     return used
+
+
+def _needed(facts: Sequence[ExtractedFact], single: Collection[str]) -> Iterator[ExtractedFact]:
+    """Yield what is to be said: no end where a new object of a single-valued relation ends it."""
+    for fact, then in zip_longest(facts, facts[1:]):
+        ended_anyway = (
+            fact.ends
+            and then is not None
+            and not then.ends
+            and fact.relation in single
+            and (fact.subject, fact.relation) == (then.subject, then.relation)
+            and fact.valid_from == then.valid_from
+        )
+        if not ended_anyway:
+            yield fact
 
 
 def whole(
