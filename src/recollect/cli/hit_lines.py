@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from recollect.search.hits import Hit
 
 _BAR = 10
+_SHOWN = 0.0005
+"""What changes a score by less is not shown."""
 _WORD = re.compile(r"\w+")
 _bold = partial(click.style, bold=True)
 _dim = partial(click.style, dim=True)
@@ -65,7 +67,9 @@ def _parts(found: Hit) -> Iterator[str]:
     """Yield how a score came about."""
     summed = " + ".join(f"{name} {found.parts[name]:.3f}" for name in ADDED if found.parts[name])
     factors = "".join(
-        f" * {name} {found.parts[name]:.3f}" for name in MULTIPLIED if found.parts[name] != 1
+        f" * {name} {factor:.3f}"
+        for name in MULTIPLIED
+        if abs((factor := found.parts[name]) - 1) >= _SHOWN
     )
     yield f"     {_dim(f'({summed}){factors}')}"
 

@@ -1,0 +1,67 @@
+"""Thinning: what says the same is left out, and what says the opposite is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect import Store
+from recollect.testing import memory_store
+
+
+@pytest.fixture
+def agent() -> Store:
+    return memory_store().bind(agent_id="a1")
+
+
+LONG = "on the first day of every month the treasurer sends the report to all of the members"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Bees sleep in winter.", "bees sleep in winter"),
+        ("Bees  sleep -- in WINTER", "Bees sleep in winter"),
+        (LONG, LONG.replace("report", "report promptly")),
+        (LONG.replace("all of the", "all the"), LONG),
+        ("Cafe\u0301 Central is open", "Café Central is open"),
+    ],
+)
+def test_the_same(agent: Store, first: str, second: str) -> None:
+    ids = {agent.remember(text).id for text in (first, second)}
+    query = " ".join(first.split()[-4:])
+    (hit,) = agent.recall(query)
+    assert {hit.id, *hit.duplicates} == ids
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Ann likes bees", "Ann does not like bees"),
+        ("Ann likes Ben", "Ben likes Ann"),
+        ("turn the heater on", "turn the heater off"),
+        (LONG, LONG.replace("sends", "never sends")),
+        (LONG, LONG.replace("sends", "doesn't send")),
+        (LONG, LONG + " 12"),
+        (LONG, LONG.replace("treasurer", "chairman")),
+        ("meeting at 10 in room 4", "meeting at 11 in room 4"),
+    ],
+)
+def test_not_the_same(agent: Store, first: str, second: str) -> None:
+    for text in (first, second):
+        agent.remember(text)
+    found = agent.recall(first)
+    assert {hit.text for hit in found} == {first, second}
+    assert all(hit.duplicates == () for hit in found)
+
+
+def test_a_passage_of_which_little_is_cited_stays(agent: Store) -> None:
+    words = agent.store_transcript("Ann: the bees swarmed on Monday, and I was at the fair all day")
+    agent.remember("The bees swarmed", transcript=words.id, spans=[words.find("bees swarmed")])
+    agent.remember("What Ann said", transcript=words.id)
+    assert {hit.kind for hit in agent.recall("bees swarmed")} == {"memory", "passage"}
+
+
+def test_a_fact_is_not_a_memory(agent: Store) -> None:
+    agent.remember("Ann keeps bees")
+    agent.assert_fact(subject="Ann", relation="keeps", object="bees")
+    assert {hit.kind for hit in agent.recall("who keeps bees?")} == {"memory", "fact"}
