@@ -28,7 +28,7 @@ from recollect.storage.port import Reader
 
 _FIRST: Final = 5
 """How many are looked for at first, for each that is wanted."""
-_LEAST: Final = 80
+_LEAST: Final = 50
 _MOST: Final = 20_000
 """How many are looked for at last: what comes behind that has little to do with the query."""
 _FURTHER: Final = 4
