@@ -17,7 +17,18 @@ from statistics import mean, median
 
 import apsw
 
-from benchmarks import commits, facts, growth, memories, paused, reads, report, verify
+from benchmarks import (
+    commits,
+    embedding,
+    facts,
+    growth,
+    hybrid,
+    memories,
+    paused,
+    reads,
+    report,
+    verify,
+)
 from benchmarks.limits import synced_appends
 from benchmarks.report import Figure
 from tests.bulk import write_events
@@ -30,7 +41,7 @@ def main() -> int:
     """Measure, print and write the report."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
-    parser.add_argument("--seconds", type=float, default=6.0, help="for each measurement")
+    parser.add_argument("--seconds", type=float, default=5.0, help="for each measurement")
     parser.add_argument("--million", action="store_true", help="grow the log to 1,000,000 events")
     arguments = parser.parse_args()
     start = time.perf_counter()
@@ -41,6 +52,7 @@ def main() -> int:
             *bench.reads(),
             *bench.memories(),
             *bench.facts(),
+            *bench.search(),
             *bench.verify(million=arguments.million),
             *bench.growth(million=arguments.million),
         ]
@@ -160,6 +172,29 @@ class Bench:
             Figure("reads of two hops in the past", asked, hops, "", "one a hop", 1.0, 1.0, True)
         )
         return figures
+
+    def search(self) -> list[Figure]:
+        self._say(f"vectors of {embedding.MEMORIES:,} memories")
+        folder = self._folder / "embedding"
+        folder.mkdir()
+        kept, made = embedding.ingest(folder)
+        self._say(f"{hybrid.MEMORIES:,} memories to recall from")
+        path = self._path()
+        hybrid.fill(path)
+        ours, bare = hybrid.hybrid(path)
+        return [
+            Figure("vectors made and kept", kept, made, "/s", "the model alone", 0.8, 0.9),
+            Figure(
+                f"recall from {hybrid.MEMORIES:,} memories, p50",
+                ours * 1e3,
+                bare * 1e3,
+                "ms",
+                "bare full text, and a product",
+                3.0,
+                2.0,
+                True,
+            ),
+        ]
 
     def verify(self, *, million: bool) -> list[Figure]:
         self._say("verifying a log, and committing with its chain and without")

@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 import recollect
 from recollect import Store
+from recollect.search.shelves import visible
+from recollect.search.tail import Tail
 
 FILE = Path(__file__).parents[2] / "shared" / "data" / "locomo" / "locomo10.json"
 RESULTS = Path(__file__).parent / "results" / "locomo.md"
@@ -197,7 +199,7 @@ def main() -> int:
         return 0
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="locomo-") as folder:
-        rows = _measured(Path(folder) / "store.db", conversations)
+        rows = measured(Path(folder) / "store.db", conversations)
     report = table(rows, time.perf_counter() - start)
     print(report)
     if not arguments.dry_run:
@@ -206,10 +208,18 @@ def main() -> int:
     return 0
 
 
-def _measured(path: Path, conversations: Sequence[Conversation]) -> dict[str, list[Score]]:
-    with recollect.open(path, durability="relaxed") as store:
+def measured(path: Path, conversations: Sequence[Conversation]) -> dict[str, list[Score]]:
+    """Store the conversations, and ask every question by words, by vectors, and by both."""
+    with recollect.open(path, durability="relaxed", embedder="wordllama") as store:
         places = fill(store, conversations)
-        return {"words": measure(conversations, places, _recalling(store))}
+        store.reindex()
+        rows = {
+            "vectors": measure(conversations, places, _nearest(store)),
+            "both": measure(conversations, places, _recalling(store)),
+        }
+    with recollect.open(path, embedder=None) as store:
+        words = measure(conversations, places, _recalling(store))
+    return {"words": words, **rows}
 
 
 def _recalling(store: Store) -> Search:
@@ -218,6 +228,26 @@ def _recalling(store: Store) -> Search:
     def search(namespace: str, question: str) -> list[str]:
         found = agent.recall(question, k=DEPTHS[-1], namespace=namespace, kinds=["memory"])
         return [hit.id for hit in found]
+
+    return search
+
+
+def _nearest(store: Store) -> Search:
+    """Return what goes by vectors alone, which nobody is offered."""
+    core = store._core  # noqa: SLF001
+
+    def search(namespace: str, question: str) -> list[str]:
+        scope: Any = {"namespaces": [namespace], "viewer": "reader", "kinds": ["memory"]}
+        with core.engine.snapshot() as reader:
+            found = core.vectors.search(
+                reader,
+                visible(reader, **scope, past=False),
+                question,
+                most=DEPTHS[-1],
+                known=None,
+                tail=Tail.read(reader, **scope),
+            )
+        return [each.passage.source for each in found or ()]
 
     return search
 

@@ -94,15 +94,12 @@ class Model:
         source = None if pick is None else self.living("memory", pick)
         if source is not None and source.private and source.agent != agent:
             source = None
+        origin = None if source is None else source.id
         word, name = text.split()
-        said = handle.assert_fact(
-            subject=word, relation="have", object=name, source=source and source.id
-        )
+        said = handle.assert_fact(subject=word, relation="have", object=name, source=origin)
         assert said.assertion_id is not None
         own = f"{word} have {name}"
-        self.add(
-            Thing(said.assertion_id, "fact", namespace, agent, False, own, source and source.id)
-        )
+        self.add(Thing(said.assertion_id, "fact", namespace, agent, False, own, origin))
 
     def cite(self, text: str, pick: int) -> None:
         words = self.living("passage", pick)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import recollect
-from benchmarks import facts, memories, reads, verify
+from benchmarks import facts, hybrid, locomo, memories, reads, verify
 from tests.bulk import write_events
 
 
@@ -38,6 +39,28 @@ def test_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts.fill_star(tmp_path / "star.db")
     asked, hops = facts.neighbourhood(tmp_path / "star.db")
     assert asked == hops
+
+
+def test_recall(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    hybrid.fill(path, 300)
+    assert min(hybrid.hybrid(path)) > 0
+
+
+def test_evidence_is_counted(tmp_path: Path) -> None:
+    said = [locomo.Turn("D1:1", "Ann", "I keep bees"), locomo.Turn("D1:2", "Ben", "On the roof?")]
+    asked = [
+        locomo.Asked("who keeps bees?", frozenset(["D1:1"]), 4),
+        locomo.Asked("zebras", frozenset(["D1:1", "D1:2"]), 5),
+    ]
+    session = locomo.Session(datetime(2023, 5, 8, tzinfo=UTC), said)
+    rows = locomo.measured(tmp_path / "store.db", [locomo.Conversation([session], asked)])
+    assert set(rows) == {"words", "vectors", "both"}
+    found, missed = rows["words"]
+    assert (found.recall[5], found.reciprocal) == (1.0, 1.0)
+    assert (missed.recall[20], missed.reciprocal) == (0.0, 0.0)
+    assert "| 1-5 | one hop (1) | both | 1.000 |" in locomo.table(rows, 1.0)
+    assert locomo.read(tmp_path / "nowhere.json") is None
 
 
 def test_verification(tmp_path: Path) -> None:

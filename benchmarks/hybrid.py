@@ -79,7 +79,7 @@ class Bare:
 
         self._np = np
         self._database = bare_connection(path)
-        rows = self._database.execute("SELECT content FROM vector ORDER BY passage").fetchall()
+        rows: Any = self._database.execute("SELECT content FROM vector ORDER BY passage").fetchall()
         stored = b"".join(row[0] for row in rows)
         self._vectors = np.frombuffer(stored, "<f2").reshape(len(rows), -1).astype(np.float32)
         ((self._shelf,),) = self._database.execute("SELECT id FROM shelf WHERE size > 0")
