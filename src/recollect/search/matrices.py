@@ -17,7 +17,7 @@ Rows: TypeAlias = "np.ndarray[tuple[int, int], Any]"
 
 EXACT = 250_000
 """How many vectors of a shelf are compared one by one; see docs/explanation/recall.md."""
-CANDIDATES = 2_000
+CANDIDATES = 1_000
 """How many of those whose sketches are nearest are then compared exactly."""
 _FIRST_ROOM = 64
 
@@ -80,23 +80,26 @@ class Sketches:
 
     def __init__(self, sample: Rows) -> None:
         self._middle = sample.astype(np.float32).mean(axis=0)
-        self._words = -(-sample.shape[1] // 64)
-        self._sketches = Column(self._words, np.uint64)
+        words = -(-sample.shape[1] // 64)
+        self._words = [Column(1, np.uint64) for _ in range(words)]
+        """Each in a column of its own: going through one is three times as fast as striding."""
 
     def add(self, vectors: Rows) -> None:
         """Take more vectors."""
-        self._sketches.add(self._sketched(vectors))
+        sketched = self._sketched(vectors)
+        for place, column in enumerate(self._words):
+            column.add(sketched[:, place : place + 1])
 
     def scores(self, query: Floats) -> Floats:
         """Return how many bits of each vector are those of the query."""
-        sketches, sought = self._sketches.rows(), self._sketched(query[None, :])[0]
-        differing = np.zeros(len(sketches), np.uint16)
-        for word in range(self._words):
-            differing += np.bitwise_count(sketches[:, word] ^ sought[word])
+        sought = self._sketched(query[None, :])[0]
+        differing = np.zeros(len(self._words[-1]), np.uint16)  # the one that is added to last
+        for column, word in zip(self._words, sought, strict=True):
+            differing += np.bitwise_count(column.rows()[: len(differing), 0] ^ word)
         return -differing.astype(np.float32)
 
     def _sketched(self, vectors: Rows) -> Rows:
-        bits = np.zeros((len(vectors), self._words * 64), np.bool_)
+        bits = np.zeros((len(vectors), len(self._words) * 64), np.bool_)
         np.greater(vectors, self._middle, out=bits[:, : vectors.shape[1]])
         return np.packbits(bits, axis=1).view(np.uint64)
 

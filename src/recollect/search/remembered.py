@@ -157,9 +157,11 @@ def exactly(
     """Return passages with their scores by the vectors that are kept."""
     import numpy as np
 
-    rows = reader.rows("vectors_by_id", ids=msgspec.json.encode(numbers).decode())
+    listed = msgspec.json.encode(sorted(numbers)).decode()  # in order: neighbours share pages
+    rows = reader.rows("vectors_by_id", ids=listed)
     stored = b"".join(_checked(content, dimension) for _, content in rows)
-    scores = np.frombuffer(stored, "<f2").reshape(-1, dimension) @ sought
+    vectors = np.frombuffer(stored, "<f2").astype(np.float32).reshape(-1, dimension)
+    scores = vectors @ sought
     return [(score, row[0]) for score, row in zip(scores.tolist(), rows, strict=True)]
 
 
