@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from benchmarks import facts, hybrid, locomo, memories, reads, verify
+from benchmarks import embedding, facts, hybrid, locomo, memories, reads, verify
 from tests.bulk import write_events
 
 
@@ -39,6 +39,11 @@ def test_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts.fill_star(tmp_path / "star.db")
     asked, hops = facts.neighbourhood(tmp_path / "star.db")
     assert asked == hops
+
+
+def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "MEMORIES", embedding.TOGETHER)
+    assert min(embedding.ingest(tmp_path)) > 0
 
 
 def test_recall(tmp_path: Path) -> None:

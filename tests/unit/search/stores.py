@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import apsw
+
 import recollect
 from recollect import Store
 from recollect.model.clock import SystemClock
@@ -46,6 +48,14 @@ def indexed(path: Path, texts: Sequence[str], embedder: recollect.Embedder) -> l
         ids = remember(store.bind(agent_id="a"), texts)
         store.reindex()
     return ids
+
+
+def rows_of_vectors(path: Path) -> int:
+    """Return how many vectors are in the file, whether they belong to anything or not."""
+    connection = apsw.Connection(str(path))
+    (count,) = next(iter(connection.execute("SELECT COUNT(*) FROM vector")))
+    connection.close()
+    return int(count)
 
 
 def eventually(true: Callable[[], bool], seconds: float = 10.0) -> None:

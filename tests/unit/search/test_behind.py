@@ -11,6 +11,7 @@ import pytest
 
 import recollect
 from recollect import Store
+from recollect.model.clock import SystemClock
 from recollect.search import filler
 from recollect.search.behind import Behind
 from recollect.search.kept import counted, read
@@ -118,8 +119,11 @@ def test_closing_waits_for_what_has_begun_but_not_for_ever(path: Path) -> None:
     assert begun.wait(10)
     behind = store._core.vectors.behind
     assert behind is not None
+    clock = SystemClock()
+    before = clock.monotonic()
     behind.close(seconds=0.05)
     store.close()
+    assert clock.monotonic() - before < 5
     thread = behind._thread
     assert thread is not None
     go.set()

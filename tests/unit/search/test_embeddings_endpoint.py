@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import recollect
 from recollect.errors import InvalidInput, Unavailable
 from recollect.model.clock import FixedClock
+from recollect.search import filler
 from recollect.search.embedding import embed
 from recollect.search.embeddings_endpoint import EmbeddingsEndpoint
 from tests.embedders import Hashing
 from tests.unit.search.answering import Answer, Asked, Said, answering
+from tests.unit.search.stores import eventually, remember
 
 MODEL = Hashing(dimension=8)
 
@@ -102,3 +106,36 @@ def test_another_dimension_all_of_a_sudden_is_unavailable() -> None:
 def test_an_address_without_a_model_is_refused() -> None:
     with pytest.raises(InvalidInput, match="#model"):
         EmbeddingsEndpoint.of_url("https://host/v1")
+
+
+def test_a_store_goes_on_while_its_endpoint_is_down_and_recovers_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filler, "EVERY", 4)
+    with answering(lambda _: Said(500)) as server:
+        own = EmbeddingsEndpoint(server.url, model="small", clock=FixedClock())
+        with recollect.open(tmp_path / "store.db", embedder=own) as store:
+            behind = store._core.vectors.behind
+            assert behind is not None
+            behind._first_rest = behind._rest = 0.01
+            agent = store.bind(agent_id="a")
+            ids = remember(agent, [f"likes word{number}" for number in range(8)])
+            eventually(lambda: bool(store.stats().warnings))
+            assert "500" in store.stats().warnings[0]
+            assert store.stats().vector_backlog == 8
+            assert [hit.id for hit in agent.recall("word3")] == [ids[3]]
+            server.answer = speak
+            eventually(lambda: store.stats().vectors == 8)
+            assert store.stats().warnings == ()
+            assert store.stats().embedder == "small"
+
+
+def test_two_stores_ask_one_endpoint_only_for_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with answering(speak) as server:
+        for _ in range(2):
+            with recollect.open(path, embedder=f"{server.url}#small") as store:
+                store.remember("one thing", title="one", agent_id="a", on_conflict="update")
+                store.reindex()
+        texts = [text for asked in server.asked for text in asked.body["input"]]
+    assert texts == ["one\none thing"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import socket
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
+import recollect
 from recollect.search.embedding import embed
 from recollect.search.local import LocalModel, _batches
 
@@ -18,27 +21,34 @@ def model() -> LocalModel:
     return LocalModel()
 
 
-def test_it_works_without_a_network_and_leaves_logging_alone(
-    model: LocalModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_works_without_a_network(model: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("it reached for the network")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    root = logging.getLogger()
-    before = list(root.handlers), root.level
     texts = ["My dog likes walks.", "A puppy enjoys going outside.", "Interest rates rose.", ""]
     found = embed(model, texts)
-    assert (list(root.handlers), root.level) == before
     assert found.shape == (4, model.dimension)
     assert not found[3].any()
     likeness = found @ found.T
     assert likeness[0, 1] > likeness[0, 2] + 0.2
 
 
-def test_it_gives_what_wordllama_gives(model: LocalModel) -> None:
-    from pathlib import Path
+def test_it_says_nothing_and_leaves_logging_alone() -> None:
+    program = """
+import logging
+from recollect.search.local import LocalModel
+LocalModel().embed(["a"])
+root = logging.getLogger()
+print(root.handlers, root.level == logging.WARNING)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("[] True\n", "")
 
+
+def test_it_gives_what_wordllama_gives(model: LocalModel) -> None:
     import wordllama
 
     own = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
@@ -51,3 +61,17 @@ def test_long_texts_are_taken_a_few_at_a_time() -> None:
     parts = list(_batches(texts))
     assert [text for _, part in parts for text in part] == texts
     assert [first for first, _ in parts] == [0, 2, 4, 260]
+
+
+def test_a_store_recalls_by_meaning_with_nothing_but_the_extra(
+    model: LocalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.search.embedding._local", lambda: model)
+    with recollect.open(tmp_path / "store.db") as store:
+        agent = store.bind(agent_id="a")
+        pet = agent.remember("My dog loves long walks in the park", title="pet").id
+        agent.remember("The quarterly revenue rose by ten percent", title="finance")
+        assert agent.recall("puppy exercise")[0].id == pet
+        store.reindex()
+        assert agent.recall("puppies need exercise")[0].id == pet
+        assert store.stats().embedder == model.name
