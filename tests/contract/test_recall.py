@@ -212,6 +212,19 @@ class TestWhoSeesIt:
         found = agent.bind(agent_id="a2").recall("Ann", k=50)
         assert {hit.kind for hit in found} == {"fact"}
 
+    def test_a_source_that_was_taken_back_is_not_shown(self, agent: Store) -> None:
+        source = agent.remember("they met at the fair")
+        agent.assert_fact(subject="Ann", relation="knows", object="Ben", source=source.id)
+        assert {hit.kind for hit in agent.recall("Ann")} == {"fact", "memory"}
+        agent.retract_memory(source.id)
+        assert {hit.kind for hit in agent.recall("Ann")} == {"fact"}
+
+    def test_ground_that_another_may_not_see_is_not_named(self, agent: Store) -> None:
+        ground = agent.remember("a secret", visibility="private")
+        agent.reflect("bees are well", on=[ground.id])
+        assert agent.recall("bees")[0].provenance == (MemoryRef(ground.id, 1),)
+        assert agent.bind(agent_id="a2").recall("bees")[0].provenance == ()
+
     def test_what_another_may_not_see_supersedes_nothing_for_it(self, agent: Store) -> None:
         old = agent.remember("the hive is in the garden")
         new = agent.remember("the hive is on the roof", visibility="private")

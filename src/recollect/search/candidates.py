@@ -17,6 +17,8 @@ About = Standing | Fact | TranscriptInfo
 Key = tuple[str, str, int]
 """What a candidate is: its kind, its id, and where a passage begins."""
 _WORD = re.compile(r"\w+")
+_LONG = 4_000
+"""How many characters of a text are compared word by word."""
 
 
 class Candidate:
@@ -72,9 +74,11 @@ class Candidate:
     @cached_property
     def words(self) -> frozenset[str]:
         """The words of its text that say something, by their stems."""
-        return frozenset(tokens(self.text))
+        return frozenset(tokens(self.text[:_LONG]))
 
     @cached_property
     def wording(self) -> tuple[str, ...]:
-        """All words of its text, in order, however they are written."""
+        """All words of its text, in order, however they are written; a long one as it is."""
+        if len(self.text) > _LONG:
+            return (self.text,)
         return tuple(_WORD.findall(unicodedata.normalize("NFKC", self.text).casefold()))

@@ -16,7 +16,7 @@ from recollect.search.candidates import Candidate
 from recollect.search.filling import text_of
 from recollect.search.hits import Hit
 from recollect.search.questions import Question
-from recollect.search.shelves import MEMORY, PASSAGE
+from recollect.search.shelves import FACT, MEMORY, PASSAGE
 from recollect.search.tail import Tail
 from recollect.storage.port import Reader
 
@@ -33,7 +33,8 @@ def hits(reader: Reader, question: Question, kept: Sequence[Candidate], tail: Ta
 
 def load_texts(reader: Reader, found: Iterable[Candidate], tail: Tail) -> None:
     """Find out what passages say, and what stands before and behind each: one read for all."""
-    sought = [(each, each.passage.key) for each in found if each.passage and not each.around]
+    texts = (each for each in found if each.kind != FACT and each.around is None)
+    sought = [(each, each.passage.key) for each in texts if each.passage]
     told = {passage.key: words for passage, words in tail.passages}
     missing = [each.passage for each, key in sought if each.passage and key not in told]
     told |= text_of(reader, missing) if missing else {}

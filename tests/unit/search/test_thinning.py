@@ -54,6 +54,14 @@ def test_not_the_same(agent: Store, first: str, second: str) -> None:
     assert all(hit.duplicates == () for hit in found)
 
 
+def test_long_texts_are_the_same_only_to_the_letter(agent: Store) -> None:
+    beginning = "zebra " + "and so on " * 1_000
+    for ending in ("one", "two", "two"):
+        agent.remember(beginning + ending)
+    first, second = agent.recall("zebra")
+    assert len(first.duplicates) + len(second.duplicates) == 1
+
+
 def test_a_passage_of_which_little_is_cited_stays(agent: Store) -> None:
     words = agent.store_transcript("Ann: the bees swarmed on Monday, and I was at the fair all day")
     agent.remember("The bees swarmed", transcript=words.id, spans=[words.find("bees swarmed")])

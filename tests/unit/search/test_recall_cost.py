@@ -1,0 +1,51 @@
+"""What recall costs: as many reads for many hits as for few."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import pytest
+
+from recollect import Store
+from recollect.storage.sqlite.connection import Connection
+from recollect.testing import memory_store
+
+
+@pytest.fixture
+def agent() -> Store:
+    agent = memory_store().bind(agent_id="a1")
+    words = agent.store_transcript("\n".join(f"line {n} of the tale of bees" for n in range(60)))
+    with agent.begin_transaction() as transaction:
+        for number in range(150):
+            span = words.find(f"line {number % 60} of")
+            made = transaction.remember(f"note {number} on bees", transcript=words.id, spans=[span])
+            transaction.assert_fact(
+                subject="bees", relation="know", object=f"thing {number}", source=made
+            )
+    return agent
+
+
+def reads(agent: Store, k: int) -> int:
+    """Return how many queries a search makes."""
+    asked = 0
+    plain = Connection.rows, Connection.row
+
+    def rows(self: Connection, query: str, /, **values: object) -> list[tuple[object, ...]]:
+        nonlocal asked
+        asked += 1
+        return plain[0](self, query, **values)  # type: ignore[arg-type]
+
+    def row(self: Connection, query: str, /, **values: object) -> tuple[object, ...] | None:
+        nonlocal asked
+        asked += 1
+        return plain[1](self, query, **values)
+
+    with mock.patch.multiple(Connection, rows=rows, row=row):
+        assert len(agent.recall("note on bees", k=k)) == k
+    return asked
+
+
+def test_as_many_reads_for_many_hits_as_for_few(agent: Store) -> None:
+    agent.recall("note on bees")
+    few, many = reads(agent, 5), reads(agent, 100)
+    assert many <= few + 5, "those about pieces of transcripts, where there are any"
