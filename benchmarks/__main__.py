@@ -26,6 +26,7 @@ from benchmarks import (
     memories,
     paused,
     reads,
+    recall,
     report,
     verify,
 )
@@ -53,6 +54,7 @@ def main() -> int:
             *bench.memories(),
             *bench.facts(),
             *bench.search(),
+            *bench.recall(),
             *bench.verify(million=arguments.million),
             *bench.growth(million=arguments.million),
         ]
@@ -195,6 +197,12 @@ class Bench:
                 True,
             ),
         ]
+
+    def recall(self) -> list[Figure]:
+        self._say(f"{recall.MEMORIES:,} memories, with full text and without")
+        folder = self._folder / "recall"
+        folder.mkdir()
+        return recall.figures_of_words(folder)
 
     def verify(self, *, million: bool) -> list[Figure]:
         self._say("verifying a log, and committing with its chain and without")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from benchmarks import embedding, facts, hybrid, locomo, memories, reads, verify
+from benchmarks import embedding, facts, hybrid, locomo, memories, reads, recall, verify
 from tests.bulk import write_events
 
 
@@ -66,6 +66,16 @@ def test_evidence_is_counted(tmp_path: Path) -> None:
     assert (missed.recall[20], missed.reciprocal) == (0.0, 0.0)
     assert "| 1-5 | one hop (1) | both | 1.000 |" in locomo.table(rows, 1.0)
     assert locomo.read(tmp_path / "nowhere.json") is None
+
+
+def test_the_index_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recall, "MEMORIES", 300)
+    (figure,) = recall.figures_of_words(tmp_path)
+    assert min(figure.ours, figure.limit) > 0
+    with recollect.open(tmp_path / "words-0.db") as store:
+        assert store.stats().index_backlog < 300
+    with recollect.open(tmp_path / "bare-0.db") as store:
+        assert store.stats().index_backlog == 0, "nothing was even listed"
 
 
 def test_verification(tmp_path: Path) -> None:

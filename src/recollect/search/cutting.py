@@ -23,6 +23,8 @@ _AROUND = 2
 """How many units before a span, and behind it, are its context."""
 _MOST_SPANS = 16
 """How many spans of a memory count for its context."""
+_MOST_AROUND = 1_000
+"""How many characters before a span, and behind it, are its context: the nearest."""
 _END = re.compile(r"[.!?…。！？]['\")\]»”’]*\s+|\s*[\n;]\s*")  # noqa: RUF001
 
 
@@ -41,7 +43,8 @@ class Cutting:
     def neighbours(self, number: int) -> tuple[str, str]:
         """Return what stands before a unit, and behind it."""
         before = self.units[max(number - _AROUND, 0) : number]
-        return self._joined(before), self._joined(self.units[number + 1 : number + 1 + _AROUND])
+        after = self.units[number + 1 : number + 1 + _AROUND]
+        return self._joined(before)[-_MOST_AROUND:], self._joined(after)[:_MOST_AROUND]
 
     def around(self, spans: Iterable[Span]) -> tuple[str, str]:
         """Return what stands before spans, and behind them; a whole transcript has nothing."""
@@ -53,7 +56,7 @@ class Cutting:
                 before |= dict.fromkeys(self._trimmed(start - _AROUND, start + 1, (0, first)))
                 text = (beyond, len(self._text))
                 after |= dict.fromkeys(self._trimmed(end, end + _AROUND + 1, text))
-        return self._joined(before), self._joined(after)
+        return self._joined(before)[-_MOST_AROUND:], self._joined(after)[:_MOST_AROUND]
 
     def _within(self, first: int, beyond: int) -> tuple[int, int]:
         """Return the first unit and the last one that a span touches."""

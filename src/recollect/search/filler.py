@@ -14,7 +14,10 @@ from recollect.search.view import SearchView
 from recollect.storage.port import Engine
 
 EVERY = 256
-"""How many passages have to wait for the index to be filled."""
+"""How many commits have to come for the index to be filled some more.
+
+What large ones bring, who searches first indexes: so that indexing slows no writer by much.
+"""
 
 
 class Filler:
@@ -37,9 +40,9 @@ class Filler:
             self._vectors.forget()
         if self._view.waiting < EVERY:
             return
-        self._view.waiting = 0  # after a failure it is tried again when as much has come
+        self._view.waiting = 0  # also if it fails: then it is tried when as many have come
         try:
-            self._view.waiting = filling.fill_some(self._engine, self._failpoint)
+            filling.fill_some(self._engine, self._failpoint)
             self.failure = None
             self._vectors.wake()
         except RecollectError as error:

@@ -72,17 +72,15 @@ def fill(
     return done
 
 
-def fill_some(engine: Engine, failpoint: Failpoint = pass_by) -> int:
-    """Index the oldest of what waits, in one short write; return about how much is left."""
+def fill_some(engine: Engine, failpoint: Failpoint = pass_by) -> None:
+    """Index the oldest of what waits, in one short write."""
 
-    def some(writer: Writer) -> int:
+    def some(writer: Writer) -> None:
         _fill(writer, AT_ONCE)
         failpoint("indexing")
-        return work(writer)
 
-    left = engine.write(some)
+    engine.write(some)
     failpoint("indexed")
-    return left
 
 
 def fill_if_much(engine: Engine) -> None:

@@ -33,15 +33,14 @@ class SearchView(View):
 
     def __init__(self) -> None:
         self.waiting = 0
-        """About how many passages were listed since somebody looked: a hint."""
+        """How many commits were listed since the index was filled: a hint."""
         self.erased = False
         """Whether anything was erased since somebody looked: a hint, too."""
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """List a commit."""
-        size = weight(commit.operations)
-        writer.put("to_index_add", commit.commit_ts, size)
-        self.waiting += size
+        writer.put("to_index_add", commit.commit_ts, weight(commit.operations))
+        self.waiting += 1
 
     def eraser(self, writer: Writer, /) -> SearchEraser:
         """Return what takes erased passages out of the index."""
