@@ -39,7 +39,10 @@ INDEX = (
     *("to_index", "shelf", "passage", "vector", "words", "word_count"),
     *("words_config", "words_content", "words_data", "words_docsize", "words_idx"),
 )
-"""What can be searched: derived, no part of what is proven, and made anew by a rebuild."""
+"""What can be searched: derived, no part of what is proven, and made anew by a rebuild.
+
+How far a deep verification checks it, tests/unit/search/test_filling.py shows.
+"""
 
 
 def tables_of(database: apsw.Connection) -> list[Table]:

@@ -69,11 +69,11 @@ def test_evidence_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_index_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall, "MEMORIES", 300)
+    monkeypatch.setattr(recall, "MEMORIES", 260)
     (figure,) = recall.figures_of_words(tmp_path)
     assert min(figure.ours, figure.limit) > 0
     with recollect.open(tmp_path / "words-0.db") as store:
-        assert store.stats().index_backlog < 300
+        assert store.stats().index_backlog < 260
     with recollect.open(tmp_path / "bare-0.db") as store:
         assert store.stats().index_backlog == 0, "nothing was even listed"
 
