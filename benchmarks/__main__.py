@@ -42,7 +42,7 @@ def main() -> int:
     """Measure, print and write the report."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each measurement")
+    parser.add_argument("--seconds", type=float, default=4.0, help="for each measurement")
     parser.add_argument("--million", action="store_true", help="grow the log to 1,000,000 events")
     arguments = parser.parse_args()
     start = time.perf_counter()

@@ -19,7 +19,7 @@ TOGETHER = 1_000
 """How many go into one transaction."""
 QUERIES = 40
 VOCABULARY = 20_000
-LENGTH = 20
+LENGTH = 12
 
 
 def texts(count: int, *, seed: int = 1) -> Iterator[str]:

@@ -1,14 +1,17 @@
 """Contests: of memories that answer the same question, the newer one comes first.
 
-Two memories contest a place if both fit the query about as well, by the same of its words, and have
-most of what the shorter one says in common: `Alice lives in Paris`, and later `Alice lives in
-Berlin now`. The scores of a group stay the same; the newest gets the highest, and so on, and how
-much a score was changed by that is the part `newer` of it.
+Two memories contest a place if both have the same of the query's words, and either have most of
+what the shorter one says in common and score about as well (`Alice lives in Paris`, and later
+`Alice lives in Berlin now`), or are short, have all that anything has of the query's words, and
+score nearly the same (`Lee drives a red Toyota`, `Lee drives a blue Tesla`). The scores of a group
+stay the same; the newest gets the highest, and so on, and how much a score was changed by that is
+the part `newer` of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 from recollect.search.candidates import Candidate
@@ -19,6 +22,10 @@ CLOSE: Final = 0.5
 """The least of two scores, as a part of the other, at which they are about as good."""
 ALIKE: Final = 0.6
 """How much of the shorter text has to stand in the longer one; all but a word of it is enough."""
+NEARLY: Final = 0.85
+"""The least of two scores, as a part of the other, at which they are nearly the same."""
+SHORT: Final = 12
+"""How many words a short text has."""
 
 
 def settle(ranked: Sequence[Candidate], terms: frozenset[str]) -> list[Candidate]:
@@ -26,28 +33,33 @@ def settle(ranked: Sequence[Candidate], terms: frozenset[str]) -> list[Candidate
 
     They are given in the order of their scores, and so they are returned.
     """
+    memories = [each for each in ranked if each.kind == MEMORY and not each.superseded]
+    there = terms.intersection(*[chain.from_iterable(each.words for each in memories)])
     matching: dict[tuple[str, frozenset[str]], list[list[Candidate]]] = {}
-    for each in ranked:
-        if each.kind == MEMORY and not each.superseded:
-            groups = matching.setdefault((each.place, each.words & terms), [])
-            group = next((found for found in groups if _contest(found[0], each)), None)
-            if group is None:
-                groups.append([each])
-            else:
-                group.append(each)
-    for groups in matching.values():
-        for group in groups:
-            _share(group)
+    for each in memories:
+        matched = each.words & terms
+        groups = matching.setdefault((each.place, matched), [])
+        whole = matched == there
+        group = next((found for found in groups if _contest(found[0], each, whole=whole)), None)
+        if group is None:
+            groups.append([each])
+        else:
+            group.append(each)
+    for group in chain.from_iterable(matching.values()):
+        _share(group)
     return sorted(ranked, key=Candidate.rank)
 
 
-def _contest(first: Candidate, other: Candidate) -> bool:
-    """Say whether two candidates that have the same words of the query say much the same."""
-    if other.score < CLOSE * first.score:
-        return False
-    shorter = min(len(first.words), len(other.words))
+def _contest(first: Candidate, other: Candidate, *, whole: bool) -> bool:
+    """Say whether two candidates with the same words of the query answer the same question.
+
+    `whole`: these are all of the query's words that were found anywhere.
+    """
+    shorter, longer = sorted((len(first.words), len(other.words)))
+    if whole and longer <= SHORT and other.score >= NEARLY * first.score:
+        return True
     enough = max(min(ALIKE * shorter, shorter - 1), 1)
-    return len(first.words & other.words) >= enough
+    return other.score >= CLOSE * first.score and len(first.words & other.words) >= enough
 
 
 def _share(group: Iterable[Candidate]) -> None:

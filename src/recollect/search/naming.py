@@ -33,6 +33,9 @@ _EDGES: Final = re.compile("^[^\\w+#@]+|(?:['\u2019]s)?[^\\w+#]*$")
 _LONGEST_NAME: Final = 6
 """How many words a name can have."""
 _MOST_WORDS: Final = 64
+_MOST_LOOKED_UP: Final = 50_000
+"""How often a name is looked up in a namespace, in all: of many namespaces, fewer names are."""
+_LEAST_LOOKED_UP: Final = 12
 _MOST_ENTITIES: Final = 32
 _MOST_FACTS: Final = 200
 _MOST_NEAR: Final = 50
@@ -67,7 +70,8 @@ class Nearby(msgspec.Struct):
 def nearby(reader: Reader, query: str, where: Where, when: When) -> Nearby:
     """Return what there is to know around the entities that a query names."""
     found = Nearby()
-    names = names_in(query)
+    most = max(_MOST_LOOKED_UP // max(len(where.namespaces), 1), _LEAST_LOOKED_UP)
+    names = sorted(names_in(query), key=lambda name: name.count(" "))[:most]
     if not names:
         return found
     entities = lookup.named(

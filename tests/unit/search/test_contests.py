@@ -48,6 +48,10 @@ CONTESTS = {
         "The phone number of the office is 555 0100",
         "The phone number of the office is 555 0199, as of this week",
     ),
+    "What car does Lee drive?": ("Lee drives a red Toyota", "Lee drives a blue Tesla"),
+    "When is the meeting?": ("The meeting is on Tuesday at 10", "The meeting is on Thursday at 14"),
+    "Who is the CEO of Acme?": ("The CEO of Acme is Jane Roe.", "The new CEO of Acme is John Doe."),
+    "Does Sam eat meat?": ("Sam eats meat", "Sam no longer eats meat, he is a vegetarian now"),
     "爱丽丝住在哪里": ("爱丽丝住在巴黎", "爱丽丝住在柏林"),
 }
 
