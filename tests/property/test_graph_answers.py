@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -20,11 +20,20 @@ from recollect import (
     Store,
     TemporalEdgeResolver,
 )
+from recollect.graph import saying
 from recollect.testing import memory_store
 
 SCOPE = Scope("default", "a")
 OBJECTS = ("acme", "globex", "initech")
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.fixture(scope="module", params=[saying.SHORT, 0], ids=["short", "long"], autouse=True)
+def _timelines(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let timelines be derived as a whole, and let them be taken for too long for that."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(saying, "SHORT", request.param)
+        yield
 
 
 def day(number: int) -> datetime:

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import recollect
 from recollect import Fact, RecollectError, Scope, Transaction
 from recollect import Literal as Value
+from recollect.graph import saying
 from recollect.graph.names import normal_name
 from recollect.model.refs import Evidence, MemoryRef
 from recollect.testing import FixedClock, FixedIds
@@ -387,10 +388,25 @@ def bare(fact: Fact) -> Row:
     )
 
 
+class LongTimelinesMachine(GraphMachine):
+    """The same where every timeline is taken for one that is too long to be derived as a whole."""
+
+    def __init__(self) -> None:
+        self.patched = pytest.MonkeyPatch()
+        self.patched.setattr(saying, "SHORT", 0)
+        super().__init__()
+
+    def teardown(self) -> None:
+        super().teardown()
+        self.patched.undo()
+
+
 TestGraphMachine = GraphMachine.TestCase
+TestLongTimelinesMachine = LongTimelinesMachine.TestCase
 TestGraphMachine.settings = settings(
     max_examples=40,
     stateful_step_count=10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+TestLongTimelinesMachine.settings = settings(TestGraphMachine.settings, max_examples=20)

@@ -21,10 +21,19 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect import Fact, Store, Transaction
+from recollect.graph import saying
 from tests.crash.kills import ROOT
 
 OBJECTS = ("acme", "globex", "initech")
 SINGLE, MULTI = "works at", "knows"
+
+
+@pytest.fixture(scope="module", params=[saying.SHORT, 0], ids=["short", "long"], autouse=True)
+def _timelines(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let timelines be derived as a whole, and let them be taken for too long for that."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(saying, "SHORT", request.param)
+        yield
 
 
 class Said(NamedTuple):

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking
 from recollect.graph.derive import Holding, Statement
-from recollect.graph.effects import Effect, Effects, Keys, Which, compared, resolution
+from recollect.graph.effects import Effect, Effects, Keys, compared, resolution
 from recollect.graph.queries import Wanted, asking_of, node_at
 from recollect.graph.resolution import EdgeResolution
+from recollect.graph.timelines import Which
 from recollect.graph.times import instant_of
 from recollect.log import horizons
 from recollect.log.views import Commit

@@ -13,13 +13,10 @@ import msgspec
 
 from recollect.graph.derive import STILL, Holding, Place, Statement
 from recollect.graph.resolution import Edge, EdgeResolution, ExistingEdge
-from recollect.graph.timelines import Change
+from recollect.graph.timelines import Change, Which
 from recollect.model.instant import to_datetime
 
 _MOST = 1_000
-
-Which = tuple[int, int]
-"""A timeline, by the numbers of its subject and its relation."""
 
 
 class Effect(msgspec.Struct, frozen=True):

@@ -1,12 +1,15 @@
 -- Facts: nodes, what was said, and the timelines that follow.
 
--- name: graph_node_keep
--- A name's node: the one there is, or else a new one, which means itself.
-INSERT INTO graph_node (scope_id, kind, key, name, commit_ts, id, root)
-SELECT :scope_id, :kind, :key, :name, :commit_ts, COALESCE(MAX(id), 0) + 1, COALESCE(MAX(id), 0) + 1
-FROM graph_node WHERE TRUE
-ON CONFLICT (scope_id, kind, key) DO UPDATE SET key = excluded.key
-RETURNING id, root
+-- name: graph_node_find
+SELECT id, root FROM graph_node WHERE scope_id = :scope_id AND kind = :kind AND key = :key
+
+-- name: graph_node_last
+SELECT COALESCE(MAX(id), 0) FROM graph_node
+
+-- name: graph_node_add
+-- A name that is new means itself.
+INSERT INTO graph_node (id, scope_id, kind, key, name, root, commit_ts)
+VALUES (:id, :scope_id, :kind, :key, :name, :id, :commit_ts)
 
 -- name: graph_cardinality_find
 SELECT single FROM graph_cardinality
@@ -188,6 +191,11 @@ SELECT at, commit_ts, position, asserts, object_root FROM graph_statement
 WHERE subject_root = :subject AND relation = :relation AND asserts IN (0, 1)
     AND until_commit = 9223372036854775807
 ORDER BY at, commit_ts, position
+
+-- name: graph_timeline_short
+-- What was ever said of a timeline, if that is little; in no order, as one would take all of it.
+SELECT at, commit_ts, position, asserts, object_root, until_commit FROM graph_statement
+WHERE subject_root = :subject AND relation = :relation LIMIT :most
 
 -- name: graph_timelines_touched
 -- The timelines that an entity is the subject of, or named in.

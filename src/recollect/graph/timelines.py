@@ -19,6 +19,8 @@ _EVER = -(2**63)
 """Before every instant."""
 
 Edge = Holding[int]
+Which = tuple[int, int]
+"""A timeline, by the numbers of its subject and its relation."""
 
 
 class Change(NamedTuple):
@@ -43,7 +45,7 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
             change = self._of_object(said, stands=stands)
         else:
             change = self._of_end(said, stands=stands)
-        self._replace(change)
+        self._put_all(self.replace(change))
         return change
 
     def rebuild(self, *, single: bool) -> None:
@@ -52,8 +54,15 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
         self.writer.run("graph_timeline_drop", **which)
         rows = self.writer.rows("graph_timeline_statements", **which)
         said = [Statement((row[0], row[1], row[2]), bool(row[3]), row[4] or None) for row in rows]
-        for edge in derive(said, single=single):
-            self._put(edge)
+        self._put_all([self._row(edge) for edge in derive(said, single=single)])
+
+    def replace(self, change: Change) -> list[Row]:
+        """Drop the edges that are no more, and return the rows of those to be put."""
+        kept = {edge.first for edge in change.new}
+        for edge in change.old:
+            if edge.first not in kept:
+                self.writer.run("graph_edge_drop", **self._at(edge.first))
+        return [self._row(edge) for edge in change.new if edge not in change.old]
 
     def _of_single(self, said: Statement[int], *, stands: bool) -> Change:
         """Derive again from a place to the next assertion, and join both ends to what is there."""
@@ -130,26 +139,11 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
         row = self.writer.row("graph_end_before", object=said.object or 0, **self._at(said.place))
         return _EVER if row is None else int(row[0])
 
-    def _replace(self, change: Change) -> None:
-        kept = {edge.first for edge in change.new}
-        for edge in change.old:
-            if edge.first not in kept:
-                self.writer.run("graph_edge_drop", **self._at(edge.first))
-        known = set(change.old)
-        for edge in change.new:
-            if edge not in known:
-                self._put(edge)
+    def _put_all(self, rows: list[Row]) -> None:
+        self.writer.put_all("graph_edge_put", rows)
 
-    def _put(self, edge: Edge) -> None:
-        self.writer.put(
-            "graph_edge_put",
-            self.subject,
-            self.relation,
-            edge.object,
-            *edge.first,
-            *edge.last,
-            *edge.end,
-        )
+    def _row(self, edge: Edge) -> Row:
+        return (self.subject, self.relation, edge.object, *edge.first, *edge.last, *edge.end)
 
     def _edge(self, query: str, place: Place, **more: int) -> Edge | None:
         row = self.writer.row(query, **self._at(place), **more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from recollect.graph import requests
@@ -10,10 +11,11 @@ from recollect.graph.derive import Statement
 from recollect.graph.effects import Effects
 from recollect.graph.erasing import GraphEraser, places_of
 from recollect.graph.keeping import GraphKeeper
-from recollect.graph.nodes import Nodes
+from recollect.graph.nodes import Node, Nodes
 from recollect.graph.queries import timeline_changed
 from recollect.graph.rules import GraphRules
-from recollect.graph.timelines import Change, Timeline
+from recollect.graph.saying import Saying
+from recollect.graph.timelines import Timeline
 from recollect.graph.times import instant_of
 from recollect.log.retaining import Retained
 from recollect.log.scopes import Scopes
@@ -29,7 +31,7 @@ from recollect.storage.port import Reader, Writer
 
 _ANSWERED = 16
 """How many operations a commit has at most for its effects to be remembered."""
-_NOTHING = 0
+_NOTHING = Node(0, 0)
 """Stands for the object of an end of whatever there is."""
 
 
@@ -67,7 +69,7 @@ class GraphView(View):
     def __init__(self, scopes: Scopes, effects: Effects) -> None:
         self._nodes = Nodes(scopes)
         self._effects = effects
-        self._appliers: Mapping[type, Callable[[Writer, Commit, int, Any], None]] = {
+        self._appliers: Mapping[type, Callable[[Saying, Commit, int, Any], None]] = {
             Assert: self._state,
             End: self._state,
             Withdraw: self._withdraw,
@@ -92,10 +94,12 @@ class GraphView(View):
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
+        saying = self._saying(writer, commit)
         for position, operation in enumerate(commit.operations):
             applier = self._appliers.get(type(operation))
             if applier is not None:
-                applier(writer, commit, position, operation)
+                applier(saying, commit, position, operation)
+        saying.settled()
 
     def places(self, reader: Reader, target: Target, _: str | None, /) -> Iterator[Place]:
         """Return where the log has what was said on the ground of something."""
@@ -107,11 +111,19 @@ class GraphView(View):
 
     def _again(self, writer: Writer, commit: Commit, scope: Scope) -> None:
         """Apply what a commit says of one scope's facts; what relations are like stays known."""
+        saying = self._saying(writer, commit)
         for position, operation in enumerate(commit.operations):
             applier = self._appliers.get(type(operation))
             if applier is None or isinstance(operation, Classify) or operation.scope != scope:
                 continue
-            applier(writer, commit, position, operation)
+            applier(saying, commit, position, operation)
+        saying.settled()
+
+    def _saying(self, writer: Writer, commit: Commit) -> Saying:
+        """Return who gathers what a commit says; in bulk, nobody asks what a statement did."""
+        if len(commit.operations) > _ANSWERED:
+            return Saying(writer, lambda _, __: None)
+        return Saying(writer, partial(self._effects.note, commit.commit_ts))
 
     def forget(self) -> None:
         """Drop what is remembered of nodes, cardinalities and effects."""
@@ -119,41 +131,44 @@ class GraphView(View):
         self._effects.forget()
 
     def _state(
-        self, writer: Writer, commit: Commit, position: int, operation: Assert | End
+        self, saying: Saying, commit: Commit, position: int, operation: Assert | End
     ) -> None:
         """Add a statement, and let its timeline follow."""
-        scope, commit_ts = operation.scope, commit.commit_ts
+        scope, commit_ts, writer = operation.scope, commit.commit_ts, saying.writer
         at = instant_of(commit.operations, position, commit.committed_at)
-        asserts = isinstance(operation, Assert)
         subject = self._nodes.of(writer, scope, operation.subject, commit_ts)
         relation = self._nodes.of(writer, scope, operation.relation, commit_ts).id
         named = operation.object
-        object_ = None if named is None else self._nodes.of(writer, scope, named, commit_ts)
-        source = operation.source if isinstance(operation, Assert) else None
-        writer.put(
-            "graph_statement_add",
+        object_ = _NOTHING if named is None else self._nodes.of(writer, scope, named, commit_ts)
+        confidence, source = None, None
+        if asserts := isinstance(operation, Assert):
+            confidence, source = operation.confidence, operation.source
+        row = (
             operation.assertion_id,
             int(asserts),
             subject.id,
             relation,
-            _NOTHING if object_ is None else object_.id,
+            object_.id,
             subject.root,
-            _NOTHING if object_ is None else object_.root,
+            object_.root,
             at,
             commit_ts,
             position,
             commit.committed_at,
-            operation.confidence if isinstance(operation, Assert) else None,
+            confidence,
             None if source is None else codec.encode(source),
         )
-        held = None if object_ is None else object_.root
-        said = Statement((at, commit_ts, position), asserts, held)
-        single = self._nodes.is_single(writer, scope.namespace, operation.relation.key)
-        change = Timeline(writer, subject.root, relation).update(said, stands=True, single=single)
-        self._note(commit, (subject.root, relation), change)
+        saying.say(
+            (subject.root, relation),
+            Statement((at, commit_ts, position), asserts, object_.root or None),
+            row,
+            single=self._nodes.is_single(writer, scope.namespace, operation.relation.key),
+            new=subject.new_in == commit_ts,
+        )
 
-    def _withdraw(self, writer: Writer, commit: Commit, _: int, operation: Withdraw) -> None:
+    def _withdraw(self, saying: Saying, commit: Commit, _: int, operation: Withdraw) -> None:
         """Take back what was said under an id: an assertion, and the end that belongs to it."""
+        writer = saying.settled()
         for row in writer.rows("graph_statements_live", assertion_id=operation.assertion_id):
             number, asserts, subject, relation, object_, *place = row
             writer.run(
@@ -165,15 +180,11 @@ class GraphView(View):
             said = Statement((place[0], place[1], place[2]), bool(asserts), object_ or None)
             single = self._is_single(writer, relation)
             change = Timeline(writer, subject, relation).update(said, stands=False, single=single)
-            self._note(commit, (subject, relation), change)
+            saying.note((subject, relation), change)
 
-    def _note(self, commit: Commit, timeline: tuple[int, int], change: Change) -> None:
-        """Remember what an operation did, where somebody may ask: not in bulk."""
-        if len(commit.operations) <= _ANSWERED:
-            self._effects.note(commit.commit_ts, timeline, change)
-
-    def _classify(self, writer: Writer, commit: Commit, _: int, operation: Classify) -> None:
+    def _classify(self, saying: Saying, commit: Commit, _: int, operation: Classify) -> None:
         """Change a cardinality, and derive what was said of the relation anew."""
+        writer = saying.settled()
         namespace, relation = operation.namespace, operation.relation.key
         before = self._nodes.is_single(writer, namespace, relation)
         values = {
@@ -190,22 +201,22 @@ class GraphView(View):
             for row in writer.rows(query, namespace=namespace, relation=relation):
                 Timeline(writer, *row).rebuild(single=operation.single)
 
-    def _mention(self, writer: Writer, commit: Commit, _: int, operation: Mentioned) -> None:
+    def _mention(self, saying: Saying, commit: Commit, _: int, operation: Mentioned) -> None:
         """Keep names that came up in what is gone."""
         for name in operation.names:
-            self._nodes.of(writer, operation.scope, name, commit.commit_ts)
+            self._nodes.of(saying.writer, operation.scope, name, commit.commit_ts)
 
-    def _alias(self, writer: Writer, commit: Commit, _: int, operation: Alias) -> None:
-        self._unite(writer, commit, operation, operation.alias, operation.entity)
+    def _alias(self, saying: Saying, commit: Commit, _: int, operation: Alias) -> None:
+        self._unite(saying, commit, operation, operation.alias, operation.entity)
 
-    def _merge(self, writer: Writer, commit: Commit, _: int, operation: Merge) -> None:
-        self._unite(writer, commit, operation, operation.source, operation.into)
+    def _merge(self, saying: Saying, commit: Commit, _: int, operation: Merge) -> None:
+        self._unite(saying, commit, operation, operation.source, operation.into)
 
     def _unite(
-        self, writer: Writer, commit: Commit, operation: Alias | Merge, one: Name, other: Name
+        self, saying: Saying, commit: Commit, operation: Alias | Merge, one: Name, other: Name
     ) -> None:
         """Let a name, and all that means the same, mean what another one means."""
-        commit_ts = commit.commit_ts
+        writer, commit_ts = saying.settled(), commit.commit_ts
         into = self._nodes.of(writer, operation.scope, other, commit_ts).root
         entity = self._nodes.of(writer, operation.scope, one, commit_ts).root
         if entity == into:

@@ -57,6 +57,10 @@ class Writer(Reader, Protocol):
         """Run a statement with its values in the order it names them: what every commit does."""
         ...
 
+    def put_all(self, query: str, rows: Sequence[Row], /) -> None:
+        """As `put`, once for the values of each row."""
+        ...
+
     def add(self, query: str, /, *values: object) -> int:
         """As `put`, and return the id of the row that was added: what the query returns."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import apsw
@@ -138,6 +138,13 @@ class Connection:
         """Run a statement; SQLite binds values by their places faster than by their names."""
         try:
             self._cursor.execute(self._queries[query], values)
+        except _FOREIGN as error:
+            raise translate(error) from error
+
+    def put_all(self, query: str, rows: Sequence[Row], /) -> None:
+        """Run a statement for each row, which is looked up and made ready once."""
+        try:
+            self._cursor.executemany(self._queries[query], rows)
         except _FOREIGN as error:
             raise translate(error) from error
 
