@@ -13,6 +13,7 @@ import msgspec
 
 from recollect.graph.derive import STILL, Statement, derive
 from recollect.graph.timelines import Change, Timeline, Which
+from recollect.storage.gathering import Gathering
 from recollect.storage.port import Row, Writer
 
 SHORT = 8
@@ -42,33 +43,30 @@ class Saying:
     def __init__(self, writer: Writer, note: Note) -> None:
         self.writer = writer
         self.note = note
-        self._rows: list[Row] = []
+        self._rows = Gathering(writer)
         self._timelines: dict[Which, _Short | Timeline] = {}
 
     def settled(self) -> Writer:
         """Bring the tables up to date with what was said so far, and return who writes to them."""
-        if self._timelines:
-            self._write()
-            edges: list[Row] = []
-            for which, known in self._timelines.items():
-                if isinstance(known, _Short):
-                    change = known.change()
-                    edges += known.timeline.replace(change)
-                    self.note(which, change)
-            self.writer.put_all("graph_edge_put", edges)
-            self._timelines.clear()
-        return self.writer
+        for which, known in self._timelines.items():
+            if isinstance(known, _Short):
+                change = known.change()
+                for edge in known.timeline.replace(change):
+                    self._rows.add("graph_edge_put", *edge)
+                self.note(which, change)
+        self._timelines.clear()
+        return self._rows.written()
 
     def say(self, which: Which, said: Statement[int], row: Row, *, single: bool, new: bool) -> None:
         """Add a statement, as it is and as its row; of something `new` nothing was said before."""
         known = self._timelines.get(which)
         if known is None:
             known = self._timelines[which] = self._find(which, single=single, new=new)
-        self._rows.append(row)
+        self._rows.add("graph_statement_add", *row)
         if isinstance(known, _Short):
             known.added.append(said)
             return
-        self._write()
+        self._rows.written()
         self.note(which, known.update(said, stands=True, single=single))
 
     def _find(self, which: Which, *, single: bool, new: bool) -> _Short | Timeline:
@@ -88,11 +86,6 @@ class Saying:
             if row[5] == STILL
         ]
         return _Short(timeline, single, sorted(said, key=_place), [])
-
-    def _write(self) -> None:
-        """Write the statements that were gathered."""
-        self.writer.put_all("graph_statement_add", self._rows)
-        self._rows.clear()
 
 
 def _place(said: Statement[int]) -> tuple[int, int, int]:

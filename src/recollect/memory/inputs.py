@@ -167,8 +167,8 @@ def check_changes(
 
 def check_known(fields: Mapping[str, object], known: type) -> None:
     """Refuse an argument that nobody knows, as a function with its arguments listed would."""
-    unknown = fields.keys() - known.__annotations__.keys()
-    if unknown:
+    if not fields.keys() <= known.__annotations__.keys():
+        unknown = fields.keys() - known.__annotations__.keys()
         raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
 
 
@@ -242,7 +242,7 @@ def check_tags(value: object, limits: Limits) -> tuple[str, ...]:
 def _texts(field: str, value: object, most: int, most_bytes: int) -> tuple[str, ...]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"{shown(value)} is not a list of texts")
-    texts = tuple(dict.fromkeys(check_text(field, text, most_bytes=most_bytes) for text in value))
+    texts = tuple(dict.fromkeys([check_text(field, text, most_bytes=most_bytes) for text in value]))
     if len(texts) > most:
         raise InvalidInput(field, f"has {len(texts)} entries, and the limit is {most}")
     return texts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.errors import Corruption
-from recollect.storage.port import Reader
+from recollect.storage.gathering import Gathering
 
 _MOST = 20_000
 
@@ -14,23 +14,35 @@ class Numbers:
     def __init__(self) -> None:
         self._memories: dict[str, int] = {}
         self._transcripts: dict[str, int] = {}
+        self._last: int | None = None
+        """The highest number that a memory was given."""
 
-    def of(self, reader: Reader, memory_id: str) -> int:
+    def give(self, rows: Gathering, memory_id: str) -> int:
+        """Give a memory that begins the next number."""
+        if self._last is None:
+            row = rows.written().row("memory_last_number")
+            assert row is not None, "a maximum has a row"
+            self._last = int(row[0])
+        self._last += 1
+        self.put(memory_id, self._last)
+        return self._last
+
+    def of(self, rows: Gathering, memory_id: str) -> int:
         """Return a memory's number."""
         known = self._memories.get(memory_id)
         if known is None:
-            row = reader.row("memory_number", memory_id=memory_id)
+            row = rows.written().row("memory_number", memory_id=memory_id)
             if row is None:
                 raise Corruption(f"the log speaks of memory {memory_id!r} before it begins")
             known = int(row[0])
             self.put(memory_id, known)
         return known
 
-    def of_transcript(self, reader: Reader, transcript_id: str) -> int:
+    def of_transcript(self, rows: Gathering, transcript_id: str) -> int:
         """Return a transcript's number."""
         known = self._transcripts.get(transcript_id)
         if known is None:
-            row = reader.row("transcript_number", transcript_id=transcript_id)
+            row = rows.written().row("transcript_number", transcript_id=transcript_id)
             if row is None:
                 raise Corruption(f"the log speaks of transcript {transcript_id!r} before it begins")
             known = int(row[0])
@@ -39,6 +51,8 @@ class Numbers:
 
     def put(self, memory_id: str, number: int) -> None:
         """Remember a memory's number."""
+        if self._last is not None:
+            self._last = max(self._last, number)
         if len(self._memories) >= _MOST:
             self._memories.clear()
         self._memories[memory_id] = number
@@ -53,3 +67,4 @@ class Numbers:
         """Remember nothing: one of them may have been rolled back."""
         self._memories.clear()
         self._transcripts.clear()
+        self._last = None

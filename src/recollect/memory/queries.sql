@@ -4,9 +4,11 @@
 SELECT id FROM memory WHERE memory_id = :memory_id
 
 -- name: memory_add
-INSERT INTO memory (memory_id, namespace, agent_id, private, commit_ts, created_at)
-VALUES (:memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
-RETURNING id
+INSERT INTO memory (id, memory_id, namespace, agent_id, private, commit_ts, created_at)
+VALUES (:id, :memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
+
+-- name: memory_last_number
+SELECT COALESCE(MAX(id), 0) FROM memory
 
 -- name: memory_stub_put
 -- What is left of a memory that was forgotten; one that is there keeps its number.

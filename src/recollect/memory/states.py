@@ -11,6 +11,7 @@ from recollect.memory.standing import STILL
 from recollect.model import codec
 from recollect.model.memory import Content, Details
 from recollect.model.operations import Begun, Carried, Remember
+from recollect.storage.gathering import Gathering
 from recollect.storage.port import Writer
 
 Values = dict[str, Any]
@@ -43,7 +44,14 @@ _CARRIED = (
 )
 """What `memory_last_state` gives, in its order."""
 _OF_CARRIED = frozenset(Carried.__struct_fields__)
-_NO_CONTENT: Values = {"content_in": None, "digest": None, "size": None, "content": None}
+_FIRST_VERSION = 1
+_STANDS = (0, None)
+"""It is not retracted, and so for no reason."""
+_UNTOUCHED = (0, 0, None)
+"""The depth of what rests on nothing, how often it was of use, and when that was."""
+_BROUGHT_HERE = (None, None)
+"""The details and the content stand in the row itself."""
+_NO_CONTENT = (None, None, None)
 """What a row says of content that is gone: not even that there is none."""
 _BROUGHT: Values = {"details": None, "digest": None, "size": None, "content": None}
 _columns = itemgetter(*_CARRIED[1:], *_BROUGHT)
@@ -68,12 +76,12 @@ def details_of(details: Details) -> Values:
 
 def content_of(content: Content) -> Values:
     """Return what a row says that brings new content."""
-    return {
-        "content_in": None,
-        "digest": content.digest,
-        "size": content.size if content.digest else None,
-        "content": content.text,
-    }
+    digest, size, text = _said(content)
+    return {"content_in": None, "digest": digest, "size": size, "content": text}
+
+
+def _said(content: Content) -> tuple[bytes | None, int | None, str | None]:
+    return content.digest, content.size if content.digest else None, content.text
 
 
 def carried_of(operation: Carried) -> Values:
@@ -90,28 +98,28 @@ def add_state(writer: Writer, at: At, memory: int, state: Values) -> None:
     writer.put("memory_state_add", memory, at.commit_ts, at.position, *values)
 
 
-def begin(writer: Writer, at: At, memory: int, operation: Remember | Begun) -> None:
+def begin(rows: Gathering, at: At, memory: int, operation: Remember | Begun) -> None:
     """Add a memory's first state, and its title."""
-    state: Values = {
-        "version": 1,
-        "updated_at": at.time,
-        "kind": operation.kind,
-        "tier": operation.tier,
-        "title": operation.title,
-        "retracted": 0,
-        "reason": None,
-        "expires_at": operation.expiry.end(at.time, None),
-        "depth": 0,
-        "access_count": 0,
-        "last_accessed_at": None,
-    }
-    if isinstance(operation, Begun):
-        state |= details_of(operation.details or Details()) | _NO_CONTENT
-    else:
-        state |= details_of(operation.details) | content_of(operation.content)
-    add_state(writer, at, memory, state)
+    said = _NO_CONTENT if isinstance(operation, Begun) else _said(operation.content)
+    rows.add(
+        "memory_state_add",
+        memory,
+        at.commit_ts,
+        at.position,
+        _FIRST_VERSION,
+        at.time,
+        operation.kind,
+        operation.tier,
+        operation.title,
+        *_STANDS,
+        operation.expiry.end(at.time, None),
+        *_UNTOUCHED,
+        *_BROUGHT_HERE,
+        codec.encode(operation.details or Details()),
+        *said,
+    )
     if operation.title is not None:
-        add_title(writer, at, memory, operation.title)
+        add_title(rows.written(), at, memory, operation.title)
 
 
 def add_title(writer: Writer, at: At, memory: int, title: str) -> None:

@@ -195,13 +195,15 @@ def check_spans(spans: object, text: bytes) -> tuple[Span, ...]:
         return ()
     if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
         raise InvalidInput("spans", f"{shown(spans)} is not a list of (start, end) pairs")
-    return tuple(dict.fromkeys(_check_span(span, text) for span in spans))
+    return tuple(dict.fromkeys([_check_span(span, text) for span in spans]))
 
 
 def _check_span(span: object, text: bytes) -> Span:
-    if not isinstance(span, (tuple, list)) or [*map(type, span)] != [int, int]:
-        raise InvalidInput("spans", f"{shown(span)} is not a pair of byte offsets (start, end)")
+    if not isinstance(span, (tuple, list)) or len(span) != 2:
+        raise _no_pair(span)
     start, end = span
+    if type(start) is not int or type(end) is not int:
+        raise _no_pair(span)
     if not 0 <= start < end:
         raise InvalidInput("spans", f"{shown(span)} is not a span: 0 ≤ start < end must hold")
     if end > len(text):
@@ -212,6 +214,10 @@ def _check_span(span: object, text: bytes) -> Span:
         if offset < len(text) and text[offset] & 0xC0 == 0x80:
             raise InvalidInput("spans", f"{shown(span)} cuts a character in two at byte {offset}")
     return (start, end)
+
+
+def _no_pair(span: object) -> InvalidInput:
+    return InvalidInput("spans", f"{shown(span)} is not a pair of byte offsets (start, end)")
 
 
 def excerpts_of(text: bytes, spans: Sequence[Span]) -> tuple[str, ...]:

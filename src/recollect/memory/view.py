@@ -52,6 +52,7 @@ from recollect.model.operations import (
     TranscriptStub,
 )
 from recollect.model.refs import MemoryRef, TranscriptRef
+from recollect.storage.gathering import Gathering
 from recollect.storage.port import Reader, Writer
 
 
@@ -99,7 +100,7 @@ class MemoryView(View):
     def __init__(self) -> None:
         self._numbers = Numbers()
         self._settings = KnownSettings()
-        self._appliers: Mapping[type, Callable[[Writer, At, Any], None]] = {
+        self._appliers: Mapping[type, Callable[[Gathering, At, Any], None]] = {
             Remember: self._remember,
             MemoryStub: self._leave_stub,
             TranscriptStub: self._leave_transcript_stub,
@@ -145,11 +146,12 @@ class MemoryView(View):
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
-        commit_ts, time = commit.commit_ts, commit.committed_at
+        commit_ts, time, rows = commit.commit_ts, commit.committed_at, Gathering(writer)
         for position, operation in enumerate(commit.operations):
             applier = self._appliers.get(type(operation))
             if applier is not None:
-                applier(writer, At(commit_ts, position, time), operation)
+                applier(rows, At(commit_ts, position, time), operation)
+        rows.written()
 
     def places(self, reader: Reader, target: Target, viewer: str | None, /) -> list[Place]:
         """Return where the log speaks of a memory or a transcript."""
@@ -165,25 +167,29 @@ class MemoryView(View):
 
     def _again(self, writer: Writer, at: At, operation: AnyOperation, memory_id: str) -> None:
         """Apply to one memory, whose states were dropped, what an operation says of it."""
+        rows = Gathering(writer)
         if isinstance(operation, Notify):
             operation = notice_memory(operation, at.time)
         if isinstance(operation, (Remember, Begun)):
-            begin(writer, at, put_again(writer, operation), operation)
+            begin(rows, at, put_again(writer, operation), operation)
         elif isinstance(operation, (AddLink, CloseLink)):
             depths = tuple(each for each in operation.depths if each.memory_id == memory_id)
-            self._set_depths(writer, at, depths)
+            self._set_depths(rows, at, depths)
         elif type(operation) in self._appliers:
-            self._appliers[type(operation)](writer, at, operation)
+            self._appliers[type(operation)](rows, at, operation)
+        rows.written()
 
     def forget(self) -> None:
         """Drop what is remembered of memories, transcripts and settings."""
         self._numbers.forget()
         self._settings.forget()
 
-    def _remember(self, writer: Writer, at: At, operation: Remember | Begun) -> None:
+    def _remember(self, rows: Gathering, at: At, operation: Remember | Begun) -> None:
         """Add a memory: its number, its first state, and its title."""
-        memory = writer.add(
+        memory = self._numbers.give(rows, operation.memory_id)
+        rows.add(
             "memory_add",
+            memory,
             operation.memory_id,
             operation.namespace,
             operation.agent_id,
@@ -191,20 +197,19 @@ class MemoryView(View):
             at.commit_ts,
             at.time,
         )
-        self._numbers.put(operation.memory_id, memory)
-        begin(writer, at, memory, operation)
+        begin(rows, at, memory, operation)
 
-    def _leave_stub(self, writer: Writer, at: At, operation: MemoryStub) -> None:
+    def _leave_stub(self, rows: Gathering, at: At, operation: MemoryStub) -> None:
         """Add what is left of a memory that was forgotten."""
-        memory = add_stub(writer, at, operation)
+        memory = add_stub(rows.written(), at, operation)
         self._numbers.put(operation.memory_id, memory)
 
-    def _leave_transcript_stub(self, writer: Writer, at: At, operation: TranscriptStub) -> None:
-        number = add_transcript_stub(writer, at, operation)
+    def _leave_transcript_stub(self, rows: Gathering, at: At, operation: TranscriptStub) -> None:
+        number = add_transcript_stub(rows.written(), at, operation)
         self._numbers.put_transcript(operation.transcript_id, number)
 
-    def _revise(self, writer: Writer, at: At, operation: Revise) -> None:
-        memory = self._numbers.of(writer, operation.memory_id)
+    def _revise(self, rows: Gathering, at: At, operation: Revise) -> None:
+        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         move_title(writer, at, memory, last["title"], operation.title)
         state = last | {
@@ -224,15 +229,15 @@ class MemoryView(View):
             state |= content_of(operation.content)
         add_state(writer, at, memory, state)
 
-    def _carry(self, writer: Writer, at: At, operation: Carried) -> None:
+    def _carry(self, rows: Gathering, at: At, operation: Carried) -> None:
         """Let a memory be what operations had made of it that are gone."""
-        memory = self._numbers.of(writer, operation.memory_id)
+        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         move_title(writer, at, memory, last["title"], operation.title)
         add_state(writer, at, memory, last | carried_of(operation))
 
-    def _retract(self, writer: Writer, at: At, operation: Retract) -> None:
-        memory = self._numbers.of(writer, operation.memory_id)
+    def _retract(self, rows: Gathering, at: At, operation: Retract) -> None:
+        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
         changes = {
             "version": operation.version,
             "updated_at": at.time,
@@ -241,8 +246,8 @@ class MemoryView(View):
         }
         add_state(writer, at, memory, last_state(writer, memory) | changes)
 
-    def _touch(self, writer: Writer, at: At, operation: Touch) -> None:
-        memory = self._numbers.of(writer, operation.memory_id)
+    def _touch(self, rows: Gathering, at: At, operation: Touch) -> None:
+        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         expiry = Expiry(operation.lifetime, extends=True)
         changes = {
@@ -252,38 +257,38 @@ class MemoryView(View):
         }
         add_state(writer, at, memory, last | changes)
 
-    def _add_link(self, writer: Writer, at: At, operation: AddLink) -> None:
-        writer.put(
+    def _add_link(self, rows: Gathering, at: At, operation: AddLink) -> None:
+        rows.add(
             "link_add",
-            self._numbers.of(writer, operation.source),
+            self._numbers.of(rows, operation.source),
             operation.relation,
-            self._numbers.of(writer, operation.target),
+            self._numbers.of(rows, operation.target),
             at.commit_ts,
             at.position,
             at.time,
             STILL,
         )
-        self._set_depths(writer, at, operation.depths)
+        self._set_depths(rows, at, operation.depths)
 
-    def _close_link(self, writer: Writer, at: At, operation: CloseLink) -> None:
-        writer.run(
+    def _close_link(self, rows: Gathering, at: At, operation: CloseLink) -> None:
+        rows.written().run(
             "link_close",
-            source=self._numbers.of(writer, operation.source),
+            source=self._numbers.of(rows, operation.source),
             relation=operation.relation,
-            target=self._numbers.of(writer, operation.target),
+            target=self._numbers.of(rows, operation.target),
             commit_ts=at.commit_ts,
             valid_until=at.time,
             still=STILL,
         )
-        self._set_depths(writer, at, operation.depths)
+        self._set_depths(rows, at, operation.depths)
 
-    def _set_depths(self, writer: Writer, at: At, depths: tuple[Depth, ...]) -> None:
+    def _set_depths(self, rows: Gathering, at: At, depths: tuple[Depth, ...]) -> None:
         for memory_id, depth in ((each.memory_id, each.depth) for each in depths):
-            memory = self._numbers.of(writer, memory_id)
+            writer, memory = rows.written(), self._numbers.of(rows, memory_id)
             add_state(writer, at, memory, last_state(writer, memory) | {"depth": depth})
 
-    def _keep_transcript(self, writer: Writer, at: At, operation: KeepTranscript) -> None:
-        number = writer.add(
+    def _keep_transcript(self, rows: Gathering, at: At, operation: KeepTranscript) -> None:
+        number = rows.written().add(
             "transcript_add",
             operation.transcript_id,
             operation.namespace,
@@ -298,26 +303,26 @@ class MemoryView(View):
         )
         self._numbers.put_transcript(operation.transcript_id, number)
 
-    def _cite(self, writer: Writer, at: At, operation: Cite) -> None:
-        memory = self._numbers.of(writer, operation.memory_id)
-        transcript = self._numbers.of_transcript(writer, operation.transcript_id)
+    def _cite(self, rows: Gathering, at: At, operation: Cite) -> None:
+        memory = self._numbers.of(rows, operation.memory_id)
+        transcript = self._numbers.of_transcript(rows, operation.transcript_id)
         for first, beyond in operation.spans or ((0, 0),):
-            writer.put("citation_add", memory, transcript, first, beyond, at.commit_ts)
+            rows.add("citation_add", memory, transcript, first, beyond, at.commit_ts)
 
-    def _notify(self, writer: Writer, at: At, operation: Notify) -> None:
-        self._remember(writer, at, notice_memory(operation, at.time))
-        writer.run(
+    def _notify(self, rows: Gathering, at: At, operation: Notify) -> None:
+        self._remember(rows, at, notice_memory(operation, at.time))
+        rows.written().run(
             "notice_add",
-            memory=self._numbers.of(writer, operation.memory_id),
-            dependent=self._numbers.of(writer, operation.dependent_id),
-            invalidated=self._numbers.of(writer, operation.invalidated_id),
-            invalidating=self._numbers.of(writer, operation.invalidating_id),
+            memory=self._numbers.of(rows, operation.memory_id),
+            dependent=self._numbers.of(rows, operation.dependent_id),
+            invalidated=self._numbers.of(rows, operation.invalidated_id),
+            invalidating=self._numbers.of(rows, operation.invalidating_id),
             by_agent=operation.by,
             commit_ts=at.commit_ts,
         )
 
-    def _resolve(self, writer: Writer, at: At, operation: Resolve) -> None:
-        memory = self._numbers.of(writer, operation.memory_id)
+    def _resolve(self, rows: Gathering, at: At, operation: Resolve) -> None:
+        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
         writer.run(
             "notice_resolve",
             memory=memory,
@@ -331,7 +336,7 @@ class MemoryView(View):
         expires_at = operation.expiry.end(at.time, None)
         add_state(writer, at, memory, last_state(writer, memory) | {"expires_at": expires_at})
 
-    def _configure(self, writer: Writer, _: At, operation: Configure) -> None:
+    def _configure(self, rows: Gathering, _: At, operation: Configure) -> None:
         for name, value in operation.settings.items():
-            writer.run("setting_set", namespace=operation.namespace, name=name, value=value)
+            rows.written().run("setting_set", namespace=operation.namespace, name=name, value=value)
         self._settings.forget()
