@@ -69,9 +69,11 @@ def seal(
     """Return the event that follows `previous`, ready to be stored."""
     parts = [*map(codec.encode, operations)]
     sealed = codec.encode(envelope)
-    leaves = [_envelope_leaf(salts, sealed)]
-    for index, part in enumerate(parts):
-        leaves.append(_operation_leaf(salts, index, part))
+    leaves, first = [_envelope_leaf(salts, sealed)], 2 * SALT_SIZE
+    for part in parts:  # as `_operation_leaf` does, with nothing around it: all that is written
+        salt = salts[first : first + SALT_SIZE]
+        leaves.append(sha256(_OPERATION + salt + part).digest())
+        first += SALT_SIZE
     commit_ts = previous.commit_ts + 1
     found = _event_hash(commit_ts, committed_at, previous.hash, leaves)
     return SealedEvent(commit_ts, committed_at, found, salts, sealed, codec.join(parts))

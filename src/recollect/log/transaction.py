@@ -138,18 +138,20 @@ class Draft:
 
         Long content counts as what it unpacks to, which is what reading it costs.
         """
-        encoded = [*map(codec.encode, requests)]
-        size = self._size + sum(map(len, encoded))
+        encoded, limits = [*map(codec.encode, requests)], self._limits
+        size = self._size
+        for each in encoded:
+            size += len(each)
         if blobs:
             size += sum(map(unpacked_size, blobs.values()))
-        if len(self._staged) + len(requests) > self._limits.transaction_operations:
+        if len(self._staged) + len(requests) > limits.transaction_operations:
             raise InvalidInput(
                 "transaction",
-                f"has over {self._limits.transaction_operations} operations, the limit",
+                f"has over {limits.transaction_operations} operations, the limit",
             )
-        _check_size(size, self._limits)
-        self._staged.extend(requests)
-        self._encoded.extend(encoded)
+        _check_size(size, limits)
+        self._staged += requests
+        self._encoded += encoded
         if blobs:
             self._blobs.update(blobs)
         self._size = size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypedDict
 
 from recollect.errors import InvalidInput
@@ -102,9 +103,8 @@ def choose(field: str, value: object, choices: Sequence[str]) -> str:
     return text
 
 
-def check_id(field: str, value: object) -> str:
-    """Return what can be an id."""
-    return check_text(field, value, most_bytes=512)
+check_id: Callable[[str, object], str] = partial(check_text, most_bytes=512)
+"""Returns what can be an id."""
 
 
 def check_content(value: object, limits: Limits) -> tuple[Content, dict[bytes, bytes]]:
@@ -240,7 +240,9 @@ def check_tags(value: object, limits: Limits) -> tuple[str, ...]:
 
 
 def _texts(field: str, value: object, most: int, most_bytes: int) -> tuple[str, ...]:
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if not isinstance(value, list) and (  # as it mostly is, and no other question is as cheap
+        isinstance(value, (str, bytes)) or not isinstance(value, Iterable)
+    ):
         raise InvalidInput(field, f"{shown(value)} is not a list of texts")
     texts = tuple(dict.fromkeys([check_text(field, text, most_bytes=most_bytes) for text in value]))
     if len(texts) > most:

@@ -23,9 +23,9 @@ class Numbers:
             row = rows.written().row("memory_last_number")
             assert row is not None, "a maximum has a row"
             self._last = int(row[0])
-        self._last += 1
-        self.put(memory_id, self._last)
-        return self._last
+        number = self._last + 1
+        self.put(memory_id, number)
+        return number
 
     def of(self, rows: Gathering, memory_id: str) -> int:
         """Return a memory's number."""
@@ -51,8 +51,8 @@ class Numbers:
 
     def put(self, memory_id: str, number: int) -> None:
         """Remember a memory's number."""
-        if self._last is not None:
-            self._last = max(self._last, number)
+        if self._last is not None and number > self._last:
+            self._last = number
         if len(self._memories) >= _MOST:
             self._memories.clear()
         self._memories[memory_id] = number

@@ -97,6 +97,9 @@ class MemoryRules:
 
     def _seen(self, memory_id: str, by: str, field: str = "memory_id") -> Standing:
         """Return a memory that whoever acts may see, and that was not forgotten."""
+        found = self.working.memory(memory_id)
+        if found is not None and found.kind and not found.private:  # as most are
+            return found
         found = self._there(memory_id, by, field)
         if found.forgotten:
             raise NotFound(f"{field}: memory {memory_id!r} was forgotten")

@@ -193,7 +193,9 @@ def check_spans(spans: object, text: bytes) -> tuple[Span, ...]:
     """Return the spans of a text, or say what is wrong with one."""
     if spans is None:
         return ()
-    if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
+    if not isinstance(spans, list) and (
+        isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable)
+    ):
         raise InvalidInput("spans", f"{shown(spans)} is not a list of (start, end) pairs")
     return tuple(dict.fromkeys([_check_span(span, text) for span in spans]))
 

@@ -103,7 +103,7 @@ class Working:
     def begin(self, memory: Standing) -> None:
         """Let there be a new memory from here on."""
         self._begun.add(memory.memory_id)
-        self.put(memory)
+        self._memories[memory.memory_id] = memory
 
     def titled(self, key: TitleKey) -> str | None:
         """Return the id of the memory that has a title."""

@@ -82,16 +82,16 @@ class MemoryStaging(Staging):
         title = check_title(title, limits)
         kind, tier = fields.get("kind"), fields.get("tier")
         request = RememberMemory(
-            scope=scope,
-            memory_id=self._draft.new_id(self._core.ids),
-            kind=None if kind is None else choose("kind", kind, KINDS),
-            tier=None if tier is None else choose("tier", tier, TIERS),
-            title=title,
-            private=_chosen(fields, "visibility", VISIBILITIES) == "private",
-            content=checked,
-            details=new_details(fields, limits),
-            ttl=check_duration("ttl", fields.get("ttl")),
-            update=_chosen(fields, "on_conflict", ON_CONFLICT) == "update",
+            scope,
+            self._draft.new_id(self._core.ids),
+            None if kind is None else choose("kind", kind, KINDS),
+            None if tier is None else choose("tier", tier, TIERS),
+            title,
+            _chosen(fields, "visibility", VISIBILITIES) == "private",
+            checked,
+            new_details(fields, limits),
+            check_duration("ttl", fields.get("ttl")),
+            _chosen(fields, "on_conflict", ON_CONFLICT) == "update",
         )
         cited = self._cited(fields)
         self.remembered = None if title is None else _key(request, title)
