@@ -6,22 +6,54 @@ import asyncio
 import threading
 import time
 from pathlib import Path
+from statistics import mean, median
 
 import recollect
+from benchmarks.limits import synced_appends
+from recollect import Store
 
 VALUE = {"text": "x" * 300, "n": 1, "list": [1, 2, 3]}
 KEYS = 50
+TURNS = 40
 
 
 def one(path: Path, seconds: float) -> float:
     with recollect.open(path) as store:
         agent = store.bind(agent_id="a")
-        for number in range(KEYS):
-            agent.write(key=f"k{number}", value=VALUE)
-        done, start = 0, time.perf_counter()
-        while (passed := time.perf_counter() - start) < seconds:
-            agent.write(key=f"k{done % KEYS}", value=VALUE)
-            done += 1
+        _fill(agent)
+        return _rate(agent, seconds)
+
+
+def one_beside_appends(path: Path, seconds: float) -> tuple[float, float]:
+    """Return durable commits a second of one committer, and bare appends, in many short turns.
+
+    What a disk does in a second changes more from one moment to the next than what is measured
+    here, so each turn is compared with the appends right before and right behind it. The ratio of
+    the two figures is the one in the middle of those.
+    """
+    turn = seconds / (2 * TURNS)
+    with recollect.open(path) as store:
+        agent = store.bind(agent_id="a")
+        _fill(agent)
+        ratios, limits = [], [synced_appends(path.parent, turn)]
+        for _ in range(TURNS):
+            ours = _rate(agent, turn)
+            limits.append(synced_appends(path.parent, turn))
+            ratios.append(ours / mean(limits[-2:]))
+    limit = median(limits)
+    return median(ratios) * limit, limit
+
+
+def _fill(agent: Store) -> None:
+    for number in range(KEYS):
+        agent.write(key=f"k{number}", value=VALUE)
+
+
+def _rate(agent: Store, seconds: float) -> float:
+    done, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < seconds:
+        agent.write(key=f"k{done % KEYS}", value=VALUE)
+        done += 1
     return done / passed
 
 

@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 import recollect
-from benchmarks import embedding, facts, hybrid, locomo, memories, reads, recall, verify
+from benchmarks import commits, embedding, facts, hybrid, locomo, memories, reads, recall, verify
 from tests.bulk import write_events
+
+
+def test_commits_beside_appends(tmp_path: Path) -> None:
+    assert min(commits.one_beside_appends(tmp_path / "store.db", 0.1)) > 0
+
+
+def test_ingesting_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memories, "MEMORIES", 2 * memories.TOGETHER)
+    assert min(memories.ingest(tmp_path)) > 0
 
 
 def test_lists_of_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
