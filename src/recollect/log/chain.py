@@ -36,6 +36,7 @@ Opened = tuple[Row, Envelope, tuple[AnyOperation, ...]]
 """A stored event's columns in the order of `SealedEvent`, and what they say."""
 _ARRAY_OF_ONE = 0x91
 """The byte before the operation, where an event has one: so it need not be looked for."""
+_OF_ONE = bytes([_ARRAY_OF_ONE])
 _SALTS_OF_ONE = 3 * SALT_SIZE
 _ENVELOPE_SALT, _FIRST_SALT = slice(SALT_SIZE, 2 * SALT_SIZE), slice(2 * SALT_SIZE, 3 * SALT_SIZE)
 _NUMBER, _TWO_NUMBERS = Struct(">q").pack, Struct(">qq").pack
@@ -67,6 +68,8 @@ def seal(
     operations: Sequence[AnyOperation],
 ) -> SealedEvent:
     """Return the event that follows `previous`, ready to be stored."""
+    if len(operations) == 1:
+        return _seal_one(previous, committed_at, salts, envelope, operations[0])
     parts = [*map(codec.encode, operations)]
     sealed = codec.encode(envelope)
     leaves, first = [_envelope_leaf(salts, sealed)], 2 * SALT_SIZE
@@ -77,6 +80,18 @@ def seal(
     commit_ts = previous.commit_ts + 1
     found = _event_hash(commit_ts, committed_at, previous.hash, leaves)
     return SealedEvent(commit_ts, committed_at, found, salts, sealed, codec.join(parts))
+
+
+def _seal_one(
+    previous: Head, committed_at: int, salts: bytes, envelope: Envelope, operation: AnyOperation
+) -> SealedEvent:
+    """Do the same where there is one operation, as mostly, and a commit waits for nothing else."""
+    number, sealed, part = previous.commit_ts + 1, codec.encode(envelope), codec.encode(operation)
+    first = sha256(_ENVELOPE + salts[_ENVELOPE_SALT] + sealed).digest()
+    second = sha256(_OPERATION + salts[_FIRST_SALT] + part).digest()
+    covered = _WITH_ONE(_EVENT, number, committed_at, previous.hash, 2, first, second)
+    found = sha256(covered).digest()
+    return SealedEvent(number, committed_at, found, salts, sealed, _OF_ONE + part)
 
 
 def seal_again(previous: Head, event: SealedEvent) -> SealedEvent:

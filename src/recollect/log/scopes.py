@@ -40,6 +40,10 @@ def touched(actor: str, operations: Sequence[AnyOperation]) -> set[tuple[str, st
     They are those whose operations it has. Whoever else did something in it, to others or in vain,
     is found in the audit's namespace; a handle that nobody is bound to does no such thing.
     """
+    if len(operations) == 1:  # as mostly, and mostly its own agent's
+        (only,) = operations
+        if getattr(only, "by", actor) in (only.agent_id, NOBODY):
+            return {(only.agent_id, only.namespace)}
     found = {(operation.agent_id, operation.namespace) for operation in operations}
     owners = {agent_id for agent_id, _ in found}
     for by in {getattr(operation, "by", actor) for operation in operations}:
