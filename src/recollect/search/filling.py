@@ -19,7 +19,7 @@ from recollect.search.passages import Derived, Indexed, Key, Passage, Words, ind
 from recollect.search.shelves import FACT, MEMORY, Spot
 from recollect.search.sources import Sources
 from recollect.search.words import tokens
-from recollect.storage.port import Engine, Progress, Reader, Writer
+from recollect.storage.port import Engine, Progress, Reader, Row, Writer
 
 AT_ONCE = 256
 """How many commits are indexed in one storage transaction at most."""
@@ -147,13 +147,18 @@ class Index:
         moving = {each.key: each.id for each in outdated}
         for each in outdated:  # all of them first: the index of words is quicker in order
             self._take_out(each)
+        words: list[Row] = []
         for derived in lacking:
-            number = self._put(derived)
+            number, columns = self._put(derived)
+            words.append((number, *columns))
             old = moving.pop(derived.key, None)
             if old is not None:
                 self._writer.put("vector_move", number, old)
         for old in moving.values():
             self._writer.put("vector_remove", old)
+        # behind all the rest: a statement that may have to be undone on its own, as one is that
+        # returns something, makes the index of words write out what it has gathered so far
+        self._writer.put_all("words_add", words)
         self._settle()
 
     def erase(self, passages: Sequence[Indexed]) -> None:
@@ -169,7 +174,8 @@ class Index:
         self._writer.put("passage_remove", passage.id)
         self._count(passage.shelf, -1, -passage.length, erased)
 
-    def _put(self, derived: Derived) -> int:
+    def _put(self, derived: Derived) -> tuple[int, tuple[str, ...]]:
+        """Add a passage, and return its number and its words, which are not in the index yet."""
         shelf = self._shelf(derived.spot)
         columns, length = columns_of(shelf, derived.words())
         number = self._writer.add(
@@ -182,9 +188,8 @@ class Index:
             derived.until,
             length,
         )
-        self._writer.put("words_add", number, *columns)
         self._count(shelf, 1, length, 0)
-        return number
+        return number, columns
 
     def _shelf(self, spot: Spot) -> int:
         known = self._shelves.get(spot)
