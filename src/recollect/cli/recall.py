@@ -13,6 +13,7 @@ from recollect.cli import inputs
 from recollect.cli.fact_options import takes_known_at
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import note, write_each
+from recollect.cli.progress import waiting
 
 Command = Callable[..., None]
 _OPTIONS = (
@@ -60,7 +61,7 @@ def recall(target: Target, *, query: str, k: int, parts: bool, **asked: Any) -> 
     from recollect.cli import hit_lines, hit_shapes
 
     text = inputs.text(query)
-    with target.store() as store, _telling():
+    with target.store() as store, _telling(), waiting("Searching"):
         found = store.recall(text, k=k, **_options(asked))
     best = found[0].score if found else 1.0
     ranks = {id(hit): rank for rank, hit in enumerate(found, 1)}
@@ -93,7 +94,7 @@ def context(target: Target, *, query: str, budget: int, k: int, **asked: Any) ->
     from recollect.cli.output import write_json
     from recollect.cli.text import safe
 
-    with target.store() as store, _telling():
+    with target.store() as store, _telling(), waiting("Searching"):
         found = store.recall_context(inputs.text(query), budget=budget, k=k, **_options(asked))
     if target.as_json:
         write_json({"context": found})

@@ -85,6 +85,7 @@ class Core(msgspec.Struct, frozen=True):
                 self.checkpointer.close(self.committer.write_queued)
         finally:
             self.committer.close()
+            self.filler.close()
             self.vectors.close()
             self.engine.close()
 

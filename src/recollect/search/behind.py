@@ -1,39 +1,43 @@
-"""Embedding without being asked: a thread of its own gives passages vectors, behind the commits.
+"""Work behind the commits: a thread of its own that does a piece at a time, and nobody waits for.
 
-It sleeps until it is woken and nobody waits for it. An embedder that is out of order is tried again
-now and then; meanwhile writes go on, the backlog grows, and `stats` says why.
+It sleeps until it is woken. What fails is tried again now and then; meanwhile writes go on, what is
+left to do grows, and `stats` says why.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 
 from recollect.errors import InvalidInput, RecollectError, StoreClosed
 from recollect.model.clock import Clock, SystemClock
-from recollect.search.embedding import Embedder
-from recollect.search.vector_filling import fill_some
-from recollect.storage.port import Engine
 
 DRAIN_SECONDS = 2.0
-"""How long a store that is closed is kept waiting for what is being embedded."""
+"""How long a store that is closed is kept waiting for what is being done."""
 _FIRST_REST = 1.0
 _LONGEST_REST = 60.0
 
 
 class Behind:
-    """Fills the vectors of an open store until it is closed."""
+    """Does what there is to do for an open store until it is closed.
+
+    `work` does a piece, and says whether anything may be left. With a `lull`, it is begun only when
+    nobody has woken the thread for so many seconds: whoever is busy is not to be disturbed.
+    """
 
     def __init__(
         self,
-        engine: Engine,
-        embedder: Embedder,
+        work: Callable[[], object],
         *,
+        name: str,
+        lull: float = 0.0,
         clock: Clock | None = None,
         first_rest: float = _FIRST_REST,
     ) -> None:
-        self._engine = engine
-        self._embedder = embedder
+        self._piece = work
+        self._name = name
+        self._lull = lull
         self._clock = clock or SystemClock()
         self._first_rest = self._rest = first_rest
         self.failure: RecollectError | None = None
@@ -41,14 +45,14 @@ class Behind:
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self.turn = threading.Lock()
-        """Who fills in this process: two at once would embed the same passages."""
+        """Who works in this process: two at once would do the same."""
         self._bell = threading.Event()
         self._ending = threading.Event()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
-        """Let it look for passages without a vector; it is started when first woken."""
+        """Let it look for something to do; it is started when first woken."""
         if self._owner != os.getpid() or self._ending.is_set():
             return
         self._bell.set()
@@ -58,9 +62,7 @@ class Behind:
 
     def _start(self) -> None:
         if self._thread is None and not self._ending.is_set():
-            self._thread = threading.Thread(
-                target=self._work, name="recollect-embedder", daemon=True
-            )
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
 
     def close(self, seconds: float = DRAIN_SECONDS) -> None:
@@ -72,20 +74,22 @@ class Behind:
             self._ending.set()
         self._bell.set()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(seconds)
+            self._thread.join(max(seconds, DRAIN_SECONDS))
 
     def _work(self) -> None:
         while not self._ending.is_set():
             self._bell.wait()
             self._bell.clear()
-            self._fill()
+            while self._lull and self._bell.wait(self._lull) and not self._ending.is_set():
+                self._bell.clear()
+            self._do_all()
 
-    def _fill(self) -> None:
-        """Embed until all is done, the embedder cannot be used, or the time is over."""
-        while not self._is_over():
+    def _do_all(self) -> None:
+        """Work until all is done, it cannot be done, somebody is busy, or the time is over."""
+        while not self._is_over() and not (self._lull and self._bell.is_set()):
             try:
                 with self.turn:
-                    left = fill_some(self._engine, self._embedder)
+                    left = self._piece()
                 self.failure, self._rest = None, self._first_rest
             except (InvalidInput, StoreClosed) as error:  # trying again would change nothing
                 self.failure = error

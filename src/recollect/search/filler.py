@@ -1,7 +1,9 @@
-"""The filler: indexes behind the commits, in the thread that has just written some.
+"""The filler: indexes behind the commits.
 
-Whoever waits for these commits has been told by then. What goes wrong here loses nothing: what is
-not indexed stays on the list, is found all the same, and is tried again later.
+Now and then the thread that has just written some does a bounded part of it; whoever waits for its
+commits has been told by then. What large commits bring would keep writers waiting for long, so it
+is left for when they pause. What goes wrong loses nothing: what is not indexed stays on the list,
+is found all the same, and is tried again later.
 """
 
 from __future__ import annotations
@@ -9,15 +11,16 @@ from __future__ import annotations
 from recollect.errors import RecollectError
 from recollect.log.failpoints import Failpoint, pass_by
 from recollect.search import filling
+from recollect.search.behind import Behind
 from recollect.search.vectors import Vectors
 from recollect.search.view import SearchView
 from recollect.storage.port import Engine
 
 EVERY = 256
-"""How many commits have to come for the index to be filled some more.
-
-What large ones bring, who searches first indexes: so that indexing slows no writer by much.
-"""
+"""How many commits have to come for the index to be filled some more, and with how many passages
+waiting a pause is used for it."""
+LULL = 0.1
+"""How many seconds without a commit are a pause."""
 
 
 class Filler:
@@ -30,20 +33,42 @@ class Filler:
         self._view = view
         self._vectors = vectors
         self._failpoint = failpoint
-        self.failure: RecollectError | None = None
+        self._paused = Behind(self._use_pause, name="recollect-indexer", lull=LULL)
+        self._failure: RecollectError | None = None
+
+    @property
+    def failure(self) -> RecollectError | None:
         """Why the last attempt came to nothing, if it did; told by `stats`."""
+        return self._failure or self._paused.failure
 
     def __call__(self) -> None:
         """Index some of what waits, if that is worth it, and let it be embedded."""
         if self._view.erased:
             self._view.erased = False
             self._vectors.forget()
+        if self._view.passages >= EVERY:
+            self._paused.wake()
         if self._view.waiting < EVERY:
             return
         self._view.waiting = 0  # also if it fails: then it is tried when as many have come
         try:
             filling.fill_some(self._engine, self._failpoint)
-            self.failure = None
+            self._failure = self._paused.failure = None
             self._vectors.wake()
         except RecollectError as error:
-            self.failure = error
+            self._failure = error
+
+    def close(self) -> None:
+        """Use no more pauses; what is left on the list stays there."""
+        self._paused.close(0)
+
+    def _use_pause(self) -> bool:
+        """Index some of what waits, and say whether anything is left."""
+        with self._engine.reading() as reader:
+            left = filling.work(reader) > 0
+        if left:
+            filling.fill_some(self._engine, self._failpoint)
+            self._vectors.wake()
+        else:
+            self._view.waiting = self._view.passages = 0
+        return left

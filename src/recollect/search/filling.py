@@ -25,7 +25,7 @@ AT_ONCE = 256
 """How many commits are indexed in one storage transaction at most."""
 MOST_PASSAGES = 2_048
 """How many passages are, about."""
-MUCH = 2_000
+MUCH = 512
 """With more passages than this waiting, who searches fills the index first."""
 
 

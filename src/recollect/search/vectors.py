@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ class Vectors:
         self._wanted = eager
         """Whether passages are embedded unasked: else only once somebody has searched."""
         self._clock = clock or SystemClock()
-        self.behind = behind or (None if embedder is None else Behind(engine, embedder))
+        self.behind = behind or (None if embedder is None else _behind(engine, embedder))
         self._lock = threading.Lock()
         self._remembered = Remembered()
         self._waiting = Waiting()
@@ -251,6 +252,11 @@ def _scored(
     by_id = {passage.id: passage for passage in passages if passage.id is not None}
     near = exactly(reader, [*by_id], sought, kept.dimension)
     return [Found(by_id[number], score) for score, number in near if score > 0]
+
+
+def _behind(engine: Engine, embedder: Embedder) -> Behind:
+    """Return who embeds behind the commits."""
+    return Behind(partial(vector_filling.fill_some, engine, embedder), name="recollect-embedder")
 
 
 def _there(reader: Reader, shelves: Sequence[Shelf], numbers: Sequence[int]) -> dict[int, Passage]:

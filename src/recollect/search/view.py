@@ -34,13 +34,17 @@ class SearchView(View):
     def __init__(self) -> None:
         self.waiting = 0
         """How many commits were listed since the index was filled: a hint."""
+        self.passages = 0
+        """About how many passages these have: another."""
         self.erased = False
         """Whether anything was erased since somebody looked: a hint, too."""
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """List a commit."""
-        writer.put("to_index_add", commit.commit_ts, weight(commit.operations))
+        size = weight(commit.operations)
+        writer.put("to_index_add", commit.commit_ts, size)
         self.waiting += 1
+        self.passages += size
 
     def eraser(self, writer: Writer, /) -> SearchEraser:
         """Return what takes erased passages out of the index."""
@@ -72,3 +76,4 @@ class SearchEraser(Eraser):
         for (commit_ts,) in self._writer.rows("search_begun", sources=left):
             self._writer.put("to_index_add", commit_ts, 1)
             self._view.waiting += 1
+            self._view.passages += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,11 +31,22 @@ def _fill_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filler, "EVERY", 4)
 
 
-def threads() -> list[str]:
-    return [each.name for each in threading.enumerate() if each.name == "recollect-embedder"]
+Threads = Callable[[], list[str]]
 
 
-def test_an_embedder_that_is_given_fills_from_the_start(path: Path) -> None:
+@pytest.fixture
+def threads() -> Threads:
+    """Return what tells which embedders' threads there are that were not there before."""
+    before = set(threading.enumerate())
+
+    def since() -> list[str]:
+        new = set(threading.enumerate()) - before
+        return [each.name for each in new if each.name == "recollect-embedder"]
+
+    return since
+
+
+def test_an_embedder_that_is_given_fills_from_the_start(path: Path, threads: Threads) -> None:
     with recollect.open(path, embedder=Hashing()) as store:
         assert threads() == [], "it is started when there is something to do"
         remember(store.bind(agent_id="a"), TEXTS)
@@ -47,7 +58,7 @@ def test_an_embedder_that_is_given_fills_from_the_start(path: Path) -> None:
 
 
 def test_the_default_waits_until_somebody_recalls(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, threads: Threads
 ) -> None:
     model = Hashing()
     monkeypatch.setattr("recollect.search.embedding._local", lambda: model)
@@ -206,12 +217,11 @@ def test_how_far_vectors_go_is_kept_with_them(path: Path) -> None:
         assert upto == [5, 10, 12]
 
 
-def test_nobody_is_woken_once_it_is_closed(path: Path) -> None:
-    with recollect.open(path, embedder=None) as store:
-        behind = Behind(store._core.engine, Hashing())
-        behind.close()
-        behind.wake()
-        assert behind._thread is None
+def test_nobody_is_woken_once_it_is_closed() -> None:
+    behind = Behind(lambda: 0, name="recollect-embedder")
+    behind.close()
+    behind.wake()
+    assert behind._thread is None
 
 
 def test_a_store_in_memory_has_vectors_too() -> None:

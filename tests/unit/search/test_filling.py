@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from recollect.search import filler, filling, words
 from recollect.search.shelves import namespaces_below, totals, visible
 from recollect.search.tail import Tail
 from tests.searching import backlog, fill, search, sources
+from tests.unit.search.stores import eventually
 
 
 @pytest.fixture
@@ -39,6 +41,31 @@ def test_it_happens_behind_the_commits(store: Store) -> None:
     assert sources(store, "last") == {last.id}
     assert len(sources(store, "number")) == filler.EVERY
     store.verify(deep=True)
+
+
+def test_what_large_commits_bring_waits_for_a_pause(store: Store) -> None:
+    with store.begin_transaction() as transaction:
+        for number in range(2 * filler.EVERY):
+            transaction.remember(f"number {number}")
+    eventually(lambda: backlog(store) == 0)
+    assert len(sources(store, "number")) == 2 * filler.EVERY
+    store.verify(deep=True)
+
+
+def test_whoever_is_busy_is_not_disturbed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filler, "LULL", 60.0)
+    before = set(threading.enumerate())
+    with recollect.open(path, durability="relaxed") as opened:
+        store = opened.bind(agent_id="ann")
+        with store.begin_transaction() as transaction:
+            for number in range(2 * filler.EVERY):
+                transaction.remember(f"number {number}")
+        for _ in range(20):
+            store.write(key="k", value={})
+        assert backlog(store) == 1
+    assert not set(threading.enumerate()) - before
+    with recollect.open(path) as again:
+        assert backlog(again) == 1, "what is left on the list stays there"
 
 
 def test_keys_are_not_listed(store: Store) -> None:
