@@ -48,6 +48,7 @@ from recollect.extract.rules import RuleExtractor
 from recollect.graph.literal import Literal
 from recollect.graph.records import (
     Assertion,
+    Ending,
     Entity,
     Explanation,
     Fact,
@@ -150,6 +151,7 @@ __all__ = [
     "EdgeResolution",
     "EdgeResolver",
     "Embedder",
+    "Ending",
     "Entity",
     "ExistingEdge",
     "Explanation",

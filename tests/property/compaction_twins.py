@@ -28,6 +28,13 @@ SUBJECTS = ("bob", "eve", "Bobby")
 RELATIONS = ("likes", "lives in")
 LONG = "words " * 1000
 REFUSED = (Conflict, NotFound, LinkCycle, ReflectionTooDeep, InvalidInput)
+STANDING_ENDS = """
+    SELECT id FROM assertions WHERE kind = 'end' AND retracted_in IS NULL
+        AND namespace = :namespace AND agent_id = :agent_id AND id NOT IN (
+            SELECT id FROM assertions WHERE kind = 'assert'
+        )
+    ORDER BY commit_ts
+"""
 DEEDS = (
     *("write",) * 6,
     *("delete", "several", "wait"),
@@ -300,7 +307,8 @@ class Twins:
             "subject": random.choice(SUBJECTS),
             "relation": random.choice(RELATIONS),
             "object": random.choice((None, "tea", "Rome")),
-            "at": self._day(),
+            "at": random.choice((None, self._day())),
+            "source": random.choice((None, MemoryRef(self._some()))),
         }
         return lambda store: store.end_fact(txn_id=name, **said, **who).close
 
@@ -308,6 +316,7 @@ class Twins:
         who, name = self._who(), self._named()
         facts = self.stores[0].facts(include_closed=True, **who)
         said = [assertion for fact in facts for assertion in fact.assertions]
+        said += [row["id"] for row in self.stores[0].sql(STANDING_ENDS, who)]
         assertion = self.random.choice(said) if said else "none"
         return lambda store: (
             store.retract_fact(assertion_id=assertion, reason="wrong", txn_id=name, **who).commit_ts

@@ -28,7 +28,7 @@ class History:
         self.store = store
         self.random = random
         self.words: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        """By what they belong to: a memory, a transcript, a key, a fact."""
+        """By what they belong to: a memory, a transcript, a key, a fact, the end of one."""
         self.owner: dict[tuple[str, ...], tuple[str, str]] = {}
         self.sourced: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self.gone: set[str] = set()
@@ -50,8 +50,8 @@ class History:
     def step(self) -> None:
         act = self.random.choice(
             [self.write, self.write, self.remember, self.remember, self.revise, self.talk,
-             self.link, self.link, self.state_fact, self.state_fact, self.supersede, self.unite,
-             self.shared, self.settle]
+             self.link, self.link, self.state_fact, self.state_fact, self.end_fact, self.supersede,
+             self.unite, self.shared, self.settle]
         )  # fmt: skip
         if len(self.of("memory")) < 2:
             act = self.remember
@@ -172,6 +172,26 @@ class History:
             self.sourced[source[1]].add(fact)
         if self.random.random() < 0.2:
             bound.retract_fact(assertion_id=found, reason=self.word(*fact))
+
+    def end_fact(self) -> None:
+        bound, scope = self.bound()
+        source = self.random.choice([*self.of("memory"), *self.of("transcript"), None])
+        named = (self.word("new"), f"entity {self.random.randrange(5)}", None)
+        with bound.begin_transaction() as transaction:
+            found = transaction.end_fact(
+                subject=f"entity {self.random.randrange(5)}",
+                relation=self.random.choice(["is at", "knows", self.word("new")]),
+                object=self.random.choice(named),
+                at=f"2025-01-{self.random.randrange(1, 28):02}T00:00:00Z",
+                source=None if source is None else source[1],
+            )
+        end = ("end", found)
+        self.words[end] |= self.words.pop(("new",), set())
+        self.owner[end] = scope
+        if source is not None:
+            self.sourced[source[1]].add(end)
+        if self.random.random() < 0.2:
+            bound.retract_fact(assertion_id=found, reason=self.word(*end))
 
     def unite(self) -> None:
         bound, _ = self.bound()

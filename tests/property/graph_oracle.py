@@ -57,7 +57,7 @@ class Assertion(Mark):
 
 @dataclass(frozen=True)
 class End(Mark):
-    pass
+    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,13 @@ class GraphOracle:
         object_: Object | None,
         at: datetime,
         *,
+        source: str | None = None,
         id_: str | None = None,
     ) -> str:
         """Say that it stopped being true; without an object, that whatever holds then did."""
         said = self._new_id(id_)
         ended = None if object_ is None else _object(object_)
-        self._add(End(*self._place(), said, _name(subject), _name(relation), ended, at))
+        self._add(End(*self._place(), said, _name(subject), _name(relation), ended, at, source))
         return said
 
     def retract(self, id_: str) -> None:

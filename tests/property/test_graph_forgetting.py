@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.property.graph_oracle import Assertion, Mark, Retraction
+from tests.property.graph_oracle import Assertion, End, Mark, Retraction
 from tests.property.test_graph_machine import SOURCES, GraphMachine, shown
 
 
@@ -38,7 +38,7 @@ class ForgettingMachine(GraphMachine):
         gone = {
             step.id
             for step in self.oracle.steps
-            if isinstance(step, Assertion) and self.came_from(step, name)
+            if isinstance(step, Mark) and self.came_from(step, name)
         }
         self.said = [each for each in self.said if each not in gone]
         self.oracle.steps = [
@@ -49,7 +49,7 @@ class ForgettingMachine(GraphMachine):
 
     @staticmethod
     def came_from(step: object, name: str) -> bool:
-        return isinstance(step, Assertion) and step.source == name
+        return isinstance(step, Assertion | End) and step.source == name
 
 
 TestForgettingMachine = ForgettingMachine.TestCase

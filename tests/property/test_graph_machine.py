@@ -158,7 +158,9 @@ class GraphMachine(RuleBasedStateMachine):
             ]
         if deed.name in ("end", "end all"):
             ended = deed.object if deed.name == "end" else None
-            return [oracle.end_fact(*place, ended, self.times(deed)[0], id_=next(given, None))]
+            at = self.times(deed)[0]
+            id_ = next(given, None)
+            return [oracle.end_fact(*place, ended, at, source=deed.source, id_=id_)]
         if deed.name == "retract":
             oracle.retract(known[deed.which % len(known)] if known else "never said")
         elif deed.name == "retract all":
@@ -180,8 +182,8 @@ class GraphMachine(RuleBasedStateMachine):
         place: dict[str, Any] = {"subject": deed.subject, "relation": deed.relation}
         begin, end = self.times(deed)
         start = None if deed.at is None else begin
+        source = {name: id_ for id_, name in self.sources.items()}.get(deed.source or "")
         if deed.name == "assert":
-            source = {name: id_ for id_, name in self.sources.items()}.get(deed.source or "")
             return [
                 tx.assert_fact(
                     **place,
@@ -194,7 +196,7 @@ class GraphMachine(RuleBasedStateMachine):
             ]
         if deed.name in ("end", "end all"):
             ended = value(deed.object) if deed.name == "end" else None
-            return [tx.end_fact(**place, object=ended, at=start)]
+            return [tx.end_fact(**place, object=ended, at=start, source=source)]
         if deed.name == "retract":
             tx.retract_fact(assertion_id=known[deed.which % len(known)] if known else "never said")
         elif deed.name == "retract all":

@@ -68,7 +68,7 @@ def test_the_names_are_these() -> None:
         "AsyncStore",
         "AsyncSubscription", "AsyncTransaction", "AsyncTranscript", "AuditEvent", "Backup",
         "CardinalityPolicy", "ChangedMemory", "DependentRecord", "Edge", "EdgeCatalog",
-        "EdgeResolution", "EdgeResolver", "Entity", "ExistingEdge", "Explanation", "Fact",
+        "EdgeResolution", "EdgeResolver", "Ending", "Entity", "ExistingEdge", "Explanation", "Fact",
         "FactRef", "Finding", "Fork", "Hit", "Invalidation", "KeyRef", "Limits", "Link", "Literal",
         "Memory", "MemoryRef", "MergeSuggestion", "NaiveAppendResolver", "NamespaceSettings",
         "Neighbor", "NewMemory", "Operation", "OperationType", "Origin", "Reason", "Rebuild",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recollect.graph.inputs import Object
     from recollect.graph.records import (
         Assertion,
+        Ending,
         Entity,
         Explanation,
         Fact,
@@ -91,20 +92,35 @@ def suggestion(found: MergeSuggestion) -> str:
 
 
 def explanation(found: Explanation) -> str:
-    """Return a fact, and under it everything that was said for it."""
-    return "\n".join((fact(found.fact), *(_assertion(each) for each in found.assertions)))
+    """Return a fact, and under it everything that was said for it, and what ended it."""
+    ended = () if found.end is None else (_ending(found.end),)
+    told = (_assertion(each) for each in found.assertions)
+    return "\n".join((fact(found.fact), *told, *ended))
 
 
 def _assertion(found: Assertion) -> str:
-    who = f"{found.actor} on {when(found.committed_at)}, commit {found.commit_ts}"
-    lines = [f"  said by {safe(who)}  {_dim(found.id)}"]
     words = said(found.subject, found.relation, found.object)
-    lines.append(f"    {words}  {_dim(f'since {when(found.valid_from)}')}")
+    since = f"    {words}  {_dim(f'since {when(found.valid_from)}')}"
+    return "\n".join((_sayer("said by", found), since, *_ground(found)))
+
+
+def _ending(found: Ending) -> str:
+    until = f"    {_dim(f'until {when(found.at)}')}"
+    return "\n".join((_sayer("ended by", found), until, *_ground(found)))
+
+
+def _sayer(deed: str, found: Assertion | Ending) -> str:
+    who = f"{found.actor} on {when(found.committed_at)}, commit {found.commit_ts}"
+    return f"  {deed} {safe(who)}  {_dim(found.id)}"
+
+
+def _ground(found: Assertion | Ending) -> Iterator[str]:
+    """Yield what something comes from, and its words."""
     if found.source is not None:
         name, *_ = found.source.__struct_fields__
-        lines.append(f"    from {name.removesuffix('_id')} {safe(getattr(found.source, name))}")
-    lines += [f"      {_dim(fit(safe(f'“{each}”'), beside=' ' * 6))}" for each in found.quotes]
-    return "\n".join(lines)
+        yield f"    from {name.removesuffix('_id')} {safe(getattr(found.source, name))}"
+    for each in found.quotes:
+        yield f"      {_dim(fit(safe(f'“{each}”'), beside=' ' * 6))}"
 
 
 class Spoken(NamedTuple):

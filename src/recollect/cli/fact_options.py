@@ -60,6 +60,23 @@ takes_known_at = click.option(
     metavar="MOMENT",
     help="As far as was known at a commit number, or at a time.",
 )
+_takes_source = click.option(
+    "--source", metavar="ID", help="The memory or transcript it comes from."
+)
+_takes_spans = click.option(
+    "--span",
+    "spans",
+    metavar="START:END",
+    multiple=True,
+    help="Bytes of the transcript it comes from. Repeatable.",
+)
+
+
+def takes_ground(command: Command) -> Command:
+    """Let a command be told what it is that something comes from."""
+    return _takes_source(_takes_spans(command))
+
+
 takes_txn_id = click.option(
     "--txn-id", metavar="ID", help="Name the write: tried again, it happens once."
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from recollect.graph.inputs import Object
     from recollect.graph.records import (
         Assertion,
+        Ending,
         Entity,
         Explanation,
         Fact,
@@ -100,7 +101,12 @@ def explanation(found: Explanation) -> Shape:
     return {
         "fact": fact(found.fact),
         "assertions": [_assertion(each) for each in found.assertions],
+        "end": None if found.end is None else _ending(found.end),
     }
+
+
+def _ending(found: Ending) -> Shape:
+    return {**_plain(found), "source": None if found.source is None else source(found.source)}
 
 
 def _assertion(found: Assertion) -> Shape:
@@ -120,7 +126,7 @@ def _object(value: Object) -> Shape:
     return {"object": str(value), "object_kind": kind}
 
 
-def _plain(record: Edge | ExistingEdge | Entity | Assertion) -> Shape:
+def _plain(record: Edge | ExistingEdge | Entity | Assertion | Ending) -> Shape:
     return {
         name: time_text(value) if isinstance(value, datetime) else value
         for name, value in msgspec.structs.asdict(record).items()

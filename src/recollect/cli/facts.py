@@ -15,6 +15,7 @@ from recollect.cli.fact_import import import_file
 from recollect.cli.fact_names import alias, cardinality, entities, explain, merge
 from recollect.cli.fact_options import (
     FactGroup,
+    takes_ground,
     takes_known_at,
     takes_literal,
     takes_parts,
@@ -45,14 +46,7 @@ def fact() -> None:
 @click.option("--valid-from", metavar="TIME", help="Since when it holds; not given, since now.")
 @click.option("--valid-to", metavar="TIME", help="When it stopped.")
 @click.option("--confidence", metavar="X", type=float, default=1.0, help="0 to 1.")
-@click.option("--source", metavar="ID", help="The memory or transcript it comes from.")
-@click.option(
-    "--span",
-    "spans",
-    metavar="START:END",
-    multiple=True,
-    help="Bytes of the transcript it comes from. Repeatable.",
-)
+@takes_ground
 @takes_txn_id
 @takes_target
 def assert_(
@@ -88,6 +82,7 @@ def assert_(
 @takes_parts("subject", "relation", "object?")
 @takes_literal
 @click.option("--at", metavar="TIME", help="When it stopped; not given, now.")
+@takes_ground
 @takes_txn_id
 @takes_target
 def end(
@@ -98,7 +93,8 @@ def end(
     object_: str | None,
     literal: str | None,
     at: str | None,
-    txn_id: str | None,
+    spans: tuple[str, ...],
+    **said: Any,
 ) -> None:
     """Say that something stopped being true. Without OBJECT: whatever held.
 
@@ -110,7 +106,8 @@ def end(
             relation=relation,
             object=fact_inputs.thing(object_, literal),
             at=fact_inputs.instant(at),
-            txn_id=txn_id,
+            spans=[fact_inputs.span(text) for text in spans] or None,
+            **said,
         )
         nothing = "noted, and nothing changed: no such fact held then"
         _report(target, store, made, nothing, subject, relation, object_)

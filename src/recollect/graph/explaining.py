@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking, Belief, Said
+from recollect.graph.derive import Holding
 from recollect.graph.literal import literal_of
 from recollect.graph.queries import node_at, timeline_changed
-from recollect.graph.records import Assertion, Explanation, Fact
+from recollect.graph.records import Assertion, Ending, Explanation, Fact
 from recollect.graph.requests import TimelineRead
 from recollect.log import horizons, pages
 from recollect.log.views import Commit
 from recollect.model.event import SealedEvent
 from recollect.model.graph_operations import ENTITY, Name
 from recollect.model.instant import to_datetime
-from recollect.model.operations import Assert
+from recollect.model.operations import Assert, End
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader
 
@@ -102,8 +104,27 @@ def explain(reader: Reader, assertion_id: str, known: int) -> Explanation | None
     (belief,) = beliefs.backed(reader, [belief])
     (fact,) = beliefs.facts_of(reader, scope, [belief])
     commits = {number: _commit(reader, number) for number in {s.place[1] for s in belief.said}}
-    return Explanation(
-        fact, tuple(_assertion(said, commits[said.place[1]]) for said in belief.said)
+    told = tuple(_assertion(said, commits[said.place[1]]) for said in belief.said)
+    return Explanation(fact, told, _ending(reader, belief.held, told))
+
+
+def _ending(reader: Reader, held: Holding[int], told: Sequence[Assertion]) -> Ending | None:
+    """Return what was said to end a fact; said with an assertion, it comes from the same."""
+    if held.is_open:
+        return None
+    at, commit_ts, position = held.end
+    commit = _commit(reader, commit_ts)
+    operation = commit.operations[position]
+    if not isinstance(operation, End):
+        return None
+    sources = {each.id: each.source for each in told}
+    return Ending(
+        id=operation.assertion_id,
+        at=to_datetime(at),
+        commit_ts=commit_ts,
+        committed_at=to_datetime(commit.committed_at),
+        actor=commit.envelope.actor,
+        source=operation.source or sources.get(operation.assertion_id),
     )
 
 

@@ -6,7 +6,7 @@ from recollect.log.retaining import Keeper, Retained
 from recollect.model.erasure import Place
 from recollect.model.graph_operations import Name
 from recollect.model.ids import IdSource
-from recollect.model.operations import AnyOperation, Assert, End, Mentioned, Withdraw
+from recollect.model.operations import AnyOperation, Assert, End, EndFrom, Mentioned, Withdraw
 from recollect.model.refs import MemoryRef
 
 _SALT_BYTES = 16
@@ -19,15 +19,15 @@ class GraphKeeper(Keeper):
     was relied on follows from what was said by then. Names and cardinalities stay.
     """
 
-    kinds = (Assert, End, Withdraw)
+    kinds = (Assert, End, EndFrom, Withdraw)
 
     def __init__(self, notes: Retained, ids: IdSource) -> None:
         self._notes = notes
         self._ids = ids
 
     def look(self, _: Place, operation: AnyOperation, /) -> None:
-        """Note which memories facts come from."""
-        if isinstance(operation, Assert) and isinstance(operation.source, MemoryRef):
+        """Note which memories facts, and the ends of facts, come from."""
+        if isinstance(operation, (Assert, End)) and isinstance(operation.source, MemoryRef):
             self._notes.rely(operation.source)
 
     def settle(self) -> None:
@@ -49,7 +49,7 @@ class GraphKeeper(Keeper):
         names = tuple(name for name in named if name and self._is_new(place, operation, name))
         if not names:
             return None
-        if isinstance(operation, Assert) and operation.source is not None:
+        if operation.source is not None:
             self._notes.keep(place)  # who forgets the source, forgets the names with it
             return operation
         scope, salt = operation.scope, self._ids.entropy(_SALT_BYTES)

@@ -68,11 +68,27 @@ class Assertion(msgspec.Struct, frozen=True):
     """The words of its source: spans of a transcript, or a memory's content."""
 
 
+class Ending(msgspec.Struct, frozen=True):
+    """That something was said to have stopped being true, and where that comes from."""
+
+    id: str
+    """Of the assertion, where it was said with one."""
+    at: datetime
+    commit_ts: int
+    committed_at: datetime
+    actor: str
+    source: Evidence | None = None
+    quotes: tuple[str, ...] = ()
+    """The words of its source."""
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """A fact, and everything that was said for it."""
 
     fact: Fact
     assertions: tuple[Assertion, ...]
+    end: Ending | None = None
+    """What ended it; None: nothing did, or that another object took its place."""
 
 
 class Neighbor(msgspec.Struct, frozen=True):

@@ -35,6 +35,17 @@ class EndFact(msgspec.Struct, frozen=True, array_like=True, tag=32, gc=False):
     object: Name | None
     at: int | None
 
+    @property
+    def source(self) -> Evidence | None:
+        """What it comes from; one that names nothing is its own."""
+        return None
+
+
+class EndFactFrom(EndFact, frozen=True, array_like=True, tag=38, gc=False):
+    """Say so on the ground of a memory or of words; asking without has the bytes it always had."""
+
+    source: Evidence
+
 
 class RetractAssertion(msgspec.Struct, frozen=True, array_like=True, tag=33, gc=False):
     """Take back what was said under an id."""
@@ -85,6 +96,7 @@ class MergeEntities(msgspec.Struct, frozen=True, array_like=True, tag=37, gc=Fal
 GraphRequest = (
     AssertFact
     | EndFact
+    | EndFactFrom
     | RetractAssertion
     | RetractFact
     | SetCardinality

@@ -16,6 +16,7 @@ from recollect.graph.requests import (
     AliasEntity,
     AssertFact,
     EndFact,
+    EndFactFrom,
     GraphRequest,
     MergeEntities,
     RetractAssertion,
@@ -30,6 +31,7 @@ from recollect.model.operations import (
     Assert,
     Classify,
     End,
+    EndFrom,
     Merge,
     Withdraw,
 )
@@ -67,6 +69,7 @@ class GraphRules:
         self._deciders: Mapping[type, Callable[[Any], Operations]] = {
             AssertFact: self._assert,
             EndFact: self._end,
+            EndFactFrom: self._end,
             RetractAssertion: self._retract_assertion,
             RetractFact: self._retract,
             SetCardinality: self._classify,
@@ -95,18 +98,13 @@ class GraphRules:
     def _assert(self, asked: AssertFact) -> Operations:
         if asked.once and self._is_known(asked.assertion_id):
             return
-        valid_from, source = asked.valid_from, asked.source
-        if source is not None:
-            found = self._look_up(source, asked.scope)
-            source = _evidence(found)
-            valid_from = found.event_time if valid_from is None else valid_from
+        valid_from, source = self._grounded(asked, asked.valid_from)
         if asked.valid_to is not None and valid_from is not None and asked.valid_to <= valid_from:
             raise InvalidInput(
                 "valid_to", "is not after valid_from, and a fact holds for some time: give a later"
             )
         said = Assert(
-            asked.scope.namespace,
-            asked.scope.agent_id,
+            *_owner(asked.scope),
             asked.assertion_id,
             asked.subject,
             asked.relation,
@@ -120,6 +118,15 @@ class GraphRules:
         if asked.valid_to is not None:
             yield self._ending(asked, asked.object, asked.valid_to)
 
+    def _grounded(
+        self, asked: AssertFact | EndFact, time: int | None
+    ) -> tuple[int | None, Evidence | None]:
+        """Return when what is said is so, not given when its source was, and what that is."""
+        if asked.source is None:
+            return time, None
+        found = self._look_up(asked.source, asked.scope)
+        return found.event_time if time is None else time, _evidence(found)
+
     def _is_known(self, assertion_id: str) -> bool:
         """Say whether anything was ever said under an id, be it taken back since."""
         if assertion_id in self._said or assertion_id in self._withdrawn:
@@ -127,7 +134,8 @@ class GraphRules:
         return self._reader.row("graph_assertion_known", assertion_id=assertion_id) is not None
 
     def _end(self, asked: EndFact) -> Operations:
-        said = self._ending(asked, asked.object, asked.at)
+        at, source = self._grounded(asked, asked.at)
+        said = self._ending(asked, asked.object, at, source)
         self._note(said)
         yield said
 
@@ -148,17 +156,22 @@ class GraphRules:
                 self._asserted.setdefault((scope, said.relation.key, subject), []).append(said)
         self._unsorted.clear()
 
-    def _ending(self, asked: AssertFact | EndFact, object_: Name | None, at: int | None) -> End:
-        scope = asked.scope
-        return End(
-            scope.namespace,
-            scope.agent_id,
+    def _ending(
+        self,
+        asked: AssertFact | EndFact,
+        object_: Name | None,
+        at: int | None,
+        source: Evidence | None = None,
+    ) -> End:
+        said = (
+            *_owner(asked.scope),
             asked.assertion_id,
             asked.subject,
             asked.relation,
             object_,
             at,
         )
+        return End(*said) if source is None else EndFrom(*said, source)
 
     def _retract_assertion(self, asked: RetractAssertion) -> Operations:
         owner, assertion_id = asked.scope, asked.assertion_id

@@ -24,7 +24,16 @@ from recollect.model import codec
 from recollect.model.erasure import Place, Target
 from recollect.model.graph_operations import Name
 from recollect.model.ids import IdSource
-from recollect.model.operations import Alias, Assert, Classify, End, Mentioned, Merge, Withdraw
+from recollect.model.operations import (
+    Alias,
+    Assert,
+    Classify,
+    End,
+    EndFrom,
+    Mentioned,
+    Merge,
+    Withdraw,
+)
 from recollect.model.refs import FactRef
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Writer
@@ -43,6 +52,7 @@ class GraphView(View):
     staged = (
         requests.AssertFact,
         requests.EndFact,
+        requests.EndFactFrom,
         requests.RetractAssertion,
         requests.RetractFact,
         requests.SetCardinality,
@@ -72,6 +82,7 @@ class GraphView(View):
         self._appliers: Mapping[type, Callable[[Saying, Commit, int, Any], None]] = {
             Assert: self._state,
             End: self._state,
+            EndFrom: self._state,
             Withdraw: self._withdraw,
             Classify: self._classify,
             Alias: self._alias,
@@ -140,9 +151,7 @@ class GraphView(View):
         relation = self._nodes.of(writer, scope, operation.relation, commit_ts).id
         named = operation.object
         object_ = _NOTHING if named is None else self._nodes.of(writer, scope, named, commit_ts)
-        confidence, source = None, None
-        if asserts := isinstance(operation, Assert):
-            confidence, source = operation.confidence, operation.source
+        asserts, source = isinstance(operation, Assert), operation.source
         row = (
             operation.assertion_id,
             int(asserts),
@@ -155,7 +164,7 @@ class GraphView(View):
             commit_ts,
             position,
             commit.committed_at,
-            confidence,
+            operation.confidence if isinstance(operation, Assert) else None,
             None if source is None else codec.encode(source),
         )
         saying.say(

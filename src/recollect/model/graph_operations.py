@@ -79,6 +79,25 @@ class End(Operation, frozen=True, tag=16, gc=False):
         said = _said(self.subject, self.relation, self.object)
         return said | {"assertion_id": self.assertion_id, "at": self.at}
 
+    @property
+    def source(self) -> Evidence | None:
+        """What it comes from; one that names nothing is its own."""
+        return None
+
+
+class EndFrom(End, frozen=True, tag=28, gc=False):
+    """Somebody says so on the ground of a memory or of words, and it goes with that.
+
+    It has a number of its own, so that an end of no source has the bytes it always had.
+    """
+
+    source: Evidence
+
+    @property
+    def value(self) -> document.Document:
+        """What was said, in the words it was said in, and what it comes from."""
+        return super().value | {"source": msgspec.structs.asdict(self.source)}
+
 
 class Withdraw(Operation, frozen=True, tag=17, gc=False):
     """What was said of a fact was said in error."""

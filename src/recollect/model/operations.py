@@ -11,7 +11,15 @@ from __future__ import annotations
 from recollect.model import document
 from recollect.model.audit_operations import Erase, Refuse, RetireKey, Summary, TrustKey
 from recollect.model.carried import Begun, Carried, Mentioned
-from recollect.model.graph_operations import Alias, Assert, Classify, End, Merge, Withdraw
+from recollect.model.graph_operations import (
+    Alias,
+    Assert,
+    Classify,
+    End,
+    EndFrom,
+    Merge,
+    Withdraw,
+)
 from recollect.model.memory_operations import (
     AddLink,
     Cite,
@@ -45,6 +53,7 @@ __all__ = [
     "Configure",
     "Delete",
     "End",
+    "EndFrom",
     "Epoch",
     "Erase",
     "Erased",
@@ -130,7 +139,7 @@ class Erased(Operation, frozen=True, tag=0, gc=False):
 _OfState = Write | Delete
 _OfMemories = Remember | Revise | Retract | Touch | AddLink | CloseLink | Notify | Resolve
 _OfTranscripts = KeepTranscript | Cite
-_OfFacts = Assert | End | Withdraw | Classify | Alias | Merge
+_OfFacts = Assert | End | EndFrom | Withdraw | Classify | Alias | Merge
 _OfTheLog = Epoch | Erase | Summary | TrustKey | RetireKey | Refuse
 Stub = MemoryStub | TranscriptStub | Mentioned
 _Carried = Begun | Carried

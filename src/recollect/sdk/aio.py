@@ -69,6 +69,7 @@ from recollect.graph.requests import (
     AliasEntity,
     AssertFact,
     EndFact,
+    EndFactFrom,
     GraphRequest,
     MergeEntities,
     RetractAssertion,
@@ -666,22 +667,27 @@ class AsyncFactStaging(AsyncStaging):
         relation: str,
         object: Object | None = None,
         at: Instant | None = None,
+        source: Source | None = None,
+        spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> str:
         """Stage that something stopped being true, and return the id under which that is said.
 
-        Without an object it is whatever held; without a time, since the commit.
+        Without an object it is whatever held; without a time, since its source memory's event
+        happened, or else since the commit. `source` and `spans` are as in `assert_fact`.
         """
-        limits = self._core.limits
-        request = EndFact(
-            scope=self._owner(agent_id, namespace),
-            assertion_id=self._draft.new_id(self._core.ids),
-            subject=check_entity("subject", subject, limits),
-            relation=check_relation("relation", relation, limits),
-            object=None if object is None else check_object(object, limits),
-            at=None if at is None else to_micros("at", at),
+        scope, limits = (self._owner(agent_id, namespace), self._core.limits)
+        evidence = self._evidence(source, spans)
+        asked = (
+            scope,
+            self._draft.new_id(self._core.ids),
+            check_entity("subject", subject, limits),
+            check_relation("relation", relation, limits),
+            None if object is None else check_object(object, limits),
+            None if at is None else to_micros("at", at),
         )
+        request = EndFact(*asked) if evidence is None else EndFactFrom(*asked, evidence)
         self._stage_fact(request)
         return request.assertion_id
 
@@ -1784,13 +1790,17 @@ class AsyncFactCalls(AsyncHandle):
         relation: str,
         object: Object | None = None,
         at: Instant | None = None,
+        source: Source | None = None,
+        spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
         """Say that something stopped being true, and return what that did.
 
-        Without an object it is whatever held; without a time, since now.
+        Without an object it is whatever held; without a time, since its source memory's event
+        happened, or else since now. What is said on the ground of a `source` goes with it: when
+        that is forgotten, what was ended holds as if this was never said.
         """
 
         async def work(transaction: AsyncTransaction) -> str | None:
@@ -1799,6 +1809,8 @@ class AsyncFactCalls(AsyncHandle):
                 relation=relation,
                 object=object,
                 at=at,
+                source=source,
+                spans=spans,
                 agent_id=agent_id,
                 namespace=namespace,
             )
@@ -2087,7 +2099,7 @@ class AsyncBeliefCalls(AsyncHandle):
         known_at: Moment | None = None,
         agent_id: str | None = None,
     ) -> Explanation:
-        """Return what was said for a fact, from what, and in which words.
+        """Return what was said for a fact, and to end it, from what, and in which words.
 
         A fact is given as such, by a reference, or by the id of one of its assertions.
         """
@@ -2155,7 +2167,10 @@ class AsyncBeliefCalls(AsyncHandle):
                 replace(each, quotes=quotes(reader, each.source, known, viewer))
                 for each in found.assertions
             )
-            return replace(found, assertions=quoted)
+            end = found.end
+            if end is not None:
+                end = replace(end, quotes=quotes(reader, end.source, known, viewer))
+            return replace(found, assertions=quoted, end=end)
 
     def _wanted(
         self, scope: Scope, subject: str | None, relation: str | None, object: Object | None

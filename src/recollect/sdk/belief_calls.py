@@ -98,7 +98,7 @@ class BeliefCalls(Handle):
         known_at: Moment | None = None,
         agent_id: str | None = None,
     ) -> Explanation:
-        """Return what was said for a fact, from what, and in which words.
+        """Return what was said for a fact, and to end it, from what, and in which words.
 
         A fact is given as such, by a reference, or by the id of one of its assertions.
         """
@@ -160,7 +160,10 @@ class BeliefCalls(Handle):
                 replace(each, quotes=quotes(reader, each.source, known, viewer))
                 for each in found.assertions
             )
-            return replace(found, assertions=quoted)
+            end = found.end
+            if end is not None:
+                end = replace(end, quotes=quotes(reader, end.source, known, viewer))
+            return replace(found, assertions=quoted, end=end)
 
     def _wanted(
         self, scope: Scope, subject: str | None, relation: str | None, object: Object | None

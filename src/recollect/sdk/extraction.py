@@ -181,16 +181,16 @@ class Part(msgspec.Struct, frozen=True):
     def _stage_fact(self, transaction: Taking, fact: ExtractedFact, whose: dict[str, str]) -> None:
         since = fact.valid_from or self._said_at(fact.spans)
         said = {"subject": fact.subject, "relation": fact.relation, "object": fact.object}
+        words = {"source": TranscriptRef(self.transcript_id), "spans": fact.spans or None}
         if fact.ends:
-            transaction.end_fact(**said, at=since, **whose)
+            transaction.end_fact(**said, at=since, **words, **whose)
             return
         transaction.assert_fact(
             **said,
             valid_from=since,
             valid_to=fact.valid_to,
             confidence=fact.confidence,
-            source=TranscriptRef(self.transcript_id),
-            spans=fact.spans or None,
+            **words,
             **whose,
         )
 

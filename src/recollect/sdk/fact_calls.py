@@ -65,13 +65,17 @@ class FactCalls(Handle):
         relation: str,
         object: Object | None = None,
         at: Instant | None = None,
+        source: Source | None = None,
+        spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
         """Say that something stopped being true, and return what that did.
 
-        Without an object it is whatever held; without a time, since now.
+        Without an object it is whatever held; without a time, since its source memory's event
+        happened, or else since now. What is said on the ground of a `source` goes with it: when
+        that is forgotten, what was ended holds as if this was never said.
         """
 
         def work(transaction: Transaction) -> str | None:
@@ -80,6 +84,8 @@ class FactCalls(Handle):
                 relation=relation,
                 object=object,
                 at=at,
+                source=source,
+                spans=spans,
                 agent_id=agent_id,
                 namespace=namespace,
             )

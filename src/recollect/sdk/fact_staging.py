@@ -21,6 +21,7 @@ from recollect.graph.requests import (
     AliasEntity,
     AssertFact,
     EndFact,
+    EndFactFrom,
     GraphRequest,
     MergeEntities,
     RetractAssertion,
@@ -103,22 +104,27 @@ class FactStaging(Staging):
         relation: str,
         object: Object | None = None,
         at: Instant | None = None,
+        source: Source | None = None,
+        spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> str:
         """Stage that something stopped being true, and return the id under which that is said.
 
-        Without an object it is whatever held; without a time, since the commit.
+        Without an object it is whatever held; without a time, since its source memory's event
+        happened, or else since the commit. `source` and `spans` are as in `assert_fact`.
         """
-        limits = self._core.limits
-        request = EndFact(
-            scope=self._owner(agent_id, namespace),
-            assertion_id=self._draft.new_id(self._core.ids),
-            subject=check_entity("subject", subject, limits),
-            relation=check_relation("relation", relation, limits),
-            object=None if object is None else check_object(object, limits),
-            at=None if at is None else to_micros("at", at),
+        scope, limits = self._owner(agent_id, namespace), self._core.limits
+        evidence = self._evidence(source, spans)
+        asked = (
+            scope,
+            self._draft.new_id(self._core.ids),
+            check_entity("subject", subject, limits),
+            check_relation("relation", relation, limits),
+            None if object is None else check_object(object, limits),
+            None if at is None else to_micros("at", at),
         )
+        request = EndFact(*asked) if evidence is None else EndFactFrom(*asked, evidence)
         self._stage_fact(request)
         return request.assertion_id
 

@@ -170,7 +170,23 @@ def test_sources_and_their_words(cli: Cli) -> None:
     (assertion,) = shape["assertions"]
     assert assertion["quotes"] == ["Ann joined Acme"]
     assert assertion["source"]["transcript_id"] == words
+    assert shape["end"] is None
     cli.fails(4, "fact", "explain", "nothing")
+
+
+def test_an_end_has_a_source_too(cli: Cli) -> None:
+    made = cli.row("fact", "assert", "Ann", "works_at", "Acme", "--valid-from", "2020")
+    words = cli.row("transcript", "add", "Ann left Acme in March.")["id"]
+    ended = ("fact", "end", "Ann", "works_at", "Acme", "--at", "2021")
+    cli(*ended, "--source", words, "--span", "0:13")
+    explained = cli("fact", "explain", made["assertion_id"])
+    assert re.search(r"^  ended by .*, commit 3", explained, re.MULTILINE)
+    assert f"from transcript {words}" in explained
+    assert "“Ann left Acme”" in explained
+    end = cli.row("fact", "explain", made["assertion_id"])["end"]
+    assert (end["at"], end["quotes"]) == ("2021-01-01T00:00:00.000000Z", ["Ann left Acme"])
+    assert end["source"]["transcript_id"] == words
+    assert "--span" in cli.fails(2, *ended, "--source", words, "--span", "x")
 
 
 def test_names_can_be_one(employed: Cli) -> None:

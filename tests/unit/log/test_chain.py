@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import apsw
 import msgspec
@@ -44,6 +45,26 @@ def test_an_events_hash_is_what_the_format_says(tmp_path: Path) -> None:
     genesis = sha256(b"\4" + log_id.encode()).digest()
     covered = number(commit_ts) + number(committed_at) + genesis + number(3) + b"".join(leaves)
     assert event_hash == sha256(b"\3" + covered).digest()
+
+
+def test_an_end_without_a_source_has_the_bytes_it_always_had(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with recollect.open(path, clock=FixedClock(), ids=FixedIds()) as store:
+        said: dict[str, Any] = {"subject": "Ann", "relation": "at", "agent_id": "a"}
+        memory = store.remember("she left", agent_id="a")
+        store.end_fact(**said, at="1970-01-01T00:00:01Z", txn_id="t-2")
+        store.end_fact(**said, at="1970-01-01T00:00:01Z", txn_id="t-3", source=memory.id)
+    database = apsw.Connection(str(path))
+    rows = list(database.execute("SELECT salts, envelope, operations FROM event"))[1:]
+    database.close()
+    ((plain,), (sourced,)) = (msgspec.msgpack.decode(row[2]) for row in rows)
+    names = [["Ann", "ann", "entity"], ["at", "at", "relation"], None, 1_000_000]
+    assert plain == [16, "default", "a", plain[3], *names]
+    assert sourced == [28, "default", "a", sourced[3], *names, [2, memory.id, 1]]
+    salts, envelope, _ = rows[0]
+    asked = [[32, {"namespace": "default", "agent_id": "a"}, plain[3], *names]]
+    request_hash = sha256(b"\2" + salts[:16] + msgspec.msgpack.encode(asked)).digest()
+    assert envelope == msgspec.msgpack.encode(["t-2", "local", request_hash, None])
 
 
 def test_an_erased_operation_keeps_its_place_in_the_chain() -> None:

@@ -106,6 +106,21 @@ def test_facts_from_a_source(store: Store, path: Path, indexed: str) -> None:
 
 
 @pytest.mark.parametrize("indexed", ["indexed", "waiting"])
+def test_ends_that_were_extracted(store: Store, path: Path, indexed: str) -> None:
+    store.remember("padding words")
+    made = store.import_chat("Quixotina: I left Quixotical.", extract=True)
+    if indexed == "indexed":
+        fill(store)
+        embed(store)
+    assert leftovers(path, [b"Quixotical", b"quixotical"])
+    for link in store.memories_for(made.transcript_id):
+        store.forget(memory_id=link.memory_id)
+    store.forget(transcript_id=made.transcript_id)
+    nothing_is_left(store, path)
+    assert leftovers(path, [b"Quixot"]) == set()
+
+
+@pytest.mark.parametrize("indexed", ["indexed", "waiting"])
 @pytest.mark.parametrize("target", ["agent_id", "namespace"])
 def test_an_agent_or_a_namespace(store: Store, path: Path, indexed: str, target: str) -> None:
     other = store.remember("padding words")
