@@ -39,13 +39,15 @@ def main() -> int:
         print(f"{path.name} is there already, and golden stores are never changed")
         return 1
     clock, ids = FixedClock(), FixedIds(f"golden {recollect.__version__}")
-    with recollect.open(":memory:", clock=clock, ids=ids) as origin:
+    with recollect.open(":memory:", clock=clock, ids=ids, embedder=None) as origin:
         fill(origin, clock)
         origin.fork(path, at=origin.stats().commits)
-    with recollect.open(path, clock=clock, ids=ids) as store:
+    with recollect.open(path, clock=clock, ids=ids, embedder=None) as store:
         go_on(store)
         with tempfile.TemporaryDirectory() as folder:
             account(store, Path(folder), ids)
+        store.reindex()
+        store.bind(agent_id="planner", namespace="team/eng").remember("not in the index yet")
         answers = ask(store)
     path.with_suffix(".json").write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
     return 0
@@ -109,6 +111,7 @@ def learn(planner: Store) -> None:
                         spans=[words.find("never fly")])  # fmt: skip
     told = planner.assert_fact(subject="Bo", relation="knows", object="Ann")
     planner.end_fact(subject="Ann", relation="lives in", at="2025-06-01T00:00:00Z")
+    planner.end_fact(subject="Annie", relation="flies", source=words.id)
     planner.retract_fact(assertion_id=told.assertion_id, reason="a mix-up")
     planner.alias(entity="Ann", alias="Annie")
     planner.assert_fact(subject="Anne", relation="lives in", object="Paris")
@@ -222,6 +225,12 @@ def ask(store: Store) -> dict[str, Any]:
             for _ in store.list_keys(agent_id="clerk", namespace="records", prefix="decision")
         ],
         "cursors": [list(cursor) for cursor in store.cursors()],
+        "recalled": sorted(
+            hit.text
+            for hit in store.bind(agent_id="helper", namespace="team/eng").recall(
+                "who never flies?", kinds=["memory"], known_at=store.stats().commits
+            )
+        ),
     }
 
 

@@ -25,7 +25,7 @@ def test_every_released_store_opens(golden: Path, tmp_path: Path) -> None:
     shutil.copy(golden, copy)
     wanted = json.loads(golden.with_suffix(".json").read_text("utf-8"))
     ask = load_script("make_golden").ask
-    with recollect.open(copy, create=False) as store:
+    with recollect.open(copy, create=False, embedder=None) as store:
         found = json.loads(json.dumps(ask(store)))
         assert {name: found[name] for name in wanted} == wanted
         assert store.rebuild().identical
