@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import warn, write_json
 from recollect.cli.progress import Meter, meter
+from recollect.cli.source_files import opened_file
 from recollect.cli.text import counted, safe
-from recollect.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from recollect.extract.protocol import Extractor
@@ -123,7 +120,7 @@ def _imported(
     """Import a file, and yield what became of each transcript of it."""
     from recollect.cli.chat_files import pieces
 
-    with _opened(file) as opened:
+    with opened_file(file) as opened:
         for piece in pieces(opened, "stdin" if file == "-" else file, form):
             made = store.import_chat(
                 piece.text,
@@ -132,21 +129,6 @@ def _imported(
                 progress=progress,
             )
             yield made, piece.messages
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
-    if file == "-":
-        yield sys.stdin.buffer
-        return
-    with ExitStack() as stack:
-        try:
-            opened = stack.enter_context(Path(file).open("rb"))
-        except FileNotFoundError as error:
-            raise NotFound(f"there is no file {file!r}") from error
-        except OSError as error:
-            raise InvalidInput("path", f"cannot read {file!r}: {error.strerror}") from error
-        yield opened
 
 
 def _report(target: Target, file: str, made: ImportedChat, messages: int) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -16,8 +16,9 @@ from recollect.cli.fact_options import form_of, takes_form
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import note, warn, write_json
 from recollect.cli.progress import meter
+from recollect.cli.source_files import opened_file
 from recollect.cli.text import counted
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
     from recollect.cli.fact_rows import Row, Rows
@@ -106,7 +107,7 @@ def import_file(
     from recollect.cli.fact_rows import FORMS, Lines
 
     with ExitStack() as stack:
-        lines = Lines(stack.enter_context(_opened(file)), "stdin" if file == "-" else file)
+        lines = Lines(stack.enter_context(opened_file(file)), "stdin" if file == "-" else file)
         kind = form_of(file, form)
         rows = FORMS[kind](lines)
         path = Path(rejected or f"{f'stdin.{kind}' if file == '-' else file}.rejected")
@@ -174,21 +175,6 @@ def _report(target: Target, found: AssertedFacts, aside: _Aside) -> None:
         if not target.as_json:
             warn(f"what was rejected is in {aside.path}: mend it and import it")
         click.get_current_context().exit(exits.FAILED)
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
-    if file == "-":
-        yield sys.stdin.buffer
-        return
-    with ExitStack() as stack:
-        try:
-            opened = stack.enter_context(Path(file).open("rb"))
-        except FileNotFoundError as error:
-            raise NotFound(f"there is no file {file!r}") from error
-        except OSError as error:
-            raise InvalidInput("path", f"cannot read {file!r}: {error.strerror}") from error
-        yield opened
 
 
 def _count_lines(file: str) -> int | None:
