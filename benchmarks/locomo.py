@@ -238,11 +238,11 @@ def _nearest(store: Store) -> Search:
 
     def search(namespace: str, question: str) -> list[str]:
         scope: Any = {"namespaces": [namespace], "viewer": "reader", "kinds": ["memory"]}
+        vectors = core.vectors.prepare(question)
         with core.engine.snapshot() as reader:
-            found = core.vectors.search(
+            found = vectors.search(
                 reader,
                 visible(reader, **scope, past=False),
-                question,
                 most=DEPTHS[-1],
                 known=None,
                 tail=Tail.read(reader, **scope),

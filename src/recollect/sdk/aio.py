@@ -2809,15 +2809,17 @@ class AsyncRecallCalls(AsyncHandle):
 
     def _recall(self, asked: RecallQuery) -> list[Hit]:
         self._catch_up()
+        vectors = self._core.vectors.prepare(asked.query)
         with self._core.engine.snapshot() as reader:
             question = questions.question_of(reader, self._core.clock, asked)
-            return recall(reader, question, self._core.vectors)
+            return recall(reader, question, vectors)
 
     def _recall_context(self, asked: RecallQuery, budget: int) -> str:
         self._catch_up()
+        vectors = self._core.vectors.prepare(asked.query)
         with self._core.engine.snapshot() as reader:
             question = questions.question_of(reader, self._core.clock, asked)
-            hits = recall(reader, question, self._core.vectors)
+            hits = recall(reader, question, vectors)
             return context.render(hits, budget, context.around(reader, question, hits))
 
 

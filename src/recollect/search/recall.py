@@ -37,13 +37,12 @@ _AMONG: Final = 20
 
 
 class ByMeaning(Protocol):
-    """What searches vectors."""
+    """What searches vectors for the query."""
 
     def search(
         self,
         reader: Reader,
         shelves: Sequence[Shelf],
-        query: str,
         *,
         most: int,
         known: int | None,
@@ -96,9 +95,9 @@ class _Search:
     def _found(self, most: int) -> Iterable[Candidate]:
         """Return everything that was found, each once."""
         query, known = self._question.asked.query, self._question.known
-        place = (self._reader, self._shelves, query)
+        place = (self._reader, self._shelves)
         found: dict[Key, Candidate] = {}
-        texts = lexical.search(*place, most=most, known=known, tail=self.tail)
+        texts = lexical.search(*place, query, most=most, known=known, tail=self.tail)
         for each in texts:
             _candidate(found, each).lexical = each.score
         by_words = [each.passage for each in texts]

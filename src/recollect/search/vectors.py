@@ -77,7 +77,7 @@ class Vectors:
         self._rests_until = float("-inf")
         self._said: set[str] = set()
         self._last: tuple[str, Floats] | None = None
-        """The last query and its vector: one search may look further than at first."""
+        """The last query and its vector: the same is often asked again."""
 
     def start(self) -> None:
         """Go on filling where somebody left off, if that is wanted or was begun with this model."""
@@ -144,26 +144,27 @@ class Vectors:
         elif self.behind is not None and self.behind.failure is not None:
             yield f"passages are not being embedded: {self.behind.failure}"
 
-    def search(
+    def prepare(self, query: str) -> Prepared:
+        """Embed a query, while nothing is held open: a model may take its time."""
+        with self._engine.reading() as reader:
+            embedder = self._usable(vectors_kept.read(reader))
+        return Prepared(self, None if embedder is None else self._sought(embedder, query))
+
+    def near(
         self,
         reader: Reader,
         shelves: Sequence[Shelf],
-        query: str,
+        sought: Floats,
         *,
         most: int,
         known: int | None,
         tail: Tail,
-        also: Sequence[Passage] = (),
+        also: Sequence[Passage],
     ) -> list[Found] | None:
-        """Return the passages whose meaning is nearest, best first; None: there are no vectors.
-
-        Shelves and tail are those of the same reader, in one snapshot. Behind the nearest come
-        those of `also` that are not among them: found by other ways, and to be scored too.
-        """
+        """Search for the vector of a query, as `Prepared.search` says."""
         kept = vectors_kept.read(reader)
         embedder = self._usable(kept)
-        sought = None if embedder is None else self._sought(embedder, query)
-        if embedder is None or sought is None:
+        if embedder is None:
             return None
         self._wanted = True
         if kept is None or not vectors_kept.is_complete(reader, kept):
@@ -241,6 +242,35 @@ class Vectors:
         for score, number in best:
             if number in there and number not in outdated:
                 yield Found(there[number], score)
+
+
+class Prepared:
+    """A query whose vector is known, if it can be: what is left to do is quick."""
+
+    def __init__(self, vectors: Vectors, sought: Floats | None) -> None:
+        self._vectors = vectors
+        self._sought = sought
+
+    def search(
+        self,
+        reader: Reader,
+        shelves: Sequence[Shelf],
+        *,
+        most: int,
+        known: int | None,
+        tail: Tail,
+        also: Sequence[Passage] = (),
+    ) -> list[Found] | None:
+        """Return the passages whose meaning is nearest, best first; None: there are no vectors.
+
+        Shelves and tail are those of the same reader, in one snapshot. Behind the nearest come
+        those of `also` that are not among them: found by other ways, and to be scored too.
+        """
+        if self._sought is None:
+            return None
+        return self._vectors.near(
+            reader, shelves, self._sought, most=most, known=known, tail=tail, also=also
+        )
 
 
 def _scored(

@@ -26,10 +26,11 @@ def nearest(
 ) -> list[Found] | None:
     """Return what a store's vectors lead to."""
     past = known is not None
+    vectors = store._core.vectors.prepare(query)
     with store._core.engine.snapshot() as reader:
         shelves = visible(reader, namespaces=namespaces, viewer=viewer, kinds=KINDS, past=past)
         tail = Tail.read(reader, namespaces=namespaces, viewer=viewer, kinds=KINDS, past=past)
-        return store._core.vectors.search(reader, shelves, query, most=most, known=known, tail=tail)
+        return vectors.search(reader, shelves, most=most, known=known, tail=tail)
 
 
 def sources(found: Sequence[Found] | None) -> list[str]:
