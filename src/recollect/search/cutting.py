@@ -25,7 +25,10 @@ _MOST_SPANS = 16
 """How many spans of a memory count for its context."""
 _MOST_AROUND = 1_000
 """How many characters before a span, and behind it, are its context: the nearest."""
-_END = re.compile(r"[.!?…。！？]['\")\]»”’]*\s+|\s*[\n;]\s*")  # noqa: RUF001
+_LAST_END = re.compile(r"(?s:.*)(?:[.!?…。！？]['\")\]»”’]*\s+|[\n;]\s*)")  # noqa: RUF001
+"""The last end of a sentence: it is looked for from behind."""
+_BLANK = re.compile(r"\s*")
+_BLANK_BYTES = re.compile(rb"\s*")
 
 
 class Cutting:
@@ -39,6 +42,11 @@ class Cutting:
     def of(self, span: Span) -> str:
         """Return what stands at a span."""
         return self._text[slice(*span)].decode("utf-8", "replace")
+
+    def at(self, first: int) -> int | None:
+        """Return the number of the unit that begins at a byte, if one does."""
+        number = bisect_left(self._firsts, first)
+        return number if self._firsts[number : number + 1] == [first] else None
 
     def neighbours(self, number: int) -> tuple[str, str]:
         """Return what stands before a unit, and behind it."""
@@ -76,54 +84,61 @@ class Cutting:
 
 def cut(text: bytes) -> list[Span]:
     """Return the units of a text as spans of its bytes; between them is nothing but white space."""
-    lines = [*_lines(text)]
-    if len(text) > _LONG_TRANSCRIPT or len(lines) > _MANY_LINES:
-        lines = [*_together(lines)]
+    long = len(text) > _LONG_TRANSCRIPT or text.count(b"\n") > _MANY_LINES
+    lines = _together(text) if long else _lines(text)
     return [unit for line in lines for unit in _pieces(text, line)]
 
 
 def _lines(text: bytes) -> Iterator[Span]:
     first = 0
     for line in text.split(b"\n"):
-        bare = line.strip()
+        bare = line.rstrip()
         if bare:
-            begun = first + line.index(bare)
-            yield begun, begun + len(bare)
+            yield first + len(bare) - len(bare.lstrip()), first + len(bare)
         first += len(line) + 1
 
 
-def _together(lines: Iterable[Span]) -> Iterator[Span]:
-    current: Span | None = None
-    for first, beyond in lines:
-        if current is not None and beyond - current[0] <= _TOGETHER:
-            current = (current[0], beyond)
-            continue
-        if current is not None:
-            yield current
-        current = (first, beyond)
-    if current is not None:
-        yield current
+def _together(text: bytes) -> Iterator[Span]:
+    """Yield as many lines together as there is room for, or one that is longer: a step for each."""
+    first = _begin(text, 0)
+    while first < len(text):
+        beyond = text.rfind(b"\n", first, first + _TOGETHER + 1)
+        if beyond < 0:
+            beyond = text.find(b"\n", first + _TOGETHER)
+        if beyond < 0 or len(text) - first <= _TOGETHER:
+            beyond = len(text)
+        yield first, first + len(text[first:beyond].rstrip())
+        first = _begin(text, beyond)
+
+
+def _begin(text: bytes, at: int) -> int:
+    """Return where white space ends."""
+    found = _BLANK_BYTES.match(text, at)
+    return found.end() if found else at
 
 
 def _pieces(text: bytes, line: Span) -> Iterator[Span]:
-    """Yield a line, or pieces of it that are not too long."""
+    """Yield a line, or pieces of it that are not too long; it is walked through once."""
     first, beyond = line
     if beyond - first <= LONGEST:
         yield line
         return
-    rest = text[first:beyond].decode("utf-8", "replace")
-    while len(rest) > LONGEST:
-        size = _place_to_cut(rest)
-        piece, rest = rest[:size], rest[size:]
-        end = first + len(piece.encode())
-        yield first, first + len(piece.rstrip().encode())
-        blank = len(rest) - len(rest.lstrip())
-        first, rest = end + len(rest[:blank].encode()), rest[blank:]
-    if rest:
+    whole = text[first:beyond].decode("utf-8", "replace")
+    start = 0
+    while len(whole) - start > LONGEST:
+        end = _place_to_cut(whole, start)
+        piece = whole[start:end]
+        if bare := piece.rstrip():
+            yield first, first + len(bare.encode())
+        blank = _BLANK.match(whole, end)
+        start = blank.end() if blank else end
+        first += len(piece.encode()) + len(whole[end:start].encode())
+    if start < len(whole):
         yield first, beyond
 
 
-def _place_to_cut(text: str) -> int:
-    """Return where a sentence ends, else a word, else how much a unit has at most."""
-    ends = [match.end() for match in _END.finditer(text, LONGEST // 2, LONGEST)]
-    return ends[-1] if ends else text.rfind(" ", LONGEST // 2, LONGEST) + 1 or LONGEST
+def _place_to_cut(text: str, start: int) -> int:
+    """Return where a sentence ends, else a word, else where there is no more room in a unit."""
+    least, most = start + LONGEST // 2, start + LONGEST
+    last = _LAST_END.match(text, least, most)
+    return last.end() if last else text.rfind(" ", least, most) + 1 or most

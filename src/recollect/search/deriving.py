@@ -56,7 +56,7 @@ class Cuttings:
         return known
 
 
-class _Content(NamedTuple):
+class Content(NamedTuple):
     """A memory's content, or where it stands in the log."""
 
     commit_ts: int
@@ -64,6 +64,11 @@ class _Content(NamedTuple):
     digest: bytes | None
     size: int | None
     text: str | None
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was erased."""
+        return self.digest is None and self.text is None
 
     def load(self, reader: Reader) -> str:
         """Return the text."""
@@ -84,14 +89,20 @@ class _Said(NamedTuple):
 
 def _memories(reader: Reader, memory_ids: Iterable[str], cuttings: Cuttings) -> Iterator[Derived]:
     listed = _listed(memory_ids)
-    cited: dict[str, list[tuple[int, Cited]]] = {}
-    for memory_id, commit_ts, transcript_id, first, beyond in reader.rows(
-        "search_citations", memory_ids=listed
-    ):
-        cited.setdefault(memory_id, []).append((commit_ts, (transcript_id, (first, beyond))))
+    cited = citations(reader, listed)
     rows = reader.rows("search_memories", memory_ids=listed)
     for memory_id, group in groupby(rows, key=lambda row: str(row[0])):
         yield from _Memory(reader, [*group], cited.get(memory_id, []), cuttings).passages()
+
+
+def citations(reader: Reader, memory_ids: str) -> dict[str, list[tuple[int, Cited]]]:
+    """Return what memories cite, each since which commit, by the memories of a list in JSON."""
+    cited: dict[str, list[tuple[int, Cited]]] = {}
+    for memory_id, commit_ts, transcript_id, first, beyond in reader.rows(
+        "search_citations", memory_ids=memory_ids
+    ):
+        cited.setdefault(memory_id, []).append((commit_ts, (transcript_id, (first, beyond))))
+    return cited
 
 
 class _Memory:
@@ -109,12 +120,12 @@ class _Memory:
         self._cited = cited
         self._cuttings = cuttings
         self._tags: dict[int, tuple[str, ...]] = {}
-        self._contents: dict[int, _Content] = {}
+        self._contents: dict[int, Content] = {}
         for row in rows:
             if row[3] == row[8]:
                 self._tags[row[3]] = codec.decode_details(row[10]).tags
             if row[3] == row[9]:
-                self._contents[row[3]] = _Content(row[4], row[5], *row[11:14])
+                self._contents[row[3]] = Content(row[4], row[5], *row[11:14])
 
     def passages(self) -> Iterator[Derived]:
         """Yield a passage for each stretch in which it says the same."""
@@ -136,7 +147,7 @@ class _Memory:
     def _said(self, row: Row, commit_ts: int) -> _Said | None:
         """Return what it says; None: it is withdrawn or forgotten, or what it said is gone."""
         content = self._contents[row[9]]
-        if not row[6] or (content.digest is None and content.text is None):
+        if not row[6] or content.gone:
             return None
         cited = tuple(each for since, each in self._cited if since <= commit_ts)
         return _Said(row[7], self._tags[row[8]], row[9], cited)
@@ -148,17 +159,28 @@ class _Memory:
             yield Derived(spot, memory_id, 0, 0, since, until, partial(self._words, said))
 
     def _words(self, said: _Said) -> Words:
-        title, tags = said.title or "", " ".join(said.tags)
-        room = MOST_CHARACTERS - len(title) - len(tags) - 2  # they are found in any case
-        content = self._contents[said.content].load(self._reader)[: max(room, 0)]
-        own = "\n".join(filter(None, (title, content, tags)))
-        before: list[str] = []
-        after: list[str] = []
-        for transcript_id, group in groupby(said.cited, key=lambda each: each[0]):
-            around = self._cuttings.of(transcript_id).around(span for _, span in group)
-            before.append(around[0])
-            after.append(around[1])
-        return Words(own, "\n".join(filter(None, before)), "\n".join(filter(None, after)))
+        content = self._contents[said.content].load(self._reader)
+        return memory_words(said.title, content, said.tags, said.cited, self._cuttings)
+
+
+def memory_words(
+    title: str | None,
+    content: str,
+    tags: Iterable[str],
+    cited: Iterable[Cited],
+    cuttings: Cuttings,
+) -> Words:
+    """Return what a memory is found by, if it cites these spans, a transcript behind another."""
+    title, tagged = title or "", " ".join(tags)
+    room = MOST_CHARACTERS - len(title) - len(tagged) - 2  # they are found in any case
+    own = "\n".join(filter(None, (title, content[: max(room, 0)], tagged)))
+    before: list[str] = []
+    after: list[str] = []
+    for transcript_id, group in groupby(cited, key=lambda each: each[0]):
+        around = cuttings.of(transcript_id).around(span for _, span in group)
+        before.append(around[0])
+        after.append(around[1])
+    return Words(own, "\n".join(filter(None, before)), "\n".join(filter(None, after)))
 
 
 def _facts(reader: Reader, assertion_ids: Iterable[str]) -> Iterator[Derived]:
@@ -176,11 +198,12 @@ def _units(reader: Reader, transcript_id: str, cuttings: Cuttings) -> Iterator[D
     cutting = cuttings.of(transcript_id)
     spot = (info.namespace, EVERYBODY, PASSAGE, False)
     for number, (first, beyond) in enumerate(cutting.units):
-        words = partial(_unit_words, cutting, number)
+        words = partial(unit_words, cutting, number)
         yield Derived(spot, transcript_id, first, beyond, info.commit_ts, STILL, words)
 
 
-def _unit_words(cutting: Cutting, number: int) -> Words:
+def unit_words(cutting: Cutting, number: int) -> Words:
+    """Return what a piece of a transcript is found by."""
     return Words(cutting.of(cutting.units[number]), *cutting.neighbours(number))
 
 

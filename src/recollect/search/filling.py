@@ -7,7 +7,7 @@ who dies in between loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate, takewhile
 
@@ -15,8 +15,8 @@ import msgspec
 
 from recollect.log.failpoints import Failpoint, pass_by
 from recollect.search.deriving import derive
-from recollect.search.passages import Derived, Indexed, Key, Passage, Words, indexed
-from recollect.search.shelves import FACT, MEMORY, Spot
+from recollect.search.passages import Derived, Indexed, Words, indexed
+from recollect.search.shelves import Spot
 from recollect.search.sources import Sources
 from recollect.search.words import tokens
 from recollect.storage.port import Engine, Progress, Reader, Row, Writer
@@ -121,17 +121,6 @@ def difference(reader: Reader, commits: Sequence[int]) -> Difference:
         else:
             lacking.append(derived)
     return Difference(lacking, [*known.values()])
-
-
-def text_of(reader: Reader, passages: Iterable[Passage]) -> dict[Key, Words]:
-    """Return the text of passages by their keys; of what is gone meanwhile there is none."""
-    sources, wanted = Sources(), set()
-    for passage in passages:
-        wanted.add(passage.key)
-        of_kind = {MEMORY: sources.memories, FACT: sources.facts}
-        of_kind.get(passage.kind, sources.transcripts)[passage.source] = None
-    derived = derive(reader, sources)
-    return {each.key: each.words() for each in derived if each.key in wanted}
 
 
 class Index:

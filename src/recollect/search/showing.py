@@ -13,11 +13,11 @@ from recollect.model.instant import to_datetime
 from recollect.model.memory import Span
 from recollect.model.refs import Evidence, TranscriptRef
 from recollect.search.candidates import Candidate
-from recollect.search.filling import text_of
 from recollect.search.hits import Hit
 from recollect.search.questions import Question
 from recollect.search.shelves import FACT, MEMORY, PASSAGE
 from recollect.search.tail import Tail
+from recollect.search.texts import text_of
 from recollect.storage.port import Reader
 
 Grounds = Mapping[str, Sequence[Evidence]]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from recollect.search import kept as vectors_kept
 from recollect.search.embedding import Embedder, embed, needed
-from recollect.search.filling import text_of
 from recollect.search.kept import Kept
 from recollect.search.passages import Words
+from recollect.search.texts import text_of
 from recollect.storage.port import Engine, Progress, Writer
 
 if TYPE_CHECKING:

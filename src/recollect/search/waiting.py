@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from recollect.errors import RecollectError
 from recollect.search import vector_filling
 from recollect.search.embedding import Embedder
-from recollect.search.filling import text_of
 from recollect.search.kept import Kept, passage_of
 from recollect.search.lexical import Found
 from recollect.search.passages import Passage, Words
 from recollect.search.shelves import Shelf
 from recollect.search.tail import Tail
+from recollect.search.texts import text_of
 from recollect.storage.port import Reader
 
 if TYPE_CHECKING:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.search import cutting as cuttings
 from recollect.search.cutting import LONGEST, Cutting, cut
 
 
@@ -32,19 +34,49 @@ def test_very_long_transcripts_are_cut_coarser() -> None:
     assert len(cut(b"a\n" * 30_000)) < 100
 
 
+def test_a_long_line_is_walked_through_and_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    place_to_cut = cuttings._place_to_cut
+    seen: list[str] = []
+
+    def place(text: str, *where: int) -> int:
+        seen.append(text)
+        return place_to_cut(text, *where)
+
+    monkeypatch.setattr(cuttings, "_place_to_cut", place)
+    assert len(texts("It was said. " * 1_000)) == len(seen) + 1 > 10
+    assert len({id(text) for text in seen}) == 1
+
+
+def test_lines_put_together_take_a_step_for_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, steps = cuttings._begin, []
+
+    def counted(text: bytes, at: int) -> int:
+        steps.append(at)
+        return begin(text, at)
+
+    monkeypatch.setattr(cuttings, "_begin", counted)
+    units = cut(b"a\n" * 30_000)
+    assert len(steps) == len(units) + 1 < 100
+
+
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.text(alphabet="ab語. \n", max_size=900), max_size=6))
-def test_nothing_is_lost_and_nothing_twice(parts: list[str]) -> None:
+@given(
+    parts=st.lists(st.text(alphabet="ab語. \u3000\n", max_size=900), max_size=6),
+    together=st.booleans(),
+)
+def test_nothing_is_lost_and_nothing_twice(parts: list[str], *, together: bool) -> None:
     text = "".join(part * 3 for part in parts).encode()
-    units = cut(text)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(cuttings, "_LONG_TRANSCRIPT", 0 if together else len(text))
+        units = cut(text)
     assert units == sorted(units)
     last = 0
     for first, beyond in units:
         assert last <= first < beyond
-        assert not text[last:first].strip()
+        assert not text[last:first].decode().strip()
         assert len(text[first:beyond].decode()) <= LONGEST
         last = beyond
-    assert not text[last:].strip()
+    assert not text[last:].decode().strip()
 
 
 def test_what_is_around_a_span() -> None:

@@ -596,6 +596,21 @@ JOIN memory ON memory.memory_id = wanted.value
 JOIN memory_state AS state ON state.memory = memory.id
 ORDER BY memory.id, state.commit_ts, state.position
 
+-- name: search_memories_at
+-- What some memories said at a commit each.
+SELECT
+    memory.memory_id, wanted.value ->> 1, state.kind <> '' AND state.retracted = 0, state.title,
+    described.details, told.commit_ts, told.position, told.digest, told.size, told.content
+FROM json_each(:wanted) AS wanted
+JOIN memory ON memory.memory_id = wanted.value ->> 0
+JOIN memory_state AS state ON state.id = (
+    SELECT latest.id FROM memory_state AS latest
+    WHERE latest.memory = memory.id AND latest.commit_ts <= wanted.value ->> 1
+    ORDER BY latest.commit_ts DESC, latest.position DESC LIMIT 1
+)
+JOIN memory_state AS described ON described.id = COALESCE(state.details_in, state.id)
+JOIN memory_state AS told ON told.id = COALESCE(state.content_in, state.id)
+
 -- name: search_citations
 -- What some memories cite that has words, in their own namespace.
 SELECT memory.memory_id, citation.commit_ts, transcript.transcript_id, citation.first, citation.beyond
