@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import click
@@ -54,7 +54,7 @@ def _said(found: Hit, query: str) -> Iterator[str]:
     title = f"{memory.title}: " if memory is not None and memory.title else ""
     text = fit(safe(" ".join(f"{title}{found.text}".split())), beside=" " * 5)
     yield f"     {highlighted(text, query)}"
-    if memory is not None and memory.superseded_by is not None:
+    if memory is not None and memory.superseded_by is not None and found.parts["superseded"] < 1:
         yield f"     {_warned(f'superseded by {memory.superseded_by}')}"
     if fact is not None:
         end = "" if fact.valid_to is None else f" to {fact.valid_to.date().isoformat()}"
@@ -76,9 +76,15 @@ def _parts(found: Hit) -> Iterator[str]:
 
 def highlighted(text: str, query: str) -> str:
     """Return a text with those of its words marked that a query has, in whatever form."""
-    wanted = frozenset(tokens(query))
+    wanted = _wanted(query)
 
     def marked(word: re.Match[str]) -> str:
         return _found(word[0]) if wanted.intersection(tokens(word[0])) else word[0]
 
     return _WORD.sub(marked, text)
+
+
+@lru_cache(maxsize=1)
+def _wanted(query: str) -> frozenset[str]:
+    """Return the words of a query, which are the same for each of its hits."""
+    return frozenset(tokens(query))

@@ -7,7 +7,6 @@ so do the memories that facts come from.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -29,9 +28,10 @@ NEAR: Final = 0.3
 """What a fact counts that is a hop away from what is named."""
 SOURCE: Final = 0.5
 """What a memory counts, for each that a fact counts which comes from it."""
-_EDGES: Final = re.compile("^[^\\w+#@]+|(?:['\u2019]s)?[^\\w+#]*$")
 _LONGEST_NAME: Final = 6
 """How many words a name can have."""
+_MOST_CHARACTERS: Final = 512
+"""How many characters a name can have; no more of a query is looked at at once."""
 _MOST_WORDS: Final = 64
 _MOST_LOOKED_UP: Final = 50_000
 """How often a name is looked up in a namespace, in all: of many namespaces, fewer names are."""
@@ -95,15 +95,30 @@ def nearby(reader: Reader, query: str, where: Where, when: When) -> Nearby:
 
 def names_in(query: str) -> list[str]:
     """Return everything in a query that could be a name, as names are compared, longest first."""
-    bare = (_EDGES.sub("", word) for word in query.split()[:_MOST_WORDS])
+    bare = (_bare(word) for word in query.split(None, _MOST_WORDS)[:_MOST_WORDS])
     words = [word for word in bare if word]
     found: dict[str, None] = {}
     for size in range(_LONGEST_NAME, 0, -1):
         for start in range(len(words) - size + 1):
-            name = normal_name(" ".join(words[start : start + size]))
+            joined = " ".join(words[start : start + size])
+            name = normal_name(joined) if len(joined) <= _MOST_CHARACTERS else ""
             if name and (size > 1 or tokens(name)):
                 found[name] = None
     return list(found)
+
+
+def _bare(word: str) -> str:
+    """Return a word without the signs around it and without the end of a possessive."""
+    first, beyond = 0, len(word)
+    while first < beyond and not _is_part(word[first], "_+#@"):
+        first += 1
+    while first < beyond and not _is_part(word[beyond - 1], "_+#"):
+        beyond -= 1
+    return word[first:beyond].removesuffix("'s").removesuffix("\u2019s")
+
+
+def _is_part(character: str, signs: str) -> bool:
+    return character.isalnum() or character in signs
 
 
 def _longest(entities: Sequence[Named]) -> list[Named]:
