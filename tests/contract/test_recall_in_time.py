@@ -44,6 +44,22 @@ class TestTheNewerComesFirst:
         found = texts(agent.recall("where does Alice live?"))
         assert found == ["Alice lives in Berlin", "Alice lives in Rome"]
 
+    def test_what_was_only_tagged_again_is_not_newer(self, agent: Store, clock: FixedClock) -> None:
+        old = agent.remember("Alice lives in Paris")
+        clock.advance(DAY)
+        agent.remember("Alice lives in Berlin")
+        clock.advance(DAY)
+        agent.update_memory(old.id, tags=["people"], priority=6)
+        agent.touch(old.id)
+        first, second = agent.recall("where does Alice live?")
+        assert (first.text, second.text) == ("Alice lives in Berlin", "Alice lives in Paris")
+        assert second.time is not None
+        assert first.time is not None
+        assert second.time < first.time
+        clock.advance(DAY)
+        agent.update_memory(old.id, content="Alice lives in Rome")
+        assert texts(agent.recall("where does Alice live?"))[0] == "Alice lives in Rome"
+
     def test_what_answers_another_question_stays_behind(
         self, agent: Store, clock: FixedClock
     ) -> None:

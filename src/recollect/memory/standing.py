@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -37,6 +37,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The last commit that changed anything about it."""
     version: int = 1
     updated_at: int | None = None
+    said_at: int | None = None
+    """When its content came up as it is: other details may have changed since."""
     kind: str
     tier: str
     title: str | None
@@ -88,11 +90,15 @@ def find(
     *,
     viewer: str | None = None,
     content: bool = True,
+    within: Collection[str] | None = None,
 ) -> dict[str, Standing]:
-    """Return the memories there were at a commit that an agent may see, by their ids."""
+    """Return the memories there were at a commit that an agent may see, by their ids.
+
+    `within`: only those of these namespaces, whatever is still known of others.
+    """
     wanted = _listed(memory_ids)
     states = [row[0] for row in reader.rows("memory_states_at", memory_ids=wanted, at=at)]
-    found = load(reader, states, at, viewer=viewer, content=content)
+    found = load(reader, states, at, viewer=viewer, content=content, within=within)
     return {standing.memory_id: standing for standing in found}
 
 
@@ -110,11 +116,14 @@ def load(
     *,
     viewer: str | None = None,
     content: bool = True,
+    within: Collection[str] | None = None,
 ) -> list[Standing]:
     """Return what these rows say, in the order of the rows; content only when asked for."""
     rows = reader.rows(
         "memory_states", states=_numbered(states), at=at, viewer=viewer, content=int(content)
     )
+    if within is not None:
+        rows = [row for row in rows if row[2] in within]
     horizons.check(reader, (row[2] for row in rows), at)
     order = {state: index for index, state in enumerate(states)}
     found = [(order[row[0]], _standing(row)) for row in rows]
@@ -149,6 +158,7 @@ def _standing(row: Row) -> Standing:
         state_commit=row[6],
         version=row[7],
         updated_at=row[8],
+        said_at=row[25],
         kind=row[9],
         tier=row[10],
         title=row[11],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -97,10 +97,17 @@ def same(reader: Reader, scope: Scope, words: bytes, occurred_at: int | None) ->
     return None if row is None else str(row[0])
 
 
-def find(reader: Reader, transcript_ids: Iterable[str], at: int) -> dict[str, TranscriptInfo]:
-    """Return those of the transcripts that there were at a commit, by their ids."""
+def find(
+    reader: Reader, transcript_ids: Iterable[str], at: int, *, within: Collection[str] | None = None
+) -> dict[str, TranscriptInfo]:
+    """Return those of the transcripts that there were at a commit, by their ids.
+
+    `within`: only those of these namespaces, whatever is still known of others.
+    """
     listed = msgspec.json.encode(list(transcript_ids)).decode()
     rows = reader.rows("transcripts_at", transcript_ids=listed, at=at)
+    if within is not None:
+        rows = [row for row in rows if row[1] in within]
     horizons.check(reader, (row[1] for row in rows), at)
     return {row[0]: TranscriptInfo(*row) for row in rows}
 

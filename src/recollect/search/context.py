@@ -23,6 +23,7 @@ from recollect.search.hits import Hit
 from recollect.search.questions import Question
 from recollect.search.shelves import FACT, MEMORY, PASSAGE
 from recollect.search.sifting import time_of
+from recollect.search.superseding import superseders
 from recollect.storage.port import Reader
 
 CHARACTERS: Final = 4
@@ -42,7 +43,7 @@ class Around(msgspec.Struct, frozen=True):
     said_at: Mapping[str, datetime]
     """When transcripts were said, by their ids."""
     newer: Mapping[str, str]
-    """What superseded something, by its id."""
+    """What superseded something, by the id of that."""
 
 
 def check_budget(budget: object) -> int:
@@ -106,18 +107,12 @@ def _line(hit: Hit) -> str:
 
 def _notes(hit: Hit, around: Around) -> Iterator[str]:
     """Yield what became of a hit, and where it comes from."""
-    newer = None if hit.memory is None else hit.memory.superseded_by
-    if newer is not None:
-        told = around.newer.get(newer)
-        yield f"  superseded by {newer}" + ("" if told is None else f": {told}")
+    if hit.id in around.newer:
+        yield f"  superseded by {around.newer[hit.id]}"
     for source in hit.provenance:
         if isinstance(source, TranscriptRef):
             said = around.said_at.get(source.transcript_id)
-            when = (
-                ""
-                if said is None
-                else f", said at {said.isoformat(sep=' ', timespec='minutes')[:16]}"
-            )
+            when = "" if said is None else f", said at {str(said)[:16]}"
             yield f"  from transcript {source.transcript_id}{when}"
         elif isinstance(source, MemoryRef):
             yield f"  from memory {source.memory_id}"
@@ -127,27 +122,22 @@ def around(reader: Reader, question: Question, hits: Sequence[Hit]) -> Around:
     """Return when the transcripts were said that hits come from, and what superseded them."""
     sources = (source for hit in hits for source in hit.provenance)
     said = {each.transcript_id for each in sources if isinstance(each, TranscriptRef)}
-    replaced = (hit.memory.superseded_by for hit in hits if hit.memory is not None)
-    newer = {memory_id for memory_id in replaced if memory_id is not None}
-    viewer = question.asked.viewer
-    standings = standing.find(reader, newer, question.commit, viewer=viewer).values()
+    known = transcripts.find(reader, said, question.commit, within=question.namespaces)
+    replaced = {hit.id for hit in hits if hit.kind == MEMORY and hit.parts["superseded"] < 1}
+    newer = superseders(reader, question, replaced, content=True)
     return Around(
-        {
-            each.id: to_datetime(each.instant)
-            for each in transcripts.find(reader, said, question.commit).values()
-        },
-        {
-            each.memory_id: _told(reader, each)
-            for each in standings
-            if not each.forgotten and not each.retracted
-        },
+        {each.id: to_datetime(each.instant) for each in known.values()},
+        {old: _told(reader, question, new) for old, new in newer.items()},
     )
 
 
-def _told(reader: Reader, newer: Standing) -> str:
-    """Return in a few words what superseded something."""
+def _told(reader: Reader, question: Question, newer: Standing) -> str:
+    """Return in a few words what superseded something; its id alone, if it is not shown itself."""
+    over = newer.expired(question.now) and not question.asked.expired
+    if newer.forgotten or newer.retracted or over:
+        return newer.memory_id
     said = shorten(standing.text_of(reader, newer), _LONGEST_NOTE)
-    return f"{_date(to_datetime(time_of(newer)))} · {said}"
+    return f"{newer.memory_id}: {_date(to_datetime(time_of(newer)))} · {said}"
 
 
 def shorten(text: str, most: int) -> str:
@@ -157,10 +147,6 @@ def shorten(text: str, most: int) -> str:
         return line
     cut = line[: most - 2]
     return f"{cut.rpartition(' ')[0] or cut} …"
-
-
-def _minute(moment: datetime) -> str:
-    return str(moment)[:16]
 
 
 def _date(moment: datetime | None) -> str:

@@ -42,7 +42,7 @@ class Hit(msgspec.Struct, frozen=True):
     context: tuple[str, str] = ("", "")
     """What stands before and behind it in the transcript that it is from."""
     duplicates: tuple[str, ...] = ()
-    """The ids of what says the same and was left out for it."""
+    """The ids of what says the same and was left out for it, the first twenty."""
     time: datetime | None = None
     """When it was said, happened, or began to hold, as far as is known."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+import msgspec
 
 from recollect.graph.records import Fact
-from recollect.memory import standing, transcripts, versions
+from recollect.memory import transcripts, versions
 from recollect.memory.records import memory_of
 from recollect.memory.standing import Standing
 from recollect.memory.transcripts import TranscriptInfo, plain_spans
@@ -20,6 +24,8 @@ from recollect.search.tail import Tail
 from recollect.search.texts import text_of
 from recollect.storage.port import Reader
 
+MOST_DUPLICATES: Final = 20
+"""How many a hit names of those that it stands for."""
 Grounds = Mapping[str, Sequence[Evidence]]
 """What memories rest on, by their ids."""
 
@@ -59,9 +65,15 @@ def _hit(found: Candidate, grounds: Grounds) -> Hit:
         provenance=_provenance(found, grounds),
         fact=about if isinstance(about, Fact) else None,
         context=found.around or ("", ""),
-        duplicates=tuple(dict.fromkeys(found.duplicates)),
+        duplicates=_duplicates(found),
         time=to_datetime(found.time),
     )
+
+
+def _duplicates(found: Candidate) -> tuple[str, ...]:
+    """Return the ids of what was left out for something; pieces of its own transcript have its."""
+    others = dict.fromkeys(each for each in found.duplicates if each != found.id)
+    return tuple(islice(others, MOST_DUPLICATES))
 
 
 def _provenance(found: Candidate, grounds: Grounds) -> tuple[Evidence, ...]:
@@ -89,9 +101,18 @@ def _grounds(reader: Reader, question: Question, ids: Sequence[str]) -> Grounds:
         ref = TranscriptRef(transcript_id, plain_spans(cited, sizes[transcript_id]))
         found.setdefault(memory_id, []).append(ref)
     links = list(versions.groundings(reader, ids, question.commit))
-    targets, viewer = {link.target.memory_id for link in links}, question.asked.viewer
-    seen = standing.find(reader, targets, question.commit, viewer=viewer, content=False)
+    seen = _seen(reader, question, {link.target.memory_id for link in links})
     for link in links:
         if link.target.memory_id in seen:
             found.setdefault(link.source, []).append(link.target)
     return found
+
+
+def _seen(reader: Reader, question: Question, memory_ids: Collection[str]) -> set[str]:
+    """Return those of the memories that may be named, in whatever namespace they are.
+
+    Only ids are told, so it does not matter how much is still known of another namespace.
+    """
+    listed = msgspec.json.encode(list(memory_ids)).decode()
+    viewer, at = question.asked.viewer, question.commit
+    return {row[0] for row in reader.rows("memories_seen", memory_ids=listed, at=at, viewer=viewer)}

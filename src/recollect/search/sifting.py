@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-import msgspec
-
 from recollect.graph import lookup
 from recollect.graph.lookup import When
 from recollect.graph.records import Fact
@@ -22,6 +20,7 @@ from recollect.model.instant import to_micros
 from recollect.search.candidates import Candidate
 from recollect.search.questions import Question
 from recollect.search.shelves import FACT, MEMORY, PASSAGE
+from recollect.search.superseding import dated, superseders
 from recollect.storage.port import Reader
 
 
@@ -46,27 +45,32 @@ def sift(
 
 
 def time_of(found: Standing) -> int:
-    """Return when what a memory says happened, or else when it was last said."""
+    """Return when what a memory says happened, or else when it was said as it stands.
+
+    Its other details may have changed since: a new tag makes nothing newer.
+    """
     time = found.details.event_time
-    time = found.updated_at if time is None else time
+    time = found.said_at if time is None else time
     assert time is not None, "it is committed"
     return time
 
 
 def _memories(reader: Reader, question: Question, found: list[Candidate]) -> list[Candidate]:
     ids = [each.id for each in found]
-    known = standing.find(reader, ids, question.commit, viewer=question.asked.viewer) if ids else {}
+    viewer, within = question.asked.viewer, question.namespaces
+    known = standing.find(reader, ids, question.commit, viewer=viewer, within=within) if ids else {}
     fitting = _Memories(question)
     kept = []
     for each in found:
         about = known.get(each.id)
         if about is not None and fitting.accept(about):
             each.about, each.time = about, time_of(about)
-            each.superseded = about.superseded_by is not None
             each.load = _Text(reader, about)
             kept.append(each)
-    if question.asked.valid is not None:
-        _check_superseded(reader, question, [each for each in kept if each.superseded])
+    replaced = [known[each.id] for each in kept if known[each.id].superseded_by is not None]
+    newer = superseders(reader, question, {each.memory_id for each in replaced})
+    for each in kept:
+        each.superseded = each.id in newer
     return kept if question.asked.superseded else [each for each in kept if not each.superseded]
 
 
@@ -113,37 +117,9 @@ class _Memories:
         kinds = question.asked.kinds.memories
         if kinds is not None and found.kind not in kinds:
             return False
-        if question.asked.valid is not None and _dated(found) > question.asked.valid:
+        if question.asked.valid is not None and dated(found) > question.asked.valid:
             return False
         return self._filters.accept(found)
-
-
-def _dated(found: Standing) -> int:
-    """Return when what a memory says happened, or else when it came up."""
-    time = found.details.event_time
-    time = found.created_at if time is None else time
-    assert time is not None, "it is committed"
-    return time
-
-
-def _check_superseded(reader: Reader, question: Question, found: list[Candidate]) -> None:
-    """Leave as superseded only what was so at the instant asked about."""
-    if not found:
-        return
-    rows = reader.rows(
-        "memory_superseders",
-        memory_ids=msgspec.json.encode([each.id for each in found]).decode(),
-        at=question.commit,
-        viewer=question.asked.viewer,
-    )
-    viewer, ids = question.asked.viewer, {row[1] for row in rows}
-    newer = standing.find(reader, ids, question.commit, viewer=viewer, content=False)
-    assert question.asked.valid is not None, "an instant is asked about"
-    by_then = {
-        old for old, new in rows if new in newer and _dated(newer[new]) <= question.asked.valid
-    }
-    for each in found:
-        each.superseded = each.id in by_then
 
 
 def _facts(

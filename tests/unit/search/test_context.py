@@ -63,6 +63,27 @@ def test_what_was_superseded_can_be_left_out(agent: Store) -> None:
     assert "Rome" not in agent.recall_context("where does Ann live?", include_superseded=False)
 
 
+def test_what_superseded_it_later_is_not_told(agent: Store) -> None:
+    for shown in (True, False):
+        told = agent.recall_context(
+            "where does Ann live?",
+            valid_at="2021-01-01T00:00:00Z",
+            kinds=["claim"],
+            include_superseded=shown,
+        )
+        assert told == "Memories:\n2020-03-01 · claim · Ann lives in Rome"
+
+
+def test_what_superseded_it_and_is_over_is_only_named() -> None:
+    clock = FixedClock()
+    agent = memory_store(clock=clock).bind(agent_id="a1")
+    old, new = agent.remember("The code is 1111"), agent.remember("The code is 2222", ttl=10)
+    agent.supersede(old=old.id, new=new.id)
+    clock.advance(60)
+    assert agent.recall_context("what is the code?").endswith(f"  superseded by {new.id}")
+    assert "2222" in agent.recall_context("what is the code?", include_expired=True)
+
+
 @pytest.mark.parametrize("budget", [16, 17, 20, 25, 31, 40, 60, 100, 150, 200, 1000])
 def test_never_beyond_its_budget_and_in_whole_lines(agent: Store, budget: int) -> None:
     whole = agent.recall_context("where does Ann live?", budget=100_000).splitlines()

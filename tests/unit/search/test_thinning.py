@@ -62,6 +62,19 @@ def test_long_texts_are_the_same_only_to_the_letter(agent: Store) -> None:
     assert len(first.duplicates) + len(second.duplicates) == 1
 
 
+def test_no_more_than_twenty_are_named(agent: Store) -> None:
+    ids = [agent.remember("bees sleep in winter").id for _ in range(30)]
+    (hit,) = agent.recall("where do bees sleep?")
+    assert len(hit.duplicates) == 20
+    assert {hit.id, *hit.duplicates} < set(ids)
+
+
+def test_a_passage_does_not_name_its_own_transcript(agent: Store) -> None:
+    words = agent.store_transcript("Ann: the bees sleep\n" * 3)
+    (hit,) = agent.recall("where do bees sleep?")
+    assert (hit.id, hit.duplicates) == (words.id, ())
+
+
 def test_a_passage_of_which_little_is_cited_stays(agent: Store) -> None:
     words = agent.store_transcript("Ann: the bees swarmed on Monday, and I was at the fair all day")
     agent.remember("The bees swarmed", transcript=words.id, spans=[words.find("bees swarmed")])

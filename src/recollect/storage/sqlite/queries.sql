@@ -80,7 +80,7 @@ SELECT
             AND (:viewer IS NULL OR newer.private = 0 OR newer.agent_id = :viewer)
         ORDER BY link.commit_ts DESC, link.position DESC LIMIT 1
     ), details.details, content.commit_ts, content.position, content.digest, content.size,
-    CASE WHEN :content = 1 THEN content.content END
+    CASE WHEN :content = 1 THEN content.content END, content.updated_at
 FROM json_each(:states) AS wanted
 JOIN memory_state AS state ON state.id = wanted.value
 JOIN memory ON memory.id = state.memory
@@ -426,7 +426,7 @@ WHERE said.commit_ts <= :known AND said.until_commit > :known
 
 -- name: memory_superseders
 -- What superseded these memories as of a commit, as far as an agent may see.
-SELECT target.memory_id, newer.memory_id
+SELECT target.memory_id, newer.memory_id, newer.namespace
 FROM json_each(:memory_ids) AS wanted
 JOIN memory AS target ON target.memory_id = wanted.value
 JOIN memory_link AS link ON link.target = target.id AND link.relation = 'supersedes'
@@ -434,6 +434,12 @@ JOIN memory AS newer ON newer.id = link.source
 WHERE link.commit_ts <= :at AND link.until_commit > :at
     AND (newer.private = 0 OR newer.agent_id = :viewer)
 ORDER BY link.commit_ts, link.position
+
+-- name: memories_seen
+-- Those of the memories that there were at a commit, as far as an agent may see.
+SELECT memory.memory_id
+FROM json_each(:memory_ids) AS wanted JOIN memory ON memory.memory_id = wanted.value
+WHERE memory.commit_ts <= :at AND (memory.private = 0 OR memory.agent_id = :viewer)
 
 -- name: event_bylines
 -- When these commits were made, and the envelopes that say by whom.
