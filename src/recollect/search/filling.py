@@ -27,6 +27,8 @@ MOST_PASSAGES = 2_048
 """How many passages are, about."""
 MUCH = 512
 """With more passages than this waiting, who searches fills the index first."""
+BRIEFLY = 0.25
+"""How many seconds who searches waits for others who write."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -52,18 +54,23 @@ def _waiting(reader: Reader) -> tuple[int, int]:
 
 
 def fill(
-    engine: Engine, *, most_commits: int | None = None, progress: Progress | None = None
+    engine: Engine,
+    *,
+    most_commits: int | None = None,
+    progress: Progress | None = None,
+    wait: float | None = None,
 ) -> int:
     """Index what waits, in short writes between which others can commit; return how many commits.
 
     `most_commits` bounds what is begun; what one commit has too much of at once stays on the list.
+    `wait` bounds how long others who write are waited for, each time.
     """
     with engine.reading() as reader:
         whole = backlog(reader)
     bound = whole if most_commits is None else min(most_commits, whole)
     done = 0
     while done < bound:
-        taken = engine.write(partial(_fill, most=min(AT_ONCE, bound - done)))
+        taken = engine.write(partial(_fill, most=min(AT_ONCE, bound - done)), wait=wait)
         if taken is None:
             break
         done += taken
@@ -72,23 +79,26 @@ def fill(
     return done
 
 
-def fill_some(engine: Engine, failpoint: Failpoint = pass_by) -> None:
+def fill_some(engine: Engine, failpoint: Failpoint = pass_by, *, wait: float | None = None) -> None:
     """Index the oldest of what waits, in one short write."""
 
     def some(writer: Writer) -> None:
         _fill(writer, AT_ONCE)
         failpoint("indexing")
 
-    engine.write(some)
+    engine.write(some, wait=wait)
     failpoint("indexed")
 
 
 def fill_if_much(engine: Engine) -> None:
-    """Index what waits, if that is more than a search should look through."""
+    """Index what waits, if that is more than a search should look through.
+
+    Raises `StoreBusy` if others write for long: a search can look through it all the same.
+    """
     with engine.reading() as reader:
         much = work(reader) > MUCH
     if much:
-        fill(engine)
+        fill(engine, wait=BRIEFLY)
 
 
 def _fill(writer: Writer, most: int) -> int | None:

@@ -113,8 +113,11 @@ class Engine(Protocol):
         """
         ...
 
-    def write(self, work: Callable[[Writer], Result]) -> Result:
-        """Do the work as in a block of `writing`, and return what it returns."""
+    def write(self, work: Callable[[Writer], Result], *, wait: float | None = None) -> Result:
+        """Do the work as in a block of `writing`, and return what it returns.
+
+        Who can do without does not `wait` longer than so many seconds: then it is `StoreBusy`.
+        """
         ...
 
     def sync(self) -> None:

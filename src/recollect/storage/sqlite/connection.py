@@ -72,6 +72,16 @@ def synced(database: apsw.Connection) -> Iterator[None]:
             database.pragma("synchronous", usual)
 
 
+@contextmanager
+def hurried(database: apsw.Connection, wait_ms: int, usual_ms: int) -> Iterator[None]:
+    """Let locks of the file be waited for no longer than that in the block."""
+    database.set_busy_timeout(wait_ms)
+    try:
+        yield
+    finally:
+        database.set_busy_timeout(usual_ms)
+
+
 class Connection:
     """A reader and, on the writer's connection, a writer: named queries on one SQLite handle."""
 

@@ -19,6 +19,7 @@ from recollect.storage.sqlite import formats
 from recollect.storage.sqlite.connection import (
     Connection,
     closing_on_error,
+    hurried,
     synced,
     translate,
     translated,
@@ -26,7 +27,7 @@ from recollect.storage.sqlite.connection import (
 from recollect.storage.sqlite.copying import copy_snapshot, duplicate
 from recollect.storage.sqlite.home import home_of
 from recollect.storage.sqlite.leases import Lease
-from recollect.storage.sqlite.paths import check_mount, check_path
+from recollect.storage.sqlite.paths import check_mount, check_path, footprint_of
 from recollect.storage.sqlite.purging import purge
 from recollect.storage.sqlite.sql import SqlAnswer
 
@@ -153,9 +154,9 @@ class SqliteEngine:
             with synced(self._writer.database), self.writing() as writer:
                 writer.run("settle")
 
-    def write(self, work: Callable[[Connection], Result]) -> Result:
+    def write(self, work: Callable[[Connection], Result], *, wait: float | None = None) -> Result:
         """Do as `writing` does; a function in the block's place costs each commit much less."""
-        with self._write_lock:
+        with self._write_lock if wait is None else self._soon(wait):
             self._make_ready()
             try:
                 self._writer.begin()
@@ -168,6 +169,18 @@ class SqliteEngine:
                 self._roll_back()
             self._tend_wal()
         return result
+
+    @contextmanager
+    def _soon(self, seconds: float) -> Iterator[None]:
+        """Take the write lock of this process, and let that of the file be waited for as long."""
+        if not self._write_lock.acquire(timeout=seconds):
+            raise errors.StoreBusy
+        try:
+            self._make_ready()
+            with hurried(self._writer.database, int(seconds * 1000), _LOCK_WAIT_MS):
+                yield
+        finally:
+            self._write_lock.release()
 
     def _make_ready(self) -> None:
         """Let nothing be in the way of a transaction, if it can be helped."""
@@ -218,12 +231,8 @@ class SqliteEngine:
         long = self._wal_pages >= max(_WAL_PAGES_BOUND, self._wal_pages_tried + _WAL_PAGES)
         self._wal_pages_tried = self._wal_pages if long else self._wal_pages_tried
         mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if long else apsw.SQLITE_CHECKPOINT_PASSIVE
-        try:
-            self._writer.database.set_busy_timeout(_READERS_WAIT_MS)
-            with suppress(apsw.Error):
-                self._writer.database.wal_checkpoint(mode=mode)
-        finally:
-            self._writer.database.set_busy_timeout(_LOCK_WAIT_MS)
+        with hurried(self._writer.database, _READERS_WAIT_MS, _LOCK_WAIT_MS), suppress(apsw.Error):
+            self._writer.database.wal_checkpoint(mode=mode)
 
     def _reopen(self) -> None:
         """Replace the writer and every reader; those that are lent out are dropped on return."""
@@ -277,16 +286,12 @@ class SqliteEngine:
             with self.reading() as reader:
                 size = reader.database.pragma("page_count") * reader.database.pragma("page_size")
             return Footprint(data=size, journal=0)
-        wal = self._path.with_name(f"{self._path.name}-wal")
-        return Footprint(self._path.stat().st_size, wal.stat().st_size if wal.exists() else 0)
+        return footprint_of(self._path)
 
     def purge(self) -> bool:
         """Let what was deleted leave the file's bytes; in memory it has."""
         with self._write_lock:
-            self._check_open()
-            self._roll_back()
-            if self._in_doubt:
-                self._settle()
+            self._make_ready()
             return self._path is None or purge(self._writer, _LOCK_WAIT_MS)
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from recollect import errors
+from recollect.storage.port import Footprint
 from recollect.storage.sqlite import mounts
 
 
@@ -33,3 +34,9 @@ def check_path(path: Path, *, create: bool) -> None:
         raise errors.NotFound(f"there is no folder {path.parent}: make it first")
     if not there and not os.access(path.parent, os.W_OK):
         raise errors.StoreReadOnly
+
+
+def footprint_of(path: Path) -> Footprint:
+    """Return the sizes of a store's file and of its write-ahead log."""
+    wal = path.with_name(f"{path.name}-wal")
+    return Footprint(path.stat().st_size, wal.stat().st_size if wal.exists() else 0)
