@@ -20,6 +20,7 @@ from recollect.model.operations import (
     Revise,
     Withdraw,
 )
+from recollect.search.words import MOST_CHARACTERS
 from recollect.storage.port import Reader
 
 _OF_A_MEMORY = (Remember, Revise, Retract, Cite, Notify, Begun, Carried)
@@ -27,7 +28,7 @@ _OF_A_FACT = (Assert, Withdraw)
 APPLIED = frozenset((*_OF_A_MEMORY, *_OF_A_FACT, KeepTranscript))
 """The kinds of operation that change what can be found."""
 _UNIT = 800
-"""About how many bytes of a transcript are one passage."""
+"""About how many bytes of a text are one passage, or as much work as one."""
 
 
 class Sources:
@@ -72,9 +73,17 @@ class Sources:
 
 
 def weight(operations: Iterable[AnyOperation]) -> int:
-    """Return about how many passages follow from operations."""
+    """Return about how many passages follow from operations; a long text counts as several."""
     return sum(
-        1 + (operation.size // _UNIT if isinstance(operation, KeepTranscript) else 0)
-        for operation in operations
-        if type(operation) in APPLIED
+        1 + _size(operation) // _UNIT for operation in operations if type(operation) in APPLIED
     )
+
+
+def _size(operation: AnyOperation) -> int:
+    """Return about how much text there is to be indexed of what an operation brings."""
+    if isinstance(operation, KeepTranscript):
+        return operation.size
+    if isinstance(operation, Remember | Revise) and operation.content is not None:
+        content = operation.content
+        return min(content.size or len(content.text or ""), MOST_CHARACTERS)
+    return 0

@@ -135,6 +135,18 @@ def test_who_searches_fills_what_is_much(store: Store) -> None:
     assert backlog(store) == 0
 
 
+def test_long_memories_are_much_sooner(store: Store) -> None:
+    few = filling.MUCH * 800 // words.MOST_CHARACTERS + 1
+    with store.begin_transaction() as transaction:
+        for _ in range(few):
+            transaction.remember("long " * (words.MOST_CHARACTERS // 4))
+    store.update_memory(store.remember("short").id, content="longer " * 400)
+    with store._core.engine.reading() as reader:
+        assert filling.MUCH < filling.work(reader) < filling.MUCH + 90
+    filling.fill_if_much(store._core.engine)
+    assert backlog(store) == 0
+
+
 def test_two_handles_find_at_once_what_either_wrote(store: Store, path: Path) -> None:
     with recollect.open(path, durability="relaxed") as opened:
         other = opened.bind(agent_id="ann")
