@@ -18,7 +18,7 @@ from recollect.search.deriving import derive
 from recollect.search.passages import Derived, Indexed, Words, indexed
 from recollect.search.shelves import Spot
 from recollect.search.sources import Sources
-from recollect.search.words import tokens
+from recollect.search.words import indexed_tokens
 from recollect.storage.port import Engine, Progress, Reader, Row, Writer
 
 AT_ONCE = 256
@@ -213,6 +213,6 @@ class Index:
 
 def columns_of(shelf: int, words: Words) -> tuple[tuple[str, ...], int]:
     """Return the columns of a passage on a shelf, and how many tokens they have."""
-    parts = [tokens(part) for part in (words.own, words.before, words.after)]
+    parts = [indexed_tokens(part) for part in (words.own, words.before, words.after)]
     columns = (" ".join([f"{shelf}.{token}" for token in part]) for part in parts)
     return tuple(columns), sum(map(len, parts))

@@ -23,7 +23,9 @@ from recollect.storage.port import Reader
 
 MOST_TERMS = 64
 """How many words of a query count: the rarest."""
-_TERMS_LOOKED_AT = 512
+_LEAST_LOOKED_AT = 512
+_LOOKS = 32_768
+"""How many words are looked up, each on each shelf: all of a query, unless it is on very many."""
 _SATURATION = 1.2
 _LENGTH_WEIGHT = 0.75
 _WEIGHTS = (1.0, 0.5, 0.3)
@@ -51,7 +53,8 @@ def search(
 
     Shelves and tail are those of the same reader, in one snapshot.
     """
-    terms = words.terms(query)[:_TERMS_LOOKED_AT]
+    looked_at = max(_LOOKS // max(len(shelves), 1), _LEAST_LOOKED_AT)
+    terms = words.terms(query)[:looked_at]
     if not terms or most < 1:
         return []
     at = NEWEST if known is None else known
@@ -156,7 +159,7 @@ def _taken_apart(passage: Passage, text: Words) -> _Scored:
     frequencies: dict[str, float] = {}
     length = 0
     for part, weight in zip((text.own, text.before, text.after), _WEIGHTS, strict=True):
-        found = words.tokens(part)
+        found = words.indexed_tokens(part)
         length += len(found)
         _count(frequencies, found, weight)
     return _Scored(passage, frequencies, length)

@@ -2,13 +2,15 @@
 
 A text is made plain (Unicode NFKC, case folded, accents dropped) and taken apart. English words are
 reduced to their stems and the most common ones left out. Scripts that are written without spaces
-are found by pairs of neighbouring characters, and pictures by themselves.
+are found by pairs of neighbouring characters, a character that is looked for alone by itself, and
+pictures, too.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import groupby, pairwise
 
@@ -47,12 +49,37 @@ _DENSE = (
     (0x20000, 0x3FFFF),
 )
 """Scripts without spaces between words, or with much more than a word between two."""
-_PICTURES = ((0x2600, 0x27BF), (0x1F000, 0x1FAFF))
+_PICTURES = ((0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
+_VARIANTS = ((0x034F, 0x034F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+"""What says how the character before it looks, or to which it belongs."""
+_MOST_MARKS = 30
+"""How many marks of one letter count: more are no writing, and putting them in order takes long."""
 _NOTHING, _LETTER, _MARK, _DENSE_LETTER, _PICTURE = range(5)
 
 
 def tokens(text: str) -> list[str]:
     """Return the tokens of a text, in their order."""
+    return _taken_apart(text, {})
+
+
+def indexed_tokens(text: str) -> list[str]:
+    """Return what a text stands in the index with: its tokens, and the characters of pairs, once.
+
+    By these a query finds it that has such a character alone.
+    """
+    letters: dict[str, None] = {}
+    found = _taken_apart(text, letters)
+    known = set(found)
+    return found + [letter for letter in letters if letter not in known]
+
+
+def terms(query: str) -> list[str]:
+    """Return what a query looks for, each once."""
+    return list(dict.fromkeys(tokens(query)))
+
+
+def _taken_apart(text: str, letters: dict[str, None]) -> list[str]:
+    """Return the tokens of a text, and put in the letters that stand in pairs only."""
     text = text[:MOST_CHARACTERS]
     if text.isascii():
         return [token for word in _ASCII.findall(text.lower()) if (token := _token(word))]
@@ -61,13 +88,8 @@ def tokens(text: str) -> list[str]:
         if run.isascii():
             found.append(_token(run))
         else:
-            found.extend(_taken_apart(run))
+            found.extend(_of_run(run, letters))
     return [token for token in found if token]
-
-
-def terms(query: str) -> list[str]:
-    """Return what a query looks for, each once."""
-    return list(dict.fromkeys(tokens(query)))
 
 
 @lru_cache(maxsize=65_536)
@@ -83,19 +105,46 @@ def _plain(text: str) -> str:
 
     It is what names are compared by, without accents; so a name is found however it is written.
     """
+    text = _with_few_marks(text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     apart = unicodedata.normalize("NFD", folded)
-    return unicodedata.normalize("NFC", "".join(each for each in apart if not _is_accent(each)))
+    return unicodedata.normalize("NFC", "".join(each for each in apart if not _is_dropped(each)))
+
+
+def _with_few_marks(text: str) -> str:
+    """Return a text without the marks of a letter that has too many."""
+    if not any(map(_is_ordered, text[::_MOST_MARKS])):  # so many in a row would show there
+        return text
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if _is_ordered(character) else 0
+        if marks <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 @lru_cache(maxsize=4_096)
-def _is_accent(character: str) -> bool:
-    """Say whether it only marks a letter: accents, and the vowels of Hebrew and Arabic.
+def _is_ordered(character: str) -> bool:
+    """Say whether it is a mark that is put in order with others of its letter."""
+    return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0
 
-    What distinguishes letters of other scripts stays, such as the marks of kana.
+
+@lru_cache(maxsize=4_096)
+def _is_dropped(character: str) -> bool:
+    """Say whether it only marks a letter, or is not seen at all.
+
+    Accents do, and the vowels of Hebrew and Arabic; a soft hyphen and a joiner are not seen. What
+    distinguishes letters of other scripts stays, such as the marks of kana.
     """
     kind = unicodedata.combining(character)
-    return kind >= 200 or 10 <= kind <= 35
+    if kind >= 200 or 10 <= kind <= 35:
+        return True
+    return unicodedata.category(character) == "Cf" or _within(ord(character), _VARIANTS)
+
+
+def _within(code: int, ranges: Iterable[tuple[int, int]]) -> bool:
+    return any(first <= code <= last for first, last in ranges)
 
 
 @lru_cache(maxsize=65_536)
@@ -105,13 +154,11 @@ def _kind(character: str) -> int:
     if category[0] == "M":
         return _MARK
     if category[0] in "LN":
-        dense = any(first <= code <= last for first, last in _DENSE)
-        return _DENSE_LETTER if dense else _LETTER
-    pictured = category == "So" and any(first <= code <= last for first, last in _PICTURES)
-    return _PICTURE if pictured else _NOTHING
+        return _DENSE_LETTER if _within(code, _DENSE) else _LETTER
+    return _PICTURE if category == "So" and _within(code, _PICTURES) else _NOTHING
 
 
-def _taken_apart(run: str) -> list[str]:
+def _of_run(run: str, letters: dict[str, None]) -> list[str]:
     """Return the tokens of what is not all ASCII: letters with their marks, by their kinds."""
     clusters: list[tuple[int, str]] = []
     for character in run:
@@ -128,6 +175,7 @@ def _taken_apart(run: str) -> list[str]:
             found.append(_token("".join(parts)))
         elif kind == _DENSE_LETTER:
             found.extend(_pairs(parts))
+            letters.update(dict.fromkeys(part[:_LONGEST] for part in parts))
         elif kind == _PICTURE:
             found.extend(parts)
     return found

@@ -38,6 +38,7 @@ def test_long(agent: Store) -> None:
     few, many = (" ".join(f"word{n}" for n in range(count)) for count in (400, 6000))
     assert agent.recall(f"{few} zebra")[0].id == made.id
     assert agent.recall(f"zebra {many}")[0].id == made.id
+    assert agent.recall(f"{many} zebra")[0].id == made.id
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,8 @@ def test_syntax_is_text(agent: Store, query: str) -> None:
         ("the party was great \N{PARTY POPPER}", "\N{PARTY POPPER}"),
         ("北京的秋天很美", "北京"),
         ("私は猫が好きです", "猫が好き"),
+        ("私は猫が好きです", "猫"),
+        ("물을 마신다", "물"),
         ("ฉันชอบแมว", "แมว"),
         ("הספר על השולחן", "ספר על השולחן"),
         ("الكتاب على الطاولة", "الكتاب"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Literal
 
 import apsw
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.graph.names import normal_name
-from recollect.search.words import MOST_CHARACTERS, terms, tokens
+from recollect.search.words import MOST_CHARACTERS, indexed_tokens, terms, tokens
 
 
 @pytest.mark.parametrize(
@@ -38,10 +39,36 @@ from recollect.search.words import MOST_CHARACTERS, terms, tokens
         ("Москва́", ["москва"]),
         ('"a" NEAR(b, 2) AND own:x* ^y -z', ["near", "b", "2", "x", "z"]),
         ("x" * 100, ["x" * 64]),
+        ("⭐ ⏰ ⌛ ⬛", ["⭐", "⏰", "⌛", "⬛"]),
+        ("un\u00adseen ze\u200bro wi\u200ddth jo\u2060in", ["unseen", "zero", "width", "join"]),
+        ("می\u200cروم", ["میروم"]),
+        ("葛\U000e0100飾", ["葛飾"]),
     ],
 )
 def test_what_a_text_is_found_by(text: str, wanted: list[str]) -> None:
     assert tokens(text) == wanted
+
+
+def test_the_index_also_has_the_characters_of_pairs() -> None:
+    assert indexed_tokens("日本 tea 本 日") == ["日本", "tea", "本", "日"]
+    assert indexed_tokens("日本日本 teas") == ["日本", "本日", "日本", "tea", "日", "本"]
+    assert indexed_tokens("plain words") == tokens("plain words")
+
+
+def test_only_so_many_marks_of_a_letter_are_put_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    normalize, sizes = unicodedata.normalize, []
+
+    def sized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+        sizes.append(len(text))
+        return normalize(form, text)
+
+    for marks in ("\u0316\u0301", "\u0f73\u0316", "\uff9e\u0301"):
+        with monkeypatch.context() as patched:
+            patched.setattr(unicodedata, "normalize", sized)
+            found = tokens(f"le{marks * 5_000}tter{marks} {'word ' * 9}")
+        assert max(sizes) < 200
+        assert found[-9:] == ["word"] * 9
+    assert tokens("e" + "\u0316\u0301" * 9 + "nd") == ["end"]
 
 
 def test_the_query_looks_for_each_word_once() -> None:
@@ -58,7 +85,7 @@ def test_only_so_much_of_a_text_is_taken() -> None:
 @given(st.text(max_size=200))
 def test_the_index_takes_each_token_for_one(text: str) -> None:
     """The engine's tokenizer must see neither more nor fewer of them, nor change any."""
-    found = tokens(text.replace("\x00", ""))
+    found = indexed_tokens(text.replace("\x00", ""))
     database = apsw.Connection(":memory:")
     database.execute("CREATE VIRTUAL TABLE w USING fts5(x, tokenize = \"ascii tokenchars '.'\")")
     database.execute("CREATE VIRTUAL TABLE v USING fts5vocab(w, instance)")
