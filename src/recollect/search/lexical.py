@@ -140,10 +140,9 @@ class _Search:
                     yield Found(each.passage, score)
 
     def _average(self) -> float:
-        """Return how long a passage is; as the index says, if it has any."""
-        if self._size:
-            return max(self._length / self._size, 1.0)
-        return max(sum(each.length for each in self._tail) / max(len(self._tail), 1), 1.0)
+        """Return how long a passage is, as the index will say when it has the tail."""
+        length = self._length + sum(each.length for each in self._tail)
+        return max(length / max(self._size + len(self._tail), 1), 1.0)
 
     def _score(self, each: _Scored, average: float) -> float:
         long = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * each.length / average

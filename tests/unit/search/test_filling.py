@@ -147,6 +147,17 @@ def test_long_memories_are_much_sooner(store: Store) -> None:
     assert backlog(store) == 0
 
 
+def test_a_score_stays_when_it_is_indexed(store: Store) -> None:
+    store.remember("tea " * 500)
+    fill(store)
+    for number in range(9):
+        store.remember(f"tea of kind {number} " * (number + 1))
+    before = {each.passage.source: each.score for each in search(store, "tea kind")[:9]}
+    fill(store)
+    after = {each.passage.source: each.score for each in search(store, "tea kind")[:9]}
+    assert after == pytest.approx(before)
+
+
 def test_two_handles_find_at_once_what_either_wrote(store: Store, path: Path) -> None:
     with recollect.open(path, durability="relaxed") as opened:
         other = opened.bind(agent_id="ann")
