@@ -19,6 +19,7 @@ Key = tuple[str, str, int]
 _WORD = re.compile(r"\w+")
 _LONG = 4_000
 """How many characters of a text are compared word by word."""
+_LONG_WORD = 256
 
 
 class Candidate:
@@ -81,4 +82,18 @@ class Candidate:
         """All words of its text, in order, however they are written; a long one as it is."""
         if len(self.text) > _LONG:
             return (self.text,)
-        return tuple(_WORD.findall(unicodedata.normalize("NFKC", self.text).casefold()))
+        plain = " ".join(_plain(part) for part in self.text.split())
+        return tuple(_WORD.findall(plain.casefold()))
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """All words of its text, common ones too."""
+        return frozenset(self.wording)
+
+
+def _plain(part: str) -> str:
+    """Return what stands between two spaces, with characters that only look different made one.
+
+    What is too long to be a word is left as it is: putting many marks in order takes long.
+    """
+    return part if len(part) > _LONG_WORD else unicodedata.normalize("NFKC", part)

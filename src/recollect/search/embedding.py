@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from recollect.errors import InvalidInput, RecollectError, Unavailable
 from recollect.model.limits import check_text, plain_text, shown
+from recollect.search.floors import floor_of
 
 if TYPE_CHECKING:
     import numpy
@@ -34,6 +35,8 @@ class Embedder(Protocol):
     """Turns text into vectors; two that are alike in meaning point in about the same direction.
 
     It is called from several threads. Any error it raises counts as being out of order for now.
+    It may have a `floor`: the least cosine of a query and a text that have something to do with one
+    another, 0.2 if it says nothing. Below it, nothing is found by its meaning alone.
     """
 
     @property
@@ -97,6 +100,7 @@ def _checked(given: Embedder) -> Embedder:
             "model, http(s)://host/v1#model, or an object as recollect.Embedder describes",
         )
     check_text("embedder.name", given.name, most_bytes=MOST_NAME_BYTES)
+    floor_of(given)
     return given
 
 

@@ -39,6 +39,11 @@ _AMONG: Final = 20
 class ByMeaning(Protocol):
     """What searches vectors for the query."""
 
+    @property
+    def floor(self) -> float:
+        """How near something has to be if nothing else speaks for it."""
+        ...
+
     def search(
         self,
         reader: Reader,
@@ -100,12 +105,15 @@ class _Search:
         texts = lexical.search(*place, query, most=most, known=known, tail=self.tail)
         for each in texts:
             _candidate(found, each).lexical = each.score
+        self._add_nearby(found)
         by_words = [each.passage for each in texts]
         near = self._vectors.search(*place, most=most, known=known, tail=self.tail, also=by_words)
+        floor = self._vectors.floor
         for each in near or ():
-            _candidate(found, each).cosine = each.score
-        self.exhausted = len(texts) < most and len(near or ()) < most
-        self._add_nearby(found)
+            if each.score >= floor or _key(each.passage) in found:
+                _candidate(found, each).cosine = each.score
+        enough = near is not None and len(near) >= most and near[most - 1].score >= floor
+        self.exhausted = len(texts) < most and not enough
         return found.values()
 
     def _look_around(self, namespaces: Iterable[str]) -> Nearby:
@@ -146,9 +154,11 @@ class _Search:
 
 
 def _candidate(found: dict[Key, Candidate], each: Found) -> Candidate:
-    passage = each.passage
-    key = (passage.kind, passage.source, passage.first if passage.kind == PASSAGE else 0)
-    known = found.get(key)
-    if known is None:
-        known = found[key] = Candidate(key, passage)
+    key = _key(each.passage)
+    known = found.setdefault(key, Candidate(key))
+    known.passage = known.passage or each.passage
     return known
+
+
+def _key(passage: Passage) -> Key:
+    return passage.kind, passage.source, passage.first if passage.kind == PASSAGE else 0

@@ -6,8 +6,9 @@ among the hits cites: the memory stands for it, and names it as its source.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from math import ceil, floor
 from typing import Final
 
 from recollect.model.memory import Span
@@ -22,6 +23,7 @@ NEGATIONS: Final = frozenset(
     ("no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot", "t")
 )
 """With one more of these, the same words say the opposite; `t` is what is left of `doesn't`."""
+Wording = tuple[str, ...]
 Cited = Mapping[str, Iterable[tuple[str, Span]]]
 """What memories cite: by their ids, transcripts and spans; (0, 0) is a whole transcript."""
 
@@ -40,27 +42,62 @@ def thin(ranked: Sequence[Candidate], k: int, cited: Cited) -> list[Candidate]:
 
 
 def _first(ranked: Sequence[Candidate], k: int, left_out: set[int]) -> list[Candidate]:
-    kept: list[Candidate] = []
+    kept = _Kept()
     for each in ranked:
-        if len(kept) == k:
+        if len(kept.found) == k:
             break
         if id(each) in left_out:
             continue
-        same = next((better for better in kept if _same(better, each)), None)
+        same = kept.same(each)
         if same is None:
-            kept.append(each)
+            kept.add(each)
         else:
             left_out.add(id(each))
             same.duplicates.append(each.id)
-    return kept
+    return kept.found
+
+
+class _Kept:
+    """What is kept, by how it is worded: texts of very different lengths are never compared."""
+
+    def __init__(self) -> None:
+        self.found: list[Candidate] = []
+        self._by_wording: dict[tuple[str, Wording], int] = {}
+        self._by_length: dict[tuple[str, int], list[int]] = {}
+
+    def add(self, each: Candidate) -> None:
+        """Keep one more."""
+        number = len(self.found)
+        self.found.append(each)
+        if each.wording:
+            self._by_wording.setdefault((each.kind, each.wording), number)
+            self._by_length.setdefault((each.kind, len(each.wording)), []).append(number)
+
+    def same(self, each: Candidate) -> Candidate | None:
+        """Return the best that says all that another one does, and hardly more, or the reverse."""
+        alike = self._by_wording.get((each.kind, each.wording))
+        found = [number for number in self._near(each) if _same(self.found[number], each)]
+        numbers = found if alike is None else [*found, alike]
+        return self.found[min(numbers)] if numbers else None
+
+    def _near(self, each: Candidate) -> Iterator[int]:
+        """Yield those that are a little longer or shorter and have the same words.
+
+        What is as long is the same to the word, or is not the same at all.
+        """
+        size, words = len(each.wording), each.vocabulary
+        for other in range(ceil(ALIKE * size), floor(size / ALIKE) + 1):
+            if other != size:
+                for number in self._by_length.get((each.kind, other), ()):
+                    others = self.found[number].vocabulary
+                    if others <= words if other < size else words <= others:
+                        yield number
 
 
 def _same(better: Candidate, other: Candidate) -> bool:
-    """Say whether one of two says all that the other one does, and hardly more."""
-    if better.kind != other.kind:
-        return False
+    """Say whether the longer one of two says all that the shorter one does, and hardly more."""
     less, more = sorted((better.wording, other.wording), key=len)
-    if not less or len(less) < ALIKE * len(more):
+    if len(less) < ALIKE * len(more):
         return False
     rest = iter(more)
     extra: list[str] = []

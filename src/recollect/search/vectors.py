@@ -24,6 +24,7 @@ from recollect.search import kept as vectors_kept
 from recollect.search import vector_filling
 from recollect.search.behind import Behind
 from recollect.search.embedding import Embedder, embed
+from recollect.search.floors import floor_of
 from recollect.search.kept import Kept
 from recollect.search.lexical import Found
 from recollect.search.passages import Passage
@@ -250,6 +251,11 @@ class Prepared:
     def __init__(self, vectors: Vectors, sought: Floats | None) -> None:
         self._vectors = vectors
         self._sought = sought
+
+    @property
+    def floor(self) -> float:
+        """How near something has to be if nothing else speaks for it."""
+        return floor_of(self._vectors.embedder)
 
     def search(
         self,

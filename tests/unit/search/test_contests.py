@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 
 from recollect import Hit, Store
+from recollect.search.candidates import Candidate
+from recollect.search.contests import settle
+from recollect.search.hits import ADDED, MULTIPLIED
+from recollect.search.shelves import MEMORY
+from recollect.search.words import terms
 from recollect.testing import memory_store
 from tests.embedders import Hashing
 
@@ -69,3 +77,35 @@ def test_of_two_answers_the_newer_comes_first(agent: Store, query: str, way: str
     assert texts(agent.recall(query, k=1)) == [newer]
     assert older in texts(agent.recall(query, valid_at="2023-05-01T00:00:00Z"))
     assert newer not in texts(agent.recall(query, valid_at="2023-05-01T00:00:00Z"))
+
+
+@pytest.mark.parametrize(
+    ("query", "older", "newer"),
+    [
+        ("who is the CEO of Acme", "John Smith is CEO of Acme", "Jane Doe is CEO of Acme"),
+        ("when is the meeting", "The meeting is on Monday at 10", "The meeting is on Friday at 14"),
+    ],
+)
+def test_what_is_worded_alike_contests_though_it_scores_less(
+    query: str, older: str, newer: str
+) -> None:
+    candidates = [candidate(older, 1, 1.0), candidate(newer, 2, 0.6)]
+    assert [each.text for each in settle(candidates, frozenset(terms(query)))] == [newer, older]
+    assert [each.score for each in sorted(candidates, key=Candidate.rank)] == [1.0, 0.6]
+
+
+def test_common_words_alone_are_no_contest() -> None:
+    older = "The bees are in the garden of the sister of Ann"
+    newer = "As the rain is over, the bees are back in it and of the mind to stay"
+    candidates = [candidate(older, 1, 1.0), candidate(newer, 2, 0.6)]
+    assert settle(candidates, frozenset(terms("the bees"))) == candidates
+
+
+def candidate(text: str, time: int, score: float) -> Candidate:
+    """Return a memory that was found, as a search scores it."""
+    found = Candidate((MEMORY, text, 0))
+    found.about = cast("Any", SimpleNamespace(namespace="default"))
+    found.load, found.time = text.__str__, time
+    found.parts = {**dict.fromkeys(ADDED, 0.0), **dict.fromkeys(MULTIPLIED, 1.0), "text": score}
+    found.score = score
+    return found

@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 
 from recollect import Store
+from recollect.search import contests, thinning
 from recollect.storage.sqlite.connection import Connection
 from recollect.testing import memory_store
 
@@ -23,6 +24,7 @@ def agent() -> Store:
             transaction.assert_fact(
                 subject="bees", relation="know", object=f"thing {number}", source=made
             )
+    agent.reindex()  # so that nothing is left to do behind the commits
     return agent
 
 
@@ -50,3 +52,19 @@ def test_as_many_reads_for_many_hits_as_for_few(agent: Store) -> None:
     agent.recall("note on bees")
     few, many = reads(agent, 5), reads(agent, 100)
     assert many <= few + 5, "those about pieces of transcripts, where there are any"
+
+
+def test_few_texts_are_compared_with_one_another() -> None:
+    """Neither what says the same nor what answers the same is looked for in all pairs."""
+    agent = memory_store().bind(agent_id="a1")
+    with agent.begin_transaction() as transaction:
+        for number in range(400):
+            words = [f"w{number}x{position}" for position in range(number % 12)]
+            transaction.remember(f"bees in {' '.join(words)} hive number{number} of the old farm")
+    with (
+        mock.patch.object(thinning, "_same", wraps=thinning._same) as same,
+        mock.patch.object(contests, "_contest", wraps=contests._contest) as contest,
+    ):
+        assert len(agent.recall("bees", k=400)) == 400
+    assert same.call_count <= 400
+    assert contest.call_count <= 400 * contests.MOST_GROUPS

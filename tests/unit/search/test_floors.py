@@ -1,0 +1,71 @@
+"""Floors: what is only a little alike is not found by that alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from recollect import InvalidInput, Store
+from recollect.search.floors import USUAL, floor_of
+from recollect.testing import memory_store
+
+
+class Fixed:
+    """Gives every text that is told the same cosine with every query."""
+
+    name = "fixed"
+    dimension = 2
+
+    def __init__(self, cosine: float) -> None:
+        self._told = [cosine, (1 - cosine**2) ** 0.5]
+
+    def embed(self, texts: Sequence[str], /, *, query: bool = False) -> list[list[float]]:
+        return [[1.0, 0.0] if query else self._told for _ in texts]
+
+
+class Lower(Fixed):
+    floor = 0.05
+
+
+def store_with(embedder: Fixed) -> Store:
+    agent = memory_store(embedder=embedder).bind(agent_id="a1")
+    agent.remember("the zebra sleeps")
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("embedder", "found"),
+    [(Fixed(0.1), 0), (Fixed(0.3), 1), (Lower(0.1), 1), (Lower(0.01), 0), (Fixed(-0.5), 0)],
+)
+@pytest.mark.parametrize("query", ['"a" NEAR(b', "invoices"])
+def test_what_only_a_vector_finds_has_to_be_near(embedder: Fixed, found: int, query: str) -> None:
+    agent = store_with(embedder)
+    assert len(agent.recall(query)) == found
+    agent.reindex()
+    assert len(agent.recall(query)) == found
+
+
+def test_whatever_else_finds_counts_its_vector_too() -> None:
+    agent = store_with(Fixed(0.1))
+    source = agent.remember("They met at the fair")
+    agent.assert_fact(subject="Ann", relation="knows", object="Cleo", source=source.id)
+    agent.reindex()
+    found = {hit.text: hit.parts for hit in agent.recall("zebra, and Ann")}
+    assert set(found) == {"the zebra sleeps", "Ann knows Cleo", "They met at the fair"}
+    assert all(parts["vector"] == pytest.approx(0.08, abs=0.001) for parts in found.values())
+
+
+@pytest.mark.parametrize("floor", ["0.2", None, True, float("nan"), 1.5, -2])
+def test_what_is_no_floor_is_refused_at_once(floor: Any) -> None:
+    embedder = Fixed(0.1)
+    embedder.floor = floor  # type: ignore[attr-defined]
+    with pytest.raises(InvalidInput, match="is not a number from -1 to 1") as caught:
+        memory_store(embedder=embedder)
+    assert caught.value.field == "embedder.floor"
+
+
+def test_a_floor_need_not_be_told() -> None:
+    assert floor_of(None) == floor_of(Fixed(0.1)) == USUAL
+    assert floor_of(Lower(0.1)) == 0.05
