@@ -11,6 +11,7 @@ from pathlib import Path
 
 from recollect import Store
 from recollect.sdk.core import Defaults
+from recollect.search import filler
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 
@@ -18,7 +19,8 @@ MEMORIES = 700
 
 
 def main(path: str, failpoint: str, count: str) -> None:
-    """Write until it dies."""
+    """Write until it dies. A slow machine's pauses are none: it is to die at a known place."""
+    filler.LULL = 3600.0
     store = Store(open_core(Path(path), failpoint=dies_at(failpoint, int(count))), Defaults("ann"))
     transcript = store.store_transcript("\n".join(f"line {n} of many" for n in range(100)))
     _say(transcript.id)
