@@ -148,7 +148,23 @@ class TestImporting:
             agent.extract(first.transcript_id)
         assert not agent.import_chat(CHAT).already
 
-    @pytest.mark.parametrize("text", ["", 7, None, [], [{"role": "user"}], b"x", {"role": "x"}])
+    def test_how_many_messages_it_has(self, agent: Store) -> None:
+        text = '[2024-05-13 10:20] Bob created group "Trip"\n' + CHAT
+        assert agent.import_chat(text).messages == CHAT.count("Ann: ") + CHAT.count("Bob: ")
+
+    def test_days_that_are_not_clear_are_refused(self, agent: Store) -> None:
+        text = "\n03/05/2024, 10:21 - Ann: I like tea."
+        for when in (None, "2020-01-01T00:00:00Z"):
+            with pytest.raises(InvalidInput, match=r"text: line 2 is of '03/05/2024'.*occurred_at"):
+                agent.import_chat(text, occurred_at=when)
+        agent.import_chat(text, extract=True, occurred_at="2024-05-03T00:00:00Z")
+        assert [f"{fact.valid_from:%Y-%m-%d %H:%M}" for fact in agent.facts()] == [
+            "2024-05-03 10:21"
+        ]
+
+    @pytest.mark.parametrize(
+        "text", ["", 7, None, [], [{"role": "user"}], b"x", {"role": "x"}, "\nprose", "x\nAnn: hi"]
+    )
     def test_what_is_no_conversation_is_refused(self, agent: Store, text: object) -> None:
         with pytest.raises(InvalidInput, match="text"):
             agent.import_chat(text)  # type: ignore[arg-type]
@@ -254,14 +270,41 @@ class TestExtracting:
         assert given.found == [two]
 
 
+class Absent:
+    def extract(self, messages: Sequence[Message], /, *, occurred_at: datetime) -> None:
+        return None
+
+
+class Later:
+    async def extract(self, messages: Sequence[Message], /, *, occurred_at: datetime) -> Extraction:
+        return Extraction()
+
+
+class TestChoosing:
+    def test_by_name(self, agent: Store) -> None:
+        made = agent.import_chat("Ann: I like tea.", extractor="rules")
+        assert made.extraction is not None
+        assert made.extraction.extractor == "rules/1"
+
+    @pytest.mark.parametrize("given", ["magic", 7, Absent(), Absent, Later(), "x#y"])
+    def test_what_is_no_extractor_is_refused(self, agent: Store, given: object) -> None:
+        with pytest.raises(InvalidInput, match=r"^extractor: "):
+            agent.import_chat("Ann: I like tea.", extractor=given)  # type: ignore[arg-type]
+
+    def test_what_is_neither_yes_nor_no(self, agent: Store) -> None:
+        with pytest.raises(InvalidInput, match=r"^extract: 'yes' is neither"):
+            agent.import_chat("Ann: hi", extract="yes")  # type: ignore[arg-type]
+
+
 class TestFailing:
     LONG = "\n".join(f"Ann: {number:05} {'x' * 900}" for number in range(100))
 
     def test_nothing_is_lost_and_it_can_be_tried_again(self, agent: Store) -> None:
         failing = Failing()
-        with pytest.raises(Unavailable, match="away"):
+        with pytest.raises(Unavailable, match="away; the words are kept") as raised:
             agent.import_chat(self.LONG, extractor=failing)
         (kept,) = agent.list_transcripts()
+        assert kept.id in str(raised.value)
         assert kept.text() == self.LONG
         done = list(agent.list_memories(content=True))
         assert [each.content for each in done] == ["heard 00000"]

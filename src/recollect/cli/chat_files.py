@@ -1,7 +1,8 @@
 """Files of conversations: plain transcripts, JSON lists and JSON Lines, as transcripts to keep.
 
 A plain transcript is kept as it is, a JSON one in the form in which it is read again. A file is
-read line by line; what is too long for one transcript is cut between messages into several.
+read line by line. Where the day changes another transcript begins, since each has one time; and
+what is too long for one is cut between messages.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 import msgspec
 
+from recollect.cli.chat_days import Dated, Order, Turn, dated
 from recollect.cli.fact_rows import Lines
 from recollect.errors import InvalidInput
 from recollect.extract.heads import head_of
@@ -33,16 +36,25 @@ class Piece(msgspec.Struct, frozen=True):
 
     text: str
     messages: int
+    began: datetime | None = None
+    """When the first message that says so was said."""
+    undated: bool = False
+    """Whether messages have a time, and none a day."""
 
 
 def pieces(
-    file: BinaryIO, name: str, form: str | None, most: int = Limits().transcript_bytes
+    file: BinaryIO,
+    name: str,
+    form: str | None,
+    most: int = Limits().transcript_bytes,
+    order: Order | None = None,
 ) -> Iterator[Piece]:
-    """Yield what a file says, in as few transcripts as it fits in."""
+    """Yield what a file says, in as few transcripts as it fits in, a day in each at most."""
     reader = io.BufferedReader(cast("io.RawIOBase", file))
     found = False
     try:
-        for piece in _gathered(_turns(reader, name, form, most), name, most):
+        turns = dated(_turns(reader, name, form, most), order or Order())
+        for piece in _gathered(turns, name, most):
             found = True
             yield piece
     finally:
@@ -53,12 +65,12 @@ def pieces(
 
 def _turns(
     reader: io.BufferedReader[io.RawIOBase], name: str, form: str | None, most: int
-) -> Iterator[str]:
+) -> Iterator[Turn]:
     kind = form or _form(name, reader.peek(_PEEKED))
     if kind == "json":
         return _from_list(reader, name)
     lines = Lines(reader, name)
-    return _from_plain(lines, most) if kind == "plain" else _from_lines(lines)
+    return _from_plain(lines, name, most) if kind == "plain" else _from_lines(lines, name)
 
 
 def _form(name: str, begin: bytes) -> str:
@@ -71,61 +83,70 @@ def _form(name: str, begin: bytes) -> str:
     return "jsonl" if _OBJECT.match(begin) else "plain"
 
 
-def _gathered(turns: Iterator[str], name: str, most: int) -> Iterator[Piece]:
-    """Put messages together as long as they fit into a transcript."""
-    held: list[str] = []
-    size = 0
+def _gathered(turns: Iterator[Dated], name: str, most: int) -> Iterator[Piece]:
+    """Put messages together as long as they are of a day and fit into a transcript."""
+    held: list[Dated] = []
+    size, day = 0, None
     for each in turns:
-        own = len(each.encode())
+        own = len(each.turn.text.encode())
         if own > most:
             raise InvalidInput(
                 "path", f"{name} has a message of {own:,} bytes, and the limit is {most:,}"
             )
-        if held and size + own > most:
+        today = each.at.date() if each.at else day
+        if held and (size + own > most or (day is not None and today != day)):
             yield _piece(held)
             held, size = [], 0
         held.append(each)
-        size += own
+        size, day = size + own, today
     if held:
         yield _piece(held)
 
 
-def _piece(turns: Sequence[str]) -> Piece:
-    return Piece("".join(turns).rstrip("\r\n"), len(turns))
+def _piece(turns: Sequence[Dated]) -> Piece:
+    return Piece(
+        "".join(each.turn.text for each in turns).rstrip("\r\n"),
+        sum(1 for each in turns if each.turn.head.speaker),
+        next((each.at for each in turns if each.at is not None), None),
+        all(each.at is None for each in turns) and any(each.turn.head.stamp for each in turns),
+    )
 
 
-def _from_plain(lines: Lines, most: int) -> Iterator[str]:
+def _from_plain(lines: Lines, name: str, most: int) -> Iterator[Turn]:
     """Yield messages with the lines that belong to them."""
-    held, begun = "", False
+    held, begun = "", None
     for line in lines:
         lines.taken()
-        if head_of(line) is not None:
-            if begun:
-                yield held
+        head = head_of(line)
+        if head is not None:
+            if begun is not None:
+                yield Turn(held, *begun)
                 held = ""
-            begun = True
-        elif line.strip() and not begun:
+            begun = head, f"line {lines.number} of {name}"
+        elif line.strip() and begun is None:
             raise lines.wrong("begins with no speaker: a message is `Name: text`")
         held += line
         if len(held) > most:
             raise lines.wrong(f"makes a message longer than {most:,} bytes")
-    if begun:
-        yield held
+    if begun is not None:
+        yield Turn(held, *begun)
 
 
-def _from_lines(lines: Lines) -> Iterator[str]:
+def _from_lines(lines: Lines, name: str) -> Iterator[Turn]:
     """Yield the messages of JSON Lines."""
     for line in lines:
         lines.taken()
         if line.strip():
             try:
                 message = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise lines.wrong(f"is no JSON: {error.msg} at column {error.colno}") from error
             except (ValueError, RecursionError) as error:
                 raise lines.wrong(f"is no JSON: {error!s:.80}") from error
-            yield _turn(message, f"line {lines.number}")
+            yield _turn(message, f"line {lines.number} of {name}")
 
 
-def _from_list(file: BinaryIO, name: str) -> Iterator[str]:
+def _from_list(file: BinaryIO, name: str) -> Iterator[Turn]:
     """Yield the messages of one JSON list, or of an object with such a list as its `messages`."""
     content = file.read(_MOST_LIST + 1)
     if len(content) > _MOST_LIST:
@@ -140,8 +161,11 @@ def _from_list(file: BinaryIO, name: str) -> Iterator[str]:
     if not isinstance(listed, list):
         raise InvalidInput("path", f"{name} is neither a list of messages nor has one")
     for number, message in enumerate(listed, start=1):
-        yield _turn(message, f"message {number}")
+        yield _turn(message, f"message {number} of {name}")
 
 
-def _turn(message: object, where: str) -> str:
-    return turn(message, where) + "\n"
+def _turn(message: object, where: str) -> Turn:
+    text = turn(message, where) + "\n"
+    head = head_of(text)
+    assert head is not None  # it was rendered so
+    return Turn(text, head, where)

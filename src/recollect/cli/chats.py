@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import warn, write_json
 from recollect.cli.progress import Meter, meter
 from recollect.cli.source_files import opened_file
 from recollect.cli.text import counted, safe
+from recollect.errors import Unavailable
 
 if TYPE_CHECKING:
+    from recollect.cli.chat_days import Order
     from recollect.extract.protocol import Extractor
     from recollect.sdk.extraction import ExtractionReport, ImportedChat
     from recollect.sdk.store import Store
@@ -32,7 +35,13 @@ _extractor_option = click.option(
 @click.option("--extract", "extracting", is_flag=True, help="Draw memories and facts from it.")
 @_extractor_option
 @click.option(
-    "--occurred-at", metavar="TIME", help="When it was said; not given, as the first message says."
+    "--occurred-at", metavar="TIME", help="When it was said, where the messages name no day."
+)
+@click.option(
+    "--day-first/--month-first",
+    "day_first",
+    default=None,
+    help="How days with slashes are written, where no other day of the file tells.",
 )
 @click.option(
     "--format",
@@ -50,28 +59,32 @@ def import_chat(
     extracting: bool,
     extractor: str | None,
     occurred_at: str | None,
+    day_first: bool | None,
     form: str,
 ) -> None:
     """Keep conversations as transcripts; `-` is stdin.
 
     A plain transcript has a message a line, `Name: text`, or `[2024-05-03 10:21] Name: text`; lines
     that do not begin so belong to the message above. JSON is a list, or an object a line, with a
-    role, speaker or name, a content or text, and perhaps a timestamp.
+    role, speaker or name, a content or text, and perhaps a timestamp. Where the day changes,
+    another transcript begins.
 
     With --extract or --extractor, memories and facts are drawn from what was said, and cite it. A
     file that was imported is not imported again; what failed half-way goes on.
 
     Example: recollect import chat talk.txt --extract
     """
-    from recollect.cli.fact_inputs import instant
-
     chosen = _chosen(extractor, default=extracting)
-    when = instant(occurred_at)
+    order = _order(day_first, occurred_at)
     with target.agents_store(create=True) as store, meter("Importing") as progress:
         for file in files:
             kind = None if form == _AUTO else form
-            for made, messages in _imported(store, file, kind, when, chosen, progress):
-                _report(target, file, made, messages)
+            made = _imported(store, file, kind, order, chosen, progress)
+            if target.as_json:
+                for each in made:
+                    write_json({"file": file, **msgspec.structs.asdict(each)})
+            else:
+                _report(file, list(made))
 
 
 @click.command()
@@ -91,8 +104,8 @@ def extract(target: Target, *, transcript_id: str, extractor: str | None) -> Non
     if target.as_json:
         write_json(report)
         return
-    click.echo(f"{_drawn(report)} from transcript {safe(transcript_id)}.")
-    _warn_of_skipped(report)
+    click.echo(f"{_drawn([report])} from transcript {safe(transcript_id)}.")
+    _warn_of_skipped([report])
 
 
 def _chosen(typed: str | None, *, default: bool) -> Extractor | None:
@@ -109,58 +122,82 @@ def _chosen(typed: str | None, *, default: bool) -> Extractor | None:
     return extractor_of(typed or RULES)
 
 
+def _order(day_first: bool | None, occurred_at: str | None) -> Order:  # noqa: FBT001
+    from recollect.cli.chat_days import Order
+    from recollect.cli.fact_inputs import instant
+    from recollect.model.instant import to_datetime, to_micros
+
+    if occurred_at is None:
+        return Order(day_first)
+    return Order(day_first, to_datetime(to_micros("occurred_at", instant(occurred_at))))
+
+
 def _imported(
     store: Store,
     file: str,
     form: str | None,
-    when: str | None,
+    order: Order,
     extractor: Extractor | None,
     progress: Meter,
-) -> Iterator[tuple[ImportedChat, int]]:
+) -> Iterator[ImportedChat]:
     """Import a file, and yield what became of each transcript of it."""
     from recollect.cli.chat_files import pieces
 
+    name, undated = _name(file), False
     with opened_file(file) as opened:
-        for piece in pieces(opened, "stdin" if file == "-" else file, form):
-            made = store.import_chat(
-                piece.text,
-                occurred_at=when,
-                extractor=extractor,
-                progress=progress,
-            )
-            yield made, piece.messages
+        for piece in pieces(opened, name, form, order=order):
+            if piece.undated and order.began is None and not undated:
+                undated = True
+                warn(f"{name} has times but no day: taken to be of today; give --occurred-at")
+            made = store.import_chat(piece.text, occurred_at=piece.began or order.began)
+            yield made if extractor is None else _extracted(store, made, extractor, progress)
 
 
-def _report(target: Target, file: str, made: ImportedChat, messages: int) -> None:
-    if target.as_json:
-        write_json({"file": file, "messages": messages, **_shape(made)})
-        return
-    known = "already imported" if made.already else "imported"
-    name, number = safe("stdin" if file == "-" else file), counted(messages, "message")
-    drawn = "" if made.extraction is None else f": {_drawn(made.extraction)}"
-    click.echo(f"{name}: {known}, {number}, transcript {made.transcript_id}{drawn}")
-    if made.extraction is not None:
-        _warn_of_skipped(made.extraction)
+def _extracted(
+    store: Store, made: ImportedChat, extractor: Extractor, progress: Meter
+) -> ImportedChat:
+    """Draw from what was imported; if that fails, say where the words are."""
+    try:
+        report = store.extract(made.transcript_id, extractor=extractor, progress=progress)
+    except Unavailable as error:
+        kept = made.transcript_id
+        raise Unavailable(
+            f"{error}; the words are kept as transcript {kept}: `recollect extract {kept}`, or the "
+            "same import, tries again"
+        ) from error
+    return msgspec.structs.replace(made, extraction=report)
 
 
-def _shape(made: ImportedChat) -> dict[str, object]:
-    return {
-        "transcript_id": made.transcript_id,
-        "already": made.already,
-        "extraction": made.extraction,
-    }
+def _report(file: str, made: Sequence[ImportedChat]) -> None:
+    """Say what became of a file, all its transcripts taken together."""
+    known = "already imported" if all(each.already for each in made) else "imported"
+    number = counted(sum(each.messages for each in made), "message")
+    kept = f"transcript {made[0].transcript_id}"
+    if len(made) > 1:
+        old = sum(each.already for each in made)
+        kept = f"{len(made):,} transcripts" + (f", {old:,} of them before" if old else "")
+    reports = [each.extraction for each in made if each.extraction is not None]
+    drawn = f": {_drawn(reports)}" if reports else ""
+    click.echo(f"{safe(_name(file))}: {known}, {number}, {kept}{drawn}")
+    _warn_of_skipped(reports)
 
 
-def _drawn(report: ExtractionReport) -> str:
-    memories = counted(len(report.memories), "memory", "memories")
-    drawn = f"{memories} and {counted(len(report.facts), 'fact')}"
-    return f"{drawn} already extracted" if report.already else f"extracted {drawn}"
+def _name(file: str) -> str:
+    return "stdin" if file == "-" else file
 
 
-def _warn_of_skipped(report: ExtractionReport) -> None:
+def _drawn(reports: Sequence[ExtractionReport]) -> str:
+    memories = counted(sum(len(each.memories) for each in reports), "memory", "memories")
+    drawn = f"{memories} and {counted(sum(len(each.facts) for each in reports), 'fact')}"
+    already = any(each.already for each in reports) and not any(each.is_new for each in reports)
+    return f"{drawn} already extracted" if already else f"extracted {drawn}"
+
+
+def _warn_of_skipped(reports: Sequence[ExtractionReport]) -> None:
     """Tell of what was set aside: the first of it, and how much more there is."""
-    for each in report.skipped[:_MOST_SHOWN]:
+    skipped = [each for report in reports for each in report.skipped]
+    for each in skipped[:_MOST_SHOWN]:
         warn(f"set aside: {each.what} ({each.reason})")
-    more = len(report.skipped) - _MOST_SHOWN
+    more = len(skipped) - _MOST_SHOWN
     if more > 0:
         warn(f"set aside: {counted(more, 'more item')} (--json has them all)")

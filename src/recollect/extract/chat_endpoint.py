@@ -111,7 +111,7 @@ class ChatExtractor:
         except NoAnswer as error:
             raise Unavailable(
                 f"model {self._model!r} answered {shown(reply[:60])}, asked twice ({error}): "
-                "nothing was written; try again, or another model"
+                "try again, or another model"
             ) from error
 
     def _reply(self, asked: list[dict[str, str]]) -> str:

@@ -20,33 +20,28 @@ _BREAKS = (
 """Where a long message is cut: behind a line, else a sentence, else a word."""
 
 
-def messages_of(text: str) -> list[Message]:
-    """Return the messages of a transcript; text before the first one is nobody's."""
+def messages_of(text: str, began: datetime | None = None) -> list[Message]:
+    """Return the messages of a transcript; text before the first one is nobody's.
+
+    What a chat program says itself is no message. `began` is when it is known to have begun.
+    """
     from recollect.extract.heads import days_come_first, heads, said_at  # made when needed
 
     found = heads(text)
-    day_first = days_come_first(found)
+    day_first = days_come_first(found, began)
     messages, offsets = [], _Offsets(text)
     begin = found[0].line if found else len(text)
     for first, end in _pieces(text, 0, begin):
         messages.append(Message("", text[first:end], offsets.span(first, end)))
     for number, head in enumerate(found):
+        if not head.speaker:
+            continue
         behind = found[number + 1].line if number + 1 < len(found) else len(text)
         at = said_at(head, day_first=day_first)
         for first, end in _pieces(text, head.text, behind):
             span = offsets.span(first, end)
             messages.append(Message(head.speaker, text[first:end], span, at))
     return messages
-
-
-def first_time(text: str) -> datetime | None:
-    """Return when a conversation began, as far as its first message with a time says so."""
-    from recollect.extract.heads import days_come_first, heads, said_at
-
-    found = heads(text)
-    day_first = days_come_first(found)
-    times = (said_at(head, day_first=day_first) for head in found)
-    return next((at for at in times if at is not None), None)
 
 
 def blocks(messages: Sequence[Message], most: int = BLOCK_BYTES) -> Iterator[Sequence[Message]]:

@@ -70,7 +70,9 @@ def _stamp(message: Mapping[str, object], where: str) -> str:
     given = message[name]
     try:
         at = to_datetime(_micros(given))
-    except (InvalidInput, OverflowError, ValueError) as error:
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}, {name}", error.problem) from error
+    except (OverflowError, ValueError) as error:
         raise InvalidInput(f"{where}, {name}", f"{shown(given)} is no time: {error}") from error
     return f"[{at:%Y-%m-%d %H:%M:%S}] "
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from recollect.extract.protocol import ExtractedFact, ExtractedMemory, Extraction, Message
 from recollect.extract.relations import SINGLE_VALUED
 
@@ -35,7 +37,7 @@ class RuleExtractor:
         from recollect.extract.reading import read  # its patterns take a while to be made
 
         memories: dict[str, ExtractedMemory] = {}
-        facts: list[ExtractedFact] = []
+        facts = _Facts()
         people = {message.speaker.casefold() for message in messages} - {""}
         for message in messages:
             if message.speaker.casefold() in _MACHINES:
@@ -43,17 +45,31 @@ class RuleExtractor:
             for memory, said in read(message, message.at or occurred_at, people):
                 known = memories.get(memory.content)
                 memories[memory.content] = _joined(known, memory) if known else memory
-                facts += said
-        return Extraction(memories=tuple(memories.values()), facts=tuple(facts))
+                facts.add(said)
+        return Extraction(memories=tuple(memories.values()), facts=tuple(facts.all))
+
+
+class _Facts:
+    """Facts in the order in which they were said; what is said again at once, only cites more."""
+
+    def __init__(self) -> None:
+        self.all: list[ExtractedFact] = []
+        self._last: dict[tuple[str, str], tuple[list[ExtractedFact], int]] = {}
+
+    def add(self, said: list[ExtractedFact]) -> None:
+        """Take what a sentence says, unless it is the last word on it already."""
+        bare = [replace(fact, spans=()) for fact in said]
+        abouts = {(fact.subject, fact.relation) for fact in said}
+        known = [self._last.get(about, ([], 0)) for about in abouts]
+        if said and all(before == bare for before, _ in known):
+            for place, fact in enumerate(said, start=known[0][1]):
+                old = self.all[place]
+                self.all[place] = replace(old, spans=old.spans + fact.spans)
+            return
+        self._last.update((about, (bare, len(self.all))) for about in abouts)
+        self.all += said
 
 
 def _joined(known: ExtractedMemory, again: ExtractedMemory) -> ExtractedMemory:
     """Return what was said twice as one memory, which cites both places."""
-    return ExtractedMemory(
-        content=known.content,
-        kind=known.kind,
-        tags=known.tags,
-        confidence=known.confidence,
-        event_time=known.event_time,
-        spans=known.spans + again.spans,
-    )
+    return replace(known, spans=known.spans + again.spans)

@@ -71,6 +71,13 @@ def check_seconds(field: str, seconds: object) -> float:
     return float(seconds)
 
 
+def check_flag(field: str, value: object) -> bool:
+    """Return what is True or False, and nothing else is."""
+    if not isinstance(value, bool):
+        raise InvalidInput(field, f"{shown(value)} is neither True nor False")
+    return value
+
+
 def check_name(field: str, text: str) -> None:
     """Refuse control characters, which no name may have."""
     if found := _CONTROL.search(text):

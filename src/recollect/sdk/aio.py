@@ -40,10 +40,11 @@ from recollect.errors import (
     StoreFull,
     Unavailable,
 )
-from recollect.extract.messages import blocks, first_time
+from recollect.extract.choosing import chosen_extractor
+from recollect.extract.messages import blocks
+from recollect.extract.outline import outline
 from recollect.extract.protocol import Extraction, Extractor, Skipped, name_of, single_valued_by
 from recollect.extract.rendering import rendered
-from recollect.extract.rules import RuleExtractor
 from recollect.graph import queries as graph
 from recollect.graph import traversal
 from recollect.graph.answers import Answer, answer
@@ -157,8 +158,8 @@ from recollect.model.erasure import SWEEP, SWEPT_AFTER, Due, Forget, Target
 from recollect.model.event import ReplayEvent
 from recollect.model.graph_operations import Name
 from recollect.model.ids import derived
-from recollect.model.instant import Instant, to_micros, to_rfc3339
-from recollect.model.limits import Limits, check_seconds, check_text, plain_text, shown
+from recollect.model.instant import Instant, to_datetime, to_micros, to_rfc3339
+from recollect.model.limits import Limits, check_flag, check_seconds, check_text, plain_text, shown
 from recollect.model.memory import (
     KINDS,
     REFLECTION,
@@ -2564,7 +2565,7 @@ class AsyncExtractCalls(AsyncHandle):
         text: str | Iterable[Mapping[str, object]],
         *,
         extract: bool = False,
-        extractor: Extractor | None = None,
+        extractor: Extractor | str | None = None,
         occurred_at: Instant | None = None,
         ttl: Duration | None = None,
         agent_id: str | None = None,
@@ -2575,42 +2576,36 @@ class AsyncExtractCalls(AsyncHandle):
 
         It is a plain transcript, a message a line as `Name: text`, with or without a time in
         brackets before it, or a list of messages with a `speaker` (or `role`), a `content` and
-        perhaps a `timestamp`. The same words of the same time are kept once in a scope. They are
-        stored before anything is extracted: if that fails, import or `extract` again.
+        perhaps a `timestamp`. It has one time, `occurred_at`, not given that of the first message
+        that has one: import each session on its own. The same words of the same time are kept once
+        in a scope. They are stored before anything is extracted: if that fails, import or `extract`
+        again. `extractor` is one, or `rules`, or an endpoint and a model, `URL#model`.
         """
+        chosen = chosen_extractor(extractor, default=check_flag("extract", extract))
         words = text if isinstance(text, str) else rendered(text)
         scope = self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
-        occurred = occurred_at or await self._calls.run(first_time, words)
+        given = check_time("occurred_at", occurred_at)
+        lines = await self._calls.run(outline, words, None if given is None else to_datetime(given))
+        occurred = lines.began if occurred_at is None else occurred_at
         known = await self._calls.run(self._same, scope, words, occurred)
-
-        async def work(transaction: AsyncTransaction) -> str:
-            return transaction.store_transcript(
-                words,
-                occurred_at=occurred,
-                ttl=ttl,
-                agent_id=scope.agent_id,
-                namespace=scope.namespace,
-            )
-
-        kept = known
-        if kept is None:
-            kept = (await self._commit(work, None))[1]
-        report = None
-        if extract or extractor is not None:
-            report = await self.extract(
-                kept,
-                extractor=extractor,
-                agent_id=scope.agent_id,
-                namespace=scope.namespace,
-                progress=progress,
-            )
-        return ImportedChat(transcript_id=kept, already=known is not None, extraction=report)
+        kept = known or await self._keep(scope, words, occurred, ttl)
+        made = ImportedChat(transcript_id=kept, already=known is not None, messages=lines.messages)
+        if chosen is None:
+            return made
+        whose = {"agent_id": scope.agent_id, "namespace": scope.namespace}
+        try:
+            report = await self.extract(kept, extractor=chosen, progress=progress, **whose)
+        except Unavailable as error:
+            raise Unavailable(
+                f"{error}; the words are kept as transcript {kept}: `extract` tries again"
+            ) from error
+        return replace(made, extraction=report)
 
     async def extract(
         self,
         transcript_id: str,
         *,
-        extractor: Extractor | None = None,
+        extractor: Extractor | str | None = None,
         single_valued: Sequence[str] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
@@ -2618,10 +2613,10 @@ class AsyncExtractCalls(AsyncHandle):
     ) -> ExtractionReport:
         """Draw memories and facts from a transcript, each citing the words it comes from.
 
-        Without an extractor it is one that needs no model, for plain English. Where the transcript
-        is long it is done in parts, each in one transaction; a part that is done is not done again
-        under the same extractor's name, so after a failure, extract again. What cannot be taken is
-        set aside in `skipped`.
+        Without an extractor it is `rules`, which needs no model, for plain English. Where the
+        transcript is long it is done in parts, each in one transaction; a part that is done is not
+        done again under the same extractor's name, so after a failure, extract again. What cannot
+        be taken is set aside in `skipped`.
 
         What is drawn is of the bound agent, else of the one who stored the transcript, and in
         the transcript's namespace if none is named. Relations in `single_valued`, not given the
@@ -2629,7 +2624,7 @@ class AsyncExtractCalls(AsyncHandle):
         of one that was used or set before, it stays as it is.
         `progress` is told how many bytes are done, and of how many.
         """
-        chosen = RuleExtractor() if extractor is None else extractor
+        chosen = chosen_extractor(extractor)
         transcript_id = check_id("transcript_id", transcript_id)
         talk = await self._calls.run(conversation, self._core.engine, transcript_id)
         info = talk.info
@@ -2674,6 +2669,22 @@ class AsyncExtractCalls(AsyncHandle):
             already = True
         made = await self._calls.run(self._done, part) or ((), ())
         return part.report(*made, already=already, skipped=(*found.skipped, *skipped))
+
+    async def _keep(
+        self, scope: Scope, words: str, occurred_at: Instant | None, ttl: Duration | None
+    ) -> str:
+        """Store the words of a conversation, in a transaction of their own."""
+
+        async def work(transaction: AsyncTransaction) -> str:
+            return transaction.store_transcript(
+                words,
+                occurred_at=occurred_at,
+                ttl=ttl,
+                agent_id=scope.agent_id,
+                namespace=scope.namespace,
+            )
+
+        return (await self._commit(work, None))[1]
 
     def _same(self, scope: Scope, words: str, occurred_at: Instant | None) -> str | None:
         encoded = check_words(words, self._core.limits)

@@ -179,7 +179,7 @@ def _check_index(engine: Engine) -> Finding:
         if reader.row("table_there", name="to_index") is None:
             return fine("index", "an older version wrote the store: it is indexed when opened")
         behind, passages = filling.backlog(reader), filling.work(reader)
-    told = f"the index of words lacks {behind:,} commits"
+    told = f"the index of words lacks {behind:,} commit{'' if behind == 1 else 's'}"
     if passages > filling.MUCH:
         remedy = "nothing is missed by a search; the next one, or the next writes, index them"
         return warning("index", told, remedy)

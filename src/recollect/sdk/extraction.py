@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -26,7 +27,7 @@ from recollect.memory import transcripts
 from recollect.memory.transcripts import TranscriptInfo
 from recollect.model.graph_operations import Assert, End
 from recollect.model.ids import derived
-from recollect.model.limits import Limits
+from recollect.model.limits import Limits, shown
 from recollect.model.memory import Span
 from recollect.model.memory_operations import Remember, Revise
 from recollect.model.operations import AnyOperation
@@ -64,6 +65,8 @@ class ImportedChat(msgspec.Struct, frozen=True, kw_only=True):
     transcript_id: str
     already: bool
     """Whether it was imported before: nothing was stored now."""
+    messages: int
+    """How many messages it has."""
     extraction: ExtractionReport | None = None
 
 
@@ -81,7 +84,7 @@ def conversation(engine: Engine, transcript_id: str) -> Conversation:
         if found is None or found.erased:
             raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
         text = transcripts.load(reader, found).decode()
-    return Conversation(found, messages_of(text))
+    return Conversation(found, messages_of(text, found.occurred_at))
 
 
 class Taking(Protocol):
@@ -124,7 +127,14 @@ class Part(msgspec.Struct, frozen=True):
 
     def extract(self, extractor: Extractor) -> Extraction:
         """Return what an extractor finds in it."""
-        return extractor.extract(self.messages, occurred_at=self.occurred_at)
+        found = extractor.extract(self.messages, occurred_at=self.occurred_at)
+        if not isinstance(found, Extraction):
+            if inspect.iscoroutine(found):  # type: ignore[unreachable]
+                found.close()
+            raise InvalidInput(
+                "extractor", f"{self.extractor} gave {shown(found)} in place of an Extraction"
+            )
+        return found
 
     def report(
         self,

@@ -95,6 +95,84 @@ def test_forms_of_json(cli: Cli, name: str, text: str) -> None:
     assert transcripts(cli) == [READ]
 
 
+def moments(cli: Cli) -> list[str]:
+    with recollect.open(cli.db) as store:
+        found = [each.occurred_at for each in store.list_transcripts()]
+        return [f"{each:%Y-%m-%d %H:%M}" if each else "" for each in found]
+
+
+class TestDays:
+    THREE = (
+        "[2024-05-03 23:50] Ann: I like tea.\n[2024-05-04 00:10] Bob: hm\nAnn: so\n"
+        "[2024-05-04 09:00] Bob: I like rain.\n[2024-05-05 10:00] Bob: x\n"
+    )
+
+    def test_each_becomes_a_transcript_with_its_time(self, cli: Cli) -> None:
+        file = write(cli, self.THREE)
+        out = cli("import", "chat", file, "--extract")
+        said = "imported, 5 messages, 3 transcripts: extracted 2 memories and 2 facts"
+        assert out == f"{file}: {said}\n"
+        assert moments(cli) == ["2024-05-03 23:50", "2024-05-04 00:10", "2024-05-05 10:00"]
+        assert "\n".join(transcripts(cli)) + "\n" == self.THREE
+        again = cli("import", "chat", file, "--extract")
+        assert "already imported, 5 messages, 3 transcripts, 3 of them before" in again
+        assert "2 memories and 2 facts already extracted" in again
+
+    def test_a_file_that_grew_adds_its_new_days(self, cli: Cli) -> None:
+        file = write(cli, self.THREE)
+        cli("import", "chat", file)
+        file.write_text(self.THREE + "[2024-05-06 10:00] Ann: y\n", "utf-8")
+        assert "imported, 6 messages, 4 transcripts, 3 of them before" in cli(
+            "import", "chat", file
+        )
+        assert [row["already"] for row in cli.rows("import", "chat", file)] == [True] * 4
+
+    def test_which_comes_first_is_not_guessed(self, cli: Cli) -> None:
+        text = "03/05/2024, 10:21 - Ann: I like tea.\n04/05/2024, 9:00 - Bob: I like rain.\n"
+        file = write(cli, f"[10:00] Cy: x\n{text}")
+        told = cli.fails(2, "import", "chat", file, "--extract")
+        assert f"line 2 of {file} is of 03/05/2024" in told
+        assert "give --day-first or --month-first" in told
+        assert transcripts(cli) == []
+        cli("import", "chat", file, "--extract", "--month-first")
+        assert moments(cli) == ["2024-03-05 10:21", "2024-04-05 09:00"]
+        since = [row["valid_from"][:10] for row in cli.rows("fact", "list")]
+        assert sorted(since) == ["2024-03-05", "2024-04-05"]
+
+    def test_when_it_began_tells_too(self, cli: Cli) -> None:
+        file = write(cli, "03/05/2024, 10:21 - Ann: x\n04/05/2024, 9:00 - Bob: y\n")
+        cli("import", "chat", file, "--occurred-at", "2024-05-03")
+        assert moments(cli) == ["2024-05-03 10:21", "2024-05-04 09:00"]
+        cli.fails(2, "import", "chat", file, "--occurred-at", "2020-05-03")
+
+    def test_and_a_later_day(self, cli: Cli) -> None:
+        text = "".join(f"{day:02}/05/2024, 10:00 - Ann: I like {day}.\n" for day in range(11, 15))
+        file = write(cli, text)
+        assert "4 transcripts" in cli("import", "chat", file)
+        assert moments(cli)[0] == "2024-05-11 10:00"
+        told = cli.fails(2, "import", "chat", file, "--month-first")
+        assert f"line 3 of {file} is of 13/05/2024: no day if the month comes first" in told
+
+    def test_a_time_without_a_day_is_of_today(self, cli: Cli) -> None:
+        file = write(cli, "[10:21] Ann: hi\n[10:22] Bob: ho\n")
+        result = cli.run("import", "chat", file)
+        assert result.stderr.count("taken to be of today; give --occurred-at") == 1
+        result = cli.run("import", "chat", file, "--occurred-at", "2024-05-03")
+        assert "today" not in result.stderr
+        assert moments(cli) == ["", "2024-05-03 00:00"]
+
+    def test_what_the_program_says_is_nobodys(self, cli: Cli) -> None:
+        text = (
+            "13/05/2024, 10:20 - Messages and calls are end-to-end encrypted.\n"
+            "13/05/2024, 10:21 - Ann: I like tea.\n"
+            '13/05/2024, 10:22 - Bob created group "Trip: Oslo"\n'
+            "13/05/2024, 10:22 - Cy works at Acme.\n"
+        )
+        assert "1 message, " in cli("import", "chat", write(cli, text), "--extract")
+        assert [row["subject"] for row in cli.rows("fact", "list")] == ["Ann"]
+        assert transcripts(cli) == [text.rstrip("\n")]
+
+
 class TestRefusing:
     @pytest.mark.parametrize(
         ("name", "text", "problem"),
@@ -102,10 +180,14 @@ class TestRefusing:
             ("x", "\nhello\nAnn: hi", "line 2 of {} begins with no speaker"),
             ("x", "", "{} has no messages"),
             ("x", "\n \n", "{} has no messages"),
-            ("x.jsonl", '{"role": "a", "content": "b"}\n{', "line 2 of {} is no JSON"),
-            ("x.jsonl", '{"role": "a", "content": "b"}\n7', "line 2: 7 is no object"),
-            ("x.jsonl", '{"content": "b"}', "line 1: has no speaker"),
-            ("x.json", "[7]", "message 1: 7 is no object"),
+            (
+                "x.jsonl",
+                '{"role": "a", "content": "b"}\n{',
+                "line 2 of {} is no JSON: Expecting property name enclosed in double quotes at col",
+            ),
+            ("x.jsonl", '{"role": "a", "content": "b"}\n7', "line 2 of {}: 7 is no object"),
+            ("x.jsonl", '{"content": "b"}', "line 1 of {}: has no speaker"),
+            ("x.json", "[7]", "message 1 of {}: 7 is no object"),
             ("x.json", "{", "{} is no JSON"),
             ("x.json", "7", "{} is neither a list"),
             ("x.json", "[]", "{} has no messages"),
@@ -176,6 +258,15 @@ class TestExtracting:
         assert result.stderr.count("set aside: ") == 6
         assert "was not said: 'made up'" in result.stderr
         assert "2 more items" in result.stderr
+
+    def test_a_model_that_speaks_no_json(self, cli: Cli) -> None:
+        answer = Said(body={"choices": [{"message": {"content": "sorry"}}]})
+        with answering(lambda _: answer) as server:
+            typed = f"{server.url}#m1"
+            told = cli.fails(1, "import", "chat", write(cli, CHAT), "--extractor", typed)
+        kept = cli.rows("transcript", "list")[0]["id"]
+        assert f"the words are kept as transcript {kept}: `recollect extract {kept}`" in told
+        assert "nothing was written" not in told
 
     def test_an_endpoint_that_refuses(self, cli: Cli) -> None:
         file = write(cli, CHAT)

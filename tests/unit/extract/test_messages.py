@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -73,6 +75,40 @@ def test_what_nobody_says() -> None:
     assert read("") == []
 
 
+@pytest.mark.parametrize(
+    ("day", "began", "at"),
+    [
+        ("03/05/2024", datetime(2024, 5, 3, 8, tzinfo=UTC), "2024-05-03 10:21"),
+        ("03/05/2024", datetime(2024, 3, 5, tzinfo=UTC), "2024-03-05 10:21"),
+        ("03/05/2024", datetime(2020, 3, 5, tzinfo=UTC), None),
+        ("05/05/2024", None, "2024-05-05 10:21"),
+        ("03/13/2024", datetime(2020, 3, 5, tzinfo=UTC), "2024-03-13 10:21"),
+    ],
+)
+def test_when_it_began_tells_which_comes_first(
+    day: str, began: datetime | None, at: str | None
+) -> None:
+    (message,) = messages_of(f"{day}, 10:21 - Ann: hi", began)
+    assert (f"{message.at:%Y-%m-%d %H:%M}" if message.at else None) == at
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "13/05/2024, 10:20 - Messages and calls are end-to-end encrypted. Tap to learn more.",
+        '13/05/2024, 10:20 - Bob created group "Trip: Oslo"',
+        "[2024-05-13 10:20] Cy works at Acme.",
+        "5/13/24, 10:20\u202fPM - Bob left\nand more of it",
+    ],
+)
+def test_what_the_program_says_is_no_message(notice: str) -> None:
+    text = f"{notice}\n13/05/2024, 10:21 - Ann: hi\n{notice}\nBob: ho"
+    assert [(each.speaker, each.text) for each in messages_of(text)] == [
+        ("Ann", "hi"),
+        ("Bob", "ho"),
+    ]
+
+
 def test_long_messages_come_in_pieces() -> None:
     text = "Ann: " + "I like tea. " * 5_000
     found = messages_of(text)
@@ -142,7 +178,7 @@ class TestRendering:
             ({"role": "user"}, "has no text"),
             ({"role": "a: b", "content": "x"}, "as a speaker"),
             ({"role": "Note", "content": "x"}, "as a speaker"),
-            ({"role": "user", "content": "x", "timestamp": "soon"}, "is no time"),
+            ({"role": "user", "content": "x", "timestamp": "soon"}, "timestamp: 'soon' is not RFC"),
             ({"role": "user", "content": "x", "timestamp": 1e30}, "is no time"),
             ({"role": 7, "content": "x"}, "role"),
         ],

@@ -199,5 +199,19 @@ def test_spans_are_exactly_on_the_words(parts: list[str], offset: int) -> None:
             words = encoded[first - offset : beyond - offset].decode()
             assert memory.content == f"Alice: {words}"
     for fact in found.facts:
-        ((first, beyond),) = fact.spans
-        assert (fact.object or "") in encoded[first - offset : beyond - offset].decode()
+        for first, beyond in fact.spans:
+            assert (fact.object or "") in encoded[first - offset : beyond - offset].decode()
+
+
+class TestSaidAgain:
+    def test_once_is_enough_and_cites_all(self) -> None:
+        found = extracted("I like tea. I like tea! Really. I like tea.")
+        (fact,) = found.facts
+        assert len(fact.spans) == 3
+        assert told("I moved from Rome to Oslo. I moved from Rome to Oslo.") == [
+            "- Alice lives in Rome", "Alice lives in Oslo",
+        ]  # fmt: skip
+
+    def test_the_last_word_counts(self) -> None:
+        said = told("I live in Rome. I live in Oslo. I live in Rome.")
+        assert said == ["Alice lives in Rome", "Alice lives in Oslo", "Alice lives in Rome"]

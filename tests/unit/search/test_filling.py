@@ -296,7 +296,7 @@ def test_the_doctor_says_how_far_it_is(store: Store, path: Path) -> None:
 
     assert told() == ("ok", "the index of words has every commit")
     store.remember("words")
-    assert told() == ("ok", "the index of words lacks 1 commits")
+    assert told() == ("ok", "the index of words lacks 1 commit")
     with store._core.engine.writing() as writer:
         writer.put("to_index_add", 2**40, 10_000)
     assert told()[0] == "warning"

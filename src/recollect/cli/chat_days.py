@@ -1,0 +1,75 @@
+"""The days of a file of messages: in which order they are written, and when each was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.extract.heads import Head, days_come_first, said_at
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A message in a file: its lines, how it begins, and where it stands."""
+
+    text: str
+    head: Head
+    where: str
+
+
+class Dated(msgspec.Struct, frozen=True):
+    """A message, and when it was said, if it says so."""
+
+    turn: Turn
+    at: datetime | None
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What is known beforehand of how days with slashes are written."""
+
+    day_first: bool | None = None
+    """What somebody said of it."""
+    began: datetime | None = None
+    """When the first message was said, as far as somebody said so."""
+
+
+def dated(turns: Iterable[Turn], order: Order) -> Iterator[Dated]:
+    """Yield messages and when they were said, as soon as some day tells what comes first."""
+    held: list[Turn] = []
+    day_first, unclear = order.day_first, False
+    for each in turns:
+        held.append(each)
+        unclear = unclear or each.head.slashed is not None
+        if day_first is None:
+            day_first = days_come_first([each.head])
+        if day_first is not None or not unclear:
+            yield from _read(held, day_first)
+            held.clear()
+    if held:
+        yield from _read(held, _settled(held, order.began))
+
+
+def _settled(turns: list[Turn], began: datetime | None) -> bool:
+    """Return the order of days that only the beginning can tell, or refuse to guess."""
+    day_first = days_come_first((each.head for each in turns), began)
+    if day_first is None:
+        first = next(each for each in turns if each.head.slashed is not None)
+        raise InvalidInput(
+            "path",
+            f"{first.where} is of {first.head.slashed}, and nothing in the file tells whether the "
+            "day or the month comes first: give --day-first or --month-first",
+        )
+    return day_first
+
+
+def _read(turns: Iterable[Turn], day_first: bool | None) -> Iterator[Dated]:  # noqa: FBT001
+    for each in turns:
+        at = said_at(each.head, day_first=day_first)
+        if at is None and each.head.slashed is not None:
+            first = "day" if day_first else "month"
+            raise InvalidInput(
+                "path", f"{each.where} is of {each.head.slashed}: no day if the {first} comes first"
+            )
+        yield Dated(each, at)

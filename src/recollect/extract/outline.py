@@ -1,0 +1,47 @@
+"""What a conversation is before it is kept: how many messages, since when, and if it is one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.model.limits import shown
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """How many messages a conversation has, and when the first that says so was said."""
+
+    messages: int
+    began: datetime | None
+
+
+def outline(text: str, occurred_at: datetime | None) -> Outline:
+    """Return the outline of a conversation, or refuse what is none or whose days are not clear.
+
+    `occurred_at` is when it began, if somebody said so: days with slashes are read accordingly.
+    """
+    from recollect.extract.heads import days_come_first, heads, said_at  # made when needed
+
+    found = heads(text)
+    before = text[: found[0].line] if found else text
+    if before.strip():
+        number = 1 + before[: len(before) - len(before.lstrip())].count("\n")
+        raise InvalidInput(
+            "text",
+            f"line {number} begins with no speaker: a message is `Name: text`; "
+            "`store_transcript` keeps any text",
+        )
+    day_first = days_come_first(found, occurred_at)
+    for head in found if day_first is None else ():
+        if head.slashed is not None:
+            raise InvalidInput(
+                "text",
+                f"line {1 + text.count(chr(10), 0, head.line)} is of {shown(head.slashed)}, and "
+                "nothing tells whether the day or the month comes first: give `occurred_at`, the "
+                "time of the first message, or write days as 2024-05-03",
+            )
+    times = (said_at(head, day_first=day_first) for head in found)
+    began = next((at for at in times if at is not None), None)
+    return Outline(sum(1 for head in found if head.speaker), began)
