@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.cli.telling import telling
 from recollect.model.refs import TranscriptRef
 
 if TYPE_CHECKING:
@@ -50,5 +51,6 @@ def _hear(store: Store, stage: Stage, text: str) -> None:
 
 def _ask(store: Store, stage: Stage, subtitle: str, *, at: str | None = None) -> None:
     valid_at = None if at is None else f"{at}T00:00:00Z"
-    found = store.recall(_QUESTION, k=_SHOWN, kinds=["memory", "fact"], valid_at=valid_at)
+    with telling(lambda said: stage.talk({"what": "aside", "said": said})):
+        found = store.recall(_QUESTION, k=_SHOWN, kinds=["memory", "fact"], valid_at=valid_at)
     stage.hits(found, _QUESTION, subtitle)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -12,8 +10,9 @@ import click
 from recollect.cli import inputs
 from recollect.cli.fact_options import takes_known_at
 from recollect.cli.options import Target, takes_target
-from recollect.cli.output import note, write_each
+from recollect.cli.output import write_each
 from recollect.cli.progress import waiting
+from recollect.cli.telling import telling
 
 Command = Callable[..., None]
 _OPTIONS = (
@@ -61,7 +60,7 @@ def recall(target: Target, *, query: str, k: int, parts: bool, **asked: Any) -> 
     from recollect.cli import hit_lines, hit_shapes
 
     text = inputs.text(query)
-    with target.store() as store, _telling(), waiting("Searching"):
+    with target.store() as store, telling(), waiting("Searching"):
         found = store.recall(text, k=k, **_options(asked))
     best = found[0].score if found else 1.0
     ranks = {id(hit): rank for rank, hit in enumerate(found, 1)}
@@ -94,7 +93,7 @@ def context(target: Target, *, query: str, budget: int, k: int, **asked: Any) ->
     from recollect.cli.output import write_json
     from recollect.cli.text import safe
 
-    with target.store() as store, _telling(), waiting("Searching"):
+    with target.store() as store, telling(), waiting("Searching"):
         found = store.recall_context(inputs.text(query), budget=budget, k=k, **_options(asked))
     if target.as_json:
         write_json({"context": found})
@@ -117,22 +116,3 @@ def _options(asked: dict[str, Any]) -> dict[str, Any]:
         options["include_superseded"] = False
     options["known_at"] = inputs.moment(asked["known_at"])
     return options
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    """Say on stderr what a search has to say of itself, such as that it has no vectors."""
-    handler, logger = _Notes(), logging.getLogger("recollect.search")
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-
-
-class _Notes(logging.Handler):
-    """Tells a person what was logged."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Tell it."""
-        note(record.getMessage())

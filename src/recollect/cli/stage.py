@@ -97,7 +97,7 @@ class Stage(Protocol):
         ...
 
     def talk(self, report: Report) -> None:
-        """Show a conversation, or what was drawn from it."""
+        """Show a conversation, what was drawn from it, or what a search says of itself."""
         ...
 
     def hits(self, found: Sequence[Hit], query: str, subtitle: str) -> None:
@@ -266,6 +266,8 @@ class TerminalStage:
             for line in report["lines"]:
                 self._console.out(f"  {line}")
             self._console.print()
+        elif report["what"] == "aside":
+            self._say(f"[dim]{escape(report['said'])}[/dim]")
         else:
             said = f"[green]drawn[/green]      {report['said']}"
             self._say(f"{said} [dim]“{escape(report['words'])}”[/dim]")

@@ -178,3 +178,9 @@ def test_the_demo_overwrites_nothing(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "exists already" in done.stderr
     assert path.read_text() == "mine"
+
+
+def test_without_an_embedder_the_demo_says_so_itself(tmp_path: Path) -> None:
+    done = demo("--db", str(tmp_path / "store.db"), environment={"RECOLLECT_EMBEDDER": "none"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("there is no embedder, so recall goes by words") == 1

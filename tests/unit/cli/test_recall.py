@@ -44,6 +44,16 @@ def test_json(knowing: Cli) -> None:
     assert fact["fact"]["object"] == "Ben"
 
 
+def test_superseded_by_what_counts_then(knowing: Cli) -> None:
+    new, old = (row["id"] for row in knowing.rows("recall", "Alice lives", "--kind", "memory"))
+    knowing("supersede", old, new)
+    asked = ("recall", "where does Alice live?", "--kind", "memory", "--include-superseded")
+    assert f"superseded by {new}" in knowing(*asked)
+    told = knowing(*asked, "--valid-at", "2022-06-01T00:00:00Z")
+    assert "Paris" in told
+    assert "superseded" not in told
+
+
 def test_options(knowing: Cli) -> None:
     assert len(knowing.rows("recall", "Alice", "-k", 1)) == 1
     assert len(knowing.rows("recall", "Alice", "--tag", "new")) == 1

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
+from unittest import mock
+
 import pytest
 
 from recollect import Store
+from recollect.search.candidates import Candidate
+from recollect.search.shelves import MEMORY
 from recollect.testing import memory_store
 
 
@@ -60,6 +65,16 @@ def test_long_texts_are_the_same_only_to_the_letter(agent: Store) -> None:
         agent.remember(beginning + ending)
     first, second = agent.recall("zebra")
     assert len(first.duplicates) + len(second.duplicates) == 1
+
+
+def test_long_runs_of_marks_are_compared_as_they_are() -> None:
+    found = Candidate((MEMORY, "1", 0))
+    found.load = ("Cafe\u0301 a" + "\u0323\u0300" * 1_900 + " Bo").__str__
+    with mock.patch(
+        "recollect.search.candidates.unicodedata.normalize", wraps=unicodedata.normalize
+    ) as put_in_order:
+        assert (found.wording[0], found.wording[-1]) == ("café", "bo")
+    assert max(len(call.args[1]) for call in put_in_order.call_args_list) <= 256
 
 
 def test_no_more_than_twenty_are_named(agent: Store) -> None:
