@@ -69,6 +69,7 @@ class Filler:
         if left:
             filling.fill_some(self._engine, self._failpoint)
             self._vectors.wake()
+            filling.give_way()
         else:
             self._view.waiting = self._view.passages = 0
         return left

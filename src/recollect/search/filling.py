@@ -14,6 +14,7 @@ from itertools import accumulate, takewhile
 import msgspec
 
 from recollect.log.failpoints import Failpoint, pass_by
+from recollect.model.clock import SystemClock
 from recollect.search.deriving import derive
 from recollect.search.passages import Derived, Indexed, Words, indexed
 from recollect.search.shelves import Spot
@@ -28,7 +29,10 @@ MOST_PASSAGES = 2_048
 MUCH = 512
 """With more passages than this waiting, who searches fills the index first."""
 BRIEFLY = 0.25
-"""How many seconds who searches waits for others who write."""
+"""How many seconds who searches waits for others who write, for so much that it fills the index."""
+NOT_LONG = 5.0
+"""How many at most, however much it is."""
+_A_TURN = 0.001
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -76,7 +80,13 @@ def fill(
         done += taken
         if progress is not None:
             progress(done, whole)
+        give_way()
     return done
+
+
+def give_way() -> None:
+    """Let those have their turn who wait to write: taking it again at once would keep them out."""
+    SystemClock().sleep(_A_TURN)
 
 
 def fill_some(engine: Engine, failpoint: Failpoint = pass_by, *, wait: float | None = None) -> None:
@@ -93,12 +103,13 @@ def fill_some(engine: Engine, failpoint: Failpoint = pass_by, *, wait: float | N
 def fill_if_much(engine: Engine) -> None:
     """Index what waits, if that is more than a search should look through.
 
-    Raises `StoreBusy` if others write for long: a search can look through it all the same.
+    Raises `StoreBusy` if others write for long: a search can look through it all the same. About
+    as long as that would take they are waited for, as they may be filling the index themselves.
     """
     with engine.reading() as reader:
-        much = work(reader) > MUCH
-    if much:
-        fill(engine, wait=BRIEFLY)
+        much = work(reader)
+    if much > MUCH:
+        fill(engine, wait=min(BRIEFLY * much / MUCH, NOT_LONG))
 
 
 def _fill(writer: Writer, most: int) -> int | None:

@@ -11,6 +11,7 @@ import recollect
 from recollect import StoreBusy
 from recollect.model.clock import SystemClock
 from recollect.search import filling
+from recollect.testing import memory_store
 
 
 def test_who_searches_does_not_wait_for_another_process_that_writes(
@@ -32,3 +33,32 @@ def test_who_searches_does_not_wait_for_another_process_that_writes(
         other.close()
         bound.recall("number2")
         assert store.stats().index_backlog == 0
+
+
+def test_who_searches_waits_about_as_long_as_looking_through_would_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(filling, "fill", lambda _, wait: waits.append(wait))
+    engine = memory_store()._core.engine
+    for number, size in enumerate((filling.MUCH, 1, filling.MUCH - 1, 10**6)):
+        with engine.writing() as writer:
+            writer.put("to_index_add", number, size)
+        filling.fill_if_much(engine)
+    assert waits[0] == pytest.approx(filling.BRIEFLY, rel=0.01)
+    assert waits[1:] == [2 * filling.BRIEFLY, filling.NOT_LONG]
+
+
+def test_others_have_their_turn_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "MOST_PASSAGES", 8)
+    bound = memory_store().bind(agent_id="a")
+    bound.store_transcript("a line\n" * 20)
+    ways: list[bool] = []
+    engine = bound._core.engine
+
+    def give_way() -> None:
+        engine.write(lambda _: ways.append(True), wait=0.0)
+
+    monkeypatch.setattr(filling, "give_way", give_way)
+    assert filling.fill(engine) == 1
+    assert len(ways) == 3
