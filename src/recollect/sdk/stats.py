@@ -52,7 +52,8 @@ class Stats(msgspec.Struct, frozen=True):
     """The model that the vectors in the store are of."""
     vectors: int = 0
     vector_backlog: int = 0
-    """How many passages have no vector yet: a search embeds the newest of them itself."""
+    """About how many passages have no vector yet, also of those that wait to be indexed: a search
+    embeds the newest of them itself."""
 
 
 def gather(core: Core) -> Stats:

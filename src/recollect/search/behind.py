@@ -10,11 +10,13 @@ import os
 import threading
 from collections.abc import Callable
 
-from recollect.errors import InvalidInput, RecollectError, StoreClosed
+from recollect.errors import InvalidInput, RecollectError, StoreClosed, Unavailable
 from recollect.model.clock import Clock, SystemClock
 
 DRAIN_SECONDS = 2.0
 """How long a store that is closed is kept waiting for what is being done."""
+PATIENCE = 1.0
+"""How many seconds what is done behind waits for others who write: it can be tried again."""
 _FIRST_REST = 1.0
 _LONGEST_REST = 60.0
 
@@ -50,18 +52,27 @@ class Behind:
         self._ending = threading.Event()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
+        self._idle = True
 
     def wake(self) -> None:
         """Let it look for something to do; it is started when first woken."""
         if self._owner != os.getpid() or self._ending.is_set():
             return
         self._bell.set()
-        if self._thread is None:
+        if not self._is_running():
             with self._lock:
                 self._start()
 
+    def nudge(self) -> None:
+        """Wake it, but do not put off what it is about to do."""
+        if self._idle or not self._is_running():
+            self.wake()
+
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
     def _start(self) -> None:
-        if self._thread is None and not self._ending.is_set():
+        if not self._is_running() and not self._ending.is_set():
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
 
@@ -77,16 +88,28 @@ class Behind:
             self._thread.join(max(seconds, DRAIN_SECONDS))
 
     def _work(self) -> None:
+        try:
+            self._work_on()
+        finally:  # whatever it was, the next who wakes it lets it begin again
+            if not self._ending.is_set():
+                self.failure = Unavailable(f"{self._name} broke off: it begins again when it can")
+
+    def _work_on(self) -> None:
         while not self._ending.is_set():
+            self._idle = True
             self._bell.wait()
+            self._idle = False
             self._bell.clear()
             while self._lull and self._bell.wait(self._lull) and not self._ending.is_set():
                 self._bell.clear()
             self._do_all()
 
+    def _is_disturbing(self) -> bool:
+        return bool(self._lull) and self._bell.is_set() and not self._ending.is_set()
+
     def _do_all(self) -> None:
         """Work until all is done, it cannot be done, somebody is busy, or the time is over."""
-        while not self._is_over() and not (self._lull and self._bell.is_set()):
+        while not self._is_over() and not self._is_disturbing():
             try:
                 with self.turn:
                     left = self._piece()

@@ -7,9 +7,11 @@ of ours; nothing else calls an embedder. Packages are imported when a model is f
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from operator import index
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -29,6 +31,7 @@ MOST_NAME_BYTES = 512
 MOST_DIMENSION = 16_384
 _LEAST_LENGTH = 1e-12
 """What is shorter points nowhere."""
+_ENDINGS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class Embedder(Protocol):
@@ -37,6 +40,7 @@ class Embedder(Protocol):
     It is called from several threads. Any error it raises counts as being out of order for now.
     It may have a `floor`: the least cosine of a query and a text that have something to do with one
     another, 0.2 if it says nothing. Below it, nothing is found by its meaning alone.
+    All of these are read once, when it is given to a store.
     """
 
     @property
@@ -70,7 +74,7 @@ def embedder_of(given: Given) -> Embedder | None:
         raise _missing("numpy", "vectors")
     if isinstance(given, (str, os.PathLike)):
         return _named(plain_text("embedder", os.fspath(given)))
-    return _checked(given)
+    return Foreign(given)
 
 
 def _named(text: str) -> Embedder:
@@ -91,17 +95,48 @@ def _local() -> Embedder:
     return LocalModel()
 
 
-def _checked(given: Embedder) -> Embedder:
-    missing = [part for part in ("name", "dimension", "embed") if not hasattr(given, part)]
-    if missing:
+class Foreign:
+    """An embedder of somebody else's: what it says of itself is asked once, and checked."""
+
+    def __init__(self, given: Embedder) -> None:
+        missing = [part for part in ("name", "dimension", "embed") if _part(given, part) is None]
+        if missing:
+            raise InvalidInput(
+                "embedder",
+                f"{shown(given)} has no {' and no '.join(missing)}: give 'auto', None, the folder "
+                "of a model, http(s)://host/v1#model, or an object as recollect.Embedder describes",
+            )
+        self._given = given
+        self.name = check_text("embedder.name", _part(given, "name"), most_bytes=MOST_NAME_BYTES)
+        self.dimension = _dimension(_part(given, "dimension"))
+        with _unreadable("floor"):
+            self.floor = floor_of(given)
+
+    def embed(
+        self, texts: Sequence[str], /, *, query: bool = False
+    ) -> Sequence[Sequence[float]] | numpy.ndarray[Any, Any]:
+        """Let it embed texts."""
+        return self._given.embed(texts, query=query)
+
+
+def _part(given: object, part: str) -> Any:
+    with _unreadable(part):
+        return getattr(given, part, None)
+
+
+def _unreadable(part: str) -> _Seam:
+    return _Seam(lambda told: InvalidInput(f"embedder.{part}", f"cannot be read ({told})"))
+
+
+def _dimension(given: Any) -> int:
+    found = None if isinstance(given, bool) or not hasattr(given, "__index__") else index(given)
+    if found is None or not 0 <= found <= MOST_DIMENSION:
         raise InvalidInput(
-            "embedder",
-            f"{shown(given)} has no {' and no '.join(missing)}: give 'auto', None, the folder of a "
-            "model, http(s)://host/v1#model, or an object as recollect.Embedder describes",
+            "embedder.dimension",
+            f"{shown(given)} is not a whole number from 0 to {MOST_DIMENSION}: give how many "
+            "numbers a vector has, or 0 if that is not known yet",
         )
-    check_text("embedder.name", given.name, most_bytes=MOST_NAME_BYTES)
-    floor_of(given)
-    return given
+    return found
 
 
 def needed(module: str, extra: str) -> Any:
@@ -122,10 +157,8 @@ def embed(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> M
     A vector that is not finite means nothing. If that is so of all, the embedder is out of order.
     """
     np = needed("numpy", "vectors")
-    with _Seam(embedder.name):
-        given = embedder.embed(texts, query=query)
-    with _Seam(embedder.name):
-        found = np.array(given, dtype=np.float32)
+    with _Seam(partial(_failed, embedder.name)):
+        found = np.array(embedder.embed(texts, query=query), dtype=np.float32)
     if found.ndim != 2 or found.shape[0] != len(texts) or not 0 < found.shape[1] <= MOST_DIMENSION:
         raise Unavailable(
             f"embedder {embedder.name!r} was given {len(texts)} texts and gave numbers of shape "
@@ -136,6 +169,8 @@ def embed(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> M
             f"embedder {embedder.name!r} gave vectors of {found.shape[1]} numbers and says "
             f"{embedder.dimension}: check the model"
         )
+    if isinstance(embedder, Foreign):
+        embedder.dimension = found.shape[1]  # from here on it is held to that
     return _of_length_one(np, embedder.name, found)
 
 
@@ -152,11 +187,18 @@ def _of_length_one(np: Any, name: str, found: Matrix) -> Matrix:
     return found
 
 
-class _Seam:
-    """Makes whatever an embedder raises an error of ours, its cause kept."""
+def _failed(name: str, told: str) -> Unavailable:
+    return Unavailable(f"embedder {name!r} failed ({told}): it is tried again later")
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+
+class _Seam:
+    """Makes whatever an embedder raises an error of ours, its cause kept.
+
+    What is no `Exception` either, as a panic in another language is not, is no reason to end.
+    """
+
+    def __init__(self, error: Callable[[str], RecollectError]) -> None:
+        self._error = error
 
     def __enter__(self) -> None:
         pass
@@ -167,8 +209,5 @@ class _Seam:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, Exception) and not isinstance(error, RecollectError):
-            raise Unavailable(
-                f"embedder {self._name!r} failed ({type(error).__name__}: {shown(str(error))}): "
-                "it is tried again later"
-            ) from error
+        if error is not None and not isinstance(error, (RecollectError, *_ENDINGS)):
+            raise self._error(f"{type(error).__name__}: {shown(str(error))}") from error

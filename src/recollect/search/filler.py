@@ -11,7 +11,7 @@ from __future__ import annotations
 from recollect.errors import RecollectError
 from recollect.log.failpoints import Failpoint, pass_by
 from recollect.search import filling
-from recollect.search.behind import Behind
+from recollect.search.behind import DRAIN_SECONDS, PATIENCE, Behind
 from recollect.search.vectors import Vectors
 from recollect.search.view import SearchView
 from recollect.storage.port import Engine
@@ -35,6 +35,7 @@ class Filler:
         self._failpoint = failpoint
         self._paused = Behind(self._use_pause, name="recollect-indexer", lull=LULL)
         self._failure: RecollectError | None = None
+        vectors.index_soon = self._paused.nudge
 
     @property
     def failure(self) -> RecollectError | None:
@@ -59,15 +60,18 @@ class Filler:
             self._failure = error
 
     def close(self) -> None:
-        """Use no more pauses; what is left on the list stays there."""
-        self._paused.close(0)
+        """Use no more pauses; what is left on the list stays there.
+
+        But who has searched by vectors had some made of what is left, and is to find them kept.
+        """
+        self._paused.close(DRAIN_SECONDS if self._vectors.searched else 0)
 
     def _use_pause(self) -> bool:
         """Index some of what waits, and say whether anything is left."""
         with self._engine.reading() as reader:
             left = filling.work(reader) > 0
         if left:
-            filling.fill_some(self._engine, self._failpoint)
+            filling.fill_some(self._engine, self._failpoint, wait=PATIENCE)
             self._vectors.wake()
             filling.give_way()
         else:

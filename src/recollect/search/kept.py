@@ -6,11 +6,12 @@ Vectors are derived data beside the log. They are kept as float16, of length 1 o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 
 import msgspec
 
-from recollect.errors import Corruption, InvalidInput
-from recollect.search.embedding import Embedder
+from recollect.errors import InvalidInput
+from recollect.search.embedding import MOST_DIMENSION, Embedder
 from recollect.search.passages import Passage
 from recollect.search.shelves import Shelf
 from recollect.storage.port import Reader, Row, Writer
@@ -22,41 +23,49 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
     """Which vectors a store has."""
 
     model: str
-    dimension: int
-    generation: int = 1
+    dimension: Annotated[int, msgspec.Meta(ge=1, le=MOST_DIMENSION)]
+    generation: Annotated[int, msgspec.Meta(ge=0)] = 1
     """Raised when all of them are dropped."""
-    upto: int = 0
+    upto: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Every passage up to this number has a vector."""
-    fills: int = 0
+    fills: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Raised when some are added."""
 
-    def are_of(self, embedder: Embedder) -> bool:
-        """Say whether an embedder's vectors can be compared with these."""
-        return self.model == embedder.name and embedder.dimension in (0, self.dimension)
+    def are_of(self, embedder: Embedder, dimension: int = 0) -> bool:
+        """Say whether an embedder's vectors, of so many numbers, can be compared with these."""
+        known = dimension or embedder.dimension
+        return self.model == embedder.name and known in (0, self.dimension)
 
 
 def read(reader: Reader) -> Kept | None:
-    """Return which vectors a store has; None: no model was ever used."""
+    """Return which vectors a store has; None: no model was ever used, or nobody knows which."""
     row = reader.row("meta_get", name=_ROW)
     if row is None:
         return None
     try:
         return msgspec.json.decode(row[0], type=Kept)
-    except msgspec.DecodeError as error:
-        raise Corruption(f"which vectors there are cannot be read: {error}") from error
+    except msgspec.DecodeError:  # what there is belongs to nobody, and is made anew
+        return None
 
 
-def check(kept: Kept | None, embedder: Embedder) -> None:
+def are_nobodys(reader: Reader, kept: Kept | None) -> bool:
+    """Say whether there are vectors of which nobody knows what they are of."""
+    return kept is None and reader.row("vector_any") is not None
+
+
+def check(kept: Kept | None, embedder: Embedder, dimension: int = 0) -> None:
     """Refuse to mix the vectors of two models."""
-    if kept is not None and not kept.are_of(embedder):
-        raise InvalidInput("embedder", other_model(kept, embedder))
+    if kept is not None and not kept.are_of(embedder, dimension):
+        raise InvalidInput("embedder", other_model(kept, embedder, dimension))
 
 
-def other_model(kept: Kept, embedder: Embedder) -> str:
+def other_model(kept: Kept, embedder: Embedder, dimension: int = 0) -> str:
     """Say that vectors are of another model, and what to do."""
+    numbers = dimension or embedder.dimension
+    told = f" ({numbers} numbers)" if numbers else ""
     return (
         f"the store's vectors are of model {kept.model!r} ({kept.dimension} numbers) and not of "
-        f"{embedder.name!r}: `recollect reindex`, or store.reindex(), makes them anew"
+        f"{embedder.name!r}{told}: `recollect reindex`, or store.reindex(), makes them anew"
     )
 
 
@@ -74,6 +83,8 @@ def _shelf_of(row: Row) -> Shelf:
 
 def is_complete(reader: Reader, kept: Kept | None) -> bool:
     """Say whether every passage has a vector."""
+    if are_nobodys(reader, kept):
+        return False
     after = 0 if kept is None else kept.upto
     return reader.row("vectors_first_missing", after=after) is None
 
@@ -95,12 +106,13 @@ def add(writer: Writer, kept: Kept, vectors: Iterable[tuple[int, bytes]]) -> Non
     _write(writer, kept, upto=max(kept.upto, upto if row is None else row[0] - 1))
 
 
-def begin_anew(writer: Writer, embedder: Embedder, dimension: int) -> None:
-    """Drop the vectors of another model."""
-    kept = read(writer)
+def begin_anew(writer: Writer, embedder: Embedder, dimension: int) -> Kept:
+    """Begin with a model's vectors, and drop those of another; return what is noted of that."""
+    before = writer.row("vectors_generation", name=_ROW)
     writer.run("vector_clear")
-    generation = 1 if kept is None else kept.generation + 1
-    _write(writer, Kept(embedder.name, dimension, generation), upto=0)
+    kept = Kept(embedder.name, dimension, 1 if before is None else before[0] + 1)
+    _write(writer, kept, upto=0)
+    return kept
 
 
 def _write(writer: Writer, kept: Kept, upto: int) -> None:

@@ -64,6 +64,19 @@ DELETE FROM vector WHERE passage = :passage
 -- name: vector_clear
 DELETE FROM vector
 
+-- name: vector_any
+SELECT passage FROM vector LIMIT 1
+
+-- name: vectors_generation
+-- Of what cannot be read, one that nobody has come to by counting.
+SELECT CASE WHEN json_valid(value) THEN COALESCE((value ->> 2) + 0, 0) ELSE 1 << 40 END
+FROM meta WHERE name = :name
+
+-- name: vectors_restart
+-- All vectors are gone: whoever remembers some is to notice.
+UPDATE meta SET value = json_set(value, '$[2]', (value ->> 2) + 1)
+WHERE name = 'vectors' AND json_valid(value) AND json_array_length(value) > 2
+
 -- name: namespaces_written
 SELECT DISTINCT namespace FROM scope ORDER BY namespace
 

@@ -8,13 +8,13 @@ once, and who dies in between loses nothing.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.search import kept as vectors_kept
 from recollect.search.embedding import Embedder, embed, needed
-from recollect.search.kept import Kept
 from recollect.search.passages import Words
 from recollect.search.texts import text_of
 from recollect.storage.port import Engine, Progress, Writer
@@ -27,27 +27,30 @@ AT_ONCE = 512
 CONTEXT = 0.8
 """What the words around a passage count, beside its own."""
 _LEAST_LENGTH = 1e-6
+_log = logging.getLogger("recollect.search")
 
 
-def fill_some(engine: Engine, embedder: Embedder, *, most: int = AT_ONCE) -> int:
+def fill_some(
+    engine: Engine, embedder: Embedder, *, most: int = AT_ONCE, wait: float | None = None
+) -> int:
     """Give the first passages without a vector one each; return how many: 0 if all have one.
 
-    The store notes the model even if there is nothing to embed yet.
+    `wait` bounds how long others who write are waited for.
     """
+    _drop_nobodys(engine)
     with engine.snapshot() as reader:
         kept = vectors_kept.read(reader)
         vectors_kept.check(kept, embedder)
         passages = vectors_kept.missing(reader, after=kept.upto if kept else 0, most=most)
         texts = text_of(reader, passages) if passages else {}
     if not passages:
-        if kept is None and embedder.dimension:
-            engine.write(partial(_keep, embedder=embedder, dimension=embedder.dimension, rows=()))
         return 0
     vectors = embedded(embedder, [texts.get(passage.key, Words("")) for passage in passages])
     numbers = [passage.id or 0 for passage in passages]
     contents = [row.tobytes() for row in vectors.astype("<f2")]
     rows = list(zip(numbers, contents, strict=True))
-    engine.write(partial(_keep, embedder=embedder, dimension=vectors.shape[1], rows=rows))
+    keep = partial(_keep, embedder=embedder, dimension=vectors.shape[1], rows=rows)
+    engine.write(keep, wait=wait)
     return len(rows)
 
 
@@ -55,8 +58,17 @@ def _keep(
     writer: Writer, *, embedder: Embedder, dimension: int, rows: Sequence[tuple[int, bytes]]
 ) -> None:
     kept = vectors_kept.read(writer)  # another process may have begun with another model
-    vectors_kept.check(kept, embedder)
-    vectors_kept.add(writer, kept or Kept(embedder.name, dimension), rows)
+    vectors_kept.check(kept, embedder, dimension)
+    vectors_kept.add(writer, kept or vectors_kept.begin_anew(writer, embedder, dimension), rows)
+
+
+def _drop_nobodys(engine: Engine) -> None:
+    """Drop vectors of which it is not known what they are of, so that they are made anew."""
+    with engine.reading() as reader:
+        nobodys = vectors_kept.are_nobodys(reader, vectors_kept.read(reader))
+    if nobodys:
+        _log.warning("which model the vectors are of cannot be read: they are made anew")
+        engine.write(lambda writer: writer.run("vector_clear"))
 
 
 def fill(engine: Engine, embedder: Embedder, *, progress: Progress | None = None) -> int:
@@ -75,9 +87,11 @@ def begin_anew(engine: Engine, embedder: Embedder) -> str | None:
     """Drop the vectors of another model, if there are any, and return its name."""
     with engine.reading() as reader:
         kept = vectors_kept.read(reader)
-    if kept is None or kept.are_of(embedder):
+    if kept is None or (embedder.dimension and kept.are_of(embedder)):
         return None
     dimension = embed(embedder, ["dimension"]).shape[1]  # it works, before anything is dropped
+    if kept.are_of(embedder, dimension):
+        return None
     engine.write(partial(vectors_kept.begin_anew, embedder=embedder, dimension=dimension))
     return kept.model
 

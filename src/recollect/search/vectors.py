@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,9 @@ import msgspec
 from recollect.errors import RecollectError
 from recollect.memory.standing import NEWEST
 from recollect.model.clock import Clock, SystemClock
+from recollect.search import filling, vector_filling
 from recollect.search import kept as vectors_kept
-from recollect.search import vector_filling
-from recollect.search.behind import Behind
+from recollect.search.behind import PATIENCE, Behind
 from recollect.search.embedding import Embedder, embed
 from recollect.search.floors import floor_of
 from recollect.search.kept import Kept
@@ -70,6 +70,10 @@ class Vectors:
         self.embedder = embedder
         self._wanted = eager
         """Whether passages are embedded unasked: else only once somebody has searched."""
+        self.searched = False
+        """Whether anybody has searched by vectors."""
+        self.index_soon: Callable[[], object] = _nobody
+        """Lets passages that wait for it be indexed: only what is in the index gets a vector."""
         self._clock = clock or SystemClock()
         self.behind = behind or (None if embedder is None else _behind(engine, embedder))
         self._lock = threading.Lock()
@@ -135,6 +139,7 @@ class Vectors:
         if kept is None and not self._wanted:
             return Figures()
         made, backlog = vectors_kept.counted(reader, kept)
+        backlog += filling.work(reader)
         return Figures(kept.model if kept else None, made, backlog, tuple(self._amiss(kept)))
 
     def _amiss(self, kept: Kept | None) -> Iterator[str]:
@@ -164,22 +169,28 @@ class Vectors:
     ) -> list[Found] | None:
         """Search for the vector of a query, as `Prepared.search` says."""
         kept = vectors_kept.read(reader)
-        embedder = self._usable(kept)
+        embedder = self._usable(kept, len(sought))
         if embedder is None:
             return None
-        self._wanted = True
-        if kept is None or not vectors_kept.is_complete(reader, kept):
-            self.wake()
+        self._wanted = self.searched = True
         found = [*self._of_index(reader, shelves, kept, sought, most, known, tail.outdated)]
         at = NEWEST if known is None else known
         texts = waiting(reader, shelves, kept, tail, at)
         found += self._waiting.near(embedder, texts, sought)
+        self._let_be_kept(reader, kept)
         nearest = nlargest(most, found, key=_rank)
         told = {each.passage.id for each in nearest}
         others = [each for each in also if each.id not in told]
         return nearest + _scored(reader, kept, others, sought)
 
-    def _usable(self, kept: Kept | None) -> Embedder | None:
+    def _let_be_kept(self, reader: Reader, kept: Kept | None) -> None:
+        """See that what has no vector gets one soon, so that nobody embeds it again."""
+        if filling.backlog(reader):
+            self.index_soon()
+        if not vectors_kept.is_complete(reader, kept):
+            self.wake()
+
+    def _usable(self, kept: Kept | None, dimension: int = 0) -> Embedder | None:
         """Return the embedder whose vectors the store has; say once why there is none."""
         if self.embedder is None:
             self._say_once(
@@ -188,8 +199,8 @@ class Vectors:
                 "pip install 'recollect[embeddings]', or open the store with embedder=…",
             )
             return None
-        if kept is not None and not kept.are_of(self.embedder):
-            told = vectors_kept.other_model(kept, self.embedder)
+        if kept is not None and not kept.are_of(self.embedder, dimension):
+            told = vectors_kept.other_model(kept, self.embedder, dimension)
             self._say_once("other", f"recall goes by words and facts alone: {told}")
             return None
         self._said.discard("other")
@@ -279,6 +290,10 @@ class Prepared:
         )
 
 
+def _nobody() -> None:
+    """Index nothing."""
+
+
 def _scored(
     reader: Reader, kept: Kept | None, passages: Sequence[Passage], sought: Floats
 ) -> list[Found]:
@@ -292,7 +307,8 @@ def _scored(
 
 def _behind(engine: Engine, embedder: Embedder) -> Behind:
     """Return who embeds behind the commits."""
-    return Behind(partial(vector_filling.fill_some, engine, embedder), name="recollect-embedder")
+    work = partial(vector_filling.fill_some, engine, embedder, wait=PATIENCE)
+    return Behind(work, name="recollect-embedder")
 
 
 def _there(reader: Reader, shelves: Sequence[Shelf], numbers: Sequence[int]) -> dict[int, Passage]:

@@ -24,6 +24,7 @@ class SearchView(View):
     clear = (
         "to_index_clear",
         "vector_clear",
+        "vectors_restart",
         "words_empty",
         "words_rebuild",
         "passage_clear",

@@ -1,14 +1,19 @@
 """Passages that have no vector yet: embedded when somebody searches, to be found at once.
 
-Only so many are, the newest; the others are found by their words until they have one.
+Only so many are, the newest; the others are found by their words until they have one. So are all,
+where the embedder is slow: a search holds a snapshot open, which is not to last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError
+from recollect.model.clock import Clock, SystemClock
 from recollect.search import vector_filling
 from recollect.search.embedding import Embedder
 from recollect.search.kept import Kept, passage_of
@@ -24,54 +29,100 @@ if TYPE_CHECKING:
 
 MOST = 256
 """How many are embedded in one search."""
+PATIENCE = 1.0
+"""For how many seconds that is waited for."""
 _REMEMBERED = 4 * MOST
 
 
 class Waiting:
     """Vectors of what waits for its own, remembered by a digest of the text. Threads may share it.
 
-    It takes no lock: what two threads embed at once is embedded twice, and of what they remember
-    some may be lost.
+    They are made by a thread of its own, which is waited for no longer than a search may take.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
         self._vectors: dict[bytes, Any] = {}
+        """Never changed, but replaced."""
         self._drops = 0
+        self._job: _Job | None = None
 
     def drop(self) -> None:
         """Remember nothing, nor what is being embedded just now."""
-        self._drops += 1
-        self._vectors = {}
+        with self._lock:
+            self._drops += 1
+            self._vectors = {}
 
     def near(
         self, embedder: Embedder, texts: Sequence[tuple[Passage, Words]], sought: Floats
     ) -> list[Found]:
-        """Return what is near of passages with their texts; nothing, if the embedder fails."""
-        try:
-            vectors = self._of([words for _, words in texts], embedder)
-        except RecollectError:  # the search among vectors that are kept goes on
-            return []
-        scores = [float(vector @ sought) for vector in vectors]
-        pairs = zip(texts, scores, strict=True)
-        return [Found(passage, score) for (passage, _), score in pairs if score > 0]
+        """Return what is near of passages with their texts, as far as it can soon be known."""
+        digests = [vector_filling.digest_of(words) for _, words in texts]
+        words = {digest: each for digest, (_, each) in zip(digests, texts, strict=True)}
+        vectors = self._of(words, embedder)
+        pairs = zip(digests, texts, strict=True)
+        scores = [
+            (passage, vectors[each] @ sought) for each, (passage, _) in pairs if each in vectors
+        ]
+        return [Found(passage, float(score)) for passage, score in scores if score > 0]
 
-    def _of(self, texts: Sequence[Words], embedder: Embedder) -> list[Any]:
-        drops, known = self._drops, self._vectors
-        digests = [vector_filling.digest_of(words) for words in texts]
-        new = {
-            digest: words
-            for digest, words in zip(digests, texts, strict=True)
-            if digest not in known
-        }
-        if new:
-            exact = vector_filling.embedded(embedder, [*new.values()])
+    def _of(self, words: Mapping[bytes, Words], embedder: Embedder) -> Mapping[bytes, Any]:
+        """Return the vectors of texts; those that cannot be had in time are left out."""
+        known = self._vectors
+        deadline = self._clock.monotonic() + PATIENCE
+        while new := {digest: each for digest, each in words.items() if digest not in known}:
+            job = self._job_of(new, embedder)
+            if job is None or not job.is_done(deadline - self._clock.monotonic()):
+                break
+            known = known | job.found
+        return known
+
+    def _job_of(self, words: Mapping[bytes, Words], embedder: Embedder) -> _Job | None:
+        """Return who embeds something, begun if nobody does; None: that takes too long just now."""
+        with self._lock:
+            if self._job is None:
+                self._job = _Job(partial(self._embed, words, embedder, self._drops))
+            return None if self._job.late else self._job
+
+    def _embed(
+        self, words: Mapping[bytes, Words], embedder: Embedder, drops: int
+    ) -> dict[bytes, Any]:
+        """Embed texts, and remember their vectors unless something was erased meanwhile."""
+        found: dict[bytes, Any] = {}
+        try:
+            exact = vector_filling.embedded(embedder, [*words.values()])
             vectors = exact.astype("<f2").astype("<f4")  # as they will be once they are kept
-            known = known | dict(zip(new, vectors, strict=True))
-        found = [known[digest] for digest in digests]
-        if drops == self._drops:
-            few = len(known) <= _REMEMBERED
-            self._vectors = known if few else dict(zip(digests, found, strict=True))
+            found = dict(zip(words, vectors, strict=True))
+        finally:
+            with self._lock:
+                self._job = None
+                if drops == self._drops:
+                    whole = self._vectors | found
+                    self._vectors = whole if len(whole) <= _REMEMBERED else found
         return found
+
+
+class _Job:
+    """One thread that embeds some texts."""
+
+    def __init__(self, work: Callable[[], dict[bytes, Any]]) -> None:
+        self.found: dict[bytes, Any] = {}
+        self.late = False
+        """Whether somebody has waited for it in vain: nobody else should."""
+        self._work = work
+        self._thread = threading.Thread(target=self._run, name="recollect-waiting", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with suppress(RecollectError):  # the search among vectors that are kept goes on
+            self.found = self._work()
+
+    def is_done(self, seconds: float) -> bool:
+        """Wait so long, and say whether anything came of it."""
+        self._thread.join(max(seconds, 0.0))
+        self.late = self._thread.is_alive()
+        return bool(self.found)
 
 
 def waiting(

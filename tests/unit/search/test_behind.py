@@ -224,6 +224,39 @@ def test_nobody_is_woken_once_it_is_closed() -> None:
     assert behind._thread is None
 
 
+def test_whatever_ends_its_thread_it_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    done: list[int] = []
+
+    def work() -> int:
+        done.append(len(done))
+        if len(done) == 1:
+            raise SystemExit
+        return 0
+
+    behind = Behind(work, name="recollect-embedder")
+    behind.wake()
+    eventually(lambda: behind.failure is not None and not behind._is_running())
+    assert "broke off" in str(behind.failure)
+    behind.wake()
+    eventually(lambda: behind.failure is None)
+    assert done == [0, 1]
+    behind.close()
+
+
+def test_a_nudge_does_not_put_off_what_waits_for_a_lull() -> None:
+    done = threading.Event()
+    behind = Behind(done.set, name="recollect-indexer", lull=0.2)
+    behind.wake()
+    clock = SystemClock()
+    before = clock.monotonic()
+    while not done.is_set():
+        assert clock.monotonic() - before < 5
+        behind.nudge()
+        clock.sleep(0.02)
+    behind.close()
+
+
 def test_a_store_in_memory_has_vectors_too() -> None:
     with recollect.open(":memory:", embedder=Hashing()) as store:
         bound: Store = store.bind(agent_id="a")

@@ -46,9 +46,55 @@ def test_an_address_names_its_model() -> None:
     assert (found.name, found.dimension) == ("small", 0)
 
 
-def test_an_object_is_itself() -> None:
+def test_an_object_is_asked_once_what_it_is() -> None:
+    own = Hashing(dimension=4)
+    found = embedder_of(own)
+    assert found is not None
+    own.name, own.dimension = "other", 5
+    assert (found.name, found.dimension) == ("hashing", 4)
+    with pytest.raises(Unavailable, match="5 numbers and says 4"):
+        embed(found, ["a"])
+
+
+def test_a_dimension_may_be_a_number_of_numpy() -> None:
     own = Hashing()
-    assert embedder_of(own) is own
+    own.dimension = numpy.int64(32)  # type: ignore[assignment]
+    found = embedder_of(own)
+    assert found is not None
+    assert type(found.dimension) is int
+
+
+@pytest.mark.parametrize("dimension", [8.0, True, "8", -1, 16_385, [8]])
+def test_what_is_no_dimension_is_refused(dimension: Any) -> None:
+    own = Hashing()
+    own.dimension = dimension
+    with pytest.raises(InvalidInput, match="whole number from 0"):
+        embedder_of(own)
+
+
+def test_a_dimension_that_is_learned_holds() -> None:
+    own = Given([[1.0, 2.0]])
+    found = embedder_of(own)
+    assert found is not None
+    embed(found, ["a"])
+    own._rows = [[1.0, 2.0, 3.0]]
+    with pytest.raises(Unavailable, match="3 numbers and says 2"):
+        embed(found, ["a"])
+
+
+def test_a_name_that_cannot_be_read_is_refused() -> None:
+    class Nameless(Hashing):
+        @property
+        def name(self) -> str:
+            raise RuntimeError("nobody knows")
+
+        @name.setter
+        def name(self, _: str) -> None:
+            pass
+
+    with pytest.raises(InvalidInput, match="nobody knows") as caught:
+        embedder_of(Nameless())
+    assert caught.value.field == "embedder.name"
 
 
 @pytest.mark.parametrize(
@@ -122,6 +168,19 @@ def test_whatever_it_raises_is_our_error_with_its_cause() -> None:
     with pytest.raises(Unavailable, match="ZeroDivisionError") as caught:
         embed(own, ["a"])
     assert caught.value.__cause__ is boom
+
+
+def test_what_is_not_even_an_exception_is_our_error_too() -> None:
+    class PanicError(BaseException):
+        pass
+
+    def panic(_: Sequence[str]) -> None:
+        raise PanicError("index out of bounds")
+
+    own = Hashing()
+    own.before = panic
+    with pytest.raises(Unavailable, match="index out of bounds"):
+        embed(own, ["a"])
 
 
 def test_an_interrupt_stays_one() -> None:

@@ -138,4 +138,4 @@ def test_two_stores_ask_one_endpoint_only_for_what_is_new(tmp_path: Path) -> Non
                 store.remember("one thing", title="one", agent_id="a", on_conflict="update")
                 store.reindex()
         texts = [text for asked in server.asked for text in asked.body["input"]]
-    assert texts == ["one\none thing"]
+    assert texts == ["one\none thing", "dimension"], "whether it is the model it was"

@@ -192,7 +192,7 @@ def test_a_vector_embedded_while_its_passage_is_forgotten_is_not_kept(
             store.reindex()
             assert rows_of_vectors(path) == 1
             assert sources(nearest(store, "going staying", most=9)) == [other]
-            assert backlog(store) == 0
+            eventually(lambda: backlog(store) == 0)
 
 
 def test_many_moves_are_noticed_and_read_again(

@@ -1,0 +1,136 @@
+"""What a store notes of its vectors: whatever that is, the store opens, and there is a way on."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect.search.vector_filling import fill_some
+from tests.embedders import Hashing
+from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
+
+TEXTS = [f"number {number} likes word{number}" for number in range(6)]
+
+
+class Unsaid(Hashing):
+    """Does not say how long its vectors are."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__("unsaid", length)
+        self.length = length
+        self.dimension = 0
+
+    def vector(self, text: str) -> list[float]:
+        return Hashing(dimension=self.length).vector(text)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+def note(path: Path, value: str | None = None) -> str:
+    """Return what is noted of the vectors; note something else, if it is given."""
+    connection = apsw.Connection(str(path))
+    if value is not None:
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'vectors'", (value,))
+    found = str(connection.execute("SELECT value FROM meta WHERE name = 'vectors'").get)
+    connection.close()
+    return found
+
+
+UNREADABLE = [
+    '["hashing",8.0,1,6,3]',
+    '["hashing",-8,1,6,3]',
+    '["hashing",0,1,6,3]',
+    '["hashing",true]',
+    "{}",
+    "nonsense",
+    "",
+]
+
+
+@pytest.mark.parametrize("value", UNREADABLE)
+def test_a_note_that_cannot_be_read_only_lets_vectors_be_made_anew(
+    path: Path, value: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = indexed(path, TEXTS, Hashing())
+    note(path, value)
+    with recollect.open(path, embedder=None) as store:
+        assert store.bind(agent_id="a").recall("word3")[0].id == ids[3]
+        assert store.stats().embedder is None
+    model = Hashing()
+    with caplog.at_level(logging.WARNING), recollect.open(path, embedder=model) as store:
+        eventually(lambda: (store.stats().vectors, store.stats().embedder) == (6, "hashing"))
+        assert len(set(model.texts)) == len(TEXTS)
+        assert sources(nearest(store, "word3"))[0] == ids[3]
+    assert [each for each in caplog.records if "made anew" in each.message]
+
+
+@pytest.mark.parametrize("value", UNREADABLE)
+def test_a_rebuild_and_a_reindex_help_whatever_is_noted(path: Path, value: str) -> None:
+    ids = indexed(path, TEXTS, Hashing())
+    note(path, value)
+    with recollect.open(path, embedder=None) as store:
+        store.rebuild()
+    with recollect.open(path, embedder=Hashing()) as store:
+        store.reindex()
+        assert sources(nearest(store, "word3"))[0] == ids[3]
+
+
+def test_a_rebuild_is_noticed_by_who_remembers_vectors(path: Path) -> None:
+    ids, model = indexed(path, TEXTS, Hashing()), Hashing()
+    with recollect.open(path, embedder=model) as store, recollect.open(path) as other:
+        assert sources(nearest(store, "word3"))[0] == ids[3]
+        before = note(path)
+        other.rebuild()
+        assert note(path) != before
+        store.reindex()
+        known = store._core.vectors._remembered._shelves
+        assert sources(nearest(store, "word3"))[0] == ids[3]
+        assert not any(each.vectors.gone for each in known.values())
+
+
+def test_an_unsaid_length_that_changes_is_another_model(path: Path) -> None:
+    ids = indexed(path, TEXTS, Unsaid(128))
+    with recollect.open(path, embedder=Unsaid(64)) as store:
+        bound = store.bind(agent_id="a")
+        for _ in range(2):
+            assert bound.recall("word3")[0].id == ids[3], "by words"
+            assert nearest(store, "word3") is None
+        assert any("(64 numbers)" in told for told in store.stats().warnings)
+        done = store.reindex()
+        assert (done.replaced, done.vectors) == ("unsaid", 6)
+        assert not store.reindex()
+        assert sources(nearest(store, "word3"))[0] == ids[3]
+        assert store.stats().warnings == ()
+
+
+def test_reindexing_first_notices_it_too(path: Path) -> None:
+    ids = indexed(path, TEXTS, Unsaid(128))
+    with recollect.open(path, embedder=Unsaid(64)) as store:
+        assert store.reindex().replaced == "unsaid"
+        assert sources(nearest(store, "word3"))[0] == ids[3]
+
+
+def test_vectors_of_two_lengths_are_never_kept(path: Path) -> None:
+    indexed(path, TEXTS, Unsaid(128))
+    with recollect.open(path, embedder=None) as store:
+        remember(store.bind(agent_id="a"), ["more"])
+        store.reindex()
+        with pytest.raises(recollect.InvalidInput, match="64 numbers"):
+            fill_some(store._core.engine, Unsaid(64))
+        assert store.stats().vectors == 6
+
+
+def test_a_model_is_noted_once_it_has_made_a_vector(path: Path) -> None:
+    with recollect.open(path, embedder=Hashing()) as store:
+        store.reindex()
+        assert store.stats().embedder is None
+        remember(store.bind(agent_id="a"), TEXTS)
+        store.reindex()
+        assert store.stats().embedder == "hashing"
