@@ -201,6 +201,7 @@ from recollect.sdk.extraction import (
 from recollect.sdk.key_requests import delete_key, write_key
 from recollect.sdk.log_export import Sink, export_log
 from recollect.sdk.references import check_evidence, check_ref
+from recollect.sdk.reindexing import reindex_both
 from recollect.sdk.signing import chosen_signer, log_signer, public_key
 from recollect.sdk.stats import Stats, gather
 from recollect.sdk.urls import Url
@@ -210,7 +211,7 @@ from recollect.search.filling import fill_if_much
 from recollect.search.hits import Hit
 from recollect.search.questions import RecallQuery
 from recollect.search.recall import recall
-from recollect.search.reindexing import Reindexed, reindex
+from recollect.search.reindexing import Reindexed
 from recollect.state.pending import PendingScan, PendingState
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
@@ -3212,15 +3213,15 @@ class AsyncReindexCalls(AsyncHandle):
         """Put what waits into the index of words, and give every passage a vector.
 
         Vectors of another model than the store's embedder are dropped and made anew. It may be
-        stopped and called again: it goes on from there. `progress` is told of commits first, then
-        of passages.
+        stopped and called again: it goes on from there. `progress` is told of passages: those that
+        are indexed first, about, then those that have a vector.
         """
         return await self._calls.run(
-            reindex,
+            reindex_both,
             self._core.engine,
             self._core.vectors,
-            of_text=text,
-            of_vectors=vectors,
+            text=text,
+            embedding=vectors,
             progress=progress,
         )
 

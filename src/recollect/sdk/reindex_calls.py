@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from recollect.sdk.handle import Handle
-from recollect.search.reindexing import Reindexed, reindex
+from recollect.sdk.reindexing import reindex_both
+from recollect.search.reindexing import Reindexed
 from recollect.storage.port import Progress
 
 
@@ -16,14 +17,14 @@ class ReindexCalls(Handle):
         """Put what waits into the index of words, and give every passage a vector.
 
         Vectors of another model than the store's embedder are dropped and made anew. It may be
-        stopped and called again: it goes on from there. `progress` is told of commits first, then
-        of passages.
+        stopped and called again: it goes on from there. `progress` is told of passages: those that
+        are indexed first, about, then those that have a vector.
         """
         return self._calls.run(
-            reindex,
+            reindex_both,
             self._core.engine,
             self._core.vectors,
-            of_text=text,
-            of_vectors=vectors,
+            text=text,
+            embedding=vectors,
             progress=progress,
         )

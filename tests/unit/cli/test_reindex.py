@@ -88,3 +88,16 @@ def test_stopped_in_between_it_goes_on(
         assert store.stats().vectors == 2
     filled("reindex")
     assert "3 of hashing\n" in filled("stats")
+
+
+def test_progress_counts_passages_also_within_one_commit(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    with recollect.open(tmp_path / "x.db", embedder=None) as store:
+        agent = store.bind(agent_id="a1")
+        agent.store_transcript("\n".join(f"Ann: line {number}" for number in range(5_000)))
+        agent.reindex(progress=lambda done, whole: seen.append((done, whole)))
+    done = [each for each, _ in seen]
+    assert len(done) >= 3
+    assert 0 < done[0] < done[1] < done[-1]
+    assert all(each < whole for each, whole in seen[:-1])
+    assert seen[-1] == (5_000, 5_000)
