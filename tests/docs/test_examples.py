@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.unit.cli.runner import Cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
@@ -56,6 +59,30 @@ def test_the_second_example_prints_what_stands_below_it(
     exec(compile(source, "README", "exec"), {})
     printed = re.sub(r"memory [0-9a-f-]{36}", "memory 01a1e27a-…", capsys.readouterr().out)
     assert printed == expected
+
+
+def test_the_example_of_an_embedder_runs_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (source, *_) = BLOCK.findall((ROOT / "docs/howto/embeddings.md").read_text("utf-8"))
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        exec(compile(source, "example", "exec"), {"__name__": "example"})
+
+
+def test_what_is_typed_behind_the_example_of_recall_finds_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs/howto/recall.md").read_text("utf-8")
+    (source, *_) = BLOCK.findall(page)
+    (typed,) = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(source, "example", "exec"), {"__name__": "example"})
+    cli, (export, *commands) = Cli(tmp_path), typed.splitlines()
+    cli.env["RECOLLECT_AGENT"] = None
+    cli.env |= dict(each.split("=", 1) for each in shlex.split(export, comments=True)[1:])
+    for command in commands:
+        assert "Ann" in cli(*shlex.split(command)[1:])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
