@@ -269,6 +269,14 @@ class TestExtracting:
         assert (again.memories, again.already) == (first.memories, True)
         assert given.found == [two]
 
+    def test_days_that_are_not_clear_are_told_of(self, agent: Store) -> None:
+        said = "03/05/2024, 10:21 - Ann: I like tea."
+        kept = agent.store_transcript(said)
+        assert [each.what for each in agent.extract(kept.id).skipped] == ["03/05/2024"]
+        assert [fact.valid_from for fact in agent.facts()] == [kept.created_at]
+        kept = agent.store_transcript(said, occurred_at="2024-05-03T10:21:00Z", namespace="other")
+        assert agent.extract(kept.id).skipped == ()
+
 
 class Absent:
     def extract(self, messages: Sequence[Message], /, *, occurred_at: datetime) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from recollect.errors import InvalidInput
+from recollect.extract.protocol import Skipped
 from recollect.model.limits import shown
+
+if TYPE_CHECKING:
+    from recollect.extract.heads import Head
 
 
 class Outline(msgspec.Struct, frozen=True):
@@ -33,15 +39,35 @@ def outline(text: str, occurred_at: datetime | None) -> Outline:
             f"line {number} begins with no speaker: a message is `Name: text`; "
             "`store_transcript` keeps any text",
         )
+    unclear = _unclear(found, occurred_at)
+    if unclear is not None:
+        raise InvalidInput(
+            "text",
+            f"line {1 + text.count(chr(10), 0, unclear.line)} is of {shown(unclear.slashed)}, and "
+            "nothing tells whether the day or the month comes first: give `occurred_at`, the "
+            "time of the first message, or write days as 2024-05-03",
+        )
     day_first = days_come_first(found, occurred_at)
-    for head in found if day_first is None else ():
-        if head.slashed is not None:
-            raise InvalidInput(
-                "text",
-                f"line {1 + text.count(chr(10), 0, head.line)} is of {shown(head.slashed)}, and "
-                "nothing tells whether the day or the month comes first: give `occurred_at`, the "
-                "time of the first message, or write days as 2024-05-03",
-            )
     times = (said_at(head, day_first=day_first) for head in found)
     began = next((at for at in times if at is not None), None)
     return Outline(sum(1 for head in found if head.speaker), began)
+
+
+def unclear_days(text: str, occurred_at: datetime | None) -> tuple[Skipped, ...]:
+    """Return what is to be told of a transcript with days that can be read in two ways."""
+    from recollect.extract.heads import heads
+
+    unclear = _unclear(heads(text), occurred_at)
+    if unclear is None:
+        return ()
+    reason = "day or month first? taken as said when the transcript was, as all such days are"
+    return (Skipped(str(unclear.slashed), reason),)
+
+
+def _unclear(found: Sequence[Head], occurred_at: datetime | None) -> Head | None:
+    """Return the first message of which it is not clear on what day it was said."""
+    from recollect.extract.heads import days_come_first
+
+    if days_come_first(found, occurred_at) is not None:
+        return None
+    return next((head for head in found if head.slashed is not None), None)

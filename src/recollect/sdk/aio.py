@@ -2640,7 +2640,8 @@ class AsyncExtractCalls(AsyncHandle):
             reports.append(await self._extract(part, chosen, single))
             if progress is not None:
                 progress(block[-1].span[1], info.original_size)
-        return whole(transcript_id, name_of(chosen), reports)
+        report = whole(transcript_id, name_of(chosen), reports)
+        return replace(report, skipped=talk.unclear + report.skipped)
 
     async def _extract(
         self, part: Part, extractor: Extractor, single: Sequence[str]

@@ -13,6 +13,7 @@ import msgspec
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.extract.messages import messages_of
+from recollect.extract.outline import unclear_days
 from recollect.extract.protocol import (
     ExtractedFact,
     ExtractedMemory,
@@ -75,6 +76,8 @@ class Conversation(msgspec.Struct, frozen=True):
 
     info: TranscriptInfo
     messages: Sequence[Message]
+    unclear: tuple[Skipped, ...] = ()
+    """Days in it that can be read in two ways."""
 
 
 def conversation(engine: Engine, transcript_id: str) -> Conversation:
@@ -84,7 +87,8 @@ def conversation(engine: Engine, transcript_id: str) -> Conversation:
         if found is None or found.erased:
             raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
         text = transcripts.load(reader, found).decode()
-    return Conversation(found, messages_of(text, found.occurred_at))
+    messages = messages_of(text, found.occurred_at)
+    return Conversation(found, messages, unclear_days(text, found.occurred_at))
 
 
 class Taking(Protocol):
