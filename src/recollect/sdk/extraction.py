@@ -88,7 +88,9 @@ def conversation(engine: Engine, transcript_id: str) -> Conversation:
             raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
         text = transcripts.load(reader, found).decode()
     messages = messages_of(text, found.occurred_at)
-    return Conversation(found, messages, unclear_days(text, found.occurred_at))
+    timeless = any(each.at is None for each in messages)
+    unclear = unclear_days(text, found.occurred_at) if timeless else ()
+    return Conversation(found, messages, unclear)
 
 
 class Taking(Protocol):
