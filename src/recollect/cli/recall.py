@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.cli import inputs
+from recollect.cli.embedders import chosen, takes_embedder
 from recollect.cli.fact_options import takes_known_at
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import write_each
 from recollect.cli.progress import waiting
 from recollect.cli.telling import telling
+
+if TYPE_CHECKING:
+    from recollect import Store
 
 Command = Callable[..., None]
 _OPTIONS = (
@@ -36,6 +41,7 @@ _OPTIONS = (
         help="Whether what was replaced is shown, marked as such.",
     ),
     click.option("--include-expired", is_flag=True, help="Also what has expired."),
+    takes_embedder,
 )
 
 
@@ -51,7 +57,9 @@ def takes_question(command: Command) -> Command:
 @click.option("-k", "k", metavar="N", type=int, default=10, show_default=True, help="How many.")
 @click.option("--parts", is_flag=True, help="Show how each score came about.")
 @takes_target
-def recall(target: Target, *, query: str, k: int, parts: bool, **asked: Any) -> None:
+def recall(
+    target: Target, *, query: str, k: int, parts: bool, embedder: str | None, **asked: Any
+) -> None:
     """Find memories, facts and pieces of transcripts.
 
     QUERY is what to look for, in plain words, `-` to read it from stdin, or `@file`. The best is
@@ -60,7 +68,7 @@ def recall(target: Target, *, query: str, k: int, parts: bool, **asked: Any) -> 
     from recollect.cli import hit_lines, hit_shapes
 
     text = inputs.text(query)
-    with target.store() as store, telling(), waiting("Searching"):
+    with _searching(target, embedder) as store:
         found = store.recall(text, k=k, **_options(asked))
     best = found[0].score if found else 1.0
     ranks = {id(hit): rank for rank, hit in enumerate(found, 1)}
@@ -85,7 +93,9 @@ def recall(target: Target, *, query: str, k: int, parts: bool, **asked: Any) -> 
 )
 @click.option("-k", "k", metavar="N", type=int, default=50, show_default=True, help="How many.")
 @takes_target
-def context(target: Target, *, query: str, budget: int, k: int, **asked: Any) -> None:
+def context(
+    target: Target, *, query: str, budget: int, k: int, embedder: str | None, **asked: Any
+) -> None:
     """Find things, and write them as text for a prompt.
 
     It has dates, sources, and what superseded what, and is never longer than the budget.
@@ -93,12 +103,24 @@ def context(target: Target, *, query: str, budget: int, k: int, **asked: Any) ->
     from recollect.cli.output import write_json
     from recollect.cli.text import safe
 
-    with target.store() as store, telling(), waiting("Searching"):
+    with _searching(target, embedder) as store:
         found = store.recall_context(inputs.text(query), budget=budget, k=k, **_options(asked))
     if target.as_json:
         write_json({"context": found})
     else:
         click.echo("\n".join(safe(line) for line in found.split("\n")))
+
+
+@contextmanager
+def _searching(target: Target, embedder: str | None) -> Iterator[Store]:
+    """Open a store to search in; who wants no embedder need not be told that there is none."""
+    told = telling(_nobody) if chosen(embedder) is None else telling()
+    with target.store(embedder=embedder) as store, told, waiting("Searching"):
+        yield store
+
+
+def _nobody(_: str) -> None:
+    """Tell nobody."""
 
 
 def _options(asked: dict[str, Any]) -> dict[str, Any]:

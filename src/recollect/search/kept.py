@@ -65,7 +65,8 @@ def other_model(kept: Kept, embedder: Embedder, dimension: int = 0) -> str:
     told = f" ({numbers} numbers)" if numbers else ""
     return (
         f"the store's vectors are of model {kept.model!r} ({kept.dimension} numbers) and not of "
-        f"{embedder.name!r}{told}: `recollect reindex`, or store.reindex(), makes them anew"
+        f"{embedder.name!r}{told}: name that one as the embedder (--embedder, RECOLLECT_EMBEDDER), "
+        "or let `recollect reindex`, or store.reindex(), drop its vectors and make them anew"
     )
 
 

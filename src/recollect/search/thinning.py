@@ -7,7 +7,6 @@ among the hits cites: the memory stands for it, and names it as its source.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from math import ceil, floor
 from typing import Final
 
@@ -19,6 +18,8 @@ ALIKE: Final = 0.9
 """How much of a longer text a shorter one has to have, if it has nothing else."""
 QUOTED: Final = 0.8
 """How much of a piece of a transcript has to be cited for the piece to say nothing of its own."""
+LABEL: Final = 40
+"""How many bytes tell no more than who said it and when: a third of the piece is enough then."""
 NEGATIONS: Final = frozenset(
     ("no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot", "t")
 )
@@ -113,27 +114,36 @@ def _same(better: Candidate, other: Candidate) -> bool:
 
 
 def _covered(kept: Sequence[Candidate], cited: Cited) -> list[tuple[Candidate, Candidate]]:
-    """Return the passages that a memory cites which is kept as well, and that memory."""
-    spans = [
-        (memory, transcript, span)
-        for memory in kept
-        if memory.kind == MEMORY
-        for transcript, span in cited.get(memory.id, ())
-    ]
-    passages = (each for each in kept if each.kind == PASSAGE)
+    """Return the passages that memories cite which are kept as well, and the best of these."""
+    spans: dict[str, list[tuple[Span, Candidate]]] = {}
+    for memory in kept:
+        if memory.kind == MEMORY:
+            for transcript, span in cited.get(memory.id, ()):
+                spans.setdefault(transcript, []).append((span, memory))
     found: list[tuple[Candidate, Candidate]] = []
-    for passage in passages:
-        covering = (
-            memory
-            for memory, transcript, span in spans
-            if transcript == passage.id and _covers(span, passage)
-        )
-        found.extend((passage, memory) for memory in islice(covering, 1))
+    for passage in kept:
+        if passage.kind == PASSAGE:
+            citing = [each for each in spans.get(passage.id, ()) if _within(each[0], passage)]
+            if _is_quoted(passage, [span for span, _ in citing]):
+                found.append((passage, citing[0][1]))
     return found
 
 
-def _covers(span: Span, passage: Candidate) -> bool:
-    """Say whether a span has a passage in it; a transcript cited as a whole quotes none of it."""
+def _within(span: Span, passage: Candidate) -> Span | None:
+    """Return what a span has of a passage; a transcript cited as a whole quotes none of it."""
     assert passage.passage is not None, "a piece of a transcript was found by its words"
-    first, beyond = passage.passage.first, passage.passage.beyond
-    return min(beyond, span[1]) - max(first, span[0]) >= QUOTED * (beyond - first)
+    first = max(passage.passage.first, span[0])
+    beyond = min(passage.passage.beyond, span[1])
+    return (first, beyond) if first < beyond else None
+
+
+def _is_quoted(passage: Candidate, spans: Iterable[Span]) -> bool:
+    """Say whether spans leave nothing of a passage that would be missed."""
+    assert passage.passage is not None, "a piece of a transcript was found by its words"
+    size, quoted, end = passage.passage.beyond - passage.passage.first, 0, 0
+    for first, beyond in sorted(part for span in spans if (part := _within(span, passage))):
+        quoted += max(beyond - max(first, end), 0)
+        end = max(end, beyond)
+    if size - quoted <= LABEL:
+        return quoted >= size / 3
+    return quoted >= QUOTED * size

@@ -94,9 +94,14 @@ def test_what_is_wrong_is_named(knowing: Cli, arguments: tuple[str, ...], told: 
     assert told in done.stderr
 
 
-def test_that_there_are_no_vectors_is_said_once(knowing: Cli) -> None:
-    done = knowing.run("recall", "Alice")
+def test_that_there_are_no_vectors_is_said_once(
+    knowing: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.search.embedding._local", lambda: None)
+    done = knowing.run("recall", "Alice", env={"RECOLLECT_EMBEDDER": "auto"})
     assert done.stderr.count("words and facts alone") == 1
+    wanted = knowing.run("recall", "Alice", "--embedder", "none")
+    assert wanted.stderr == "", "who wants none is not told that there is none"
     assert "words and facts alone" not in knowing.run("show", "--title", "x").stderr
 
 

@@ -101,3 +101,27 @@ def test_a_fact_is_not_a_memory(agent: Store) -> None:
     agent.remember("Ann keeps bees")
     agent.assert_fact(subject="Ann", relation="keeps", object="bees")
     assert {hit.kind for hit in agent.recall("who keeps bees?")} == {"memory", "fact"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Ann: I live in Kiel.",
+        "[2024-05-03 10:21] Ann: I live in Kiel.",
+        "Ann: I live in Kiel. I work at Acme.",
+    ],
+)
+def test_a_message_whose_sentences_are_memories_is_not_said_again(agent: Store, words: str) -> None:
+    made = agent.import_chat(words, extract=True)
+    found = agent.recall("Kiel, Acme", kinds=["memory", "passage"])
+    assert {hit.kind for hit in found} == {MEMORY}
+    assert any(made.transcript_id in hit.duplicates for hit in found)
+
+
+def test_a_message_of_which_little_is_a_memory_is_said(agent: Store) -> None:
+    agent.import_chat(
+        "Ann: Kiel has a lovely harbour with many old ships, said the guide. I live in Kiel.",
+        extract=True,
+    )
+    found = agent.recall("Kiel harbour", kinds=["memory", "passage"])
+    assert {hit.kind for hit in found} == {MEMORY, "passage"}
