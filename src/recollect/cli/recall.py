@@ -10,7 +10,7 @@ import click
 
 from recollect.cli import inputs
 from recollect.cli.embedders import chosen, takes_embedder
-from recollect.cli.fact_options import takes_known_at
+from recollect.cli.fact_options import takes_known_at, takes_valid_at
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import write_each
 from recollect.cli.progress import waiting
@@ -33,7 +33,7 @@ _OPTIONS = (
     click.option("--of", "owner", metavar="AGENT", help="Only of this agent."),
     click.option("--children", is_flag=True, help="Also in the namespaces below."),
     click.option("--all-namespaces", is_flag=True, help="In every namespace."),
-    click.option("--valid-at", metavar="TIME", help="What held then; not given, now."),
+    takes_valid_at,
     takes_known_at,
     click.option(
         "--include-superseded/--no-superseded",
@@ -126,6 +126,7 @@ def _nobody(_: str) -> None:
 def _options(asked: dict[str, Any]) -> dict[str, Any]:
     """Return what was asked in the words of the library; what was not said is left out."""
     from recollect import ALL_NAMESPACES
+    from recollect.cli import fact_inputs
 
     options = {name: value for name, value in asked.items() if value not in (None, (), False)}
     if options.pop("all_namespaces", False):
@@ -136,5 +137,6 @@ def _options(asked: dict[str, Any]) -> dict[str, Any]:
         options["metadata"] = inputs.document(options["metadata"])
     if asked["include_superseded"] is False:
         options["include_superseded"] = False
+    options["valid_at"] = fact_inputs.instant(asked["valid_at"])
     options["known_at"] = inputs.moment(asked["known_at"])
     return options

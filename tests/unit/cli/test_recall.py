@@ -116,3 +116,12 @@ def test_what_is_stored_cannot_move_the_terminal(knowing: Cli) -> None:
     for command in (("recall", "zebra"), ("context", "zebra")):
         told = knowing(*command)
         assert not {"\x1b", "\x9b", "\u202e"} & set(told)
+
+
+def test_a_day_is_enough(knowing: Cli) -> None:
+    day = knowing.run("recall", "Alice", "--valid-at", "2999-01-01", "--json")
+    assert (
+        day.stdout
+        == knowing.run("recall", "Alice", "--valid-at", "2999-01-01T00:00:00Z", "--json").stdout
+    )
+    assert day.stdout
