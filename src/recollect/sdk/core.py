@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import msgspec
 
 from recollect.audit.automatic import Checkpointer
@@ -77,9 +79,16 @@ class Core(msgspec.Struct, frozen=True):
     vectors: Vectors
     checkpointer: Checkpointer | None = None
     """Who signs the log behind the commits; off, if there is nobody."""
+    owner: int = msgspec.field(default_factory=os.getpid)
+    """The process that opened it."""
 
     def close(self) -> None:
-        """Write what was taken, sign it if there is a signer, then let go of the storage."""
+        """Write what was taken, sign it if there is a signer, then let go of the storage.
+
+        A process that was forked leaves all of that to its parent, whose threads it has not got.
+        """
+        if self.owner != os.getpid():
+            return
         try:
             if self.checkpointer is not None:
                 self.checkpointer.close(self.committer.write_queued)

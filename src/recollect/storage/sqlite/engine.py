@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,7 +25,7 @@ from recollect.storage.sqlite.connection import (
 )
 from recollect.storage.sqlite.copying import copy_snapshot, duplicate
 from recollect.storage.sqlite.home import home_of
-from recollect.storage.sqlite.leases import Lease
+from recollect.storage.sqlite.leases import Lease, ProcessLock
 from recollect.storage.sqlite.paths import check_mount, check_path, footprint_of
 from recollect.storage.sqlite.purging import purge
 from recollect.storage.sqlite.sql import SqlAnswer
@@ -63,7 +62,7 @@ class SqliteEngine:
         self._queries = queries
         self._synchronous = _SYNCHRONOUS[durability]
         self._vfs = vfs
-        self._write_lock = threading.RLock()
+        self._write_lock = ProcessLock()
         self._idle: deque[Connection] = deque()
         self._closed = False
         self._generation = 0
