@@ -117,7 +117,7 @@ from recollect.search.reindexing import Reindexed
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.why.reason import Reason
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 __all__ = [
     "ALL_AGENTS",

@@ -101,7 +101,7 @@ def test_a_full_store_travels_and_stays_the_same(full: Store, tmp_path: Path) ->
         assert same_behaviour(new.replay(agent_id="planner"), full.replay(agent_id="planner"))
         assert new.rebuild().identical
         assert new.verify().head_hash == verified.head_hash
-        asked: dict[str, Any] = {"agent_id": "planner", "namespace": "team/eng", "at": 30}
+        asked: dict[str, Any] = {"agent_id": "planner", "namespace": "team/eng", "at": 31}
         assert str(new.why("trip", **asked)) == str(full.why("trip", **asked))
 
 
