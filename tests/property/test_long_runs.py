@@ -17,9 +17,9 @@ from tests.property.test_subscription_machine import SubscriptionMachine
     ("machine", "examples", "steps"),
     [
         (StoreMachine, 600, 80),
-        (MemoryMachine, 300, 40),
-        (SubscriptionMachine, 200, 60),
-        (GraphMachine, 200, 12),
+        (MemoryMachine, 200, 40),
+        (SubscriptionMachine, 150, 60),
+        (GraphMachine, 120, 12),
     ],
 )
 def test_long_runs(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:

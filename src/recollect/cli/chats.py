@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from recollect.cli.options import Target, takes_target
 from recollect.cli.output import warn, write_json
@@ -74,6 +73,8 @@ def import_chat(
 
     Example: recollect import chat talk.txt --extract
     """
+    from recollect.cli import shapes
+
     chosen = _chosen(extractor, default=extracting)
     order = _order(day_first, occurred_at)
     with target.agents_store(create=True) as store, meter("Importing") as progress:
@@ -82,7 +83,7 @@ def import_chat(
             made = _imported(store, file, kind, order, chosen, progress)
             if target.as_json:
                 for each in made:
-                    write_json({"file": file, **msgspec.structs.asdict(each)})
+                    write_json({"file": file, **shapes.report(each)})
             else:
                 _report(file, list(made))
 
@@ -157,6 +158,8 @@ def _extracted(
     store: Store, made: ImportedChat, extractor: Extractor, progress: Meter
 ) -> ImportedChat:
     """Draw from what was imported; if that fails, say where the words are."""
+    from msgspec.structs import replace
+
     try:
         report = store.extract(made.transcript_id, extractor=extractor, progress=progress)
     except Unavailable as error:
@@ -165,7 +168,7 @@ def _extracted(
             f"{error}; the words are kept as transcript {kept}: `recollect extract {kept}`, or the "
             "same import, tries again"
         ) from error
-    return msgspec.structs.replace(made, extraction=report)
+    return replace(made, extraction=report)
 
 
 def _report(file: str, made: Sequence[ImportedChat]) -> None:

@@ -25,7 +25,7 @@ class Behind:
     """Does what there is to do for an open store until it is closed.
 
     `work` does a piece, and says whether anything may be left. With a `lull`, it is begun only when
-    nobody has woken the thread for so many seconds: whoever is busy is not to be disturbed.
+    nobody stirs for so many seconds: whoever is busy is not to be disturbed.
     """
 
     def __init__(
@@ -49,6 +49,8 @@ class Behind:
         self.turn = threading.Lock()
         """Who works in this process: two at once would do the same."""
         self._bell = threading.Event()
+        self._stirs = 0
+        """How often somebody was seen: as long as that grows, they are busy."""
         self._ending = threading.Event()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
@@ -58,10 +60,16 @@ class Behind:
         """Let it look for something to do; it is started when first woken."""
         if self._owner != os.getpid() or self._ending.is_set():
             return
-        self._bell.set()
+        self.stir()
+        if not self._bell.is_set():
+            self._bell.set()
         if not self._is_running():
             with self._lock:
                 self._start()
+
+    def stir(self) -> None:
+        """Say that somebody is busy: every commit does."""
+        self._stirs += 1
 
     def nudge(self) -> None:
         """Wake it, but do not put off what it is about to do."""
@@ -99,17 +107,23 @@ class Behind:
             self._idle = True
             self._bell.wait()
             self._idle = False
+            self._wait_for_lull()
             self._bell.clear()
-            while self._lull and self._bell.wait(self._lull) and not self._ending.is_set():
-                self._bell.clear()
             self._do_all()
 
-    def _is_disturbing(self) -> bool:
-        return bool(self._lull) and self._bell.is_set() and not self._ending.is_set()
+    def _wait_for_lull(self) -> None:
+        stirs = -1
+        while self._lull and stirs != self._stirs and not self._ending.is_set():
+            stirs = self._stirs
+            self._ending.wait(self._lull)
 
     def _do_all(self) -> None:
         """Work until all is done, it cannot be done, somebody is busy, or the time is over."""
-        while not self._is_over() and not self._is_disturbing():
+        stirs = self._stirs
+        while not self._is_over():
+            if self._lull and stirs != self._stirs and not self._ending.is_set():
+                self._bell.set()  # there may be more to do once they pause again
+                return
             try:
                 with self.turn:
                     left = self._piece()

@@ -47,6 +47,7 @@ class Filler:
         if self._view.erased:
             self._view.erased = False
             self._vectors.forget()
+        self._paused.stir()
         if self._view.passages >= EVERY:
             self._paused.wake()
         if self._view.waiting < EVERY:
@@ -54,6 +55,7 @@ class Filler:
         self._view.waiting = 0  # also if it fails: then it is tried when as many have come
         try:
             filling.fill_some(self._engine, self._failpoint)
+            self._view.passages = 0  # a hint, and who was woken looks for itself
             self._failure = self._paused.failure = None
             self._vectors.wake()
         except RecollectError as error:

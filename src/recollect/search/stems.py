@@ -49,6 +49,10 @@ _FOURTH: Sequence[str] = (
 )
 
 
+_ANY_SECOND, _ANY_THIRD, _ANY_FOURTH = tuple(_SECOND), tuple(_THIRD), tuple(_FOURTH)
+"""Whether a word has any of them is asked first: most have none."""
+
+
 def stem(word: str) -> str:
     """Return the stem of a word of lower-case ASCII letters."""
     if len(word) < _LEAST:
@@ -56,9 +60,11 @@ def stem(word: str) -> str:
     word = _without_past(_without_plural(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = f"{word[:-1]}i"
-    word = _replaced(word, _SECOND)
-    word = _replaced(word, _THIRD)
-    return _tidied(_without_suffix(word))
+    if word.endswith(_ANY_SECOND):
+        word = _replaced(word, _SECOND)
+    if word.endswith(_ANY_THIRD):
+        word = _replaced(word, _THIRD)
+    return _tidied(_without_suffix(word) if word.endswith(_ANY_FOURTH) else word)
 
 
 def _is_consonant(word: str, at: int) -> bool:

@@ -216,7 +216,7 @@ def test_a_refusal_is_listed(believing: Cli) -> None:
     believing.fails(1, "link", ground, ground, "--relation", "supersedes")
     (event,) = believing.rows("audit", "--type", "link.cycle_refused")
     assert event["agent_id"] == "planner"
-    assert "  link.cycle_refused  planner" in believing("audit", "--type", "link.*")
+    assert "  link.cycle_refused   planner" in believing("audit", "--type", "link.*")
     (noted,) = believing.rows("replay", "--agent", "_engine", "--namespace", "_audit")
     assert noted["operations"][0]["value"]["about"] == [ground, ground]
 
@@ -225,7 +225,7 @@ def test_signed_events_are_marked(believing: Cli) -> None:
     with recollect.open(believing.db) as store:
         ann = store.bind(agent_id="ann", signer=Signer("ann", bytes(32)))
         ann.write(key="k", value={})
-    assert "state.written  ann  self-signed" in believing("audit", "--by", "ann")
+    assert "state.written        ann  self-signed" in believing("audit", "--by", "ann")
     (event,) = believing.rows("audit", "--type", "state.*", "--by", "ann")
     (replayed,) = believing.rows("replay", "--agent", "ann")
     assert replayed["signature"] == event["signature"]

@@ -68,8 +68,8 @@ def test_a_checkpoint_and_what_it_is_good_for(signing: Cli, tmp_path: Path) -> N
     assert (listed["size"], listed["note"]) == (6, note.read_text())
     assert outsider("checkpoint", note, "--key-file", keys) == 0
     found = signing.row("verify", "--checkpoint", note, "--key", keys)
-    assert (found["checkpoints"], found["last_checkpoint"]) == (2, 6)
-    assert "2, the last of 6 commits" in signing("verify", "--checkpoint", note)
+    assert (found["checkpoints"], found["last_checkpoint"]) == (1, 6)
+    assert "1, the last of 6 commits" in signing("verify", "--checkpoint", note)
     signing("write", "k", "{}")
     assert "1 commit behind" in signing("stats")
     assert signing.row("stats")["checkpoint_size"] == 6
