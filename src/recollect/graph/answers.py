@@ -37,6 +37,8 @@ def answer(reader: Reader, effects: Effects, asked: Answer) -> EdgeResolution:
     horizon = horizons.find(reader, asked.scope.namespace)
     if horizon is not None and asked.commit_ts <= horizon.commit_ts:
         return EdgeResolution(None, assertion_id=asked.assertion_id, commit_ts=asked.commit_ts)
+    if asking_of(reader, Wanted(scope=asked.scope)) is None:  # a retry, behind an erasure
+        return EdgeResolution(None, assertion_id=asked.assertion_id, commit_ts=asked.commit_ts)
     row = reader.row("event_get", commit_ts=asked.commit_ts)
     assert row is not None, "a transaction's own commit is there"
     commit = Commit.of(SealedEvent(*row))
@@ -68,9 +70,8 @@ def _derived(reader: Reader, asked: Answer, commit: Commit) -> Iterable[Effect]:
     for subject, relation in _timelines(reader, commit):
         number = node_at(reader, asking.scope_id, relation, asked.commit_ts)
         root = node_at(reader, asking.scope_id, subject, asked.commit_ts)
-        assert number is not None, "what was said is known"
-        assert root is not None, "what was said is known"
-        timelines[root, number] = None  # once, however many names its subject has
+        if root is not None and number is not None:  # else it is a retry, behind an erasure
+            timelines[root, number] = None  # once, however many names its subject has
     for root, number in timelines:
         edges = [
             _edges(reader, replace(asking, relation=number, known=known), root)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
 from recollect.model.graph_operations import Name
@@ -49,6 +51,8 @@ class EndFactFrom(EndFact, frozen=True, array_like=True, tag=38, gc=False):
 
 class RetractAssertion(msgspec.Struct, frozen=True, array_like=True, tag=33, gc=False):
     """Take back what was said under an id."""
+
+    identity: ClassVar = ("assertion_id",)
 
     scope: Scope
     assertion_id: str

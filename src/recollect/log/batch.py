@@ -11,7 +11,6 @@ import msgspec
 from recollect.errors import (
     CommitUnknown,
     Conflict,
-    IdempotencyMismatch,
     InvalidInput,
     LinkCycle,
     NotFound,
@@ -20,15 +19,25 @@ from recollect.errors import (
     TransactionConflict,
     TransactionExpired,
 )
-from recollect.log import blobs, chain, epochs, erasing, forgetting, pages, refusals, signing
+from recollect.log import (
+    blobs,
+    chain,
+    epochs,
+    erasing,
+    fingerprints,
+    forgetting,
+    pages,
+    refusals,
+    retries,
+    signing,
+)
 from recollect.log.compaction import Compaction, Compactor, Plan
 from recollect.log.failpoints import Failpoint
 from recollect.log.transaction import Request
 from recollect.log.views import Commit, Views
-from recollect.model import codec
 from recollect.model.clock import Clock
 from recollect.model.erasure import AGENT, Forget
-from recollect.model.event import Envelope, Head, SealedEvent
+from recollect.model.event import Envelope, Head
 from recollect.model.ids import IdSource
 from recollect.model.instant import to_datetime
 from recollect.model.operations import AnyOperation, Erase
@@ -189,20 +198,38 @@ class BatchWriter:
 
     def _settle(self, writer: Writer, request: Request, head: Head) -> tuple[Head, Outcome]:
         """Return the log's new head, and what became of one request."""
-        if request.named and (earlier := _find_earlier(writer, request)):
+        if request.named and (earlier := retries.find_earlier(writer, self._views, request)):
             return head, earlier
         if not request.staged:
             return head, head.commit_ts
         if self._clock.monotonic() > request.deadline:
             raise TransactionExpired
-        if request.reads and request.since != head.commit_ts:
-            self._check_reads(writer, request)
-        operations = self._decide(writer, request, head)
+        if request.since != head.commit_ts:
+            self._check_unchanged(writer, request)
+        try:
+            operations = self._decide(writer, request, head)
+        except NotFound:
+            farewell = _farewell(writer, request)
+            if farewell is None:
+                raise
+            return head, farewell
         if not operations and not request.named:  # it is all as it was asked to be
             return head, head.commit_ts
         self.failpoint("decided")
         head = self._append(writer, request, head, operations)
         return head, head.commit_ts
+
+    def _check_unchanged(self, writer: Writer, request: Request) -> None:
+        """Raise if what a transaction was made from is not as it was when it began."""
+        if request.reads:
+            self._check_reads(writer, request)
+        if request.era is not None and request.era != retries.era(
+            writer, request.txn_id, request.actor, pages.head_commit(writer)
+        ):
+            raise TransactionConflict(
+                f"an agent was forgotten since commit {request.since}, where this transaction "
+                "began, so the ids it gave out may be taken: run it again, as `store.transact` does"
+            )
 
     def _check_reads(self, writer: Writer, request: Request) -> None:
         if writer.row("erased_since", since=request.since) is not None:
@@ -250,6 +277,8 @@ class BatchWriter:
     ) -> Head:
         salts = self._ids.entropy(chain.SALT_SIZE * chain.salt_count(len(operations)))
         asked = chain.request_hash(salts, request.encoded)
+        if request.named:
+            asked += fingerprints.of(request.staged)
         erases = request.erases
         actor = request.actor if erases is None else _actor(request, operations)
         envelope = Envelope(request.txn_id, actor, asked)
@@ -290,33 +319,8 @@ def _actor(request: Request, operations: Sequence[AnyOperation]) -> str:
     return said.by
 
 
-def _find_earlier(writer: Writer, request: Request) -> int | None:
-    """Return the commit of the same request, if the log has it; another under its name raises.
-
-    One of which something was erased cannot be compared any more, and is taken for the same.
-    """
-    found = writer.row("txn_find", txn_id=request.txn_id, actor=request.actor)
-    if found is None:
-        return None if request.erases is None else _find_farewell(writer, request)
-    row = writer.row("event_get", commit_ts=found[0])
-    assert row is not None, "the index names a commit the log does not have"
-    event = SealedEvent(*row)
-    known = codec.decode_envelope(event.envelope).request_hash
-    if event.salts.startswith(chain.NO_SALT):
-        return event.commit_ts
-    if chain.request_hash(event.salts, request.encoded) != known:
-        raise IdempotencyMismatch(
-            f"txn_id {request.txn_id!r} was committed as {event.commit_ts} with other operations: "
-            "use a new txn_id"
-        )
-    return event.commit_ts
-
-
-def _find_farewell(writer: Writer, request: Request) -> int | None:
-    """Return the commit in which who asks was forgotten: it stands there under a pseudonym."""
-    for actor, commit_ts in writer.rows("txn_any", txn_id=request.txn_id):
-        (event,) = pages.events_of(writer, [commit_ts])
-        for operation in codec.decode_standing(event.operations):
-            if isinstance(operation, Erase) and actor == operation.by == operation.pseudonym:
-                return int(commit_ts)
-    return None
+def _farewell(writer: Writer, request: Request) -> int | None:
+    """Return the commit in which who asks was forgotten before, if this asks for it again."""
+    if not request.named or not _forgets_itself(request):
+        return None
+    return retries.find_farewell(writer, request)

@@ -19,6 +19,7 @@ from recollect.model.erasure import (
     KEY,
     MEMORY,
     NAMESPACE,
+    PSEUDONYM_PREFIX,
     SWEEP,
     TRANSCRIPT,
     Forget,
@@ -89,6 +90,23 @@ def forget(
         erasure.tally.count,
         erasure.tally.digest,
         pseudonym,
+    )
+
+
+def would_erase(reader: Reader, views: Views, asked: Forget) -> bool:
+    """Say whether there is anything that goes with a target."""
+    try:
+        found = find(reader, views, asked.target, asked.viewer, PSEUDONYM_PREFIX)
+    except NotFound:
+        return False
+    actor = asked.target.name if asked.target.kind == AGENT else None
+    return any(
+        codec.decode_envelope(event.envelope).actor == actor
+        or any(
+            found.left_of((event.commit_ts, position), operation) is not None
+            for position, operation in enumerate(codec.decode_standing(event.operations))
+        )
+        for event in pages.events_of(reader, sorted(found.commits))
     )
 
 
@@ -193,7 +211,7 @@ def _sources(reader: Reader, names: Names, commits: Iterable[int]) -> Iterator[s
 
 def new_pseudonym(ids: IdSource) -> str:
     """Return a name that says nothing, for an agent or a namespace that is forgotten."""
-    return f"forgotten-{ids.entropy(_PSEUDONYM_BYTES).hex()}"
+    return f"{PSEUDONYM_PREFIX}{ids.entropy(_PSEUDONYM_BYTES).hex()}"
 
 
 def not_found(target: Target) -> NotFound:

@@ -265,6 +265,11 @@ ORDER BY commit_ts, position LIMIT :most
 SELECT COUNT(CASE WHEN position >= 0 THEN 1 END), COUNT(DISTINCT commit_ts)
 FROM erased WHERE erasure = :erasure
 
+-- name: envelope_erasure
+-- The last commit up to one that erased an envelope, and a txn_id with it.
+SELECT erasure FROM erased WHERE position = -1 AND erasure <= :through
+ORDER BY erasure DESC LIMIT 1
+
 -- name: erased_get
 SELECT digest FROM erased
 WHERE erasure = :erasure AND commit_ts = :commit_ts AND position = :position

@@ -37,7 +37,7 @@ from recollect.model.operations import (
 from recollect.model.refs import FactRef, KeyRef, Ref
 from recollect.model.scope import Scope
 
-_ENGINE_SPACES = (ENGINE_SCOPE.namespace, AUDIT_SCOPE.namespace)
+ENGINE_SPACES = (ENGINE_SCOPE.namespace, AUDIT_SCOPE.namespace)
 FORGOTTEN = ""
 """Stands for a key, or for an assertion, in a reference to one that was forgotten."""
 _FACT_NEEDLE = msgspec.msgpack.encode(FactRef("-" * 36)).split(b"-")[0]
@@ -117,7 +117,7 @@ class Names(msgspec.Struct, frozen=True):
 
     def owns(self, operation: AnyOperation) -> bool:
         """Say whether an operation is of the agent or the namespace; the engine's never are."""
-        if operation.namespace in _ENGINE_SPACES:
+        if operation.namespace in ENGINE_SPACES:
             return False
         if self.agent_id is not None:
             return operation.agent_id == self.agent_id
@@ -137,7 +137,7 @@ class Names(msgspec.Struct, frozen=True):
     def _unnamed_scope(self, operation: AnyOperation) -> tuple[str, str]:
         """Return whose operation it is, with the pseudonym in the place of the name that goes."""
         namespace, agent_id = operation.namespace, operation.agent_id
-        if self.pseudonym is None or namespace in _ENGINE_SPACES:
+        if self.pseudonym is None or namespace in ENGINE_SPACES:
             return namespace, agent_id
         if agent_id == self.agent_id:
             return namespace, self.pseudonym

@@ -33,6 +33,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Long content, packed, by the hash of what it unpacks to."""
     signing: Signing | None = None
     """Who signs it; nobody, if the handle has no signer."""
+    era: int | None = None
+    """What the ids it gave out were derived in, if any were."""
 
     @property
     def erases(self) -> Forget | None:
@@ -91,6 +93,7 @@ class Draft:
         clock: Clock,
         limits: Limits,
         signing: Signing | None = None,
+        era: int = 0,
     ) -> None:
         self.txn_id = txn_id
         self.since = since
@@ -100,6 +103,7 @@ class Draft:
         self._deadline = clock.monotonic() + timeout
         self._limits = limits
         self._signing = signing
+        self._era = era
         self._staged: list[msgspec.Struct] = []
         self._encoded: list[bytes] = []
         self._size = 0
@@ -127,7 +131,8 @@ class Draft:
         if not self._named:
             return ids.unique()
         self._ids_given += 1
-        return derived("staged", self._actor, self.txn_id, str(self._ids_given))
+        era = (str(self._era),) if self._era else ()
+        return derived("staged", self._actor, self.txn_id, str(self._ids_given), *era)
 
     def blob(self, digest: bytes) -> bytes | None:
         """Return long content that was staged, packed."""
@@ -179,6 +184,7 @@ class Draft:
             deadline=self._deadline,
             blobs=self._blobs,
             signing=self._signing,
+            era=self._era if self._ids_given else None,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from recollect.errors import NotFound
 from recollect.log import horizons
 from recollect.memory import standing
 from recollect.memory.committed import Committed, operations_of
@@ -29,7 +30,8 @@ def link_written(reader: Reader, edge: tuple[str, str, str], committed: Committe
     row = reader.row(
         "link_find", source=source, relation=relation, target=target, at=committed.commit
     )
-    assert row is not None, "what was just written is there"
+    if row is None:  # it is a retry, and comes behind a compaction
+        raise NotFound(f"link {relation} from {source!r} to {target!r} is no longer in the log")
     link = _link(row)
     if not committed.is_own(reader):
         return link

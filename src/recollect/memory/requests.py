@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
 from recollect.model.memory import Content, Details, Span
@@ -51,6 +53,8 @@ class MemoryChanges(msgspec.Struct, frozen=True, omit_defaults=True):
 class ReviseMemory(msgspec.Struct, frozen=True, array_like=True, tag=12, gc=False):
     """Change some of what is said of a memory."""
 
+    identity: ClassVar = ("memory_id",)
+
     by: str
     memory_id: str
     changes: MemoryChanges
@@ -60,6 +64,8 @@ class ReviseMemory(msgspec.Struct, frozen=True, array_like=True, tag=12, gc=Fals
 class RetractMemory(msgspec.Struct, frozen=True, array_like=True, tag=13, gc=False):
     """Take a memory back."""
 
+    identity: ClassVar = ("memory_id",)
+
     by: str
     memory_id: str
     reason: str | None
@@ -68,12 +74,16 @@ class RetractMemory(msgspec.Struct, frozen=True, array_like=True, tag=13, gc=Fal
 class TouchMemory(msgspec.Struct, frozen=True, array_like=True, tag=14, gc=False):
     """Count a use of a memory."""
 
+    identity: ClassVar = ("memory_id",)
+
     by: str
     memory_id: str
 
 
 class PromoteMemory(msgspec.Struct, frozen=True, array_like=True, tag=15, gc=False):
     """Let a memory last longer."""
+
+    identity: ClassVar = ("memory_id",)
 
     by: str
     memory_id: str
@@ -82,6 +92,8 @@ class PromoteMemory(msgspec.Struct, frozen=True, array_like=True, tag=15, gc=Fal
 
 class LinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=16, gc=False):
     """Link one memory to another."""
+
+    identity: ClassVar = ("source", "target", "relation")
 
     by: str
     source: str
@@ -92,6 +104,8 @@ class LinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=16, gc=Fals
 class UnlinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=17, gc=False):
     """Close a link."""
 
+    identity: ClassVar = ("source", "target", "relation")
+
     by: str
     source: str
     target: str
@@ -100,6 +114,8 @@ class UnlinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=17, gc=Fa
 
 class StoreTranscript(msgspec.Struct, frozen=True, array_like=True, tag=18, gc=False):
     """Keep words as they were said."""
+
+    stays_in_scope: ClassVar = True
 
     scope: Scope
     transcript_id: str
@@ -112,6 +128,8 @@ class StoreTranscript(msgspec.Struct, frozen=True, array_like=True, tag=18, gc=F
 class CiteTranscript(msgspec.Struct, frozen=True, array_like=True, tag=19, gc=False):
     """Name the words a memory comes from."""
 
+    identity: ClassVar = ("memory_id", "transcript_id")
+
     by: str
     memory_id: str
     transcript_id: str
@@ -120,6 +138,8 @@ class CiteTranscript(msgspec.Struct, frozen=True, array_like=True, tag=19, gc=Fa
 
 class ResolveNotice(msgspec.Struct, frozen=True, array_like=True, tag=20, gc=False):
     """Decide what becomes of a memory whose ground was superseded."""
+
+    identity: ClassVar = ("notice_id", "decision", "replacement")
 
     by: str
     notice_id: str

@@ -21,6 +21,9 @@ TargetKind = Literal["memory", "transcript", "key", "agent", "namespace", "facts
 SWEPT_AFTER = timedelta(days=30)
 """How long something must have been over to be swept, unless another time is given."""
 
+PSEUDONYM_PREFIX: Final = "forgotten-"
+"""What the pseudonym of a forgotten agent or namespace begins with."""
+
 Place = tuple[int, int]
 """A commit, and the position of an operation in it."""
 
@@ -43,6 +46,11 @@ class Target(msgspec.Struct, frozen=True, array_like=True):
     scope: Scope | None = None
     due: Due | None = None
 
+    @property
+    def identity(self) -> str | None:
+        """Its id, if it is asked for by one; None: by a name, which is content."""
+        return self.name if self.kind in (MEMORY, TRANSCRIPT, FACTS) else None
+
     def __str__(self) -> str:
         if self.scope is not None:
             scope = self.scope
@@ -50,7 +58,7 @@ class Target(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.kind} {self.name!r}"
 
 
-class Forget(msgspec.Struct, frozen=True, array_like=True, tag=31):
+class Forget(msgspec.Struct, frozen=True, array_like=True, tag=61):
     """Somebody asks that something be erased; `viewer` is whose eyes count for what there is.
 
     None: the engine's, which sees everything.

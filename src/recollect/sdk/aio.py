@@ -2431,7 +2431,8 @@ class AsyncTranscriptCalls(AsyncHandle):
 
         _, transcript_id = await self._commit(work, txn_id)
         info = await self._calls.run(self._transcript, transcript_id, None)
-        assert info is not None, "it was just stored"
+        if info is None:
+            raise NotFound(f"transcript {transcript_id!r} was forgotten")
         return AsyncTranscript(self._core, self._calls, info)
 
     async def get_transcript(
@@ -2482,7 +2483,10 @@ class AsyncTranscriptCalls(AsyncHandle):
 
         await self._commit(work, txn_id)
         found = await self._calls.run(self._cited, memory_id, None, self._viewer(agent_id))
-        return next(link for link in found if link.transcript_id == transcript_id)
+        for link in found:
+            if link.transcript_id == transcript_id:
+                return link
+        raise NotFound(f"memory {memory_id!r} or transcript {transcript_id!r} was forgotten")
 
     async def transcripts_for(
         self, memory_id: str, *, at: Moment | None = None, agent_id: str | None = None

@@ -9,7 +9,7 @@ import msgspec
 from recollect.audit.automatic import Checkpointer
 from recollect.errors import InvalidInput
 from recollect.graph.effects import Effects
-from recollect.log import pages
+from recollect.log import pages, retries
 from recollect.log.committer import Committer
 from recollect.log.moments import Moment, commit_at
 from recollect.log.signal import Signal
@@ -115,15 +115,20 @@ class Core(msgspec.Struct, frozen=True):
     ) -> Draft:
         """Begin a transaction: what it reads is as of now."""
         check_timeout(timeout)
+        with self.engine.reading() as reader:
+            since, era = pages.head_commit(reader), 0
+            if txn_id is not None:
+                era = retries.era(reader, self._txn_id(txn_id), actor, since)
         return Draft(
             txn_id=self._txn_id(txn_id),
             named=txn_id is not None,
             actor=actor,
-            since=self.head(),
+            since=since,
             timeout=timeout,
             clock=self.clock,
             limits=self.limits,
             signing=signing,
+            era=era,
         )
 
     def request(

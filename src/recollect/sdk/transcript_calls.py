@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from recollect.errors import NotFound
 from recollect.log.moments import Moment, asked_at
 from recollect.log.pages import Mapped
 from recollect.memory import provenance, standing, transcripts
@@ -45,7 +46,8 @@ class TranscriptCalls(Handle):
 
         _, transcript_id = self._commit(work, txn_id)
         info = self._calls.run(self._transcript, transcript_id, None)
-        assert info is not None, "it was just stored"
+        if info is None:  # it is a retry, and comes behind an erasure
+            raise NotFound(f"transcript {transcript_id!r} was forgotten")
         return Transcript(self._core, self._calls, info)
 
     def get_transcript(self, transcript_id: str, *, at: Moment | None = None) -> Transcript | None:
@@ -95,7 +97,12 @@ class TranscriptCalls(Handle):
 
         self._commit(work, txn_id)
         found = self._calls.run(self._cited, memory_id, None, self._viewer(agent_id))
-        return next(link for link in found if link.transcript_id == transcript_id)
+        for link in found:
+            if link.transcript_id == transcript_id:
+                return link
+        raise NotFound(  # it is a retry, and comes behind an erasure
+            f"memory {memory_id!r} or transcript {transcript_id!r} was forgotten"
+        )
 
     def transcripts_for(
         self, memory_id: str, *, at: Moment | None = None, agent_id: str | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
 from recollect.model.refs import Ref
@@ -10,6 +12,8 @@ from recollect.model.scope import Scope
 
 class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     """Give a key a value."""
+
+    stays_in_scope: ClassVar = True
 
     scope: Scope
     key: str
@@ -20,6 +24,8 @@ class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
 
 class DeleteKey(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
     """Take a key's value away."""
+
+    stays_in_scope: ClassVar = True
 
     scope: Scope
     key: str

@@ -36,7 +36,9 @@ def test_an_events_hash_is_what_the_format_says(tmp_path: Path) -> None:
     )
     request_hash = sha256(b"\2" + salts[:16] + request).digest()
     assert bytes(write) == msgspec.msgpack.encode([1, "default", "a", "k", 1, b'{"x":1}', []])
-    assert envelope == msgspec.msgpack.encode(["t-1", "local", request_hash, None])
+    fingerprint = sha256(b"recollect request fingerprint\0" + msgspec.msgpack.encode([[1]]))
+    asked = request_hash + fingerprint.digest()[:16]
+    assert envelope == msgspec.msgpack.encode(["t-1", "local", asked, None])
     leaves = [
         sha256(b"\1" + salts[16:32] + envelope).digest(),
         sha256(b"\0" + salts[32:48] + bytes(epoch)).digest(),
@@ -64,7 +66,9 @@ def test_an_end_without_a_source_has_the_bytes_it_always_had(tmp_path: Path) -> 
     salts, envelope, _ = rows[0]
     asked = [[32, {"namespace": "default", "agent_id": "a"}, plain[3], *names]]
     request_hash = sha256(b"\2" + salts[:16] + msgspec.msgpack.encode(asked)).digest()
-    assert envelope == msgspec.msgpack.encode(["t-2", "local", request_hash, None])
+    fingerprint = sha256(b"recollect request fingerprint\0" + msgspec.msgpack.encode([[32]]))
+    known = request_hash + fingerprint.digest()[:16]
+    assert envelope == msgspec.msgpack.encode(["t-2", "local", known, None])
 
 
 def test_an_erased_operation_keeps_its_place_in_the_chain() -> None:

@@ -14,7 +14,7 @@ import apsw
 from recollect.errors import InvalidInput, UnsupportedFormat
 from recollect.storage.sqlite.connection import Connection
 
-FORMAT = 5
+FORMAT = 6
 """The stored format this version writes. It reads every older one and refuses newer ones."""
 
 _APPLICATION_ID = 0x52434C54  # "RCLT": what `file` and SQLite call the application's mark

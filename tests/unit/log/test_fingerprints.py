@@ -1,0 +1,95 @@
+"""A fingerprint tells what was asked for, and nothing of its content."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from recollect.graph.requests import GraphRequest, RetractAssertion
+from recollect.log import fingerprints
+from recollect.memory.requests import LinkMemories, MemoryChanges, MemoryRequest, TouchMemory
+from recollect.model.erasure import Forget, Target
+from recollect.model.graph_operations import Name
+from recollect.model.ids import FixedIds, derived
+from recollect.model.memory import Content, Details
+from recollect.model.refs import MemoryRef
+from recollect.model.scope import Scope
+from recollect.state.requests import DeleteKey, WriteKey
+
+ids = FixedIds()
+M1, M2, M3 = (ids.unique() for _ in range(3))
+SAID = derived("once", "Ann", "is", "ill")
+KINDS = (WriteKey, DeleteKey, *get_args(MemoryRequest), *get_args(GraphRequest))
+IDS = ("memory_id", "transcript_id", "notice_id", "replacement", "target")
+
+
+def _value(field: str, kind: type, word: str) -> Any:
+    """Return a value for a field, in which all that is content is made of one word."""
+    of_links = kind.__name__ in ("LinkMemories", "UnlinkMemories")
+    if field in IDS or (field == "source" and of_links):
+        return M1
+    values: dict[str, Any] = {
+        "scope": Scope(word, word),
+        "subject": Name(word, word),
+        "object": Name(word, word),
+        "entity": Name(word, word),
+        "alias": Name(word, word),
+        "into": Name(word, word),
+        "relation": "supersedes" if of_links else Name(word, word),
+        "source": Name(word, word) if kind.__name__ == "MergeEntities" else MemoryRef(M1, 1),
+        "content": Content(word),
+        "details": Details(source=word),
+        "changes": MemoryChanges(content=Content(word)),
+        "because": (MemoryRef(M1, len(word)),),
+        "spans": ((0, len(word)),),
+        "settings": {word: len(word)},
+        "encoded": word.encode(),
+        "digest": word.encode(),
+        "assertion_id": derived(word),
+        "decision": "keep",
+    }
+    return values.get(field, len(word) if field in ("size", "ttl", "valid_from") else word)
+
+
+def request(kind: type[msgspec.Struct], word: str) -> msgspec.Struct:
+    return kind(*(_value(field, kind, word) for field in kind.__struct_fields__))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_content_makes_no_difference(kind: type[msgspec.Struct]) -> None:
+    first, second = request(kind, "Ann"), request(kind, "Bernadette")
+    assert first != second
+    assert fingerprints.of([first]) == fingerprints.of([second])
+
+
+def test_no_two_kinds_are_alike() -> None:
+    assert len({fingerprints.of([request(kind, "Ann")]) for kind in KINDS}) == len(KINDS)
+
+
+def test_number_and_order_make_a_difference() -> None:
+    write, touch = request(WriteKey, "k"), TouchMemory("ann", M1)
+    shapes = [[write], [write, write], [write, touch], [touch, write]]
+    assert len({fingerprints.of(each) for each in shapes}) == len(shapes)
+
+
+def test_ids_make_a_difference() -> None:
+    links = [LinkMemories("ann", M1, target, "supersedes") for target in (M2, M3)]
+    assert fingerprints.of(links[:1]) != fingerprints.of(links[1:])
+    assertions = [RetractAssertion(Scope("n", "a"), each, None) for each in (M1, M2)]
+    assert fingerprints.of(assertions[:1]) != fingerprints.of(assertions[1:])
+
+
+def test_an_id_that_follows_from_content_makes_none() -> None:
+    said = [RetractAssertion(Scope("n", "a"), each, None) for each in (SAID, derived("other"))]
+    assert fingerprints.of(said[:1]) == fingerprints.of(said[1:])
+
+
+def test_a_target_makes_a_difference_by_its_kind_and_its_id() -> None:
+    def of(kind: Any, name: str) -> bytes:
+        return fingerprints.of([Forget(Target(kind, name), "ann", ids.unique(), name)])
+
+    assert of("memory", M1) == of("memory", M1) != of("memory", M2)
+    assert of("memory", M1) != of("transcript", M1)
+    assert of("key", "a") == of("key", "b") != of("agent", "a")
