@@ -224,7 +224,7 @@ def held(path: Path, *statements: str) -> Iterator[Holder]:
 class TestLocks:
     @pytest.fixture(autouse=True)
     def impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recollect.storage.sqlite.engine._LOCK_WAIT_MS", 50)
+        monkeypatch.setattr("recollect.storage.sqlite.opening.LOCK_WAIT_MS", 50)
 
     def test_another_process_is_writing(self, path: Path) -> None:
         with recollect.open(path) as store, held(path, "BEGIN IMMEDIATE") as holder:

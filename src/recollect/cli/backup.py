@@ -33,13 +33,16 @@ def backup(target: Target, *, file: str) -> None:
 
 @click.command()
 @click.argument("backup", metavar="BACKUP", type=click.Path())
-@click.option("--force", is_flag=True, help="Replace the store that is there.")
+@click.option(
+    "--force", is_flag=True, help="Replace the store that is there, or what is left of it."
+)
 @takes_target
 def restore(target: Target, *, backup: str, force: bool) -> None:
     """Put a copy of a backup in the place of the store.
 
     The backup's chain is verified first. A store that is there is replaced with --force only, and
-    not while anybody has it open. The next write begins a new epoch of the log.
+    not while anybody has it open; a write-ahead log that was left of one that is gone may hold its
+    last commits, and is discarded with --force only. The next write begins a new epoch of the log.
     """
     import recollect
     from recollect.cli import shapes

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from recollect.model.clock import Clock
 from recollect.model.limits import shown
 from recollect.storage.newfiles import told_as_ours
 from recollect.storage.port import Engine, Progress, Reader, Row, Writer
+from recollect.storage.workfolders import APART, tag_of, work_folder
 
 _OFTEN = 4096
 """After how many rows somebody may want to know that work goes on."""
@@ -44,7 +45,7 @@ def verify_deep(
 
     `views` are ones that nobody else uses: they remember rows of the database they fill.
     """
-    with _apart(engine) as apart, engine.snapshot() as reader:
+    with _apart(engine, log_id) as apart, engine.snapshot() as reader:
         _check_schema(reader, apart)
         walk = Walk(reader, log_id, attend=attend)
         rows = _compare(reader, walk, apart, views, progress, follow)
@@ -56,17 +57,18 @@ def compare_views(
     engine: Engine, log_id: str, views: Views, progress: Progress | None = None
 ) -> int:
     """Compare the views alone, of a store that may have an older format; return how many rows."""
-    with _apart(engine) as apart, engine.snapshot() as reader:
+    with _apart(engine, log_id) as apart, engine.snapshot() as reader:
         return _compare(reader, Walk(reader, log_id), apart, views, progress)
 
 
 @contextmanager
-def _apart(engine: Engine) -> Iterator[Engine]:
-    """Lend an empty database, which is gone when the block ends, however it ends."""
+def _apart(engine: Engine, log_id: str) -> Iterator[Engine]:
+    """Lend an empty database, which is gone when the block ends, unless the process is killed."""
     place = Path(tempfile.gettempdir())
-    with told_as_ours(place / "views.db"):
-        folder = tempfile.TemporaryDirectory(prefix="recollect-verify-")
-    with folder as name, closing(engine.another(Path(name) / "views.db")) as apart:
+    with ExitStack() as stack:
+        with told_as_ours(place / "views.db"):
+            folder = stack.enter_context(work_folder(place, APART, tag_of(log_id)))
+        apart = stack.enter_context(closing(engine.another(folder / "views.db")))
         try:
             yield apart
         except StoreFull as error:

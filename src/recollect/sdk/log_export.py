@@ -10,8 +10,9 @@ from recollect.audit.export import ErasedMeanwhile, ExportedLog, export
 from recollect.errors import InvalidInput
 from recollect.sdk.core import Core
 from recollect.sdk.urls import Url, file_of
-from recollect.storage.newfiles import appearing, check_free, told_as_ours
+from recollect.storage.newfiles import OWNER_ONLY, appearing, check_free, told_as_ours
 from recollect.storage.port import Progress
+from recollect.storage.workfolders import tag_of
 
 
 class Sink(Protocol):
@@ -24,7 +25,6 @@ class Sink(Protocol):
 
 _TRIES = 5
 """How often an export is begun, should something be erased meanwhile."""
-_OWNER_ONLY = 0o600
 _BUFFER = 1024 * 1024
 
 
@@ -36,7 +36,7 @@ def export_log(core: Core, path: Url | Sink, progress: Progress | None) -> Expor
         return export(core.engine, core.log_id, path.write, progress)
     target = file_of("path", path)
     check_free("path", target)
-    with appearing("path", target) as draft, told_as_ours(target):
+    with appearing("path", target, tag=tag_of(core.log_id)) as draft, told_as_ours(target):
         for _ in range(_TRIES - 1):
             try:
                 return _export_to(core, draft, progress)
@@ -47,6 +47,6 @@ def export_log(core: Core, path: Url | Sink, progress: Progress | None) -> Expor
 
 def _export_to(core: Core, draft: Path, progress: Progress | None) -> ExportedLog:
     """Write to a file that only its owner can read: it has all that the store has."""
-    draft.touch(_OWNER_ONLY, exist_ok=False)
+    draft.touch(OWNER_ONLY, exist_ok=False)
     with draft.open("wb", buffering=_BUFFER) as opened:
         return export(core.engine, core.log_id, opened.write, progress)

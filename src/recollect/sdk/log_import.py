@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import IO
 
 from recollect.audit.log_import import fill
 from recollect.errors import InvalidInput, NotFound
 from recollect.log.verification import Verification
 from recollect.model.clock import SystemClock
-from recollect.sdk.open import open_engine
+from recollect.sdk.arrival import check_arrived
+from recollect.sdk.open import check_vacant, open_engine, place_file
 from recollect.sdk.registry import all_views
 from recollect.sdk.urls import Url, file_of
-from recollect.storage.newfiles import appearing, check_free, keep_private
+from recollect.storage.newfiles import appearing, keep_private
 from recollect.storage.port import Progress
 
 _BUFFER = 1024 * 1024
@@ -29,13 +31,16 @@ def import_log(
     is the whole store or none. The first write in it begins a new epoch.
     """
     target = file_of("url", url)
-    check_free("url", target)
-    with _opened(path) as file, appearing("url", target) as draft:
+    check_vacant("url", target)
+    put = partial(place_file, "url")
+    with _opened(path) as file, appearing("url", target, put=put) as draft:
         engine = open_engine(draft, durability="relaxed", allow_network_file_system=True)
         with closing(engine):
             found = fill(engine, file, all_views(), SystemClock(), progress)
         if isinstance(path, (str, os.PathLike)):
             keep_private(draft, file_of("path", path))
+    copy = open_engine(target, create=False, allow_network_file_system=True)
+    check_arrived(copy, target, found.log_id, found.commits, found.head_hash)
     return found
 
 

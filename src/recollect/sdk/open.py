@@ -31,7 +31,7 @@ from recollect.search.view import SearchView
 from recollect.storage import queries
 from recollect.storage.port import Engine
 from recollect.storage.sqlite.engine import SqliteEngine
-from recollect.storage.sqlite.exclusive import check_unused, replace_file
+from recollect.storage.sqlite.exclusive import check_unused, place_file, replace_file
 from recollect.storage.sqlite.inspection import (
     check_format,
     check_journal,
@@ -39,6 +39,7 @@ from recollect.storage.sqlite.inspection import (
     check_place,
     check_version,
 )
+from recollect.storage.sqlite.vacancy import check_vacant, orphans
 
 __all__ = [
     "assemble",
@@ -47,11 +48,14 @@ __all__ = [
     "check_pages",
     "check_place",
     "check_unused",
+    "check_vacant",
     "check_version",
     "load_queries",
     "open",
     "open_async",
     "open_engine",
+    "orphans",
+    "place_file",
     "replace_file",
 ]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from recollect.errors import Corruption, InvalidInput, NotFound, StoreReadOnly
 from recollect.log.epochs import known_log_id
 from recollect.log.verification import Verification, verify
 from recollect.model.clock import SystemClock
-from recollect.sdk.open import check_unused, open_engine, replace_file
+from recollect.sdk.arrival import check_arrived
+from recollect.sdk.open import check_unused, open_engine, orphans, place_file, replace_file
 from recollect.sdk.urls import Url, file_of
 from recollect.storage.newfiles import appearing
 from recollect.storage.port import Engine, Progress
@@ -22,19 +24,33 @@ def restore(
     """Put a copy of a backup where a store is to be, once its chain is verified.
 
     A store that is there is replaced with `overwrite=True` only, and never while anybody has it
-    open. However it ends, there is the old store or the whole new one. The next write begins a new
-    epoch.
+    open; so is a journal that a store left which is gone, as it may hold its last commits. However
+    it ends, there is the old store or the whole new one. The next write begins a new epoch.
     """
     source, target = file_of("backup", backup), file_of("url", url).resolve()
     if not source.exists():
         raise NotFound(f"there is no backup at {source}: check the path")
     if target.exists():
         _check_replaceable(source, target, overwrite=overwrite)
-    put = replace_file if overwrite else None
+    elif not overwrite:
+        _check_nothing_left(target)
+    put = replace_file if overwrite else partial(place_file, "url")
     with appearing("url", target, put=put) as draft:
         _fetch(source, draft, progress)
         with closing(_open(draft)) as copy:
-            return _verify(copy, progress)
+            found = _verify(copy, progress)
+    check_arrived(_open(target), target, found.log_id, found.commits, found.head_hash)
+    return found
+
+
+def _check_nothing_left(target: Path) -> None:
+    """Refuse a path beside which a journal was left: it may be all there is of some commits."""
+    for journal in orphans(target):
+        raise InvalidInput(
+            "overwrite",
+            f"is needed to discard {journal}, which may hold the last commits of the store that "
+            f"was at {target}; to keep them, put that store back there",
+        )
 
 
 def _check_replaceable(source: Path, target: Path, *, overwrite: bool) -> None:

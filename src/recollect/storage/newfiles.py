@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from recollect.errors import (
@@ -17,7 +16,10 @@ from recollect.errors import (
     StoreReadOnly,
     Unavailable,
 )
+from recollect.storage.workfolders import BESIDE, work_folder
 
+OWNER_ONLY = 0o600
+"""The mode of a file that holds what a store holds."""
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
@@ -25,20 +27,24 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV
 
 @contextmanager
 def appearing(
-    field: str, path: Path, *, put: Callable[[Path, Path], None] | None = None
+    field: str,
+    path: Path,
+    *,
+    put: Callable[[Path, Path], None] | None = None,
+    tag: str | None = None,
 ) -> Iterator[Path]:
     """Lend a path to write to; if the block ends well, its file is synced and put at `path`.
 
     The file is made in a folder of its own beside the path, so whatever an engine keeps beside a
-    file while it writes goes with the folder.
+    file while it writes goes with the folder. The tag says of which log it is a copy.
     """
-    with _folder_beside(path) as folder:
+    with _folder_beside(path, tag) as folder:
         draft = folder / path.name
         yield draft
         with told_as_ours(path):
             sync(draft)
             if put is None:
-                _put_at_free_name(field, draft, path)
+                put_at_free_name(field, draft, path)
             else:
                 put(draft, path)
             sync(path.parent)
@@ -65,7 +71,7 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _put_at_free_name(field: str, draft: Path, path: Path) -> None:
+def put_at_free_name(field: str, draft: Path, path: Path) -> None:
     """Give a finished file its name, unless somebody else has taken that meanwhile."""
     try:
         os.link(draft, path)  # a rename would replace what is there
@@ -79,11 +85,11 @@ def _put_at_free_name(field: str, draft: Path, path: Path) -> None:
 
 
 @contextmanager
-def _folder_beside(path: Path) -> Iterator[Path]:
-    with told_as_ours(path):
-        folder = tempfile.TemporaryDirectory(prefix=".recollect-", dir=path.parent)
-    with folder as name:
-        yield Path(name)
+def _folder_beside(path: Path, tag: str | None) -> Iterator[Path]:
+    with ExitStack() as stack:
+        with told_as_ours(path):
+            folder = stack.enter_context(work_folder(path.parent, BESIDE, tag))
+        yield folder
 
 
 @contextmanager

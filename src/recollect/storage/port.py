@@ -96,6 +96,11 @@ class Answer(Protocol):
 class Engine(Protocol):
     """One database that holds one log."""
 
+    @property
+    def path(self) -> Path | None:
+        """The file the store is in, if it is in one."""
+        ...
+
     def reading(self) -> AbstractContextManager[Reader]:
         """Lend a reader for a short while: no lock and no snapshot outlives the block."""
         ...
@@ -134,6 +139,14 @@ class Engine(Protocol):
 
     def another(self, path: Path) -> Engine:
         """Make or open a database of the same kind in another file."""
+        ...
+
+    def check_vacant(self, field: str, path: Path) -> None:
+        """Refuse a path where a copy of this kind could not be put."""
+        ...
+
+    def place(self, field: str, draft: Path, path: Path) -> None:
+        """Give a finished copy that is closed its name; nobody can open it before it is safe."""
         ...
 
     def query(self, statement: str, parameters: Parameters = ()) -> Answer:

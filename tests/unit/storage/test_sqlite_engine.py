@@ -247,7 +247,7 @@ class TestReaders:
         self, path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store.write(key="k", value={"n": 1})
-        monkeypatch.setattr("recollect.storage.sqlite.engine._LOCK_WAIT_MS", 20)
+        monkeypatch.setattr("recollect.storage.sqlite.opening.LOCK_WAIT_MS", 20)
         beside = apsw.Connection(str(path))
         with recollect.open(path, create=False) as impatient:
             beside.execute("BEGIN IMMEDIATE")
@@ -302,7 +302,7 @@ class TestOthers:
     def test_nor_does_a_lock_that_was_not_to_be_had(
         self, path: Path, store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("recollect.storage.sqlite.engine._LOCK_WAIT_MS", 20)
+        monkeypatch.setattr("recollect.storage.sqlite.opening.LOCK_WAIT_MS", 20)
         with recollect.open(path, create=False) as impatient:
             self.asked(impatient)
             other.write(key="k", value={"n": 2})

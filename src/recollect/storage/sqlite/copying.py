@@ -8,6 +8,7 @@ import apsw
 
 from recollect.storage.port import Progress
 from recollect.storage.sqlite.connection import Connection, translated
+from recollect.storage.sqlite.opening import guarded
 
 _STEP_PAGES = 1024
 
@@ -28,7 +29,7 @@ def copy_snapshot(reader: Connection, path: Path, progress: Progress | None = No
 
 
 def _copy(source: apsw.Connection, path: Path, progress: Progress | None) -> None:
-    target = apsw.Connection(str(path))
+    target = guarded(str(path))
     try:
         target.pragma("synchronous", "OFF")
         with target.backup("main", source, "main") as backup:
@@ -43,7 +44,7 @@ def _copy(source: apsw.Connection, path: Path, progress: Progress | None) -> Non
 
 def duplicate(source: apsw.Connection) -> apsw.Connection:
     """Return a database in memory with the same content."""
-    target = apsw.Connection(":memory:")
+    target = guarded(":memory:")
     with target.backup("main", source, "main") as backup:
         backup.step()
     return target

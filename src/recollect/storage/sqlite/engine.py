@@ -13,7 +13,7 @@ import apsw
 
 from recollect import errors
 from recollect.storage.newfiles import keep_private
-from recollect.storage.port import Footprint, OutcomeUnknown, Parameters, Progress
+from recollect.storage.port import OutcomeUnknown, Parameters
 from recollect.storage.sqlite import formats
 from recollect.storage.sqlite.connection import (
     Connection,
@@ -23,16 +23,16 @@ from recollect.storage.sqlite.connection import (
     translate,
     translated,
 )
-from recollect.storage.sqlite.copying import copy_snapshot, duplicate
-from recollect.storage.sqlite.home import home_of
+from recollect.storage.sqlite.copying import duplicate
 from recollect.storage.sqlite.leases import Lease, ProcessLock
-from recollect.storage.sqlite.paths import check_mount, check_path, footprint_of
+from recollect.storage.sqlite.opening import LOCK_WAIT_MS, Opener
+from recollect.storage.sqlite.paths import check_mount, check_path
 from recollect.storage.sqlite.purging import purge
 from recollect.storage.sqlite.sql import SqlAnswer
+from recollect.storage.sqlite.whole import WholeFile
 
 Result = TypeVar("Result")
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
-_LOCK_WAIT_MS = 10_000
 _WAL_PAGES = 1_000
 """How long the write-ahead log gets before it is copied into the file: 4 MiB. Syncing it takes
 longer while it grows than when it is written over."""
@@ -41,7 +41,7 @@ _WAL_PAGES_BOUND = 16_000
 _READERS_WAIT_MS = 250
 
 
-class SqliteEngine:
+class SqliteEngine(WholeFile):
     """A store in one file, or in memory for as long as the engine lives."""
 
     def __init__(
@@ -58,10 +58,9 @@ class SqliteEngine:
         if durability not in tuple(_SYNCHRONOUS):
             raise errors.InvalidInput("durability", f"{durability!r} is not 'full' or 'relaxed'")
         create = create or path is None
-        self._path = path
+        super().__init__(path)
         self._queries = queries
-        self._synchronous = _SYNCHRONOUS[durability]
-        self._vfs = vfs
+        self._opener = Opener(path, queries=queries, synchronous=_SYNCHRONOUS[durability], vfs=vfs)
         self._write_lock = ProcessLock()
         self._idle: deque[Connection] = deque()
         self._closed = False
@@ -176,7 +175,7 @@ class SqliteEngine:
             raise errors.StoreBusy
         try:
             self._make_ready()
-            with hurried(self._writer.database, int(seconds * 1000), _LOCK_WAIT_MS):
+            with hurried(self._writer.database, int(seconds * 1000), LOCK_WAIT_MS):
                 yield
         finally:
             self._write_lock.release()
@@ -230,7 +229,7 @@ class SqliteEngine:
         long = self._wal_pages >= max(_WAL_PAGES_BOUND, self._wal_pages_tried + _WAL_PAGES)
         self._wal_pages_tried = self._wal_pages if long else self._wal_pages_tried
         mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if long else apsw.SQLITE_CHECKPOINT_PASSIVE
-        with hurried(self._writer.database, _READERS_WAIT_MS, _LOCK_WAIT_MS), suppress(apsw.Error):
+        with hurried(self._writer.database, _READERS_WAIT_MS, LOCK_WAIT_MS), suppress(apsw.Error):
             self._writer.database.wal_checkpoint(mode=mode)
 
     def _reopen(self) -> None:
@@ -253,18 +252,6 @@ class SqliteEngine:
         self._wal_pages = pages
         return apsw.SQLITE_OK
 
-    def home(self) -> str:
-        """Name the file by its inode: a copy has another."""
-        if self._path is None:
-            return "memory"
-        return home_of(self._path)
-
-    def copy_to(self, path: Path, progress: Progress | None = None) -> None:
-        """Copy what one reader sees."""
-        with self.reading() as reader:
-            copy_snapshot(reader, path, progress)
-        keep_private(path, self._path)
-
     def another(self, path: Path) -> SqliteEngine:
         """Open a file that nobody else has yet; so it may be on a network file system."""
         engine = SqliteEngine(
@@ -279,19 +266,11 @@ class SqliteEngine:
             apart = duplicate(reader.database) if self._path is None else self._connect().database
             return SqlAnswer(apart, statement, parameters)
 
-    def footprint(self) -> Footprint:
-        """Return the sizes of the file and of its write-ahead log."""
-        if self._path is None:
-            with self.reading() as reader:
-                size = reader.database.pragma("page_count") * reader.database.pragma("page_size")
-            return Footprint(data=size, journal=0)
-        return footprint_of(self._path)
-
     def purge(self) -> bool:
         """Let what was deleted leave the file's bytes; in memory it has."""
         with self._write_lock:
             self._make_ready()
-            return self._path is None or purge(self._writer, _LOCK_WAIT_MS)
+            return self._path is None or purge(self._writer, LOCK_WAIT_MS)
 
     def close(self) -> None:
         """Close every connection; the last one of all processes tidies the write-ahead log."""
@@ -317,16 +296,7 @@ class SqliteEngine:
             )
 
     def _connect(self, *, create: bool = False) -> Connection:
-        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-        name = ":memory:" if self._path is None else str(self._path)
-        database = apsw.Connection(name, flags=flags, vfs=self._vfs)
-        with closing_on_error(database):
-            database.set_busy_timeout(_LOCK_WAIT_MS)
-            database.pragma("synchronous", self._synchronous)
-            database.pragma("secure_delete", True)
-            # else a statement is planned anew whenever a bound of a range has another value
-            database.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        return Connection(database, self._queries, self._generation)
+        return self._opener.connect(self._generation, create=create)
 
     def _connect_reader(self) -> Connection:
         try:
@@ -344,6 +314,12 @@ class SqliteEngine:
             with self.writing():  # another process may be doing the same: look again, locked
                 if formats.is_new(self._writer):
                     formats.create(database)
-        if formats.is_outdated(database, self._path) and migrate:
+        outdated = formats.is_outdated(database, self._path)
+        if not migrate:
+            return
+        if self._path is not None and database.pragma("journal_mode") != "wal":
+            with suppress(apsw.BusyError, apsw.ReadOnlyError):
+                database.pragma("journal_mode", "WAL")  # who was to replace the file was killed
+        if outdated:
             with self.writing():
                 formats.migrate(database)

@@ -1,4 +1,4 @@
-"""Replacing a store's file, which nobody may have open meanwhile."""
+"""Giving a store's file its name, also in another one's place; nobody may open it meanwhile."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ from pathlib import Path
 
 import apsw
 
-from recollect.errors import Corruption, StoreBusy, Unavailable
+from recollect.errors import Corruption, InvalidInput, StoreBusy, Unavailable
+from recollect.storage.newfiles import put_at_free_name
 from recollect.storage.sqlite.connection import translated
+from recollect.storage.sqlite.opening import guarded
+from recollect.storage.sqlite.vacancy import (
+    BESIDE,
+    check_no_orphans,
+    journals,
+    remove_orphans,
+)
 
 _LOCKS = (apsw.SQLITE_LOCK_SHARED, apsw.SQLITE_LOCK_RESERVED, apsw.SQLITE_LOCK_EXCLUSIVE)
 _FLAGS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
-_BESIDE = ("-wal", "-shm", "-journal")
 
 
 @contextmanager
@@ -50,16 +57,39 @@ def check_unused(path: Path) -> None:
         return
 
 
+def place_file(field: str, draft: Path, path: Path) -> None:
+    """Give a finished store a name that is free, and beside which no journal was left.
+
+    The file is held until that is sure, so that nobody opens it beside a journal of another one.
+    """
+    check_no_orphans(field, path)
+    with held(draft):
+        put_at_free_name(field, draft, path)
+        with ExitStack() as on_failure:
+            on_failure.callback(path.unlink)
+            _check_alone(field, path)
+            on_failure.pop_all()
+
+
+def _check_alone(field: str, path: Path) -> None:
+    """Refuse a journal beside a file that nobody can have opened yet."""
+    for journal in journals(path):
+        raise InvalidInput(
+            field, f"{journal} appeared while {path} was being made: remove it, and try again"
+        )
+
+
 def replace_file(draft: Path, path: Path) -> None:
     """Put a finished store in the place of another one, of a damaged one, or where none is."""
     if not path.exists():
-        draft.replace(path)
+        remove_orphans(path)  # before the file is there: who is killed in between leaves nothing
+        place_file("url", draft, path)
         return
     _fold_in_journal(path)
     with ExitStack() as on_failure:
         on_failure.callback(_unfold_journal, path)
         with held(path):
-            for suffix in _BESIDE:
+            for suffix in BESIDE:
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
             shutil.copymode(path, draft)
             draft.replace(path)
@@ -87,7 +117,7 @@ def _unfold_journal(path: Path) -> None:
 
 
 def _set_journal_mode(path: Path, mode: str) -> None:
-    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as database:
+    with closing(guarded(str(path), apsw.SQLITE_OPEN_READWRITE)) as database:
         database.pragma("journal_mode", mode)
 
 

@@ -14,6 +14,7 @@ from recollect.storage.sqlite.connection import translated
 from recollect.storage.sqlite.engine import _WAL_PAGES_BOUND
 from recollect.storage.sqlite.exclusive import check_unused
 from recollect.storage.sqlite.mounts import file_system, network_file_system
+from recollect.storage.sqlite.opening import guarded
 
 _SOUND_SINCE = (3, 51, 3)
 """Older versions can damage a write-ahead log that several processes reset at once."""
@@ -58,7 +59,7 @@ def check_place(path: Path) -> Finding:
 
 def check_format(path: Path) -> Finding:
     """Say which format the file has; that it can be read is known by now."""
-    with translated(), closing(apsw.Connection(str(path))) as database:
+    with translated(), closing(guarded(str(path))) as database:
         return fine("store", f"a Recollect store of format {database.pragma('user_version')}")
 
 
@@ -84,7 +85,7 @@ def check_journal(path: Path) -> Finding:
 def check_pages(path: Path) -> Finding:
     """Let SQLite check the structure of every page."""
     query = queries.load(__package__)["quick_check"]
-    with translated(), closing(apsw.Connection(str(path))) as database:
+    with translated(), closing(guarded(str(path))) as database:
         database.set_progress_handler(lambda: False, _BETWEEN_INTERRUPTS)  # to notice Ctrl-C
         told = "\n".join(str(row[0]) for row in database.execute(query))
     if told == "ok":

@@ -8,6 +8,7 @@ from pathlib import Path
 from recollect import errors
 from recollect.storage.port import Footprint
 from recollect.storage.sqlite import mounts
+from recollect.storage.sqlite.vacancy import check_no_orphans
 
 
 def check_mount(path: Path) -> None:
@@ -28,6 +29,7 @@ def check_path(path: Path, *, create: bool) -> None:
         raise errors.Unavailable(f"{path} cannot be reached: {error.strerror}") from error
     if is_folder:
         raise errors.InvalidInput("url", f"{path} is a folder: name a file in it")
+    check_no_orphans("url", path)
     if not there and not create:
         raise errors.NotFound(f"there is no store at {path}: a first write creates one")
     if not has_folder:
