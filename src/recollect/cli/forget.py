@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -151,19 +151,19 @@ def _erase(
     assert found is not None, "there is something to erase"
     assert found.preview is not None, "a dry run has a preview"
     if dry_run:
-        _write_preview(target, found.preview)
+        _write_preview(target, found.preview, found.copies)
         return
     if not yes:
-        _confirm(found.preview)
+        _confirm(found.preview, found.copies)
     with waiting("Erasing"):
         made = call()
     assert made is not None, "there was something to erase"
     _write_certificate(target, made)
 
 
-def _confirm(preview: Preview) -> None:
+def _confirm(preview: Preview, copies: Sequence[str]) -> None:
     """Show what would go, and ask; where nobody can be asked, it must have been said before."""
-    for line in _preview_lines(preview):
+    for line in (*_preview_lines(preview), *_copy_lines(copies)):
         click.echo(line, err=True)
     if not _is_terminal():
         raise click.UsageError("it cannot be undone, and nobody is there to ask: give --yes")
@@ -186,13 +186,22 @@ def _preview_lines(preview: Preview) -> list[str]:
     return lines
 
 
-def _write_preview(target: Target, preview: Preview) -> None:
+def _copy_lines(copies: Sequence[str]) -> list[str]:
+    if not copies:
+        return []
+    return [
+        "It may also be in copies that nobody finished, which are yours to remove:",
+        *(f"  {safe(copy)}" for copy in copies),
+    ]
+
+
+def _write_preview(target: Target, preview: Preview, copies: Sequence[str]) -> None:
     from recollect.cli import shapes
 
     if target.as_json:
-        write_json(shapes.report(preview))
+        write_json({**shapes.report(preview), "copies": list(copies)})
         return
-    for line in _preview_lines(preview):
+    for line in (*_preview_lines(preview), *_copy_lines(copies)):
         click.echo(line)
 
 
@@ -265,3 +274,5 @@ def _write_certificate(target: Target, found: Certificate) -> None:
         ("left the files", purged),
     )
     write_facts(told)
+    for line in _copy_lines(found.copies):
+        click.echo(line)

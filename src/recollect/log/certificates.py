@@ -40,6 +40,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What stands wherever the name stood of an agent or a namespace."""
     pending_purge: bool = False
     """Whether its bytes may still be in the files: `purge` lets them go."""
+    copies: tuple[str, ...] = ()
+    """Folders beside the store, or among temporary files, in which somebody makes a copy of it, or
+    was killed while making one: what is erased may be in them, and no purge reaches there."""
     preview: Preview | None = None
     """Of a dry run: what would be erased, and what rests on it."""
 

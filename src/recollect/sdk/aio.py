@@ -217,6 +217,7 @@ from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.state.requests import KeyRead, KeyRequest, PrefixRead
 from recollect.storage.port import Parameters, Progress, Reader
+from recollect.storage.workfolders import leftovers
 from recollect.why.explain import explain as explain_why
 from recollect.why.inquiry import Inquiry
 from recollect.why.reason import Reason
@@ -3019,6 +3020,7 @@ class AsyncErasureCalls(AsyncHandle):
             operations=found.operations,
             events=found.events,
             digest="",
+            copies=self._copies(),
             preview=found,
         )
 
@@ -3030,7 +3032,7 @@ class AsyncErasureCalls(AsyncHandle):
         with self._core.engine.snapshot() as reader:
             found = certificates.certificate_of(reader, commit_ts)
         assert found is not None, "what was just erased has a certificate"
-        return found
+        return replace(found, copies=self._copies())
 
     def _find(self, erasure_id: str) -> Certificate:
         with self._core.engine.snapshot() as reader:
@@ -3039,7 +3041,14 @@ class AsyncErasureCalls(AsyncHandle):
             raise NotFound(
                 f"there is no erasure {erasure_id!r}: see `erasures`, or `recollect certificate`"
             )
-        return found
+        return replace(found, copies=self._copies())
+
+    def _copies(self) -> tuple[str, ...]:
+        """Return where copies of the store are that nobody finished."""
+        path = self._core.engine.path
+        if path is None:
+            return ()
+        return tuple(each.path for each in leftovers(path, self._core.log_id))
 
 
 SignerLike = Signer | str | os.PathLike[str]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -43,6 +44,7 @@ from recollect.search import checking, filling
 from recollect.search import kept as vectors_kept
 from recollect.search.embedding import Embedder, Given, embedder_of
 from recollect.storage.port import Engine, Progress
+from recollect.storage.workfolders import leftovers
 
 _MIB = 1024 * 1024
 _LEAST_FREE = 64 * _MIB
@@ -101,6 +103,7 @@ def diagnose(
             yield _told(name, check)
         yield from _check_vectors(engine, embedding)
         yield from _check_erased(engine)
+        yield from _check_copies(engine, path)
 
 
 def _told(name: str, check: Check) -> Finding:
@@ -170,6 +173,20 @@ def _check_erased(engine: Engine) -> Iterator[Finding]:
             "erased",
             f"what commit {pending} erased, or a later one, may still be in the files",
             "let it go: `recollect purge`",
+        )
+
+
+def _check_copies(engine: Engine, path: Path) -> Iterator[Finding]:
+    """Name what a process left that was killed while it copied or verified the store."""
+    copies = [each for each in leftovers(path, _log_id(engine)) if not each.in_use]
+    if copies:
+        size = sum(each.bytes for each in copies)
+        names = " ".join(shlex.quote(each.path) for each in copies)
+        yield warning(
+            "copies",
+            f"a process that was killed left {size:,} bytes of unfinished copies, which may hold "
+            "what was erased since",
+            f"nobody needs them: rm -r {names}",
         )
 
 

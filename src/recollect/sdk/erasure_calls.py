@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreFull, Unavailable
 from recollect.log import certificates
 from recollect.log.certificates import Certificate, Certificates
@@ -16,6 +18,7 @@ from recollect.model.scope import AllNamespaces
 from recollect.sdk.calls import paged
 from recollect.sdk.erasure_targets import check_target
 from recollect.sdk.handle import Handle
+from recollect.storage.workfolders import leftovers
 
 
 class ErasureCalls(Handle):
@@ -119,6 +122,7 @@ class ErasureCalls(Handle):
             operations=found.operations,
             events=found.events,
             digest="",
+            copies=self._copies(),
             preview=found,
         )
 
@@ -130,7 +134,7 @@ class ErasureCalls(Handle):
         with self._core.engine.snapshot() as reader:
             found = certificates.certificate_of(reader, commit_ts)
         assert found is not None, "what was just erased has a certificate"
-        return found
+        return replace(found, copies=self._copies())
 
     def _find(self, erasure_id: str) -> Certificate:
         with self._core.engine.snapshot() as reader:
@@ -139,4 +143,11 @@ class ErasureCalls(Handle):
             raise NotFound(
                 f"there is no erasure {erasure_id!r}: see `erasures`, or `recollect certificate`"
             )
-        return found
+        return replace(found, copies=self._copies())
+
+    def _copies(self) -> tuple[str, ...]:
+        """Return where copies of the store are that nobody finished."""
+        path = self._core.engine.path
+        if path is None:
+            return ()
+        return tuple(each.path for each in leftovers(path, self._core.log_id))
