@@ -1,8 +1,8 @@
-"""Torture: kills, power losses, faults, tamperings and contests at random, bounded, by a seed.
+"""Torture: kills, power losses, faults, tamperings, contests and hostile calls, by a seed.
 
     python -m tests.torture                          2,000 kills and the rest, some minutes
     python -m tests.torture --minutes 30             as much as fits
-    python -m tests.torture --kills 100 --power-loss 0 --faults 0 --tamperings 0 --contests 0
+    python -m tests.torture --fuzz 10000 --kills 0 --power-loss 0 --faults 0 --tamperings 0
     python -m tests.torture --only kills:7:3         one unit again
 
 The seed fixes what is done and in which order. When a killed child dies, and how threads take
@@ -24,7 +24,14 @@ from random import SystemRandom
 
 from tests.torture.units import SIZES, Result, Unit, run_unit
 
-DEFAULTS = {"kills": 2_000, "power-loss": 2_000, "faults": 400, "tamperings": 5_000, "contests": 2}
+DEFAULTS = {
+    "kills": 2_000,
+    "power-loss": 2_000,
+    "faults": 400,
+    "tamperings": 5_000,
+    "contests": 2,
+    "fuzz": 100_000,
+}
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

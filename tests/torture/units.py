@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,16 @@ from tests.crash.trials import fault_campaign
 from tests.crash.two_processes import Contest, check_contest
 from tests.tamper.campaign import FOUND, campaign
 from tests.tamper.content import make_store
+from tests.torture.fuzz import fuzz_unit
 
-SIZES = {"kills": 40, "power-loss": 200, "faults": 40, "tamperings": 100, "contests": 1}
+SIZES = {
+    "kills": 40,
+    "power-loss": 200,
+    "faults": 40,
+    "tamperings": 100,
+    "contests": 1,
+    "fuzz": 2_000,
+}
 """How much of its kind one unit does."""
 _KILLS_OF_ONE_STORE = 20
 
@@ -95,10 +104,18 @@ def _contend(_: Unit) -> str:
     return f"{committed} transactions, {edges} dependencies"
 
 
+def _fuzz(unit: Unit) -> str:
+    with scratch() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calls, refused = fuzz_unit(folder, str(unit), SIZES["fuzz"])
+    return f"{calls} calls, {refused} of them refused"
+
+
 _WORK: dict[str, Callable[[Unit], str]] = {
     "kills": _kill,
     "power-loss": _lose_power,
     "faults": _fail,
     "tamperings": _tamper,
     "contests": _contend,
+    "fuzz": _fuzz,
 }

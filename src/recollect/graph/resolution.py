@@ -17,7 +17,7 @@ import msgspec
 from recollect.errors import EdgeError, InvalidInput, RecollectError
 from recollect.graph.names import normal_name
 from recollect.model.instant import to_micros
-from recollect.model.limits import shown
+from recollect.model.limits import check_items, plain_text, shown
 from recollect.model.scope import Scope
 
 
@@ -43,25 +43,24 @@ class CardinalityPolicy(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Keep the forms by which relations are compared, however they were spelled."""
-        forms = frozenset(map(_checked_form, self.single_valued))
+        forms = frozenset(map(_checked_form, check_items("relations", self.single_valued)))
         msgspec.structs.force_setattr(self, "single_valued", forms)
 
     @classmethod
     def with_single_valued(cls, relations: Iterable[str]) -> CardinalityPolicy:
         """Return a policy by which these relations have one object at a time."""
-        if isinstance(relations, str):
-            raise InvalidInput("relations", f"{shown(relations)} is one text: give a list of them")
-        return cls(frozenset(relations))
+        names = check_items("relations", relations)
+        return cls(frozenset(plain_text("relations", name) for name in names))
 
     def cardinality(self, relation: str) -> RelationCardinality:
         """Return the cardinality of a relation."""
-        if normal_name(relation) in self.single_valued:
+        if normal_name(plain_text("relation", relation)) in self.single_valued:
             return RelationCardinality.SINGLE_VALUED
         return RelationCardinality.MULTI_VALUED
 
 
-def _checked_form(relation: str) -> str:
-    form = normal_name(relation)
+def _checked_form(relation: object) -> str:
+    form = normal_name(plain_text("relations", relation))
     if not form:
         raise InvalidInput("relations", f"{shown(relation)} has nothing that names a relation")
     return form

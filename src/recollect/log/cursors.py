@@ -10,7 +10,7 @@ from collections.abc import Callable
 from recollect.errors import ChainBroken, Corruption, InvalidInput, LogForked, Unavailable
 from recollect.log import moments, pages
 from recollect.model.event import ReplayEvent, ResumeToken
-from recollect.model.limits import check_text
+from recollect.model.limits import check_text, shown
 from recollect.storage.port import Engine, OutcomeUnknown, Reader, Writer
 
 MOST_NAME_BYTES = 512
@@ -54,7 +54,7 @@ class Cursor:
     def advance(self, event: ReplayEvent) -> None:
         """Move it behind an event, unless it is there or farther."""
         if not isinstance(event, ReplayEvent):
-            raise InvalidInput("event", f"{event!r} is no event: give one that was received")
+            raise InvalidInput("event", f"{shown(event)} is no event: give one that was received")
 
         def move(writer: Writer) -> None:
             commit_ts = moments.commit_of_token(writer, "event", self._log_id, event.token)

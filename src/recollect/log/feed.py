@@ -13,6 +13,7 @@ from recollect.log.cursors import Cursor
 from recollect.log.replay import Bounds, Replay
 from recollect.log.selection import Selection
 from recollect.model.event import ReplayEvent
+from recollect.model.limits import shown
 from recollect.storage.port import Engine, Reader
 
 _MOST_COMMIT = 2**63 - 1
@@ -127,4 +128,4 @@ class Feed:
 
 def _check_count(field: str, count: object) -> None:
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise InvalidInput(field, f"{count!r} is not a number of events, 0 or more")
+        raise InvalidInput(field, f"{shown(count)} is not a number of events, 0 or more")

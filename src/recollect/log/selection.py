@@ -8,6 +8,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.model.event import ReplayEvent
+from recollect.model.limits import shown
 from recollect.model.operations import AUDIT_SCOPE, ENGINE_SCOPE, AnyOperation, OperationType
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 
@@ -73,4 +74,4 @@ def _check_kind(kind: object) -> OperationType:
     if isinstance(kind, str) and kind.upper() in OperationType.__members__:
         return OperationType[kind.upper()]
     known = ", ".join(sorted(OperationType.__members__))
-    raise InvalidInput("kinds", f"{kind!r} is not one of {known}")
+    raise InvalidInput("kinds", f"{shown(kind)} is not one of {known}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Clock(Protocol):
     """A source of wall time, of time that never steps back, and of waiting."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import uuid_utils
 
 
+@runtime_checkable
 class IdSource(Protocol):
     """A source of unique ids and of unpredictable bytes."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import reprlib
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -13,6 +15,8 @@ _MIB = 1024 * _KIB
 MOST_KEY_BYTES = 4 * _KIB
 """What `Limits.key_bytes` may be raised to."""
 _MOST_SECONDS = 1e9
+SHOWN_CHARACTERS = 80
+"""How much of a value an error message shows."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -78,10 +82,23 @@ def check_flag(field: str, value: object) -> bool:
     return value
 
 
+def check_callable(field: str, value: object) -> None:
+    """Refuse what is neither None nor a function, before any work is done."""
+    if value is not None and not callable(value):
+        raise InvalidInput(field, f"{shown(value)} is not a function")
+
+
+def check_items(field: str, value: object) -> Iterator[object]:
+    """Return an iterator over a list or another iterable; one text is not taken for its letters."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidInput(field, f"{shown(value)} is not a list")
+    return iter(value)
+
+
 def check_name(field: str, text: str) -> None:
     """Refuse control characters, which no name may have."""
     if found := _CONTROL.search(text):
-        raise InvalidInput(field, f"{text!r} has the control character {found.group()!r}")
+        raise InvalidInput(field, f"{shown(text)} has the control character {found.group()!r}")
 
 
 def plain_text(field: str, text: object) -> str:
@@ -103,9 +120,23 @@ def plain_text(field: str, text: object) -> str:
     return exact
 
 
+class _Brief(reprlib.Repr):
+    """Prints values as `repr` does, while they are small, flat and well-behaved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxstring = self.maxother = self.maxlong = 2 * SHOWN_CHARACTERS
+        self.maxdict = self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = 10
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Print a number without turning thousands of digits into text."""
+        if (bits := int.bit_length(x)) > 256:
+            return f"a number of {bits} bits"
+        return super().repr_int(x, level)
+
+
 def shown(value: object) -> str:
     """Return a value for a message: never long, and never an error of its own."""
-    if isinstance(value, int) and value.bit_length() > 256:
-        return f"a number of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    text = _Brief().repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}…"

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.model.limits import Limits, check_name, plain_text
+from recollect.model.limits import Limits, check_name, plain_text, shown
 
 DEFAULT_NAMESPACE = "default"
 NOBODY = "local"
@@ -42,15 +42,25 @@ class Scope(msgspec.Struct, frozen=True, order=True, gc=False):
     @classmethod
     def of(cls, *, agent_id: str, org_id: str, user_id: str) -> Scope:
         """Return memoir's scope of organisation, user and agent: the namespace `org/user`."""
-        return cls(namespace=f"{_escape(org_id)}/{_escape(user_id)}", agent_id=agent_id)
+        return cls(
+            namespace=f"{_escape('org_id', org_id)}/{_escape('user_id', user_id)}",
+            agent_id=plain_text("agent_id", agent_id),
+        )
 
     def check(self, limits: Limits, *, engine: bool = False) -> Scope:
         """Return this scope, or raise `InvalidInput`; only the engine writes in `_` segments."""
         return checked_scope(self.namespace, self.agent_id, limits, engine=engine)
 
 
-def _escape(part: str) -> str:
-    return part.replace("%", "%25").replace("/", "%2F")
+def check_scope(field: str, value: object) -> Scope:
+    """Return a scope, and refuse anything else."""
+    if not isinstance(value, Scope):
+        raise InvalidInput(field, f"{shown(value)} is not a Scope")
+    return value
+
+
+def _escape(field: str, part: object) -> str:
+    return plain_text(field, part).replace("%", "%25").replace("/", "%2F")
 
 
 def checked_scope(namespace: str, agent_id: str, limits: Limits, *, engine: bool) -> Scope:
@@ -76,12 +86,13 @@ def _check_namespace(namespace: str, limits: Limits, *, engine: bool) -> None:
     for segment in segments:
         if segment in ("", ".", ".."):
             raise InvalidInput(
-                "namespace", f"{namespace!r} has the segment {segment!r}: use a path like team/eng"
+                "namespace",
+                f"{shown(namespace)} has the segment {segment!r}: use a path like team/eng",
             )
     owned = [segment for segment in segments if not segment.startswith("_")]
     if len(owned) < len(segments) and not engine:
         raise InvalidInput(
-            "namespace", f"{namespace!r}: segments that begin with '_' are the engine's own"
+            "namespace", f"{shown(namespace)}: segments that begin with '_' are the engine's own"
         )
     if len(owned) > limits.namespace_segments:
         raise InvalidInput(

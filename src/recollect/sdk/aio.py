@@ -159,7 +159,16 @@ from recollect.model.event import ReplayEvent
 from recollect.model.graph_operations import Name
 from recollect.model.ids import derived
 from recollect.model.instant import Instant, to_datetime, to_micros, to_rfc3339
-from recollect.model.limits import Limits, check_flag, check_seconds, check_text, plain_text, shown
+from recollect.model.limits import (
+    Limits,
+    check_callable,
+    check_flag,
+    check_items,
+    check_seconds,
+    check_text,
+    plain_text,
+    shown,
+)
 from recollect.model.memory import (
     KINDS,
     REFLECTION,
@@ -173,7 +182,14 @@ from recollect.model.memory import (
 from recollect.model.packing import digest_of, pack, unpack
 from recollect.model.refs import Evidence, FactRef, Ground, KeyRef, MemoryRef, Ref, TranscriptRef
 from recollect.model.retention import RETENTION, Retention
-from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
+from recollect.model.scope import (
+    ALL_AGENTS,
+    ALL_NAMESPACES,
+    AllAgents,
+    AllNamespaces,
+    Scope,
+    check_scope,
+)
 from recollect.sdk.backup import Backup, back_up, fork_at
 from recollect.sdk.binding import SignerOrPath, rebound
 from recollect.sdk.bulk import (
@@ -1968,6 +1984,8 @@ class AsyncBulkCalls(AsyncHandle):
         occasion: tried again, in whatever batches, each row is still said once. `progress` is told
         how many rows are done, and of how many (0: not known).
         """
+        check_callable("progress", progress)
+        check_callable("reject", reject)
         size = check_batch(batch, self._core.limits.transaction_operations)
         rows = enumerate(check_facts(facts), start=1)
         common = {"agent_id": agent_id, "namespace": namespace, "once": once}
@@ -2153,7 +2171,7 @@ class AsyncBeliefCalls(AsyncHandle):
         """Return the edges of a subject and relation that have no end: a store is a catalog."""
         limits = self._core.limits
         wanted = Wanted(
-            scope=scope.check(limits),
+            scope=check_scope("scope", scope).check(limits),
             subject=check_entity("subject_key", subject_key, limits),
             relation=check_relation("relation", relation, limits),
         )
@@ -2587,6 +2605,7 @@ class AsyncExtractCalls(AsyncHandle):
         in a scope. They are stored before anything is extracted: if that fails, import or `extract`
         again. `extractor` is one, or `rules`, or an endpoint and a model, `URL#model`.
         """
+        check_callable("progress", progress)
         chosen = chosen_extractor(extractor, default=check_flag("extract", extract))
         words = text if isinstance(text, str) else rendered(text)
         scope = self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
@@ -2630,6 +2649,7 @@ class AsyncExtractCalls(AsyncHandle):
         of one that was used or set before, it stays as it is.
         `progress` is told how many bytes are done, and of how many.
         """
+        check_callable("progress", progress)
         chosen = chosen_extractor(extractor)
         transcript_id = check_id("transcript_id", transcript_id)
         talk = await self._calls.run(conversation, self._core.engine, transcript_id)
@@ -2637,7 +2657,7 @@ class AsyncExtractCalls(AsyncHandle):
         who = info.agent_id if agent_id is self._defaults.agent_id is None else agent_id
         where = info.namespace if namespace is None else namespace
         scope = self._defaults.scope(who, where, self._core.limits, writing=True)
-        single = single_valued_by(chosen) if single_valued is None else tuple(single_valued)
+        single = single_valued_by(chosen) if single_valued is None else _relations(single_valued)
         occurred = info.occurred_at or info.created_at
         reports: list[ExtractionReport] = []
         for block in blocks(talk.messages):
@@ -2721,6 +2741,10 @@ class AsyncExtractCalls(AsyncHandle):
                     continue
                 one_each.update(spelled)
         return (fresh, one_each)
+
+
+def _relations(names: object) -> tuple[str, ...]:
+    return tuple(plain_text("single_valued", name) for name in check_items("single_valued", names))
 
 
 class AsyncRecallOptions(TypedDict, total=False):
@@ -3158,6 +3182,7 @@ class AsyncCompactCalls(AsyncHandle):
         `before` may be `RETENTION`: as long ago as the namespace's `log_retention` says. Nobody
         else can write until it is done. With `purge` the file is then made smaller.
         """
+        check_callable("progress", progress)
         if before is None:
             raise InvalidInput("before", "is missing: give a commit, a time, or RETENTION")
         limits = self._core.limits
@@ -3215,6 +3240,7 @@ class AsyncExportCalls(AsyncHandle):
         `path` may also be a file that is open for writing bytes. `recollect.import_log` makes a
         store of it again; `recollect-verify log` checks it without Recollect.
         """
+        check_callable("progress", progress)
         return await self._calls.run(export_log, self._core, path, progress)
 
 
@@ -3230,6 +3256,7 @@ class AsyncReindexCalls(AsyncHandle):
         stopped and called again: it goes on from there. `progress` is told of passages: those that
         are indexed first, about, then those that have a vector.
         """
+        check_callable("progress", progress)
         return await self._calls.run(
             reindex_both,
             self._core.engine,
@@ -3466,18 +3493,22 @@ class AsyncStore(
         `deep` also builds every view again, in a temporary database, and compares: `ViewsDiffer`
         names the first row that is not what the log says. Nothing is changed either way.
         """
+        check_callable("progress", progress)
         return await self._calls.run(verify_store, self._core, checkpoint, keys, progress, deep)
 
     async def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
         """Build every view again from the log, and say whether any row had been different."""
+        check_callable("progress", progress)
         return await self._calls.run(rebuild_store, self._core, progress)
 
     async def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
         """Copy the store as of now to a new file, while others go on writing."""
+        check_callable("progress", progress)
         return await self._calls.run(back_up, self._core, path, progress)
 
     async def fork(self, path: Url, *, at: Moment, progress: Progress | None = None) -> Fork:
         """Make a new store in a new file from the log up to a moment; it goes its own way then."""
+        check_callable("progress", progress)
         return await self._calls.run(fork_at, self._core, path, at, progress)
 
     def sql(self, query: str, parameters: Parameters = ()) -> AsyncIterator[dict[str, Any]]:

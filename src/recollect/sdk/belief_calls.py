@@ -19,7 +19,7 @@ from recollect.memory.quoting import quotes
 from recollect.model.graph_operations import Name
 from recollect.model.instant import Instant, to_micros
 from recollect.model.refs import FactRef
-from recollect.model.scope import Scope
+from recollect.model.scope import Scope, check_scope
 from recollect.sdk.calls import paged
 from recollect.sdk.handle import Handle
 
@@ -143,7 +143,7 @@ class BeliefCalls(Handle):
         """Return the edges of a subject and relation that have no end: a store is a catalog."""
         limits = self._core.limits
         wanted = Wanted(
-            scope=scope.check(limits),
+            scope=check_scope("scope", scope).check(limits),
             subject=check_entity("subject_key", subject_key, limits),
             relation=check_relation("relation", relation, limits),
         )

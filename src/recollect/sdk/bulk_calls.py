@@ -8,6 +8,7 @@ from operator import length_hint
 
 import msgspec
 
+from recollect.model.limits import check_callable
 from recollect.sdk.bulk import (
     REFUSALS,
     AssertedFacts,
@@ -45,6 +46,8 @@ class BulkCalls(Handle):
         occasion: tried again, in whatever batches, each row is still said once. `progress` is told
         how many rows are done, and of how many (0: not known).
         """
+        check_callable("progress", progress)
+        check_callable("reject", reject)
         size = check_batch(batch, self._core.limits.transaction_operations)
         rows = enumerate(check_facts(facts), start=1)
         common = {"agent_id": agent_id, "namespace": namespace, "once": once}

@@ -10,6 +10,7 @@ from recollect.log.moments import Moment, commit_at_time
 from recollect.log.purging import purge as purge_storage
 from recollect.memory import settings
 from recollect.memory.inputs import check_note
+from recollect.model.limits import check_callable
 from recollect.model.retention import RETENTION, Retention
 from recollect.sdk.handle import Handle
 from recollect.storage.port import Progress
@@ -36,6 +37,7 @@ class CompactCalls(Handle):
         `before` may be `RETENTION`: as long ago as the namespace's `log_retention` says. Nobody
         else can write until it is done. With `purge` the file is then made smaller.
         """
+        check_callable("progress", progress)
         if before is None:
             raise InvalidInput("before", "is missing: give a commit, a time, or RETENTION")
         limits = self._core.limits

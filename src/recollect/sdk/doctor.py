@@ -30,6 +30,7 @@ from recollect.log.purging import first_pending
 from recollect.log.verification import clock_warnings, verify
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.finding import Finding, fine, problem, warning
+from recollect.model.limits import check_callable
 from recollect.sdk.open import (
     check_format,
     check_journal,
@@ -70,6 +71,7 @@ def diagnose(
     views again, beside the store, and compares. With an `embedder` it says whether the store's
     vectors are of that.
     """
+    check_callable("progress", progress)
     embedding = embedder_of(embedder)
     path = file_of("url", url)
     yield fine("python", f"Python {platform.python_version()} on {platform.platform(terse=True)}")

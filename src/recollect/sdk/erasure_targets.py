@@ -8,7 +8,7 @@ from typing import get_args
 from recollect.errors import InvalidInput
 from recollect.memory.inputs import check_id
 from recollect.model.erasure import AGENT, KEY, NAMESPACE, Target, TargetKind
-from recollect.model.limits import Limits, check_text
+from recollect.model.limits import Limits, check_text, shown
 from recollect.model.operations import ENGINE_SCOPE
 from recollect.sdk.core import Defaults
 
@@ -37,7 +37,7 @@ def check_target(given: Mapping[str, object], defaults: Defaults, limits: Limits
         return Target(kind, key, defaults.scope(None, None, limits, writing=True))
     if kind == AGENT:
         if value == ENGINE_SCOPE.agent_id:
-            raise InvalidInput("agent_id", f"{value!r} is the engine itself: name an agent")
+            raise InvalidInput("agent_id", f"{shown(value)} is the engine itself: name an agent")
         scope = Defaults(str(value)).scope(None, None, limits, writing=True)
         return Target(kind, scope.agent_id)
     if kind == NAMESPACE:

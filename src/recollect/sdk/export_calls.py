@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect.audit.export import ExportedLog
+from recollect.model.limits import check_callable
 from recollect.sdk.handle import Handle
 from recollect.sdk.log_export import Sink, export_log
 from recollect.sdk.urls import Url
@@ -18,4 +19,5 @@ class ExportCalls(Handle):
         `path` may also be a file that is open for writing bytes. `recollect.import_log` makes a
         store of it again; `recollect-verify log` checks it without Recollect.
         """
+        check_callable("progress", progress)
         return self._calls.run(export_log, self._core, path, progress)

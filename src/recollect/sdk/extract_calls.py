@@ -25,7 +25,7 @@ from recollect.memory import transcripts
 from recollect.memory.committed import operations_of
 from recollect.memory.inputs import Duration, check_id, check_time, check_words
 from recollect.model.instant import Instant, to_datetime
-from recollect.model.limits import check_flag
+from recollect.model.limits import check_callable, check_flag, check_items, plain_text
 from recollect.model.scope import Scope
 from recollect.sdk.extraction import (
     ExtractionReport,
@@ -65,6 +65,7 @@ class ExtractCalls(Handle):
         in a scope. They are stored before anything is extracted: if that fails, import or `extract`
         again. `extractor` is one, or `rules`, or an endpoint and a model, `URL#model`.
         """
+        check_callable("progress", progress)
         chosen = chosen_extractor(extractor, default=check_flag("extract", extract))
         words = text if isinstance(text, str) else rendered(text)
         scope = self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
@@ -108,6 +109,7 @@ class ExtractCalls(Handle):
         of one that was used or set before, it stays as it is.
         `progress` is told how many bytes are done, and of how many.
         """
+        check_callable("progress", progress)
         chosen = chosen_extractor(extractor)
         transcript_id = check_id("transcript_id", transcript_id)
         talk = self._calls.run(conversation, self._core.engine, transcript_id)
@@ -115,7 +117,7 @@ class ExtractCalls(Handle):
         who = info.agent_id if agent_id is self._defaults.agent_id is None else agent_id
         where = info.namespace if namespace is None else namespace
         scope = self._defaults.scope(who, where, self._core.limits, writing=True)
-        single = single_valued_by(chosen) if single_valued is None else tuple(single_valued)
+        single = single_valued_by(chosen) if single_valued is None else _relations(single_valued)
         occurred = info.occurred_at or info.created_at
         reports: list[ExtractionReport] = []
         for block in blocks(talk.messages):
@@ -197,3 +199,7 @@ class ExtractCalls(Handle):
                     continue
                 one_each.update(spelled)
         return fresh, one_each
+
+
+def _relations(names: object) -> tuple[str, ...]:
+    return tuple(plain_text("single_valued", name) for name in check_items("single_valued", names))

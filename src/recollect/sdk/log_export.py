@@ -8,6 +8,7 @@ from typing import Protocol
 
 from recollect.audit.export import ErasedMeanwhile, ExportedLog, export
 from recollect.errors import InvalidInput
+from recollect.model.limits import shown
 from recollect.sdk.core import Core
 from recollect.sdk.urls import Url, file_of
 from recollect.storage.newfiles import OWNER_ONLY, appearing, check_free, told_as_ours
@@ -32,7 +33,7 @@ def export_log(core: Core, path: Url | Sink, progress: Progress | None) -> Expor
     """Write the log as it is now to a new file, or to one that is open for writing bytes."""
     if not isinstance(path, (str, os.PathLike)):
         if not hasattr(path, "write"):
-            raise InvalidInput("path", f"{path!r} is neither a path nor an open file")
+            raise InvalidInput("path", f"{shown(path)} is neither a path nor an open file")
         return export(core.engine, core.log_id, path.write, progress)
     target = file_of("path", path)
     check_free("path", target)

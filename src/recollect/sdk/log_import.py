@@ -12,6 +12,7 @@ from recollect.audit.log_import import fill
 from recollect.errors import InvalidInput, NotFound
 from recollect.log.verification import Verification
 from recollect.model.clock import SystemClock
+from recollect.model.limits import check_callable, shown
 from recollect.sdk.arrival import check_arrived
 from recollect.sdk.open import check_vacant, open_engine, place_file
 from recollect.sdk.registry import all_views
@@ -30,6 +31,7 @@ def import_log(
     It has the same id, chain and answers. Each line is checked on the way; however it ends, there
     is the whole store or none. The first write in it begins a new epoch.
     """
+    check_callable("progress", progress)
     target = file_of("url", url)
     check_vacant("url", target)
     put = partial(place_file, "url")
@@ -48,7 +50,7 @@ def import_log(
 def _opened(path: Url | IO[bytes]) -> Iterator[IO[bytes]]:
     if not isinstance(path, (str, os.PathLike)):
         if not hasattr(path, "readline"):
-            raise InvalidInput("path", f"{path!r} is neither a path nor an open file")
+            raise InvalidInput("path", f"{shown(path)} is neither a path nor an open file")
         yield path
         return
     source = file_of("path", path)

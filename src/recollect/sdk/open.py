@@ -7,7 +7,7 @@ import os
 
 from recollect.audit import automatic
 from recollect.audit.signers import Signer
-from recollect.errors import RecollectError
+from recollect.errors import InvalidInput, RecollectError
 from recollect.graph.effects import Effects
 from recollect.log import views
 from recollect.log.batch import BatchWriter
@@ -17,7 +17,7 @@ from recollect.log.failpoints import Failpoint, pass_by
 from recollect.log.signal import Signal
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.ids import IdSource, SystemIds
-from recollect.model.limits import Limits
+from recollect.model.limits import Limits, shown
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.core import Core, Defaults
 from recollect.sdk.registry import all_views
@@ -88,6 +88,7 @@ def open(
     `https://host/v1#model`, an `Embedder`, or None. `"auto"` is the local model, if the extra
     `embeddings` is installed; it is loaded when somebody first recalls something.
     """
+    _check_parts(clock, ids, limits)
     chosen = embedder_of(embedder)
     engine = open_engine(
         url,
@@ -114,6 +115,7 @@ async def open_async(
     embedder: Given = AUTO,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
+    _check_parts(clock, ids, limits)
     chosen = await asyncio.to_thread(embedder_of, embedder)
     engine = await asyncio.to_thread(
         open_engine,
@@ -151,6 +153,15 @@ def open_engine(
         allow_network_file_system=allow_network_file_system,
         migrate=migrate,
     )
+
+
+def _check_parts(clock: object, ids: object, limits: object) -> None:
+    """Refuse parts of the wrong kind before a file is touched."""
+    for field, part, kind in (("clock", clock, Clock), ("ids", ids, IdSource)):
+        if part is not None and not isinstance(part, kind):
+            raise InvalidInput(field, f"{shown(part)} is not a {kind.__name__}")
+    if limits is not None and not isinstance(limits, Limits):
+        raise InvalidInput("limits", f"{shown(limits)} is not a Limits")
 
 
 def _assemble(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.model.limits import check_callable
 from recollect.sdk.handle import Handle
 from recollect.sdk.reindexing import reindex_both
 from recollect.search.reindexing import Reindexed
@@ -20,6 +21,7 @@ class ReindexCalls(Handle):
         stopped and called again: it goes on from there. `progress` is told of passages: those that
         are indexed first, about, then those that have a vector.
         """
+        check_callable("progress", progress)
         return self._calls.run(
             reindex_both,
             self._core.engine,

@@ -11,6 +11,7 @@ from recollect.errors import Corruption, InvalidInput, NotFound, StoreReadOnly
 from recollect.log.epochs import known_log_id
 from recollect.log.verification import Verification, verify
 from recollect.model.clock import SystemClock
+from recollect.model.limits import check_callable
 from recollect.sdk.arrival import check_arrived
 from recollect.sdk.open import check_unused, open_engine, orphans, place_file, replace_file
 from recollect.sdk.urls import Url, file_of
@@ -27,6 +28,7 @@ def restore(
     open; so is a journal that a store left which is gone, as it may hold its last commits. However
     it ends, there is the old store or the whole new one. The next write begins a new epoch.
     """
+    check_callable("progress", progress)
     source, target = file_of("backup", backup), file_of("url", url).resolve()
     if not source.exists():
         raise NotFound(f"there is no backup at {source}: check the path")

@@ -24,12 +24,14 @@ def create_signer(path: str | os.PathLike[str], *, name: str) -> Signer:
 
     `name` is how the signer is called in what it signs, such as `example.com/agents`.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidInput("path", f"{shown(path)} is not a path")
     return signers.create(path, name, ids=SystemIds())
 
 
 def load_signer(path: str | os.PathLike[str]) -> Signer:
     """Return the signer in a file, if nobody but you can read it."""
-    return signers.load(path)
+    return as_signer(path)
 
 
 def as_signer(given: Signer | str | os.PathLike[str]) -> Signer:

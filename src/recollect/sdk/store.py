@@ -18,7 +18,7 @@ from recollect.log.views import Rebuild
 from recollect.model.document import Document
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant
-from recollect.model.limits import check_seconds, check_text, plain_text
+from recollect.model.limits import check_callable, check_seconds, check_text, plain_text
 from recollect.model.refs import Ground
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from recollect.sdk.audit_calls import AuditCalls
@@ -277,18 +277,22 @@ class Store(
         `deep` also builds every view again, in a temporary database, and compares: `ViewsDiffer`
         names the first row that is not what the log says. Nothing is changed either way.
         """
+        check_callable("progress", progress)
         return self._calls.run(verify_store, self._core, checkpoint, keys, progress, deep)
 
     def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
         """Build every view again from the log, and say whether any row had been different."""
+        check_callable("progress", progress)
         return self._calls.run(rebuild_store, self._core, progress)
 
     def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
         """Copy the store as of now to a new file, while others go on writing."""
+        check_callable("progress", progress)
         return self._calls.run(back_up, self._core, path, progress)
 
     def fork(self, path: Url, *, at: Moment, progress: Progress | None = None) -> Fork:
         """Make a new store in a new file from the log up to a moment; it goes its own way then."""
+        check_callable("progress", progress)
         return self._calls.run(fork_at, self._core, path, at, progress)
 
     def sql(self, query: str, parameters: Parameters = ()) -> Iterator[dict[str, Any]]:

@@ -25,7 +25,7 @@ def path_of(field: str, url: object) -> Path | None:
         return Path(text).absolute()
     if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
         raise InvalidInput(
-            field, f"{text!r} is not understood: give a path, sqlite:///path or ':memory:'"
+            field, f"{shown(text)} is not understood: give a path, sqlite:///path or ':memory:'"
         )
     return Path(plain_text(field, unquote(rest[1:]))).absolute()
 

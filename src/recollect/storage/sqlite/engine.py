@@ -12,6 +12,7 @@ from typing import TypeVar
 import apsw
 
 from recollect import errors
+from recollect.model.limits import shown
 from recollect.storage.newfiles import keep_private
 from recollect.storage.port import OutcomeUnknown, Parameters
 from recollect.storage.sqlite import formats
@@ -56,7 +57,9 @@ class SqliteEngine(WholeFile):
         migrate: bool = True,
     ) -> None:
         if durability not in tuple(_SYNCHRONOUS):
-            raise errors.InvalidInput("durability", f"{durability!r} is not 'full' or 'relaxed'")
+            raise errors.InvalidInput(
+                "durability", f"{shown(durability)} is not 'full' or 'relaxed'"
+            )
         create = create or path is None
         super().__init__(path)
         self._queries = queries

@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 
 from recollect.errors import InvalidInput
+from recollect.model.limits import shown
 from recollect.storage import queries
 from recollect.storage.port import Parameters, Row
 from recollect.storage.sqlite.connection import translate
@@ -96,7 +97,7 @@ def _compile(
         _restrict(stand_ins, (*views, *_TABLE_FUNCTIONS))
         first, names = _compile_first(stand_ins.cursor(), statement, parameters)
     if following := statement[len(first) :].strip():
-        raise InvalidInput("query", f"one statement at a time: leave out {following!r}")
+        raise InvalidInput("query", f"one statement at a time: leave out {shown(following)}")
     if not names:
         raise InvalidInput("query", "gives no rows: give a SELECT")
     for name in names:
