@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from random import Random
 
@@ -19,6 +19,7 @@ AT_ONCE = 400
 INSTANTS = [
     datetime(year, 7, 1, tzinfo=UTC) for year in (1, 400, 1500, 1800, *range(1880, 2020, 12))
 ]
+FOREVER = datetime.max.replace(tzinfo=UTC)
 Group = Callable[[DatedFact], tuple[str, ...]]
 
 
@@ -41,10 +42,6 @@ def untied(facts: Sequence[DatedFact], group: Group) -> list[DatedFact]:
 
 def timeline_of(fact: DatedFact) -> tuple[str, ...]:
     return normal_name(fact.subject), fact.relation
-
-
-def object_of(fact: DatedFact) -> tuple[str, ...]:
-    return normal_name(fact.subject), fact.relation, normal_name(fact.object)
 
 
 def loaded(facts: Sequence[DatedFact], *, single: bool) -> Store:
@@ -117,6 +114,36 @@ def check(facts: Sequence[DatedFact], *, single: bool) -> None:
         store.close()
 
 
+def check_years(facts: Sequence[DatedFact]) -> None:
+    """Load them shuffled, and look for every year of every statement in what is said to hold."""
+    store = loaded(Random(5).sample(facts, len(facts)), single=False)
+    spans: dict[tuple[str, ...], list[tuple[datetime, datetime]]] = {}
+    for *about, since, until in every(store.facts(include_closed=True)):
+        spans.setdefault(tuple(about), []).append((since, until))
+    short = [
+        fact
+        for fact in facts
+        if not any(
+            since <= fact.valid_from and (fact.valid_to or FOREVER) <= until
+            for since, until in spans[object_of(fact)]
+        )
+    ]
+    assert short == []
+    stated = {(*object_of(fact), fact.valid_from) for fact in facts}
+    assert stated == {(*about, since) for about in spans for since, _ in spans[about]}
+    store.close()
+
+
+def object_of(fact: DatedFact) -> tuple[str, ...]:
+    return normal_name(fact.subject), normal_name(fact.relation), normal_name(fact.object)
+
+
+def every(facts: Sequence[Fact]) -> Iterator[tuple[str, str, str, datetime, datetime]]:
+    for fact in facts:
+        names = (normal_name(str(name)) for name in (fact.subject, fact.relation, fact.object))
+        yield (*names, fact.valid_from, fact.valid_to or FOREVER)  # type: ignore[misc]
+
+
 def some(facts: list[DatedFact], subjects: int) -> list[DatedFact]:
     """Keep all that is said of a few of the subjects."""
     names = sorted({fact.subject for fact in facts})
@@ -125,18 +152,28 @@ def some(facts: list[DatedFact], subjects: int) -> list[DatedFact]:
 
 
 def test_some_of_it_with_many_objects_at_a_time() -> None:
-    check(some(untied(usable(), object_of), 500), single=False)
+    check(some(usable(), 500), single=False)
 
 
 def test_some_of_it_with_one_object_at_a_time() -> None:
     check(some(untied(usable(), timeline_of), 500), single=True)
 
 
+def test_what_overlaps_keeps_its_years() -> None:
+    """Those of the data of which another statement says the same for other years."""
+    facts = usable()
+    told = Counter(map(object_of, facts))
+    check_years([fact for fact in facts if told[object_of(fact)] > 1])
+
+
+@pytest.mark.slow
+def test_all_of_it_keeps_its_years() -> None:
+    check_years(usable())
+
+
 @pytest.mark.slow
 def test_all_of_it_with_many_objects_at_a_time() -> None:
-    facts = untied(usable(), object_of)
-    assert len(facts) > 19_000
-    check(facts, single=False)
+    check(usable(), single=False)
 
 
 @pytest.mark.slow

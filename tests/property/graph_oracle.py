@@ -53,11 +53,15 @@ class Mark(Step):
 class Assertion(Mark):
     confidence: float
     source: str
+    until: datetime | None = None
+    """The end it was said with."""
 
 
 @dataclass(frozen=True)
 class End(Mark):
     source: str | None = None
+    with_assertion: bool = False
+    """Whether it was said with an assertion: where there are many objects, it ends that alone."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +141,11 @@ class GraphOracle:
         said = self._new_id(id_)
         who, how, what = _name(subject), _name(relation), _object(object_)
         why = source or said
-        self._add(Assertion(*self._place(), said, who, how, what, valid_from, confidence, why))
+        mark = Assertion(*self._place(), said, who, how, what, valid_from, confidence, why)
+        self._add(replace(mark, until=valid_to))
         if valid_to is not None:
-            self._add(End(*self._place(), said, who, how, what, valid_to))
+            end = End(*self._place(), said, who, how, what, valid_to, with_assertion=True)
+            self._add(end)
         return said
 
     def end_fact(
@@ -341,22 +347,27 @@ def _single_valued(marks: list[Mark]) -> list[Edge]:
 
 
 def _multi_valued(marks: list[Mark]) -> list[Edge]:
-    """Take the assertions of each object and instant together, and look for an end after them."""
+    """Take the assertions of each object and instant together: the union of what each says."""
     groups: dict[tuple[Object | None, datetime], list[Assertion]] = {}
     for mark in marks:
         if isinstance(mark, Assertion):
             groups.setdefault((mark.object, mark.instant), []).append(mark)
     edges = []
     for told in groups.values():
-        ends = [
-            mark.instant
-            for mark in marks
-            if isinstance(mark, End)
-            and mark.object in (None, told[0].object)
-            and mark.order > told[-1].order
-        ]
-        edges.append(_edge(told, until=ends[0] if ends else None))
+        ends = [_end_of(mark, marks) for mark in told]
+        known = [end for end in ends if end is not None]
+        edges.append(_edge(told, until=max(known) if len(known) == len(ends) else None))
     return edges
+
+
+def _end_of(said: Assertion, marks: list[Mark]) -> datetime | None:
+    """Return where an assertion ends: with its own end, or with one of its object behind it."""
+    ends = [] if said.until is None else [said.until]
+    for mark in marks:
+        alone = isinstance(mark, End) and not mark.with_assertion
+        if alone and mark.object in (None, said.object) and mark.order > said.order:
+            ends.append(mark.instant)
+    return min(ends, default=None)
 
 
 def _edge(told: list[Assertion], *, until: datetime | None) -> Edge:
@@ -377,7 +388,7 @@ def _edge(told: list[Assertion], *, until: datetime | None) -> Edge:
 
 
 def _each_object_once(edges: list[Edge], said: dict[str, Assertion]) -> list[Edge]:
-    """Give each object's first edge what is said for any; a timeline's come by when they begin."""
+    """Give each object's first edge what is said for any, and the last of their ends."""
     by_object: dict[Object, list[Edge]] = {}
     for edge in edges:
         by_object.setdefault(edge.object, []).append(edge)
@@ -387,8 +398,10 @@ def _each_object_once(edges: list[Edge], said: dict[str, Assertion]) -> list[Edg
 def _united(edges: list[Edge], said: dict[str, Assertion]) -> Edge:
     told = [said[id_] for edge in edges for id_ in edge.assertions]
     told.sort(key=lambda mark: (mark.commit, mark.position))
+    ends = [edge.valid_to for edge in edges if edge.valid_to is not None]
     return replace(
         edges[0],
+        valid_to=max(ends) if len(ends) == len(edges) else None,
         confidence=max(mark.confidence for mark in told),
         sources=tuple(mark.source for mark in told),
         known_from=told[0].commit,

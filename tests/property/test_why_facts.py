@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from recollect import Fact, FactRef, Store
 from recollect.testing import FixedClock, memory_store
@@ -42,9 +43,9 @@ class World:
             told = self.store.assert_fact(
                 subject="Ann",
                 relation="works at",
-                object=f"o{which}",
+                object=f"o{which % 3}",
                 valid_from=at,
-                valid_to=at + timedelta(days=3) if which == 3 else None,
+                valid_to=at + timedelta(days=1 + day % 4) if which >= 2 else None,
                 source=ground,
             )
             assert told.assertion_id is not None
@@ -87,8 +88,18 @@ class World:
         return times[relied_at] < now.valid_to <= times[at]
 
     def _fact(self, assertion_id: str, known: int) -> Fact | None:
+        """Return the fact of an assertion, which goes on as long as what overlaps says the same."""
         facts = self.store.timeline(subject="Ann", relation="works at", known_at=known)
-        return next((fact for fact in facts if assertion_id in fact.assertions), None)
+        own = next((fact for fact in facts if assertion_id in fact.assertions), None)
+        if own is None:
+            return None
+        same = [fact for fact in facts if fact.object == own.object]
+        end, grows = own.valid_to, True
+        while end is not None and grows:
+            ends = [end, *(fact.valid_to for fact in same if fact.valid_from < end)]
+            latest = None if None in ends else max(each for each in ends if each is not None)
+            end, grows = latest, latest != end
+        return replace(own, valid_to=end)
 
 
 @settings(max_examples=60, deadline=None)

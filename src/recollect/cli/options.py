@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.cli.embedders import chosen
+from recollect.cli.progress import meter
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -56,7 +57,11 @@ class Target:
 
         if create:
             self.make_folder()
-        with recollect.open(self.location, create=create, embedder=chosen(embedder)) as store:
+        with meter("Bringing the store up to date") as progress:
+            opened = recollect.open(
+                self.location, create=create, embedder=chosen(embedder), progress=progress
+            )
+        with opened as store:
             yield store.bind(agent_id=self.agent, namespace=self.namespace)
 
     @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from recollect.graph.derive import Holding, Place, Statement, belonging, derive
+from recollect.graph.derive import Holding, Place, belonging, derive, said_at
 from recollect.graph.literal import literal_of
 from recollect.graph.records import Fact
 from recollect.model import codec
@@ -129,16 +129,20 @@ def facts_of(reader: Reader, scope: Scope, beliefs: Sequence[Belief]) -> list[Fa
 
 
 def once_each(beliefs: Iterable[Belief]) -> list[Belief]:
-    """Return what holds at one instant with each object of a timeline once, from its earliest."""
+    """Return what holds at one instant with each object of a timeline once.
+
+    It is shown from the earliest of its edges until the last of them ends.
+    """
     found: dict[tuple[int, int, int], Belief] = {}
     for each in beliefs:
         known = found.get(each.edge)
         if known is None:
             found[each.edge] = each
             continue
-        last = max(known.held.last, each.held.last)
+        last, end = max(known.held.last, each.held.last), max(known.held.end, each.held.end)
         said = tuple(sorted(known.said + each.said, key=_by_commit))
-        found[each.edge] = replace(known, held=replace(known.held, last=last), said=said)
+        held = replace(known.held, last=last, end=end)
+        found[each.edge] = replace(known, held=held, said=said)
     return list(found.values())
 
 
@@ -184,7 +188,7 @@ def _derived(
     rows: Sequence[Row], *, single: bool
 ) -> Iterator[tuple[Holding[int], tuple[Said, ...]]]:
     """Yield the edges of one timeline, each with its assertions, oldest first."""
-    statements = [Statement((row[2], row[3], row[4]), bool(row[5]), row[6]) for row in rows]
+    statements = [said_at((row[2], row[3], row[4]), row[5], row[6], row[11]) for row in rows]
     edges = derive(statements, single=single)
     said: list[list[Said]] = [[] for _ in edges]
     for row, number in zip(rows, belonging(statements, edges, single=single), strict=True):

@@ -30,6 +30,24 @@ class Statement(msgspec.Struct, Generic[Thing], frozen=True, gc=False):
     place: Place
     asserts: bool
     object: Thing | None
+    bound: Place = OPEN
+    """The end that an assertion was made with; such an end itself has it as well."""
+
+    @property
+    def ends_others(self) -> bool:
+        """Whether it is an end that was not made with an assertion."""
+        return not self.asserts and self.bound == OPEN
+
+
+def said_at(
+    place: Place, asserts: object, thing: Thing | None, bound: int = STILL
+) -> Statement[Thing]:
+    """Return a statement of the tables: `bound` is an instant, and an end follows its assertion."""
+    if bound == STILL:
+        return Statement(place, bool(asserts), thing)
+    _, commit_ts, position = place
+    end = (bound, commit_ts, position + 1) if asserts else place
+    return Statement(place, bool(asserts), thing, end)
 
 
 class Holding(msgspec.Struct, Generic[Thing], frozen=True, gc=False):
@@ -71,6 +89,20 @@ def belonging(
             yield numbers[said.object, said.place[0]]
 
 
+def stretches(edges: Iterable[Holding[Thing]]) -> dict[Place, Place]:
+    """Return by where edges of one object begin where the last ends of those that overlap them."""
+    found: dict[Place, Place] = {}
+    overlapping: list[Place] = []
+    end = OPEN
+    for held in sorted(edges, key=lambda each: each.first):
+        if overlapping and held.first[0] >= end[0]:
+            found.update(dict.fromkeys(overlapping, end))
+            overlapping = []
+        end = max(end, held.end) if overlapping else held.end
+        overlapping.append(held.first)
+    return found | dict.fromkeys(overlapping, end)
+
+
 def _one_at_a_time(statements: Iterable[Statement[Thing]]) -> list[Holding[Thing]]:
     """Let each assertion set the holder; saying again what holds already extends it."""
     found: list[Holding[Thing]] = []
@@ -91,19 +123,23 @@ def _one_at_a_time(statements: Iterable[Statement[Thing]]) -> list[Holding[Thing
 
 
 def _side_by_side(statements: Iterable[Statement[Thing]]) -> list[Holding[Thing]]:
-    """Let each object hold from each instant it is said to, until the next end of it."""
+    """Let each assertion hold until its own end or the next of its object, whichever is first.
+
+    The assertions of one object and one instant are one edge, which ends with the last of them.
+    """
     found: dict[tuple[Thing, int], Holding[Thing]] = {}
     unended: dict[Thing, set[tuple[Thing, int]]] = {}
     for said in statements:
         if said.asserts:
             assert said.object is not None, "an assertion has an object"
             which = (said.object, said.place[0])
-            known = found.get(which, Holding(said.object, said.place, said.place))
-            found[which] = replace(known, last=said.place, end=OPEN)
+            known = found.get(which)
+            first, end = (said.place, said.bound) if known is None else (known.first, known.end)
+            found[which] = Holding(said.object, first, said.place, max(end, said.bound))
             unended.setdefault(said.object, set()).add(which)
-            continue
-        ended = list(unended) if said.object is None else [said.object]
-        for thing in ended:
-            for which in unended.pop(thing, ()):
-                found[which] = replace(found[which], end=said.place)
+        elif said.ends_others:
+            for thing in list(unended) if said.object is None else [said.object]:
+                for which in unended.pop(thing, ()):
+                    held = found[which]
+                    found[which] = replace(held, end=min(held.end, said.place))
     return sorted(found.values(), key=lambda held: held.first)

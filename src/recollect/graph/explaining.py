@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from recollect.graph import beliefs
 from recollect.graph.beliefs import Asking, Belief, Said
-from recollect.graph.derive import Holding
+from recollect.graph.derive import Holding, Place, stretches
 from recollect.graph.literal import literal_of
 from recollect.graph.queries import node_at, timeline_changed
 from recollect.graph.records import Assertion, Ending, Explanation, Fact
@@ -47,11 +49,36 @@ class Believed:
         self._reader = reader
         self._newest = pages.head_commit(reader)
         self._derived: dict[tuple[int, int, int], dict[str, Belief]] = {}
+        self._stretches: dict[tuple[int, int, int, int], dict[Place, Place]] = {}
 
     def fact(self, assertion_id: str, known: int) -> Fact | None:
-        """Return the fact an assertion stood for at a commit; None: it did not stand."""
+        """Return the fact an assertion stood for at a commit; None: it did not stand.
+
+        It ends where nothing that overlaps goes on to say the same: what holds is the union.
+        """
         found = self.belief(assertion_id, known)
-        return None if found is None else beliefs.facts_of(self._reader, found[0], [found[1]])[0]
+        if found is None:
+            return None
+        scope, belief = found
+        held = belief.held
+        if not held.is_open:
+            end = self._ends(scope, belief, known)[held.first]
+            belief = replace(belief, held=replace(held, end=end))
+        return beliefs.facts_of(self._reader, scope, [belief])[0]
+
+    def _ends(self, scope: Scope, belief: Belief, known: int) -> dict[Place, Place]:
+        """Return where each edge of a timeline's object ends with those that overlap it."""
+        subject, relation, object_ = belief.edge
+        which = (subject, relation, object_, min(known, self._newest))
+        if which not in self._stretches:
+            if known >= self._newest:
+                asking = Asking(scope=scope, scope_id=0, relation=relation, object=object_)
+                same = beliefs.of_subjects(self._reader, asking, [subject])
+            else:
+                timeline = self._derived[subject, relation, known]
+                same = [each for each in timeline.values() if each.held.object == object_]
+            self._stretches[which] = stretches(each.held for each in same)
+        return self._stretches[which]
 
     def is_as_at(self, assertion_id: str, commit: int) -> bool:
         """Say whether nothing has changed of an assertion's timeline since a commit."""

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.graph import beliefs
-from recollect.graph.derive import Holding, Place, Statement, belonging, derive
+from recollect.graph.derive import Holding, Statement, belonging, derive, said_at
 from recollect.graph.literal import literal_of
 from recollect.graph.queries import Wanted, asking_of, node_at
 from recollect.graph.records import Fact
 from recollect.graph.requests import GraphRequest, TimelineRead
 from recollect.graph.rules import GraphRules
 from recollect.graph.spelling import Meaning, Spelling
-from recollect.graph.times import instant_of
+from recollect.graph.times import bound_of, instant_of
 from recollect.log.views import LookUp
 from recollect.model.graph_operations import ENTITY, RELATION, Name
 from recollect.model.instant import to_datetime
@@ -118,7 +118,12 @@ class PendingFacts:
             for row in rows:
                 object_ = named.get(row[6])
                 yield _Told(
-                    _statement(rules, read.scope, (row[2], row[3], row[4]), row[5], object_),
+                    said_at(
+                        (row[2], row[3], row[4]),
+                        row[5],
+                        _meaning(rules, read.scope, object_),
+                        row[11],
+                    ),
                     row[7],
                     row[9] or 0.0,
                     beliefs.evidence(row[10]),
@@ -142,8 +147,9 @@ def _staged(
             continue
         asserts = isinstance(operation, Assert)
         place = (instant_of(operations, position, now), _UNCOMMITTED, position)
+        bound = bound_of(operations, position, now)
         told = _Told(
-            _statement(rules, read.scope, place, asserts, operation.object),
+            said_at(place, asserts, _meaning(rules, read.scope, operation.object), bound),
             operation.assertion_id,
         )
         if isinstance(operation, Assert):
@@ -151,11 +157,8 @@ def _staged(
         yield told
 
 
-def _statement(
-    rules: GraphRules, scope: Scope, place: Place, asserts: object, object_: Name | None
-) -> Statement[Meaning]:
-    thing = None if object_ is None else rules.meaning(scope, object_)
-    return Statement(place, bool(asserts), thing)
+def _meaning(rules: GraphRules, scope: Scope, name: Name | None) -> Meaning | None:
+    return None if name is None else rules.meaning(scope, name)
 
 
 def _fact(

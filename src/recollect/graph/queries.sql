@@ -49,15 +49,15 @@ WHERE scope.namespace = :namespace
 -- name: graph_statement_add
 INSERT INTO graph_statement (
     assertion_id, asserts, subject, relation, object, subject_root, object_root, at,
-    commit_ts, position, committed_at, confidence, source, until_commit, reason
+    bound, commit_ts, position, committed_at, confidence, source, until_commit, reason
 ) VALUES (
     :assertion_id, :asserts, :subject, :relation, :object, :subject_root, :object_root, :at,
-    :commit_ts, :position, :committed_at, :confidence, :source, 9223372036854775807, NULL
+    :bound, :commit_ts, :position, :committed_at, :confidence, :source, 9223372036854775807, NULL
 )
 
 -- name: graph_statements_live
 -- What was said under an id and stands.
-SELECT id, asserts, subject_root, relation, object_root, at, commit_ts, position
+SELECT id, subject_root, relation, at, commit_ts, position, asserts, object_root, bound
 FROM graph_statement
 WHERE assertion_id = :assertion_id AND until_commit = 9223372036854775807
 ORDER BY position
@@ -79,19 +79,28 @@ WHERE subject_root = :subject AND relation = :relation AND asserts = 1
     AND until_commit = 9223372036854775807
 ORDER BY at DESC, commit_ts DESC, position DESC LIMIT 1
 
--- name: graph_assertions_at
--- When an object was said to hold from an instant on.
-SELECT commit_ts, position FROM graph_statement
-WHERE subject_root = :subject AND relation = :relation AND asserts = 1
-    AND at = :at AND object_root = :object AND until_commit = 9223372036854775807
+-- name: graph_statements_at
+-- What was said at an instant of an object: that it holds from then on, or that it, or whatever
+-- there is, stopped.
+SELECT commit_ts, position, asserts, bound FROM (
+    SELECT commit_ts, position, asserts, bound FROM graph_statement
+    WHERE subject_root = :subject AND relation = :relation AND asserts = 1
+        AND at = :at AND object_root = :object AND until_commit = 9223372036854775807
+    UNION ALL
+    SELECT commit_ts, position, asserts, bound FROM graph_statement
+    WHERE object_root IN (0, :object) AND subject_root = :subject AND relation = :relation
+        AND asserts = 0 AND bound = 9223372036854775807 AND at = :at
+        AND until_commit = 9223372036854775807
+) AS said
 ORDER BY commit_ts, position
 
 -- name: graph_end_after
--- The next end of an object, or of whatever there is.
+-- The next end of an object, or of whatever there is, that was not said with an assertion.
 SELECT at, commit_ts, position FROM (
     SELECT at, commit_ts, position FROM graph_statement
     WHERE object_root = :object AND subject_root = :subject AND relation = :relation
-        AND asserts = 0 AND (at, commit_ts, position) > (:at, :commit_ts, :position)
+        AND asserts = 0 AND bound = 9223372036854775807
+        AND (at, commit_ts, position) > (:at, :commit_ts, :position)
         AND until_commit = 9223372036854775807
     ORDER BY at, commit_ts, position LIMIT 1
 ) AS own
@@ -99,18 +108,29 @@ UNION ALL
 SELECT at, commit_ts, position FROM (
     SELECT at, commit_ts, position FROM graph_statement
     WHERE object_root = 0 AND subject_root = :subject AND relation = :relation
-        AND asserts = 0 AND (at, commit_ts, position) > (:at, :commit_ts, :position)
+        AND asserts = 0 AND bound = 9223372036854775807
+        AND (at, commit_ts, position) > (:at, :commit_ts, :position)
         AND until_commit = 9223372036854775807
     ORDER BY at, commit_ts, position LIMIT 1
 ) AS whatever
 ORDER BY at, commit_ts, position LIMIT 1
 
+-- name: graph_bound_after
+-- The next end of an object that was said with an assertion.
+SELECT at, commit_ts, position FROM graph_statement
+WHERE object_root = :object AND subject_root = :subject AND relation = :relation
+    AND asserts = 0 AND bound < 9223372036854775807
+    AND (at, commit_ts, position) > (:at, :commit_ts, :position)
+    AND until_commit = 9223372036854775807
+ORDER BY at, commit_ts, position LIMIT 1
+
 -- name: graph_end_before
--- The last end of an object, or of whatever there is.
+-- The last end of an object, or of whatever there is, that was not said with an assertion.
 SELECT at FROM (
     SELECT at, commit_ts, position FROM graph_statement
     WHERE object_root = :object AND subject_root = :subject AND relation = :relation
-        AND asserts = 0 AND (at, commit_ts, position) < (:at, :commit_ts, :position)
+        AND asserts = 0 AND bound = 9223372036854775807
+        AND (at, commit_ts, position) < (:at, :commit_ts, :position)
         AND until_commit = 9223372036854775807
     ORDER BY at DESC, commit_ts DESC, position DESC LIMIT 1
 ) AS own
@@ -118,7 +138,8 @@ UNION ALL
 SELECT at FROM (
     SELECT at, commit_ts, position FROM graph_statement
     WHERE object_root = 0 AND subject_root = :subject AND relation = :relation
-        AND asserts = 0 AND (at, commit_ts, position) < (:at, :commit_ts, :position)
+        AND asserts = 0 AND bound = 9223372036854775807
+        AND (at, commit_ts, position) < (:at, :commit_ts, :position)
         AND until_commit = 9223372036854775807
     ORDER BY at DESC, commit_ts DESC, position DESC LIMIT 1
 ) AS whatever
@@ -153,12 +174,19 @@ WHERE subject = :subject AND relation = :relation
     AND (valid_to, to_commit, to_position) > (:at, :commit_ts, :position)
 
 -- name: graph_edges_ended_at
+-- Edges that an end may have ended: wholly, or what was said before it at the instant they begin.
 SELECT
     object, valid_from, from_commit, from_position, last_at, last_commit, last_position,
     valid_to, to_commit, to_position
 FROM graph_edge
 WHERE subject = :subject AND relation = :relation AND valid_from BETWEEN :since AND :at
-    AND valid_to = :at AND to_commit = :commit_ts AND to_position = :position
+    AND (
+        (valid_to = :at AND to_commit = :commit_ts AND to_position = :position)
+        OR (
+            valid_from = :at AND from_commit <= :commit_ts
+            AND (:object IS NULL OR object = :object)
+        )
+    )
 
 -- name: graph_edge_put
 INSERT INTO graph_edge (
@@ -187,14 +215,14 @@ DELETE FROM graph_edge WHERE subject = :subject AND relation = :relation
 
 -- name: graph_timeline_statements
 -- What was said of a timeline and stands, in order.
-SELECT at, commit_ts, position, asserts, object_root FROM graph_statement
+SELECT at, commit_ts, position, asserts, object_root, bound FROM graph_statement
 WHERE subject_root = :subject AND relation = :relation AND asserts IN (0, 1)
     AND until_commit = 9223372036854775807
 ORDER BY at, commit_ts, position
 
 -- name: graph_timeline_short
 -- What was ever said of a timeline, if that is little; in no order, as one would take all of it.
-SELECT at, commit_ts, position, asserts, object_root, until_commit FROM graph_statement
+SELECT at, commit_ts, position, asserts, object_root, bound, until_commit FROM graph_statement
 WHERE subject_root = :subject AND relation = :relation LIMIT :most
 
 -- name: graph_timelines_touched
@@ -204,7 +232,8 @@ UNION
 SELECT subject, relation FROM graph_edge WHERE object = :entity
 UNION
 SELECT subject_root, relation FROM graph_statement
-WHERE object_root = :entity AND asserts = 0 AND until_commit = 9223372036854775807
+WHERE object_root = :entity AND asserts = 0 AND bound = 9223372036854775807
+    AND until_commit = 9223372036854775807
 
 -- name: graph_roots_keep
 -- Note what the names of an entity meant until now.
@@ -301,8 +330,8 @@ SELECT
     subject_root.scope_id = subject.scope_id AS subject_root_here, subject_root.key AS subject_root,
     subject_root.kind AS subject_root_kind, said.object_root = 0 AS of_all_roots,
     object_root.scope_id = subject.scope_id AS object_root_here, object_root.key AS object_root,
-    object_root.kind AS object_root_kind, said.at, said.committed_at, said.confidence, said.source,
-    said.until_commit, said.reason
+    object_root.kind AS object_root_kind, said.at, said.bound, said.committed_at, said.confidence,
+    said.source, said.until_commit, said.reason
 FROM graph_statement AS said
 LEFT JOIN graph_node AS subject ON subject.id = said.subject
 LEFT JOIN scope ON scope.id = subject.scope_id
@@ -424,7 +453,9 @@ WITH entity AS (
     FROM entity JOIN graph_edge AS edge ON edge.object = entity.id
     UNION
     SELECT said.subject_root, said.relation
-    FROM entity JOIN graph_statement AS said ON said.object_root = entity.id AND said.asserts = 0
+    FROM entity
+    JOIN graph_statement AS said
+        ON said.object_root = entity.id AND said.asserts = 0 AND said.bound = 9223372036854775807
 )
 SELECT COUNT(*)
 FROM touched

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from recollect.graph.derive import STILL, Statement, derive
-from recollect.graph.timelines import Change, Timeline, Which
+from recollect.graph.timelines import Change, Timeline, Which, statement_of
 from recollect.storage.gathering import Gathering
 from recollect.storage.port import Row, Writer
 
@@ -80,11 +80,7 @@ class Saying:
         )
         if len(rows) > SHORT:
             return timeline
-        said = [
-            Statement((row[0], row[1], row[2]), bool(row[3]), row[4] or None)
-            for row in rows
-            if row[5] == STILL
-        ]
+        said = [statement_of(row) for row in rows if row[6] == STILL]
         return _Short(timeline, single, sorted(said, key=_place), [])
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from recollect.graph.derive import OPEN, Holding, Place, Statement, derive
+from recollect.graph.derive import OPEN, STILL, Holding, Place, Statement, derive, said_at
 from recollect.storage.port import Row, Writer
 
 _EVER = -(2**63)
@@ -43,8 +43,10 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
             change = self._of_single(said, stands=stands)
         elif said.asserts:
             change = self._of_object(said, stands=stands)
-        else:
+        elif said.ends_others:
             change = self._of_end(said, stands=stands)
+        else:
+            change = Change([], [])  # its assertion has it as its bound
         self._put_all(self.replace(change))
         return change
 
@@ -53,16 +55,15 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
         which = {"subject": self.subject, "relation": self.relation}
         self.writer.run("graph_timeline_drop", **which)
         rows = self.writer.rows("graph_timeline_statements", **which)
-        said = [Statement((row[0], row[1], row[2]), bool(row[3]), row[4] or None) for row in rows]
+        said = [statement_of(row) for row in rows]
         self._put_all([self._row(edge) for edge in derive(said, single=single)])
 
     def replace(self, change: Change) -> list[Row]:
         """Drop the edges that are no more, and return the rows of those to be put."""
-        kept = {edge.first for edge in change.new}
-        for edge in change.old:
-            if edge.first not in kept:
-                self.writer.run("graph_edge_drop", **self._at(edge.first))
-        return [self._row(edge) for edge in change.new if edge not in change.old]
+        old = {edge.first: edge for edge in change.old}
+        for first in old.keys() - {edge.first for edge in change.new}:
+            self.writer.run("graph_edge_drop", **self._at(first))
+        return [self._row(edge) for edge in change.new if old.get(edge.first) != edge]
 
     def _of_single(self, said: Statement[int], *, stands: bool) -> Change:
         """Derive again from a place to the next assertion, and join both ends to what is there."""
@@ -101,38 +102,57 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
         assert edge is not None, "every assertion belongs to an edge"
         return edge
 
-    def _ended(self, edge: Edge, behind: Place | None = None) -> Edge:
+    def _ended(self, edge: Edge, behind: Place) -> Edge:
         """Return an edge that ends with the first end of its object behind a place."""
-        row = self.writer.row(
-            "graph_end_after", object=edge.object, **self._at(behind or edge.last)
-        )
-        return replace(edge, end=OPEN if row is None else (row[0], row[1], row[2]))
+        end = self._end_behind("graph_end_after", edge.object, behind)
+        own = self._end_behind("graph_bound_after", edge.object, behind)
+        return replace(edge, end=min(end, own))
+
+    def _end_behind(self, query: str, object_: int, place: Place) -> Place:
+        row = self.writer.row(query, object=object_, **self._at(place))
+        return OPEN if row is None else (row[0], row[1], row[2])
 
     def _of_object(self, said: Statement[int], *, stands: bool) -> Change:
         """Take in an assertion of a relation that has many objects at a time."""
         assert said.object is not None, "an assertion has an object"
         known = self._edge("graph_edge_of_object", said.place, object=said.object)
-        old = [] if known is None else [known]
-        if stands:
-            first = said.place if known is None else known.first
-            return Change(old, [self._ended(Holding(said.object, first, said.place))])
-        rows = self.writer.rows("graph_assertions_at", object=said.object, **self._at(said.place))
-        places = [(said.place[0], row[0], row[1]) for row in rows]
-        left = [self._ended(Holding(said.object, places[0], places[-1]))] if places else []
-        return Change(old, left)
+        if not stands:
+            assert known is not None, "what stood was part of an edge"
+            return Change([known], self._again(known))
+        end = min(said.bound, self._end_behind("graph_end_after", said.object, said.place))
+        if known is None:
+            return Change([], [Holding(said.object, said.place, said.place, end)])
+        return Change([known], [replace(known, last=said.place, end=max(known.end, end))])
 
     def _of_end(self, said: Statement[int], *, stands: bool) -> Change:
         """Let an end take effect on every edge that has reached it, or let it no longer."""
         since = self._last_end(said)
         if not stands:
-            old = self._edges("graph_edges_ended_at", said.place, since=since)
-            return Change(old, [self._ended(edge) for edge in old])
+            query = "graph_edges_ended_at"
+            old = self._edges(query, said.place, since=since, object=said.object)
+            return Change(old, [left for edge in old for left in self._again(edge)])
         if said.object is None:
             old = self._edges("graph_edges_crossing", said.place, since=since)
         else:
             query = "graph_edges_crossing_of_object"
             old = self._edges(query, said.place, object=said.object, since=since)
         return Change(old, [replace(edge, end=said.place) for edge in old])
+
+    def _again(self, edge: Edge) -> list[Edge]:
+        """Derive an edge of a relation with many objects from what stands of it: one, or none.
+
+        It takes its assertions, the ends at their instant, and the first end behind that.
+        """
+        at, object_ = edge.first[0], edge.object
+        where = {"subject": self.subject, "relation": self.relation, "object": object_, "at": at}
+        said = [
+            said_at((at, row[0], row[1]), row[2], object_, row[3])
+            for row in self.writer.rows("graph_statements_at", **where)
+        ]
+        end = self._end_behind("graph_end_after", object_, (at, STILL, 0))
+        if end != OPEN:
+            said.append(Statement(end, asserts=False, object=object_))
+        return derive(said, single=False)
 
     def _last_end(self, said: Statement[int]) -> int:
         """Return the instant of the end before an end: what began earlier has ended by then."""
@@ -149,7 +169,7 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
         row = self.writer.row(query, **self._at(place), **more)
         return None if row is None else _edge(row)
 
-    def _edges(self, query: str, place: Place, **more: int) -> list[Edge]:
+    def _edges(self, query: str, place: Place, **more: int | None) -> list[Edge]:
         return [_edge(row) for row in self.writer.rows(query, **self._at(place), **more)]
 
     def _assertion(self, query: str, place: Place) -> Statement[int] | None:
@@ -183,3 +203,8 @@ def _edge(row: Row) -> Edge:
     return Holding(
         row[0], (row[1], row[2], row[3]), (row[4], row[5], row[6]), (row[7], row[8], row[9])
     )
+
+
+def statement_of(row: Row) -> Statement[int]:
+    """Return a statement of the tables: its place, whether it asserts, its object and its bound."""
+    return said_at((row[0], row[1], row[2]), row[3], row[4] or None, row[5])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recollect.graph.derive import STILL
 from recollect.model.operations import AnyOperation, Assert, End
 
 
@@ -17,7 +18,28 @@ def instant_of(operations: Sequence[AnyOperation], position: int, now: int) -> i
         return now if operation.valid_from is None else operation.valid_from
     assert isinstance(operation, End), "nothing else is about an instant"
     at = now if operation.at is None else operation.at
-    before = operations[position - 1] if position else None
-    if isinstance(before, Assert) and before.assertion_id == operation.assertion_id:
+    if position and _is_bounded(operations, position - 1):
         return max(at, instant_of(operations, position - 1, now))
     return at
+
+
+def bound_of(operations: Sequence[AnyOperation], position: int, now: int) -> int:
+    """Return the instant of the end that an assertion was made with; `STILL` where there is none.
+
+    Asked of such an end, it is its own instant: so both are told from those that stand alone.
+    """
+    if _is_bounded(operations, position):
+        return instant_of(operations, position + 1, now)
+    if position and _is_bounded(operations, position - 1):
+        return instant_of(operations, position, now)
+    return STILL
+
+
+def _is_bounded(operations: Sequence[AnyOperation], position: int) -> bool:
+    """Say whether an operation is an assertion, and its own end stands right behind it."""
+    if position + 1 >= len(operations):
+        return False
+    said, end = operations[position], operations[position + 1]
+    return (
+        isinstance(said, Assert) and isinstance(end, End) and said.assertion_id == end.assertion_id
+    )

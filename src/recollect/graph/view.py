@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from recollect.graph import requests
-from recollect.graph.derive import Statement
+from recollect.graph.derive import said_at
 from recollect.graph.effects import Effects
 from recollect.graph.erasing import GraphEraser, places_of
 from recollect.graph.keeping import GraphKeeper
@@ -15,8 +15,8 @@ from recollect.graph.nodes import Node, Nodes
 from recollect.graph.queries import timeline_changed
 from recollect.graph.rules import GraphRules
 from recollect.graph.saying import Saying
-from recollect.graph.timelines import Timeline
-from recollect.graph.times import instant_of
+from recollect.graph.timelines import Timeline, statement_of
+from recollect.graph.times import bound_of, instant_of
 from recollect.log.retaining import Retained
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
@@ -48,7 +48,7 @@ class GraphView(View):
     """Names, what was said of them, and what holds: current belief in full, the rest to derive."""
 
     name = "graph"
-    version = 1
+    version = 2
     staged = (
         requests.AssertFact,
         requests.EndFact,
@@ -147,6 +147,7 @@ class GraphView(View):
         """Add a statement, and let its timeline follow."""
         scope, commit_ts, writer = operation.scope, commit.commit_ts, saying.writer
         at = instant_of(commit.operations, position, commit.committed_at)
+        bound = bound_of(commit.operations, position, commit.committed_at)
         subject = self._nodes.of(writer, scope, operation.subject, commit_ts)
         relation = self._nodes.of(writer, scope, operation.relation, commit_ts).id
         named = operation.object
@@ -161,6 +162,7 @@ class GraphView(View):
             subject.root,
             object_.root,
             at,
+            bound,
             commit_ts,
             position,
             commit.committed_at,
@@ -169,7 +171,7 @@ class GraphView(View):
         )
         saying.say(
             (subject.root, relation),
-            Statement((at, commit_ts, position), asserts, object_.root or None),
+            said_at((at, commit_ts, position), asserts, object_.root or None, bound),
             row,
             single=self._nodes.is_single(writer, scope.namespace, operation.relation.key),
             new=subject.new_in == commit_ts,
@@ -179,14 +181,14 @@ class GraphView(View):
         """Take back what was said under an id: an assertion, and the end that belongs to it."""
         writer = saying.settled()
         for row in writer.rows("graph_statements_live", assertion_id=operation.assertion_id):
-            number, asserts, subject, relation, object_, *place = row
+            number, subject, relation, *statement = row
             writer.run(
                 "graph_statement_withdraw",
                 id=number,
                 commit_ts=commit.commit_ts,
                 reason=operation.reason,
             )
-            said = Statement((place[0], place[1], place[2]), bool(asserts), object_ or None)
+            said = statement_of(tuple(statement))
             single = self._is_single(writer, relation)
             change = Timeline(writer, subject, relation).update(said, stands=False, single=single)
             saying.note((subject, relation), change)

@@ -652,9 +652,10 @@ class AsyncFactStaging(AsyncStaging):
         """Stage that something holds, and return the id of the assertion.
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
-        else from the commit on. `valid_to` says where it ends. `source` is the memory or transcript
-        it comes from, `spans` the places in the transcript. `once` names an occasion: on the same
-        one the same thing is said once, however often it is tried, be it retracted since.
+        else from the commit on. `valid_to` says where it ends; of a relation with many objects it
+        ends this assertion only. `source` is the memory or transcript it comes from, `spans` the
+        places in the transcript. `once` names an occasion: on the same one the same thing is said
+        once, however often it is tried, be it retracted since.
         """
         scope, limits = (self._owner(agent_id, namespace), self._core.limits)
         evidence = self._evidence(source, spans)
@@ -1781,7 +1782,8 @@ class AsyncFactCalls(AsyncHandle):
         """Say that something holds, and return what that did to its timeline.
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
-        else from the commit on. The order in which facts arrive does not matter. `once` names an
+        else from the commit on, and until `valid_to`; of a relation with many objects that ends
+        this assertion only. The order in which facts arrive does not matter. `once` names an
         occasion, such as a document that is read: on it the same thing is said once.
         """
 

@@ -37,7 +37,8 @@ class FactCalls(Handle):
         """Say that something holds, and return what that did to its timeline.
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
-        else from the commit on. The order in which facts arrive does not matter. `once` names an
+        else from the commit on, and until `valid_to`; of a relation with many objects that ends
+        this assertion only. The order in which facts arrive does not matter. `once` names an
         occasion, such as a document that is read: on it the same thing is said once.
         """
 

@@ -70,9 +70,10 @@ class FactStaging(Staging):
         """Stage that something holds, and return the id of the assertion.
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
-        else from the commit on. `valid_to` says where it ends. `source` is the memory or transcript
-        it comes from, `spans` the places in the transcript. `once` names an occasion: on the same
-        one the same thing is said once, however often it is tried, be it retracted since.
+        else from the commit on. `valid_to` says where it ends; of a relation with many objects it
+        ends this assertion only. `source` is the memory or transcript it comes from, `spans` the
+        places in the transcript. `once` names an occasion: on the same one the same thing is said
+        once, however often it is tried, be it retracted since.
         """
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         evidence = self._evidence(source, spans)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import ExitStack
 
 from recollect.audit import automatic
 from recollect.audit.signers import Signer
-from recollect.errors import InvalidInput, RecollectError
+from recollect.errors import InvalidInput
 from recollect.graph.effects import Effects
 from recollect.log import views
 from recollect.log.batch import BatchWriter
@@ -17,7 +18,7 @@ from recollect.log.failpoints import Failpoint, pass_by
 from recollect.log.signal import Signal
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.ids import IdSource, SystemIds
-from recollect.model.limits import Limits, shown
+from recollect.model.limits import Limits, check_callable, shown
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.core import Core, Defaults
 from recollect.sdk.registry import all_views
@@ -29,7 +30,7 @@ from recollect.search.filler import Filler
 from recollect.search.vectors import Vectors
 from recollect.search.view import SearchView
 from recollect.storage import queries
-from recollect.storage.port import Engine
+from recollect.storage.port import Engine, Progress
 from recollect.storage.sqlite.engine import SqliteEngine
 from recollect.storage.sqlite.exclusive import check_unused, place_file, replace_file
 from recollect.storage.sqlite.inspection import (
@@ -73,6 +74,7 @@ def open(
     checkpoint_every: int = automatic.EVERY,
     checkpoint_seconds: float = automatic.SECONDS,
     embedder: Given = AUTO,
+    progress: Progress | None = None,
 ) -> Store:
     """Open a store: a path, `sqlite:///path`, or `:memory:`.
 
@@ -87,8 +89,12 @@ def open(
     `embedder` makes the vectors that `recall` goes by, beside words: the folder of an ONNX model,
     `https://host/v1#model`, an `Embedder`, or None. `"auto"` is the local model, if the extra
     `embeddings` is installed; it is loaded when somebody first recalls something.
+
+    A store whose views an older version derived otherwise is brought up to date, which takes time
+    for a long log: `progress(done, total)` is called with the events of it. Given up half-way, the
+    store is as it was.
     """
-    _check_parts(clock, ids, limits)
+    _check_parts(clock, ids, limits, progress)
     chosen = embedder_of(embedder)
     engine = open_engine(
         url,
@@ -96,7 +102,7 @@ def open(
         create=create,
         allow_network_file_system=allow_network_file_system,
     )
-    core = _assemble(engine, clock, ids, limits, chosen, eager=embedder != AUTO)
+    core = _assemble(engine, clock, ids, limits, chosen, eager=embedder != AUTO, progress=progress)
     return Store(with_signer(core, signer, checkpoint_every, checkpoint_seconds), Defaults())
 
 
@@ -113,9 +119,10 @@ async def open_async(
     checkpoint_every: int = automatic.EVERY,
     checkpoint_seconds: float = automatic.SECONDS,
     embedder: Given = AUTO,
+    progress: Progress | None = None,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
-    _check_parts(clock, ids, limits)
+    _check_parts(clock, ids, limits, progress)
     chosen = await asyncio.to_thread(embedder_of, embedder)
     engine = await asyncio.to_thread(
         open_engine,
@@ -125,7 +132,14 @@ async def open_async(
         allow_network_file_system=allow_network_file_system,
     )
     core = await asyncio.to_thread(
-        _assemble, engine, clock, ids, limits, chosen, eager=embedder != AUTO
+        _assemble,
+        engine,
+        clock,
+        ids,
+        limits,
+        chosen,
+        eager=embedder != AUTO,
+        progress=progress,
     )
     signing = await asyncio.to_thread(
         with_signer, core, signer, checkpoint_every, checkpoint_seconds
@@ -155,8 +169,9 @@ def open_engine(
     )
 
 
-def _check_parts(clock: object, ids: object, limits: object) -> None:
+def _check_parts(clock: object, ids: object, limits: object, progress: object) -> None:
     """Refuse parts of the wrong kind before a file is touched."""
+    check_callable("progress", progress)
     for field, part, kind in (("clock", clock, Clock), ("ids", ids, IdSource)):
         if part is not None and not isinstance(part, kind):
             raise InvalidInput(field, f"{shown(part)} is not a {kind.__name__}")
@@ -172,15 +187,15 @@ def _assemble(
     embedder: Embedder | None,
     *,
     eager: bool,
+    progress: Progress | None,
 ) -> Core:
     vectors = Vectors(engine, embedder, eager=eager)
     parts = (clock or SystemClock(), ids or SystemIds(), limits or Limits())
-    try:
-        core = assemble(engine, *parts, vectors=vectors)
+    with ExitStack() as unless_open:
+        unless_open.callback(engine.close)
+        core = assemble(engine, *parts, vectors=vectors, progress=progress)
         vectors.start()
-    except RecollectError:
-        engine.close()
-        raise
+        unless_open.pop_all()
     return core
 
 
@@ -204,6 +219,7 @@ def assemble(
     limits: Limits,
     failpoint: Failpoint = pass_by,
     vectors: Vectors | None = None,
+    progress: Progress | None = None,
 ) -> Core:
     """Put a store together on an engine, rebuilding views another version wrote otherwise."""
     effects, search = Effects(), SearchView()
@@ -212,7 +228,7 @@ def assemble(
     with engine.reading() as reader:
         outdated = registry.outdated(reader)
     if outdated:
-        views.rebuild(engine, log_id, registry)
+        views.rebuild(engine, log_id, registry, progress)
     vectors = vectors or Vectors(engine, None, eager=False)
     signal, filler = Signal(), Filler(engine, search, vectors, failpoint)
     writer = BatchWriter(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -74,3 +75,42 @@ def test_a_log_without_its_id_is_damaged(path: Path, store: Store) -> None:
     database.close()
     with pytest.raises(Corruption, match="id is missing"):
         recollect.open(path)
+
+
+def test_opening_tells_how_far_bringing_views_up_to_date_is(path: Path, store: Store) -> None:
+    store.close()
+    told: list[tuple[int, int]] = []
+    with recollect.open(path, progress=lambda *far: told.append(far)):
+        assert told == [], "there is nothing to do"
+    set_version(path, "state", "0")
+    with pytest.raises(Interrupted):
+        recollect.open(path, progress=give_up)
+    with recollect.open(path, progress=lambda *far: told.append(far)) as newer:
+        assert told == [(number, 5) for number in range(1, 6)]
+        assert len(list(newer.history(agent_id="a", key="k"))) == 5
+
+
+def test_what_an_older_version_derived_of_facts_is_derived_anew(path: Path, store: Store) -> None:
+    about: dict[str, Any] = {"subject": "Ann", "relation": "knows", "object": "Bob"}
+    for since, until in (("2020", "2029"), ("2022", "2024")):
+        year = (f"{since}-01-01T00:00:00Z", f"{until}-01-01T00:00:00Z")
+        store.assert_fact(**about, valid_from=year[0], valid_to=year[1])
+    store.close()
+    database = apsw.Connection(str(path))
+    database.execute("UPDATE graph_statement SET bound = 9223372036854775807")
+    database.execute("UPDATE graph_edge SET valid_to = (SELECT MIN(valid_to) FROM graph_edge)")
+    database.close()
+    set_version(path, "graph", "1")
+    with recollect.open(path) as newer:
+        found = newer.timeline(subject="Ann", relation="knows", agent_id="a")
+        assert [fact.valid_to and fact.valid_to.year for fact in found] == [2029, 2024]
+
+
+def set_version(path: Path, view: str, version: str) -> None:
+    database = apsw.Connection(str(path))
+    database.execute("UPDATE meta SET value = ? WHERE name = ?", (version, f"view:{view}"))
+    database.close()
+
+
+def give_up(_: int, __: int) -> None:
+    raise Interrupted

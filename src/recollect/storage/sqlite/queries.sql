@@ -284,7 +284,7 @@ SELECT
         ),
         object.root
     ),
-    said.assertion_id, said.committed_at, said.confidence, said.source
+    said.assertion_id, said.committed_at, said.confidence, said.source, said.bound
 FROM named
 JOIN graph_statement AS said ON said.subject_root = named.now AND said.subject = named.node
 LEFT JOIN graph_node AS object ON object.id = said.object

@@ -2,3 +2,16 @@
 
 -- The erasures that took envelopes, and so txn_ids: the ids that are derived from such begin anew.
 CREATE INDEX erased_envelope ON erased (erasure) WHERE position = -1;
+
+-- Facts: an end that was said with an assertion bounds that assertion and is told from the others.
+-- `bound` is its instant, in the row of the assertion and in that of the end, which stands right
+-- behind it in the log; 9223372036854775807: an assertion without one, an end that stands alone. The
+-- view has a new version, so what is there is derived anew.
+ALTER TABLE graph_statement ADD COLUMN bound INTEGER NOT NULL DEFAULT 9223372036854775807;
+DROP INDEX graph_end_by_object;
+CREATE INDEX graph_end_by_object
+    ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
+    WHERE asserts = 0 AND bound = 9223372036854775807;
+CREATE INDEX graph_bound_by_object
+    ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
+    WHERE asserts = 0 AND bound < 9223372036854775807;
