@@ -141,9 +141,11 @@ def test_an_end_that_was_cut_off_is_known_to_what_stands_beside_it(path: Path) -
     ],
 )
 def test_tables_that_are_not_ours_are_named(path: Path, statement: str, name: str) -> None:
-    tamper(path, statement)
-    with pytest.raises(Corruption, match=f"{name!r} is not what Recollect makes"):
-        deep(path)
+    """Those that were there before are named when the store is opened."""
+    with recollect.open(path) as store:
+        tamper(path, statement)
+        with pytest.raises(Corruption, match=f"{name!r} is not what Recollect makes"):
+            store.verify(deep=True)
 
 
 def test_an_index_that_leads_elsewhere_is_found(path: Path) -> None:

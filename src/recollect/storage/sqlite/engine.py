@@ -25,6 +25,7 @@ from recollect.storage.sqlite.connection import (
     translated,
 )
 from recollect.storage.sqlite.copying import duplicate
+from recollect.storage.sqlite.definitions import check_definitions
 from recollect.storage.sqlite.leases import Lease, ProcessLock
 from recollect.storage.sqlite.opening import LOCK_WAIT_MS, Opener
 from recollect.storage.sqlite.paths import check_mount, check_path
@@ -318,6 +319,7 @@ class SqliteEngine(WholeFile):
                 if formats.is_new(self._writer):
                     formats.create(database)
         outdated = formats.is_outdated(database, self._path)
+        check_definitions(self._writer, self._path)
         if not migrate:
             return
         if self._path is not None and database.pragma("journal_mode") != "wal":

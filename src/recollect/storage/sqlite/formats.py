@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.errors import InvalidInput, UnsupportedFormat
+from recollect.errors import Corruption, InvalidInput, UnsupportedFormat
 from recollect.storage.sqlite.connection import Connection
 
 FORMAT = 6
@@ -26,12 +26,12 @@ def is_new(connection: Connection) -> bool:
     return unmarked and connection.row("any_table") is None
 
 
-def create(database: apsw.Connection) -> None:
+def create(database: apsw.Connection, number: int = FORMAT) -> None:
     """Make an empty database a store; in a transaction, like everything here that writes."""
     _run(database, "schema.sql")
     database.pragma("application_id", _APPLICATION_ID)
     database.pragma("user_version", 1)
-    migrate(database)
+    migrate(database, number)
 
 
 def is_outdated(database: apsw.Connection, path: Path | None) -> bool:
@@ -44,15 +44,17 @@ def is_outdated(database: apsw.Connection, path: Path | None) -> bool:
             f"{path} has format {found}, and this version reads up to {FORMAT}: "
             "upgrade Recollect to open it"
         )
+    if found < 1:
+        raise Corruption(f"{path} has format {found}, which there never was: restore a backup")
     return found < FORMAT
 
 
-def migrate(database: apsw.Connection) -> None:
+def migrate(database: apsw.Connection, number: int = FORMAT) -> None:
     """Take every step from the format that is there: none, if another process was first.
 
     The format's number is part of the transaction, so a step is taken wholly or not at all.
     """
-    for step in range(int(database.pragma("user_version")) + 1, FORMAT + 1):
+    for step in range(int(database.pragma("user_version")) + 1, number + 1):
         _run(database, f"migrations/{step}.sql")
         database.pragma("user_version", step)
 

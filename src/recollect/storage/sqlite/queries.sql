@@ -24,6 +24,11 @@ SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = :name
 SELECT type, name, tbl_name, sql FROM sqlite_schema
 WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY type, name
 
+-- name: definitions
+-- As `schema_rows`, with what SQLite adds by itself; statistics are no definition, and anybody's.
+SELECT type, name, tbl_name, sql FROM sqlite_schema
+WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
+
 -- name: structure_check
 -- Complaints about the pages, indexes and columns of a table; "ok" if there are none.
 SELECT integrity_check FROM pragma_integrity_check(:name)
