@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import recollect
 from recollect.sdk.open import open_engine
+from recollect.search.filling import Indexer
 from recollect.search.local import LocalModel
 from recollect.search.reindexing import reindex
 from recollect.search.vectors import Vectors
@@ -69,7 +70,7 @@ def _turn(path: Path, model: LocalModel, own: Callable[[list[str]], object]) -> 
     with closing(open_engine(path)) as engine:
         vectors = Vectors(engine, noting, eager=False)
         begun = time.perf_counter()
-        done = reindex(engine, vectors, of_text=True, of_vectors=True)
+        done = reindex(Indexer(engine), vectors, of_text=True, of_vectors=True)
         ours = done.vectors / (time.perf_counter() - begun)
     begun = time.perf_counter()
     for batch in noting.batches:

@@ -19,13 +19,15 @@ MEMORIES = 700
 
 
 def main(path: str, failpoint: str, count: str) -> None:
-    """Write until it dies. A slow machine's pauses are none: it is to die at a known place."""
-    filler.LULL = 3600.0
+    """Write until it dies; it indexes now and then itself, so that it dies at a known place."""
+    filler.EVERY = 10**9
     store = Store(open_core(Path(path), failpoint=dies_at(failpoint, int(count))), Defaults("ann"))
     transcript = store.store_transcript("\n".join(f"line {n} of many" for n in range(100)))
     _say(transcript.id)
     for number in range(MEMORIES):
         _say(store.remember(f"memory number {number}").id)
+        if number % 128 == 127:
+            store._core.filler.indexer.fill()
         if number % 50 == 7:
             store.update_memory(store.remember("first words").id, content="other words")
 

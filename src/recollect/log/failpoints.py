@@ -16,7 +16,8 @@ compaction-filled    the views are filled again
 
 And so has the index, which is filled behind the commits:
 
-indexing  what waited is in the index, the storage has not committed that
+derived   a part of what waits is ready to be written, and no lock is held
+indexing  it is in the index, the storage has not committed that
 indexed   it has
 """
 
@@ -37,7 +38,7 @@ NAMES = (
     "acknowledged",
 )
 
-OF_INDEXING = ("indexing", "indexed")
+OF_INDEXING = ("derived", "indexing", "indexed")
 
 OF_COMPACTION = ("compaction-erased", "compaction-appended", "compaction-filled")
 

@@ -223,7 +223,6 @@ from recollect.sdk.stats import Stats, gather
 from recollect.sdk.urls import Url
 from recollect.sdk.verifying import TrustedKeys, rebuild_store, verify_store
 from recollect.search import context, questions
-from recollect.search.filling import fill_if_much
 from recollect.search.hits import Hit
 from recollect.search.questions import RecallQuery
 from recollect.search.recall import recall
@@ -2844,7 +2843,7 @@ class AsyncRecallCalls(AsyncHandle):
     def _catch_up(self) -> None:
         """Fill the index if very much is not in it yet; where that cannot be, all is looked at."""
         with suppress(RecollectError):
-            fill_if_much(self._core.engine)
+            self._core.filler.catch_up()
 
     def _members(self, metadata: Document | None) -> Document:
         if metadata is None:
@@ -2856,14 +2855,14 @@ class AsyncRecallCalls(AsyncHandle):
         vectors = self._core.vectors.prepare(asked.query)
         with self._core.engine.snapshot() as reader:
             question = questions.question_of(reader, self._core.clock, asked)
-            return recall(reader, question, vectors)
+            return recall(reader, question, vectors, self._core.vectors.remembered)
 
     def _recall_context(self, asked: RecallQuery, budget: int) -> str:
         self._catch_up()
         vectors = self._core.vectors.prepare(asked.query)
         with self._core.engine.snapshot() as reader:
             question = questions.question_of(reader, self._core.clock, asked)
-            hits = recall(reader, question, vectors)
+            hits = recall(reader, question, vectors, self._core.vectors.remembered)
             return context.render(hits, budget, context.around(reader, question, hits))
 
 
@@ -3262,6 +3261,7 @@ class AsyncReindexCalls(AsyncHandle):
         return await self._calls.run(
             reindex_both,
             self._core.engine,
+            self._core.filler.indexer,
             self._core.vectors,
             text=text,
             embedding=vectors,

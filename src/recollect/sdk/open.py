@@ -195,6 +195,7 @@ def _assemble(
         unless_open.callback(engine.close)
         core = assemble(engine, *parts, vectors=vectors, progress=progress)
         vectors.start()
+        core.filler.start()
         unless_open.pop_all()
     return core
 

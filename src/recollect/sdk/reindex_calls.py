@@ -25,6 +25,7 @@ class ReindexCalls(Handle):
         return self._calls.run(
             reindex_both,
             self._core.engine,
+            self._core.filler.indexer,
             self._core.vectors,
             text=text,
             embedding=vectors,

@@ -5,18 +5,25 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from recollect.search import filling
+from recollect.search.filling import Indexer
 from recollect.search.reindexing import Reindexed, reindex
 from recollect.search.vectors import Vectors
 from recollect.storage.port import Engine, Progress
 
 
 def reindex_both(
-    engine: Engine, vectors: Vectors, *, text: bool, embedding: bool, progress: Progress | None
+    engine: Engine,
+    indexer: Indexer,
+    vectors: Vectors,
+    *,
+    text: bool,
+    embedding: bool,
+    progress: Progress | None,
 ) -> Reindexed:
     """Index the words, then the vectors, each with its own progress."""
     indexing = None if progress is None else _Passages(engine, progress)
-    done = reindex(engine, vectors, of_text=text, of_vectors=False, progress=indexing)
-    made = reindex(engine, vectors, of_text=False, of_vectors=embedding, progress=progress)
+    done = reindex(indexer, vectors, of_text=text, of_vectors=False, progress=indexing)
+    made = reindex(indexer, vectors, of_text=False, of_vectors=embedding, progress=progress)
     return replace(made, commits=done.commits)
 
 

@@ -24,8 +24,7 @@ _LONGEST_REST = 60.0
 class Behind:
     """Does what there is to do for an open store until it is closed.
 
-    `work` does a piece, and says whether anything may be left. With a `lull`, it is begun only when
-    nobody stirs for so many seconds: whoever is busy is not to be disturbed.
+    `work` does a piece, and says whether anything may be left.
     """
 
     def __init__(
@@ -33,13 +32,11 @@ class Behind:
         work: Callable[[], object],
         *,
         name: str,
-        lull: float = 0.0,
         clock: Clock | None = None,
         first_rest: float = _FIRST_REST,
     ) -> None:
         self._piece = work
         self._name = name
-        self._lull = lull
         self._clock = clock or SystemClock()
         self._first_rest = self._rest = first_rest
         self.failure: RecollectError | None = None
@@ -49,8 +46,6 @@ class Behind:
         self.turn = threading.Lock()
         """Who works in this process: two at once would do the same."""
         self._bell = threading.Event()
-        self._stirs = 0
-        """How often somebody was seen: as long as that grows, they are busy."""
         self._ending = threading.Event()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
@@ -60,19 +55,14 @@ class Behind:
         """Let it look for something to do; it is started when first woken."""
         if self._owner != os.getpid() or self._ending.is_set():
             return
-        self.stir()
         if not self._bell.is_set():
             self._bell.set()
         if not self._is_running():
             with self._lock:
                 self._start()
 
-    def stir(self) -> None:
-        """Say that somebody is busy: every commit does."""
-        self._stirs += 1
-
     def nudge(self) -> None:
-        """Wake it, but do not put off what it is about to do."""
+        """Wake it, unless it is at work."""
         if self._idle or not self._is_running():
             self.wake()
 
@@ -107,23 +97,12 @@ class Behind:
             self._idle = True
             self._bell.wait()
             self._idle = False
-            self._wait_for_lull()
             self._bell.clear()
             self._do_all()
 
-    def _wait_for_lull(self) -> None:
-        stirs = -1
-        while self._lull and stirs != self._stirs and not self._ending.is_set():
-            stirs = self._stirs
-            self._ending.wait(self._lull)
-
     def _do_all(self) -> None:
-        """Work until all is done, it cannot be done, somebody is busy, or the time is over."""
-        stirs = self._stirs
+        """Work until all is done, it cannot be done, or the time is over."""
         while not self._is_over():
-            if self._lull and stirs != self._stirs and not self._ending.is_set():
-                self._bell.set()  # there may be more to do once they pause again
-                return
             try:
                 with self.turn:
                     left = self._piece()

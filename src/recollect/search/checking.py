@@ -12,9 +12,10 @@ import msgspec
 
 from recollect.errors import Corruption, ViewsDiffer
 from recollect.search.deriving import derive
-from recollect.search.filling import columns_of
+from recollect.search.index import columns_of
 from recollect.search.passages import Derived, Indexed, indexed
 from recollect.search.sources import Sources
+from recollect.search.transcripts import Cuttings, RememberedCuttings
 from recollect.storage.port import Engine, Progress, Reader
 
 _PAGE = 256
@@ -38,6 +39,7 @@ class _Check:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._remembered = RememberedCuttings()
         self._seen: set[int] = set()
         self._waiting = self._listed()
 
@@ -67,23 +69,28 @@ class _Check:
     def _compare(self, sources: Sources, *, expected: bool = True) -> None:
         if expected:
             sources = sources.without(self._waiting)
-        wanted = {each.key: each for each in derive(self._reader, sources)}
+        cuttings = Cuttings(self._reader, self._remembered)
+        wanted = {each.key: each for each in derive(cuttings, sources)}
         listed = msgspec.json.encode(sources.all).decode()
         words = {row[0]: row[1:] for row in self._reader.rows("words_of_sources", sources=listed)}
         for found in indexed(self._reader, sources.all):
             self._seen.add(found.id)
             derived = wanted.pop(found.key, None)
             if expected:
-                self._check(found, derived, words.get(found.id))
+                self._check(found, derived, words.get(found.id), cuttings)
         for each in wanted.values() if expected else ():
             raise _differs("passage", f"the one of {each.source} since {each.since} is missing")
 
     def _check(
-        self, found: Indexed, derived: Derived | None, words: tuple[str, ...] | None
+        self,
+        found: Indexed,
+        derived: Derived | None,
+        words: tuple[str, ...] | None,
+        cuttings: Cuttings,
     ) -> None:
         if derived is None or not found.is_as(derived):
             raise _differs("passage", f"passage {found.id} is not what {found.source} says")
-        columns, length = columns_of(found.shelf, derived.words())
+        columns, length = columns_of(found.shelf, derived.words(cuttings))
         if words != columns or found.length != length:
             raise _differs("words", f"passage {found.id} has other words than {found.source}")
 

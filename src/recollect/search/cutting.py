@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 from recollect.model.memory import Span
+from recollect.search.folding import Breathe, folded, go_on
 
 LONGEST = 1_000
 """How many characters a unit has at most."""
@@ -23,6 +26,8 @@ _AROUND = 2
 """How many units before a span, and behind it, are its context."""
 _MOST_SPANS = 16
 """How many spans of a memory count for its context."""
+_AT_ONCE = 64
+"""How many units are cut before other threads are let through."""
 _MOST_AROUND = 1_000
 """How many characters before a span, and behind it, are its context: the nearest."""
 _LAST_END = re.compile(r"(?s:.*)(?:[.!?…。！？]['\")\]»”’]*\s+|[\n;]\s*)")  # noqa: RUF001
@@ -34,14 +39,33 @@ _BLANK_BYTES = re.compile(rb"\s*")
 class Cutting:
     """A transcript's text, cut."""
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, breathe: Breathe = go_on) -> None:
         self._text = text
-        self.units = cut(text)
-        self._firsts = [first for first, _ in self.units]
+        self._breathe = breathe
+        self._folded: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._text)
+
+    @cached_property
+    def units(self) -> list[Span]:
+        """Its units, found when they are first asked for: that may take a while."""
+        return cut(self._text, self._breathe)
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        return [first for first, _ in self.units]
 
     def of(self, span: Span) -> str:
         """Return what stands at a span."""
         return self._text[slice(*span)].decode("utf-8", "replace")
+
+    def folded(self, number: int) -> str:
+        """Return a unit as it is compared, which is remembered."""
+        known = self._folded.get(number)
+        if known is None:
+            known = self._folded[number] = folded(self.of(self.units[number]))
+        return known
 
     def at(self, first: int) -> int | None:
         """Return the number of the unit that begins at a byte, if one does."""
@@ -82,11 +106,31 @@ class Cutting:
         return "\n".join(self.of(span) for span in spans)
 
 
-def cut(text: bytes) -> list[Span]:
+class Unit(NamedTuple):
+    """One of a transcript's units."""
+
+    cutting: Cutting
+    number: int
+
+    def may_have(self, roots: Iterable[str]) -> bool:
+        """Say whether it, or what stands around it, may have a word with one of the roots."""
+        first = max(self.number - _AROUND, 0)
+        beyond = min(self.number + _AROUND + 1, len(self.cutting.units))
+        texts = [self.cutting.folded(number) for number in range(first, beyond)]
+        return any(root in text for root in roots for text in texts)
+
+
+def cut(text: bytes, breathe: Breathe = go_on) -> list[Span]:
     """Return the units of a text as spans of its bytes; between them is nothing but white space."""
     long = len(text) > _LONG_TRANSCRIPT or text.count(b"\n") > _MANY_LINES
     lines = _together(text) if long else _lines(text)
-    return [unit for line in lines for unit in _pieces(text, line)]
+    units: list[Span] = []
+    for line in lines:
+        for unit in _pieces(text, line):
+            units.append(unit)
+            if not len(units) % _AT_ONCE:
+                breathe()
+    return units
 
 
 def _lines(text: bytes) -> Iterator[Span]:

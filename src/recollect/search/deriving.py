@@ -16,44 +16,47 @@ import msgspec
 from recollect.log import blobs
 from recollect.memory import transcripts
 from recollect.memory.standing import NEWEST, STILL
+from recollect.memory.transcripts import TranscriptInfo
 from recollect.model import codec
 from recollect.model.memory import Span
-from recollect.search.cutting import Cutting
+from recollect.search.cutting import Cutting, Unit
+from recollect.search.folding import MOST_CHARACTERS
 from recollect.search.passages import Derived, Words
 from recollect.search.shelves import EVERYBODY, FACT, MEMORY, PASSAGE
 from recollect.search.sources import Sources
-from recollect.search.words import MOST_CHARACTERS
+from recollect.search.transcripts import Cuttings
 from recollect.storage.port import Reader, Row
 
 Cited = tuple[str, Span]
 """A transcript, and the span of it that is cited."""
 
 
-def derive(reader: Reader, sources: Sources) -> list[Derived]:
-    """Return the passages of sources, read with a reader that is used no longer than they are."""
-    cuttings = Cuttings(reader)
-    found = [*_memories(reader, sources.memories, cuttings)]
-    found += _facts(reader, sources.facts)
-    for transcript_id in sources.transcripts:
-        found += _units(reader, transcript_id, cuttings)
-    return found
+class Drawn(NamedTuple):
+    """What sources have: passages, and transcripts that are still to be taken apart."""
+
+    passages: list[Derived]
+    transcripts: list[tuple[TranscriptInfo, Cutting]]
+
+    def all(self) -> Iterator[Derived]:
+        """Yield every passage; nothing is read for that."""
+        yield from self.passages
+        for info, cutting in self.transcripts:
+            yield from _units(info, cutting)
 
 
-class Cuttings:
-    """Transcripts that are cut, each once while passages are derived."""
+def draw(cuttings: Cuttings, sources: Sources) -> Drawn:
+    """Read what the passages of sources follow from; no text is taken apart yet."""
+    passages = [*_memories(cuttings.reader, sources.memories)]
+    passages += _facts(cuttings.reader, sources.facts)
+    infos = transcripts.find(cuttings.reader, sources.transcripts, NEWEST)
+    there = [infos[each] for each in sources.transcripts if each in infos]
+    whole = [(info, cuttings.of_info(info)) for info in there if not info.erased]
+    return Drawn(passages, whole)
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._known: dict[str, Cutting] = {}
 
-    def of(self, transcript_id: str) -> Cutting:
-        """Return a transcript, cut; one whose words are gone has no unit."""
-        known = self._known.get(transcript_id)
-        if known is None:
-            info = transcripts.find(self._reader, [transcript_id], NEWEST).get(transcript_id)
-            text = b"" if info is None or info.erased else transcripts.load(self._reader, info)
-            known = self._known[transcript_id] = Cutting(text)
-        return known
+def derive(cuttings: Cuttings, sources: Sources) -> list[Derived]:
+    """Return the passages of sources."""
+    return [*draw(cuttings, sources).all()]
 
 
 class Content(NamedTuple):
@@ -87,12 +90,12 @@ class _Said(NamedTuple):
     cited: tuple[Cited, ...]
 
 
-def _memories(reader: Reader, memory_ids: Iterable[str], cuttings: Cuttings) -> Iterator[Derived]:
+def _memories(reader: Reader, memory_ids: Iterable[str]) -> Iterator[Derived]:
     listed = _listed(memory_ids)
     cited = citations(reader, listed)
     rows = reader.rows("search_memories", memory_ids=listed)
     for memory_id, group in groupby(rows, key=lambda row: str(row[0])):
-        yield from _Memory(reader, [*group], cited.get(memory_id, []), cuttings).passages()
+        yield from _Memory([*group], cited.get(memory_id, [])).passages()
 
 
 def citations(reader: Reader, memory_ids: str) -> dict[str, list[tuple[int, Cited]]]:
@@ -108,17 +111,9 @@ def citations(reader: Reader, memory_ids: str) -> dict[str, list[tuple[int, Cite
 class _Memory:
     """All states of one memory, and all it cites."""
 
-    def __init__(
-        self,
-        reader: Reader,
-        rows: Sequence[Row],
-        cited: Sequence[tuple[int, Cited]],
-        cuttings: Cuttings,
-    ) -> None:
-        self._reader = reader
+    def __init__(self, rows: Sequence[Row], cited: Sequence[tuple[int, Cited]]) -> None:
         self._rows = rows
         self._cited = cited
-        self._cuttings = cuttings
         self._tags: dict[int, tuple[str, ...]] = {}
         self._contents: dict[int, Content] = {}
         for row in rows:
@@ -158,9 +153,9 @@ class _Memory:
             spot = (namespace, owner, MEMORY, until < STILL)
             yield Derived(spot, memory_id, 0, 0, since, until, partial(self._words, said))
 
-    def _words(self, said: _Said) -> Words:
-        content = self._contents[said.content].load(self._reader)
-        return memory_words(said.title, content, said.tags, said.cited, self._cuttings)
+    def _words(self, said: _Said, cuttings: Cuttings) -> Words:
+        content = self._contents[said.content].load(cuttings.reader)
+        return memory_words(said.title, content, said.tags, said.cited, cuttings)
 
 
 def memory_words(
@@ -188,18 +183,23 @@ def _facts(reader: Reader, assertion_ids: Iterable[str]) -> Iterator[Derived]:
         assertion_id, namespace, since, until, *names = row
         spot = (namespace, EVERYBODY, FACT, until < STILL)
         text = " ".join(names).replace("_", " ")
-        yield Derived(spot, assertion_id, 0, 0, since, until, partial(Words, text))
+        yield Derived(spot, assertion_id, 0, 0, since, until, partial(_fact_words, text))
 
 
-def _units(reader: Reader, transcript_id: str, cuttings: Cuttings) -> Iterator[Derived]:
-    info = transcripts.find(reader, [transcript_id], NEWEST).get(transcript_id)
-    if info is None or info.erased:
-        return
-    cutting = cuttings.of(transcript_id)
+def _fact_words(text: str, _: Cuttings) -> Words:
+    return Words(text)
+
+
+def _units(info: TranscriptInfo, cutting: Cutting) -> Iterator[Derived]:
     spot = (info.namespace, EVERYBODY, PASSAGE, False)
     for number, (first, beyond) in enumerate(cutting.units):
-        words = partial(unit_words, cutting, number)
-        yield Derived(spot, transcript_id, first, beyond, info.commit_ts, STILL, words)
+        words = partial(_unit_words, cutting, number)
+        unit = Unit(cutting, number)
+        yield Derived(spot, info.id, first, beyond, info.commit_ts, STILL, words, unit)
+
+
+def _unit_words(cutting: Cutting, number: int, _: Cuttings) -> Words:
+    return unit_words(cutting, number)
 
 
 def unit_words(cutting: Cutting, number: int) -> Words:

@@ -2,44 +2,37 @@
 
 Which commits are not in the index yet is a list that is written with them. What these speak of is
 derived anew and compared with what the index has, so filling anything twice changes nothing, and
-who dies in between loses nothing.
+who dies in between loses nothing. All of that is done without a lock; the write lock is taken for
+a part that takes some milliseconds to write, over and over, with others let in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from itertools import accumulate, takewhile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-import msgspec
-
+from recollect.errors import StoreBusy
 from recollect.log.failpoints import Failpoint, pass_by
-from recollect.model.clock import SystemClock
-from recollect.search.deriving import derive
-from recollect.search.passages import Derived, Indexed, Words, indexed
-from recollect.search.shelves import Spot
-from recollect.search.sources import Sources
-from recollect.search.words import indexed_tokens
-from recollect.storage.port import Engine, Progress, Reader, Row, Writer
+from recollect.model.clock import Clock, SystemClock
+from recollect.search.folding import Breathe, go_on
+from recollect.search.plans import AT_ONCE, Plan, Stale, first_listed, look
+from recollect.search.transcripts import Cuttings, RememberedCuttings
+from recollect.storage.port import Engine, Progress, Reader, Writer
 
-AT_ONCE = 256
-"""How many commits are indexed in one storage transaction at most."""
-MOST_PASSAGES = 2_048
-"""How many passages are, about."""
 MUCH = 512
-"""With more passages than this waiting, who searches fills the index first."""
+"""With more passages than this waiting, who searches fills the index first, for a while."""
 BRIEFLY = 0.25
-"""How many seconds who searches waits for others who write, for so much that it fills the index."""
-NOT_LONG = 5.0
-"""How many at most, however much it is."""
+"""How many seconds who searches does so at most, for so much that it fills the index."""
+NOT_LONG = 1.0
+"""How many at most, however much it is: the rest is looked through as it is."""
+HOLD = 0.01
+"""How many seconds a write may take, about."""
+_FIRST_PART = 32 * 1024
+_LEAST_PART, _MOST_PART = 4 * 1024, 256 * 1024
 _A_TURN = 0.001
-
-
-class Difference(msgspec.Struct, frozen=True):
-    """What the index lacks, and what it has that is not so any more."""
-
-    lacking: list[Derived]
-    outdated: list[Indexed]
+_OTHERS_FILL = 0.1
+_ALL = 2**63 - 1
 
 
 def backlog(reader: Reader) -> int:
@@ -57,31 +50,161 @@ def _waiting(reader: Reader) -> tuple[int, int]:
     return commits, passages
 
 
-def fill(
-    engine: Engine,
-    *,
-    most_commits: int | None = None,
-    progress: Progress | None = None,
-    wait: float | None = None,
-) -> int:
-    """Index what waits, in short writes between which others can commit; return how many commits.
+class Pace:
+    """How much is written at once, so that it takes about as long as it may."""
 
-    `most_commits` bounds what is begun; what one commit has too much of at once stays on the list.
-    `wait` bounds how long others who write are waited for, each time.
-    """
-    with engine.reading() as reader:
-        whole = backlog(reader)
-    bound = whole if most_commits is None else min(most_commits, whole)
-    done = 0
-    while done < bound:
-        taken = engine.write(partial(_fill, most=min(AT_ONCE, bound - done)), wait=wait)
-        if taken is None:
-            break
-        done += taken
-        if progress is not None:
-            progress(done, whole)
+    def __init__(self) -> None:
+        self.size = _FIRST_PART
+        """In bytes of words."""
+
+    def took(self, seconds: float) -> None:
+        """Take in how long the last write was."""
+        fitting = self.size * HOLD / max(seconds, 1e-6)
+        self.size = int(min(max(fitting, self.size / 4, _LEAST_PART), self.size * 2, _MOST_PART))
+
+
+class Indexer:
+    """Fills the index of one store. Threads may share it: one of them fills at a time."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        failpoint: Failpoint = pass_by,
+        breathe: Breathe = go_on,
+        clock: Clock | None = None,
+        remembered: RememberedCuttings | None = None,
+    ) -> None:
+        self._engine = engine
+        self._failpoint = failpoint
+        self._breathe = breathe
+        self._clock = clock or SystemClock()
+        self.remembered = RememberedCuttings() if remembered is None else remembered
+        self._turn = threading.Lock()
+        self._pace = Pace()
+        self._plan: Plan | None = None
+        self._last_erasure = 0
+
+    def fill(
+        self,
+        *,
+        most_commits: int | None = None,
+        progress: Progress | None = None,
+        wait: float | None = None,
+    ) -> int:
+        """Index what waits now; return how many commits.
+
+        `most_commits` bounds what is begun. `wait` bounds how long others who write are waited
+        for, each time; then it is `StoreBusy`.
+        """
+        with self._engine.reading() as reader:
+            whole = backlog(reader)
+            last = reader.row("to_index_last")
+        bound = whole if most_commits is None else min(most_commits, whole)
+        through = last[0] if last is not None and last[0] is not None else 0
+        done = 0
+        while done < bound:
+            some = self.fill_some(most=min(AT_ONCE, bound - done), through=through, wait=wait)
+            if some is None:
+                break
+            done += some
+            if progress is not None:
+                progress(done, whole)
+        return done
+
+    def catch_up(self) -> None:
+        """Index what waits if it is more than a search should look through, but not for long.
+
+        Raises `StoreBusy` if others write for long: a search can look through it all the same.
+        """
+        begun = self._clock.monotonic()
+        left = 0.0
+        while True:
+            with self._engine.reading() as reader:
+                much = work(reader)
+            if much <= MUCH:
+                return
+            passed = self._clock.monotonic() - begun
+            left = left or min(BRIEFLY * much / MUCH, NOT_LONG)
+            if passed >= left or self.fill_some(wait=left - passed) is None:
+                return
+
+    def fill_some(
+        self, *, most: int = AT_ONCE, through: int = _ALL, wait: float | None = None
+    ) -> int | None:
+        """Index a part of the oldest that waits; return how many commits are done with it.
+
+        None: nothing waits. 0: there is more to do, of the same commits.
+        """
+        if not self._turn.acquire(timeout=-1 if wait is None else wait):
+            raise StoreBusy
+        try:
+            done = self._fill_part(most, through, wait)
+        except Stale:  # whoever was faster may go on
+            self._clock.sleep(_OTHERS_FILL)
+            return 0
+        finally:
+            self._turn.release()
         give_way()
-    return done
+        return done
+
+    def _fill_part(self, most: int, through: int, wait: float | None) -> int | None:
+        plan, self._plan = self._plan, None  # whatever goes wrong, it is made anew
+        if plan is None:
+            plan = self._make_plan(most, through)
+            if plan is None:
+                return None
+        plan.prepare(self._pace.size, self._snapshots)
+        self._failpoint("derived")
+        try:
+            self._write(plan, wait)
+        except StoreBusy:
+            self._plan = plan  # nothing was written, and it is still good
+            raise
+        if plan.done:
+            return len(plan.commits)
+        self._plan = plan
+        return 0
+
+    def _make_plan(self, most: int, through: int) -> Plan | None:
+        with self._cuttings() as cuttings:
+            self._drop_erased(cuttings.reader)
+            commits = first_listed(cuttings.reader, most, through)
+            if not commits:
+                return None
+            found = look(cuttings, commits)
+        return Plan(found, self._breathe)
+
+    def _drop_erased(self, reader: Reader) -> None:
+        """Remember no words if any were erased since."""
+        last = (reader.row("erasure_last") or (None,))[0] or 0
+        if last != self._last_erasure:
+            self._last_erasure = last
+            self.remembered.drop()
+
+    def _write(self, plan: Plan, wait: float | None) -> None:
+        begun = self._clock.monotonic()
+
+        def put(writer: Writer) -> str:
+            nonlocal begun
+            begun = self._clock.monotonic()  # others who write are not waited for any longer
+            stamped = plan.put(writer)
+            self._failpoint("indexing")
+            return stamped
+
+        plan.go_on(self._engine.write(put, wait=wait))
+        self._pace.took(self._clock.monotonic() - begun)
+        self._failpoint("indexed")
+
+    @contextmanager
+    def _cuttings(self) -> Iterator[Cuttings]:
+        with self._engine.snapshot() as reader:
+            yield Cuttings(reader, self.remembered, self._breathe)
+
+    def _snapshots(self) -> Iterator[Cuttings]:
+        """Yield one short snapshot."""
+        with self._cuttings() as cuttings:
+            yield cuttings
 
 
 def give_way() -> None:
@@ -89,141 +212,8 @@ def give_way() -> None:
     SystemClock().sleep(_A_TURN)
 
 
-def fill_some(engine: Engine, failpoint: Failpoint = pass_by, *, wait: float | None = None) -> None:
-    """Index the oldest of what waits, in one short write."""
-
-    def some(writer: Writer) -> None:
-        _fill(writer, AT_ONCE)
-        failpoint("indexing")
-
-    engine.write(some, wait=wait)
-    failpoint("indexed")
-
-
-def fill_if_much(engine: Engine) -> None:
-    """Index what waits, if that is more than a search should look through.
-
-    Raises `StoreBusy` if others write for long: a search can look through it all the same. About
-    as long as that would take they are waited for, as they may be filling the index themselves.
-    """
-    with engine.reading() as reader:
-        much = work(reader)
-    if much > MUCH:
-        fill(engine, wait=min(BRIEFLY * much / MUCH, NOT_LONG))
-
-
-def _fill(writer: Writer, most: int) -> int | None:
-    """Index the first commits on the list, and return how many are done; None: there are none."""
-    rows = writer.rows("to_index_page", most=most)
-    if not rows:
-        return None
-    sizes = accumulate(size for _, size in rows)
-    fitting = sum(1 for _ in takewhile(lambda size: size <= MOST_PASSAGES, sizes))
-    commits = [commit_ts for commit_ts, _ in rows[: max(fitting, 1)]]
-    found = difference(writer, commits)
-    whole = len(found.lacking) <= MOST_PASSAGES
-    Index(writer).change(found.outdated, found.lacking[:MOST_PASSAGES])
-    if not whole:
-        return 0
-    for commit_ts in commits:
-        writer.put("to_index_done", commit_ts)
-    return len(commits)
-
-
-def difference(reader: Reader, commits: Sequence[int]) -> Difference:
-    """Return how the index differs from what the views say of what commits speak of."""
-    sources = Sources.of_commits(reader, commits)
-    known = {each.key: each for each in indexed(reader, sources.all)}
-    lacking: list[Derived] = []
-    for derived in derive(reader, sources):
-        found = known.get(derived.key)
-        if found is not None and found.is_as(derived):
-            del known[derived.key]
-        else:
-            lacking.append(derived)
-    return Difference(lacking, [*known.values()])
-
-
-class Index:
-    """Changes the index's tables; every shelf's figures are written when all is done."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self._shelves: dict[Spot, int] = {}
-        self._changes: dict[int, list[int]] = {}
-
-    def change(self, outdated: Sequence[Indexed], lacking: Sequence[Derived]) -> None:
-        """Take passages out, and put others in; one that only moves takes its vector along."""
-        moving = {each.key: each.id for each in outdated}
-        for each in outdated:  # all of them first: the index of words is quicker in order
-            self._take_out(each)
-        words: list[Row] = []
-        for derived in lacking:
-            number, columns = self._put(derived)
-            words.append((number, *columns))
-            old = moving.pop(derived.key, None)
-            if old is not None:
-                self._writer.put("vector_move", number, old)
-        for old in moving.values():
-            self._writer.put("vector_remove", old)
-        # behind all the rest: a statement that may have to be undone on its own, as one is that
-        # returns something, makes the index of words write out what it has gathered so far
-        self._writer.put_all("words_add", words)
-        self._settle()
-
-    def erase(self, passages: Sequence[Indexed]) -> None:
-        """Take out what was erased, and shelves on which nothing is left."""
-        for each in passages:
-            self._take_out(each, erased=1)
-            self._writer.put("vector_remove", each.id)
-        self._settle()
-        self._writer.run("shelf_prune")
-
-    def _take_out(self, passage: Indexed, *, erased: int = 0) -> None:
-        self._writer.put("words_remove", passage.id)
-        self._writer.put("passage_remove", passage.id)
-        self._count(passage.shelf, -1, -passage.length, erased)
-
-    def _put(self, derived: Derived) -> tuple[int, tuple[str, ...]]:
-        """Add a passage, and return its number and its words, which are not in the index yet."""
-        shelf = self._shelf(derived.spot)
-        columns, length = columns_of(shelf, derived.words())
-        number = self._writer.add(
-            "passage_add",
-            shelf,
-            derived.source,
-            derived.first,
-            derived.beyond,
-            derived.since,
-            derived.until,
-            length,
-        )
-        self._count(shelf, 1, length, 0)
-        return number, columns
-
-    def _shelf(self, spot: Spot) -> int:
-        known = self._shelves.get(spot)
-        if known is None:
-            namespace, owner, kind, past = spot
-            values = (namespace, owner, kind, int(past))
-            row = self._writer.find("shelf_find", *values)
-            known = self._shelves[spot] = row[0] if row else self._writer.add("shelf_add", *values)
-        return known
-
-    def _count(self, shelf: int, size: int, length: int, removals: int) -> None:
-        counted = self._changes.setdefault(shelf, [0, 0, 0])
-        counted[0] += size
-        counted[1] += length
-        counted[2] += removals
-
-    def _settle(self) -> None:
-        for shelf, (size, length, removals) in self._changes.items():
-            self._writer.put("shelf_change", size, length, removals, shelf)
-        self._changes.clear()
-
-
-def columns_of(shelf: int, words: Words) -> tuple[tuple[str, ...], int]:
-    """Return the columns of a passage on a shelf, and how many tokens they have."""
-    parts = [indexed_tokens(part) for part in (words.own, words.before, words.after)]
-    columns = (" ".join([f"{shelf}.{token}" for token in part]) for part in parts)
-    return tuple(columns), sum(map(len, parts))
+def fill(
+    engine: Engine, *, most_commits: int | None = None, progress: Progress | None = None
+) -> int:
+    """Index what waits now; return how many commits."""
+    return Indexer(engine).fill(most_commits=most_commits, progress=progress)

@@ -21,6 +21,8 @@ from recollect.search.shelves import Shelf
 from recollect.search.tail import Tail
 from recollect.storage.port import Reader
 
+MUCH = 512
+"""Of how many passages that the index lacks every one is taken apart."""
 MOST_TERMS = 64
 """How many words of a query count: the rarest."""
 _LEAST_LOOKED_AT = 512
@@ -77,7 +79,8 @@ class _Search:
     ) -> None:
         self._reader = reader
         self._shelves = {shelf.id: shelf for shelf in shelves if shelf.id is not None}
-        self._tail = [_taken_apart(*each) for each in tail.passages]
+        self._tail_size = len(tail.unindexed)
+        self._tail = [*_tail_with(tail, terms)]
         self._outdated = tail.outdated
         self._size, self._length = stacks.totals(reader)
         self._counts = self._counted(terms)
@@ -96,7 +99,7 @@ class _Search:
 
     def _rarities(self, terms: Sequence[str]) -> dict[str, float]:
         """Return how much each word tells, of the rarest that are anywhere."""
-        whole = sum(shelf.size for shelf in self._shelves.values()) + len(self._tail)
+        whole = sum(shelf.size for shelf in self._shelves.values()) + self._tail_size
         in_tail = Counter(term for each in self._tail for term in each.frequencies)
         counts = {
             term: in_tail[term]
@@ -140,7 +143,10 @@ class _Search:
                     yield Found(each.passage, score)
 
     def _average(self) -> float:
-        """Return how long a passage is, as the index will say when it has the tail."""
+        """Return how long a passage is, as the index will say when it has the tail.
+
+        What was not taken apart, of a long tail, is taken to be as long as the others.
+        """
         length = self._length + sum(each.length for each in self._tail)
         return max(length / max(self._size + len(self._tail), 1), 1.0)
 
@@ -152,6 +158,15 @@ class _Search:
             if often:
                 score += rarity * often * (_SATURATION + 1) / (often + _SATURATION * long)
         return score
+
+
+def _tail_with(tail: Tail, terms: Sequence[str]) -> Iterator[_Scored]:
+    """Yield the passages of the tail, taken apart; of many, only those that may have a word."""
+    roots = {words.root(term) for term in terms}
+    many = len(tail.unindexed) > MUCH
+    for each in tail.unindexed:
+        if not many or each.may_have(roots):
+            yield _taken_apart(each.passage, each.words())
 
 
 def _taken_apart(passage: Passage, text: Words) -> _Scored:

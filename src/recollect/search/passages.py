@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from recollect.search.shelves import Shelf, Spot
 from recollect.storage.port import Reader, Row
+
+if TYPE_CHECKING:
+    from recollect.search.cutting import Unit
+    from recollect.search.transcripts import Cuttings
 
 Key = tuple[str, str, int, int]
 """What makes a passage that passage: kind, source, where it begins, and since when it is known."""
@@ -59,7 +64,10 @@ class Derived(msgspec.Struct, frozen=True):
     beyond: int
     since: int
     until: int
-    words: Callable[[], Words]
+    words: Callable[[Cuttings], Words]
+    """Reads its text; so that is done in whatever snapshot the reader has by then."""
+    unit: Unit | None = None
+    """The unit of a transcript it is, if it is one."""
 
     @property
     def key(self) -> Key:

@@ -13,6 +13,15 @@ DELETE FROM to_index WHERE commit_ts = :commit_ts
 -- name: to_index_totals
 SELECT COUNT(*), COALESCE(SUM(size), 0) FROM to_index
 
+-- name: to_index_last
+-- The last commit that waits to be indexed.
+SELECT MAX(commit_ts) FROM to_index
+
+-- name: index_restamp
+-- Say that the index was changed, or that what was derived for it may not be so any more.
+INSERT INTO meta (name, value) VALUES ('index', '1')
+ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)
+
 -- name: to_index_clear
 DELETE FROM to_index
 

@@ -23,6 +23,7 @@ from recollect.search.passages import Passage
 from recollect.search.questions import Question
 from recollect.search.shelves import FACT, MEMORY, PASSAGE, Shelf, visible
 from recollect.search.tail import Tail
+from recollect.search.transcripts import RememberedCuttings
 from recollect.search.words import terms
 from recollect.storage.port import Reader
 
@@ -58,11 +59,16 @@ class ByMeaning(Protocol):
         ...
 
 
-def recall(reader: Reader, question: Question, vectors: ByMeaning) -> list[Hit]:
+def recall(
+    reader: Reader,
+    question: Question,
+    vectors: ByMeaning,
+    remembered: RememberedCuttings | None = None,
+) -> list[Hit]:
     """Return the best hits there are, best first."""
     if question.known is not None:
         horizons.check(reader, question.namespaces, question.known)
-    search = _Search(reader, question, vectors)
+    search = _Search(reader, question, vectors, remembered)
     most = max(_FIRST * question.asked.k, _LEAST)
     while True:
         kept = search.best(most)
@@ -74,7 +80,13 @@ def recall(reader: Reader, question: Question, vectors: ByMeaning) -> list[Hit]:
 class _Search:
     """One question, and what is the same however far one looks."""
 
-    def __init__(self, reader: Reader, question: Question, vectors: ByMeaning) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        question: Question,
+        vectors: ByMeaning,
+        remembered: RememberedCuttings | None,
+    ) -> None:
         self._reader = reader
         self._question = question
         self._vectors = vectors
@@ -83,7 +95,14 @@ class _Search:
         self._shelves = visible(
             reader, namespaces=namespaces, viewer=viewer, kinds=kinds, past=past
         )
-        self.tail = Tail.read(reader, namespaces=namespaces, viewer=viewer, kinds=kinds, past=past)
+        self.tail = Tail.read(
+            reader,
+            namespaces=namespaces,
+            viewer=viewer,
+            kinds=kinds,
+            past=past,
+            remembered=remembered,
+        )
         self._nearby = self._look_around(namespaces)
         self.exhausted = False
         """Whether nothing more can be found."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.search import filling
+from recollect.search.filling import Indexer
 from recollect.search.vectors import Vectors
-from recollect.storage.port import Engine, Progress
+from recollect.storage.port import Progress
 
 
 class Reindexed(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Reindexed(msgspec.Struct, frozen=True):
 
 
 def reindex(
-    engine: Engine,
+    indexer: Indexer,
     vectors: Vectors,
     *,
     of_text: bool,
@@ -38,7 +38,7 @@ def reindex(
     progress: Progress | None = None,
 ) -> Reindexed:
     """Bring the index of words up to date, then the vectors of what is in it."""
-    commits = filling.fill(engine, progress=progress) if of_text else 0
+    commits = indexer.fill(progress=progress) if of_text else 0
     if not of_vectors or vectors.embedder is None:
         return Reindexed(commits, 0, None)
     replaced, made = vectors.fill(progress)

@@ -41,9 +41,9 @@ def load_texts(reader: Reader, found: Iterable[Candidate], tail: Tail) -> None:
     """Find out what passages say, and what stands before and behind each: one read for all."""
     texts = (each for each in found if each.kind != FACT and each.around is None)
     sought = [(each, each.passage.key) for each in texts if each.passage]
-    told = {passage.key: words for passage, words in tail.passages}
+    told = {key: tail.by_key[key].words() for _, key in sought if key in tail.by_key}
     missing = [each.passage for each, key in sought if each.passage and key not in told]
-    told |= text_of(reader, missing) if missing else {}
+    told |= text_of(reader, missing, tail.remembered) if missing else {}
     for each, key in sought:
         words = told.get(key)
         if words is not None:

@@ -20,7 +20,7 @@ from recollect.model.operations import (
     Revise,
     Withdraw,
 )
-from recollect.search.words import MOST_CHARACTERS
+from recollect.search.folding import MOST_CHARACTERS
 from recollect.storage.port import Reader
 
 _OF_A_MEMORY = (Remember, Revise, Retract, Cite, Notify, Begun, Carried)

@@ -13,7 +13,6 @@ import msgspec
 from recollect.model import codec
 from recollect.search.deriving import (
     Content,
-    Cuttings,
     citations,
     derive,
     memory_words,
@@ -22,17 +21,20 @@ from recollect.search.deriving import (
 from recollect.search.passages import Key, Passage, Words
 from recollect.search.shelves import FACT, MEMORY
 from recollect.search.sources import Sources
+from recollect.search.transcripts import Cuttings, RememberedCuttings
 from recollect.storage.port import Reader
 
 
-def text_of(reader: Reader, passages: Iterable[Passage]) -> dict[Key, Words]:
+def text_of(
+    reader: Reader, passages: Iterable[Passage], remembered: RememberedCuttings | None = None
+) -> dict[Key, Words]:
     """Return the text of passages by their keys; of what is gone meanwhile there is none."""
     keys: dict[str, list[Key]] = {}
     for passage in passages:
         keys.setdefault(passage.kind, []).append(passage.key)
-    cuttings = Cuttings(reader)
+    cuttings = Cuttings(reader, remembered)
     found = dict(_memories(reader, keys.pop(MEMORY, []), cuttings))
-    found |= _facts(reader, keys.pop(FACT, []))
+    found |= _facts(cuttings, keys.pop(FACT, []))
     for rest in keys.values():
         found |= _pieces(rest, cuttings)
     return found
@@ -56,10 +58,10 @@ def _memories(
             yield (MEMORY, memory_id, 0, at), memory_words(title, text, tags, then, cuttings)
 
 
-def _facts(reader: Reader, keys: Sequence[Key]) -> dict[Key, Words]:
+def _facts(cuttings: Cuttings, keys: Sequence[Key]) -> dict[Key, Words]:
     sources = Sources()
     sources.facts = {source: None for _, source, _, _ in keys}
-    return {each.key: each.words() for each in derive(reader, sources)} if keys else {}
+    return {each.key: each.words(cuttings) for each in derive(cuttings, sources)} if keys else {}
 
 
 def _pieces(keys: Sequence[Key], cuttings: Cuttings) -> dict[Key, Words]:

@@ -17,6 +17,7 @@ from recollect.search import kept as vectors_kept
 from recollect.search.embedding import Embedder, embed, needed
 from recollect.search.passages import Words
 from recollect.search.texts import text_of
+from recollect.search.transcripts import RememberedCuttings
 from recollect.storage.port import Engine, Progress, Writer
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 512
 """How many passages are embedded between two writes."""
+_MOST_BYTES = 512 * 1024
+"""How many bytes of vectors are written at once: those of a model with long ones take several."""
 CONTEXT = 0.8
 """What the words around a passage count, beside its own."""
 _LEAST_LENGTH = 1e-6
@@ -31,7 +34,12 @@ _log = logging.getLogger("recollect.search")
 
 
 def fill_some(
-    engine: Engine, embedder: Embedder, *, most: int = AT_ONCE, wait: float | None = None
+    engine: Engine,
+    embedder: Embedder,
+    *,
+    most: int = AT_ONCE,
+    wait: float | None = None,
+    remembered: RememberedCuttings | None = None,
 ) -> int:
     """Give the first passages without a vector one each; return how many: 0 if all have one.
 
@@ -42,15 +50,18 @@ def fill_some(
         kept = vectors_kept.read(reader)
         vectors_kept.check(kept, embedder)
         passages = vectors_kept.missing(reader, after=kept.upto if kept else 0, most=most)
-        texts = text_of(reader, passages) if passages else {}
+        texts = text_of(reader, passages, remembered) if passages else {}
     if not passages:
         return 0
     vectors = embedded(embedder, [texts.get(passage.key, Words("")) for passage in passages])
     numbers = [passage.id or 0 for passage in passages]
     contents = [row.tobytes() for row in vectors.astype("<f2")]
     rows = list(zip(numbers, contents, strict=True))
-    keep = partial(_keep, embedder=embedder, dimension=vectors.shape[1], rows=rows)
-    engine.write(keep, wait=wait)
+    at_once = max(_MOST_BYTES // len(contents[0]), 1)
+    for first in range(0, len(rows), at_once):
+        some = rows[first : first + at_once]
+        keep = partial(_keep, embedder=embedder, dimension=vectors.shape[1], rows=some)
+        engine.write(keep, wait=wait)
     return len(rows)
 
 
@@ -71,12 +82,18 @@ def _drop_nobodys(engine: Engine) -> None:
         engine.write(lambda writer: writer.run("vector_clear"))
 
 
-def fill(engine: Engine, embedder: Embedder, *, progress: Progress | None = None) -> int:
+def fill(
+    engine: Engine,
+    embedder: Embedder,
+    *,
+    progress: Progress | None = None,
+    remembered: RememberedCuttings | None = None,
+) -> int:
     """Give every passage a vector, and return how many got one."""
     with engine.reading() as reader:
         _, whole = vectors_kept.counted(reader, vectors_kept.read(reader))
     done = 0
-    while some := fill_some(engine, embedder):
+    while some := fill_some(engine, embedder, remembered=remembered):
         done += some
         if progress is not None:
             progress(min(done, whole), whole)

@@ -31,6 +31,7 @@ from recollect.search.passages import Passage
 from recollect.search.remembered import Remembered, exactly
 from recollect.search.shelves import Shelf
 from recollect.search.tail import Tail
+from recollect.search.transcripts import RememberedCuttings
 from recollect.search.waiting import Waiting, waiting
 from recollect.storage.port import Engine, Progress, Reader
 
@@ -68,14 +69,16 @@ class Vectors:
     ) -> None:
         self._engine = engine
         self.embedder = embedder
-        self._wanted = eager
+        self.wanted = eager
         """Whether passages are embedded unasked: else only once somebody has searched."""
         self.searched = False
         """Whether anybody has searched by vectors."""
         self.index_soon: Callable[[], object] = _nobody
         """Lets passages that wait for it be indexed: only what is in the index gets a vector."""
         self._clock = clock or SystemClock()
-        self.behind = behind or (None if embedder is None else _behind(engine, embedder))
+        self.remembered = RememberedCuttings()
+        """Transcripts that were cut lately: texts are read from them."""
+        self.behind = behind or (None if embedder is None else self._behind_commits(embedder))
         self._lock = threading.Lock()
         self._remembered = Remembered()
         self._waiting = Waiting()
@@ -84,6 +87,17 @@ class Vectors:
         self._last: tuple[str, Floats] | None = None
         """The last query and its vector: the same is often asked again."""
 
+    def _behind_commits(self, embedder: Embedder) -> Behind:
+        """Return who embeds behind the commits."""
+        work = partial(
+            vector_filling.fill_some,
+            self._engine,
+            embedder,
+            wait=PATIENCE,
+            remembered=self.remembered,
+        )
+        return Behind(work, name="recollect-embedder")
+
     def start(self) -> None:
         """Go on filling where somebody left off, if that is wanted or was begun with this model."""
         if self.embedder is None:
@@ -91,19 +105,19 @@ class Vectors:
         with self._engine.reading() as reader:
             kept = vectors_kept.read(reader)
             if kept is not None:
-                self._wanted = kept.are_of(self.embedder)
-            due = self._wanted and not vectors_kept.is_complete(reader, kept)
+                self.wanted = kept.are_of(self.embedder)
+            due = self.wanted and not vectors_kept.is_complete(reader, kept)
         if due:
             self.wake()
 
     def wake(self) -> None:
         """Let passages be embedded that have no vector yet, if that is wanted."""
-        if self._wanted and self.behind is not None:
+        if self.wanted and self.behind is not None:
             self.behind.wake()
 
     def want(self) -> None:
         """Let vectors be filled from now on: somebody asks for them."""
-        self._wanted = True
+        self.wanted = True
         self.wake()
 
     def forget(self) -> None:
@@ -111,6 +125,7 @@ class Vectors:
         with self._lock:
             self._remembered.drop()
             self._waiting.drop()
+            self.remembered.drop()
             self._last = None
 
     def close(self) -> None:
@@ -128,7 +143,9 @@ class Vectors:
         assert self.behind is not None, "nor anybody"
         with self.behind.turn:
             dropped = vector_filling.begin_anew(self._engine, self.embedder)
-            done = vector_filling.fill(self._engine, self.embedder, progress=progress)
+            done = vector_filling.fill(
+                self._engine, self.embedder, progress=progress, remembered=self.remembered
+            )
             self.behind.failure = None
         self.want()
         return dropped, done
@@ -136,7 +153,7 @@ class Vectors:
     def figures(self, reader: Reader) -> Figures:
         """Return how many vectors there are, and what is amiss."""
         kept = vectors_kept.read(reader)
-        if kept is None and not self._wanted:
+        if kept is None and not self.wanted:
             return Figures()
         made, backlog = vectors_kept.counted(reader, kept)
         backlog += filling.work(reader)
@@ -172,7 +189,7 @@ class Vectors:
         embedder = self._usable(kept, len(sought))
         if embedder is None:
             return None
-        self._wanted = self.searched = True
+        self.wanted = self.searched = True
         found = [*self._of_index(reader, shelves, kept, sought, most, known, tail.outdated)]
         at = NEWEST if known is None else known
         texts = waiting(reader, shelves, kept, tail, at)
@@ -303,12 +320,6 @@ def _scored(
     by_id = {passage.id: passage for passage in passages if passage.id is not None}
     near = exactly(reader, [*by_id], sought, kept.dimension)
     return [Found(by_id[number], score) for score, number in near if score > 0]
-
-
-def _behind(engine: Engine, embedder: Embedder) -> Behind:
-    """Return who embeds behind the commits."""
-    work = partial(vector_filling.fill_some, engine, embedder, wait=PATIENCE)
-    return Behind(work, name="recollect-embedder")
 
 
 def _there(reader: Reader, shelves: Sequence[Shelf], numbers: Sequence[int]) -> dict[int, Passage]:

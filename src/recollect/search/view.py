@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.log.views import Commit, Eraser, Rewritten, View
-from recollect.search.filling import Index
+from recollect.search.index import Index
 from recollect.search.passages import indexed
 from recollect.search.sources import APPLIED, Sources, weight
 from recollect.storage.port import Writer
@@ -19,7 +19,7 @@ class SearchView(View):
     """The list of what is to be indexed. It comes last: the index is derived from other views."""
 
     name = "search"
-    version = 1
+    version = 2
     applied = APPLIED
     clear = (
         "to_index_clear",
@@ -29,6 +29,7 @@ class SearchView(View):
         "words_rebuild",
         "passage_clear",
         "shelf_clear",
+        "index_restamp",
     )
     rows = ()
 

@@ -129,7 +129,8 @@ def waiting(
     reader: Reader, shelves: Sequence[Shelf], kept: Kept | None, tail: Tail, at: int
 ) -> list[tuple[Passage, Words]]:
     """Return what has no vector on these shelves and in the tail, as of a commit."""
-    texts = [each for each in tail.passages if each[0].known_at(at)][-MOST:]
+    newest_of_tail = [each for each in tail.unindexed if each.passage.known_at(at)][-MOST:]
+    texts = [(each.passage, each.words()) for each in newest_of_tail]
     found: list[Passage] = []
     after, most = 0 if kept is None else kept.upto, MOST - len(texts)
     for shelf in shelves:
@@ -138,5 +139,5 @@ def waiting(
             found += [passage_of(shelf, row) for row in rows]
     newest = sorted(found, key=lambda passage: passage.id or 0)[-most:] if most > 0 else []
     fitting = [each for each in newest if each.id not in tail.outdated and each.known_at(at)]
-    told = text_of(reader, fitting) if fitting else {}
+    told = text_of(reader, fitting, tail.remembered) if fitting else {}
     return texts + [(each, told[each.key]) for each in fitting if each.key in told]

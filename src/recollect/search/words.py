@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import lru_cache
 from itertools import groupby, pairwise
 
+from recollect.search.folding import MOST_CHARACTERS, Breathe, folded, go_on, within
 from recollect.search.stems import stem
 
-MOST_CHARACTERS = 65_536
-"""How much of a text is indexed; what stands behind that is found by what stands before it."""
 _LONGEST = 64
 """Where a token is cut."""
+_MOST_CHANGED = 2
+"""How many letters at the end of a stem a word may not have."""
+_AT_ONCE = 512
+"""How many words or characters are taken apart before other threads are let through."""
 _ASCII = re.compile("[a-z0-9]+")
 _ANY = re.compile("[a-z0-9\x80-\U0010ffff]+")
 _COMMON = """
@@ -50,10 +52,6 @@ _DENSE = (
 )
 """Scripts without spaces between words, or with much more than a word between two."""
 _PICTURES = ((0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
-_VARIANTS = ((0x034F, 0x034F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
-"""What says how the character before it looks, or to which it belongs."""
-_MOST_MARKS = 30
-"""How many marks of one letter count: more are no writing, and putting them in order takes long."""
 _NOTHING, _LETTER, _MARK, _DENSE_LETTER, _PICTURE = range(5)
 
 
@@ -62,13 +60,13 @@ def tokens(text: str) -> list[str]:
     return _taken_apart(text, {})
 
 
-def indexed_tokens(text: str) -> list[str]:
+def indexed_tokens(text: str, breathe: Breathe = go_on) -> list[str]:
     """Return what a text stands in the index with: its tokens, and the characters of pairs, once.
 
     By these a query finds it that has such a character alone.
     """
     letters: dict[str, None] = {}
-    found = _taken_apart(text, letters)
+    found = _taken_apart(text, letters, breathe)
     known = set(found)
     return found + [letter for letter in letters if letter not in known]
 
@@ -78,18 +76,39 @@ def terms(query: str) -> list[str]:
     return list(dict.fromkeys(tokens(query)))
 
 
-def _taken_apart(text: str, letters: dict[str, None]) -> list[str]:
+def root(term: str) -> str:
+    """Return what every folded text contains that has a term in it.
+
+    Of a stem it is the beginning: what words with the same stem differ in is their endings.
+    """
+    if term.isascii() and term.isalpha():
+        return term[: max(len(term) - _MOST_CHANGED, 1)]
+    return term
+
+
+def _taken_apart(text: str, letters: dict[str, None], breathe: Breathe = go_on) -> list[str]:
     """Return the tokens of a text, and put in the letters that stand in pairs only."""
     text = text[:MOST_CHARACTERS]
     if text.isascii():
-        return [token for word in _ASCII.findall(text.lower()) if (token := _token(word))]
+        return _of_ascii(_ASCII.findall(text.lower()), breathe)
     found: list[str] = []
-    for run in _ANY.findall(_plain(text)):
+    for run in _ANY.findall(folded(text, breathe)):
         if run.isascii():
             found.append(_token(run))
         else:
-            found.extend(_of_run(run, letters))
+            found.extend(_of_run(run, letters, breathe))
+        breathe()
     return [token for token in found if token]
+
+
+def _of_ascii(found: list[str], breathe: Breathe) -> list[str]:
+    """Return the tokens of words that are all ASCII."""
+    tokens: list[str] = []
+    for first in range(0, len(found), _AT_ONCE):
+        words = found[first : first + _AT_ONCE]
+        tokens += [token for word in words if (token := _token(word))]
+        breathe()
+    return tokens
 
 
 @lru_cache(maxsize=65_536)
@@ -100,53 +119,6 @@ def _token(word: str) -> str:
     return (stem(word) if word.isascii() and word.isalpha() else word)[:_LONGEST]
 
 
-def _plain(text: str) -> str:
-    """Return a text as it is compared: characters that only look different are made one.
-
-    It is what names are compared by, without accents; so a name is found however it is written.
-    """
-    text = _with_few_marks(text)
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    apart = unicodedata.normalize("NFD", folded)
-    return unicodedata.normalize("NFC", "".join(each for each in apart if not _is_dropped(each)))
-
-
-def _with_few_marks(text: str) -> str:
-    """Return a text without the marks of a letter that has too many."""
-    if not any(map(_is_ordered, text[::_MOST_MARKS])):  # so many in a row would show there
-        return text
-    kept: list[str] = []
-    marks = 0
-    for character in text:
-        marks = marks + 1 if _is_ordered(character) else 0
-        if marks <= _MOST_MARKS:
-            kept.append(character)
-    return "".join(kept)
-
-
-@lru_cache(maxsize=4_096)
-def _is_ordered(character: str) -> bool:
-    """Say whether it is a mark that is put in order with others of its letter."""
-    return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0
-
-
-@lru_cache(maxsize=4_096)
-def _is_dropped(character: str) -> bool:
-    """Say whether it only marks a letter, or is not seen at all.
-
-    Accents do, and the vowels of Hebrew and Arabic; a soft hyphen and a joiner are not seen. What
-    distinguishes letters of other scripts stays, such as the marks of kana.
-    """
-    kind = unicodedata.combining(character)
-    if kind >= 200 or 10 <= kind <= 35:
-        return True
-    return unicodedata.category(character) == "Cf" or _within(ord(character), _VARIANTS)
-
-
-def _within(code: int, ranges: Iterable[tuple[int, int]]) -> bool:
-    return any(first <= code <= last for first, last in ranges)
-
-
 @lru_cache(maxsize=65_536)
 def _kind(character: str) -> int:
     code = ord(character)
@@ -154,14 +126,16 @@ def _kind(character: str) -> int:
     if category[0] == "M":
         return _MARK
     if category[0] in "LN":
-        return _DENSE_LETTER if _within(code, _DENSE) else _LETTER
-    return _PICTURE if category == "So" and _within(code, _PICTURES) else _NOTHING
+        return _DENSE_LETTER if within(code, _DENSE) else _LETTER
+    return _PICTURE if category == "So" and within(code, _PICTURES) else _NOTHING
 
 
-def _of_run(run: str, letters: dict[str, None]) -> list[str]:
+def _of_run(run: str, letters: dict[str, None], breathe: Breathe) -> list[str]:
     """Return the tokens of what is not all ASCII: letters with their marks, by their kinds."""
     clusters: list[tuple[int, str]] = []
-    for character in run:
+    for place, character in enumerate(run):
+        if not place % _AT_ONCE:
+            breathe()
         kind = _kind(character)
         if kind == _MARK:
             if clusters and clusters[-1][0] in (_LETTER, _DENSE_LETTER):
@@ -171,6 +145,7 @@ def _of_run(run: str, letters: dict[str, None]) -> list[str]:
     found: list[str] = []
     for kind, group in groupby(clusters, key=lambda each: each[0]):
         parts = [part for _, part in group]
+        breathe()
         if kind == _LETTER:
             found.append(_token("".join(parts)))
         elif kind == _DENSE_LETTER:

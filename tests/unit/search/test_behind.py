@@ -244,19 +244,6 @@ def test_whatever_ends_its_thread_it_begins_again(monkeypatch: pytest.MonkeyPatc
     behind.close()
 
 
-def test_a_nudge_does_not_put_off_what_waits_for_a_lull() -> None:
-    done = threading.Event()
-    behind = Behind(done.set, name="recollect-indexer", lull=0.2)
-    behind.wake()
-    clock = SystemClock()
-    before = clock.monotonic()
-    while not done.is_set():
-        assert clock.monotonic() - before < 5
-        behind.nudge()
-        clock.sleep(0.02)
-    behind.close()
-
-
 def test_a_store_in_memory_has_vectors_too() -> None:
     with recollect.open(":memory:", embedder=Hashing()) as store:
         bound: Store = store.bind(agent_id="a")

@@ -27,30 +27,18 @@ def test_who_searches_does_not_wait_for_another_process_that_writes(
         before = clock.monotonic()
         assert [hit.id for hit in bound.recall("number2")] == [ids[2]]
         with pytest.raises(StoreBusy):
-            filling.fill_if_much(store._core.engine)
+            store._core.filler.indexer.catch_up()
         assert clock.monotonic() - before < 5
         other.execute("ROLLBACK")
         other.close()
         bound.recall("number2")
-        assert store.stats().index_backlog == 0
-
-
-def test_who_searches_waits_about_as_long_as_looking_through_would_take(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr(filling, "fill", lambda _, wait: waits.append(wait))
-    engine = memory_store()._core.engine
-    for number, size in enumerate((filling.MUCH, 1, filling.MUCH - 1, 10**6)):
-        with engine.writing() as writer:
-            writer.put("to_index_add", number, size)
-        filling.fill_if_much(engine)
-    assert waits[0] == pytest.approx(filling.BRIEFLY, rel=0.01)
-    assert waits[1:] == [2 * filling.BRIEFLY, filling.NOT_LONG]
+        assert store.stats().index_backlog <= 2
 
 
 def test_others_have_their_turn_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "MOST_PASSAGES", 8)
+    monkeypatch.setattr(filling, "_FIRST_PART", 8 * 300)
+    monkeypatch.setattr(filling, "_MOST_PART", 8 * 300)
+    monkeypatch.setattr(filling, "_LEAST_PART", 8 * 300)
     bound = memory_store().bind(agent_id="a")
     bound.store_transcript("a line\n" * 20)
     ways: list[bool] = []

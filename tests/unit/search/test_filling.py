@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,8 @@ import pytest
 import recollect
 from recollect import Store, StoreFull, ViewsDiffer
 from recollect.sdk.doctor import diagnose
-from recollect.search import filler, filling, words
+from recollect.search import behind, filler, filling, plans
+from recollect.search.folding import MOST_CHARACTERS
 from recollect.search.shelves import namespaces_below, totals, visible
 from recollect.search.tail import Tail
 from tests.searching import backlog, fill, search, sources
@@ -37,35 +37,19 @@ def test_it_happens_behind_the_commits(store: Store) -> None:
         store.remember(f"number {number}")
     assert backlog(store) == filler.EVERY - 1
     last = store.remember("number last")
-    assert backlog(store) == 0
+    eventually(lambda: backlog(store) == 0)
     assert sources(store, "last") == {last.id}
     assert len(sources(store, "number")) == filler.EVERY
     store.verify(deep=True)
 
 
-def test_what_large_commits_bring_waits_for_a_pause(store: Store) -> None:
+def test_what_large_commits_bring_is_indexed_at_once(store: Store) -> None:
     with store.begin_transaction() as transaction:
         for number in range(2 * filler.EVERY):
             transaction.remember(f"number {number}")
     eventually(lambda: backlog(store) == 0)
     assert len(sources(store, "number")) == 2 * filler.EVERY
     store.verify(deep=True)
-
-
-def test_whoever_is_busy_is_not_disturbed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filler, "LULL", 60.0)
-    before = set(threading.enumerate())
-    with recollect.open(path, durability="relaxed") as opened:
-        store = opened.bind(agent_id="ann")
-        with store.begin_transaction() as transaction:
-            for number in range(2 * filler.EVERY):
-                transaction.remember(f"number {number}")
-        for _ in range(20):
-            store.write(key="k", value={})
-        assert backlog(store) == 1
-    assert not set(threading.enumerate()) - before
-    with recollect.open(path) as again:
-        assert backlog(again) == 1, "what is left on the list stays there"
 
 
 def test_keys_are_not_listed(store: Store) -> None:
@@ -79,28 +63,30 @@ def test_what_fails_fails_no_commit_and_is_told(
     def fail(*_: object) -> int:
         raise StoreFull("there is no room")
 
+    monkeypatch.setattr(behind, "_LONGEST_REST", 0.01)
     with monkeypatch.context() as patched:
-        patched.setattr(filling, "_fill", fail)
+        patched.setattr(plans.Plan, "put", fail)
         for number in range(2 * filler.EVERY):
             store.remember(f"number {number}")
+        eventually(lambda: bool(store.stats().warnings))
         assert backlog(store) == 2 * filler.EVERY
         (told,) = store.stats().warnings
         assert "not being filled: there is no room" in told
     assert len(sources(store, "number")) == 2 * filler.EVERY
-    for number in range(filler.EVERY):
-        store.remember(f"other {number}")
+    eventually(lambda: backlog(store) == 0)
     assert store.stats().warnings == ()
-    assert backlog(store) < 3 * filler.EVERY
 
 
 def test_a_long_transcript_is_indexed_in_parts(store: Store) -> None:
-    lines = [f"line number {number}" for number in range(filling.MOST_PASSAGES + 500)]
-    said = store.store_transcript("\n".join(lines))
+    lines = [f"line number {number}" for number in range(plans.MOST_PASSAGES + 500)]
     engine = store._core.engine
-    filling.fill_some(engine)
+    with store._core.filler.indexer._turn:
+        said = store.store_transcript("\n".join(lines))
+        assert filling.Indexer(engine).fill_some() == 0
+        store._core.filler.close()
     assert backlog(store) == 1
     with engine.reading() as reader:
-        assert totals(reader)[0] == filling.MOST_PASSAGES
+        assert 0 < totals(reader)[0] < len(lines)
     assert len(search(store, "line", most=5_000)) == len(lines)
     store.verify(deep=True)
     assert fill(store) == 1
@@ -122,29 +108,29 @@ def test_filling_again_changes_nothing(store: Store) -> None:
     assert search(store, "words", known=2) == before
 
 
-def test_who_searches_fills_what_is_much(store: Store) -> None:
+def test_who_searches_fills_what_is_much(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with store.begin_transaction() as transaction:
         for number in range(filling.MUCH):
             transaction.remember(f"number {number}")
     store.rebuild()
-    engine = store._core.engine
-    filling.fill_if_much(engine)
+    indexer = store._core.filler.indexer
+    indexer.catch_up()
     assert backlog(store) == 1
     store.remember("one more")
-    filling.fill_if_much(engine)
-    assert backlog(store) == 0
+    monkeypatch.setattr(filling, "NOT_LONG", 60.0)
+    monkeypatch.setattr(filling, "BRIEFLY", 60.0)
+    indexer.catch_up()
+    assert backlog(store) <= 1
 
 
 def test_long_memories_are_much_sooner(store: Store) -> None:
-    few = filling.MUCH * 800 // words.MOST_CHARACTERS + 1
+    few = filling.MUCH * 800 // MOST_CHARACTERS + 1
     with store.begin_transaction() as transaction:
         for _ in range(few):
-            transaction.remember("long " * (words.MOST_CHARACTERS // 4))
+            transaction.remember("long " * (MOST_CHARACTERS // 4))
     store.update_memory(store.remember("short").id, content="longer " * 400)
     with store._core.engine.reading() as reader:
         assert filling.MUCH < filling.work(reader) < filling.MUCH + 90
-    filling.fill_if_much(store._core.engine)
-    assert backlog(store) == 0
 
 
 def test_a_score_stays_when_it_is_indexed(store: Store) -> None:
@@ -197,7 +183,7 @@ def test_the_context_of_another_namespace_stays_there(store: Store) -> None:
 
 
 def test_only_so_much_of_a_long_memory_is_found(store: Store) -> None:
-    text = "filling " * (words.MOST_CHARACTERS // 8) + "needle"
+    text = "filling " * (MOST_CHARACTERS // 8) + "needle"
     memory = store.remember(text, title="the haystack", tags=["straw"])
     for _ in range(2):
         assert sources(store, "needle") == set()

@@ -12,6 +12,7 @@ from recollect.search import deriving, texts
 from recollect.search.passages import Derived, Key, Passage, Words
 from recollect.search.shelves import Shelf
 from recollect.search.sources import Sources
+from recollect.search.transcripts import Cuttings
 
 LINES = [f"line {number} was said" for number in range(20)]
 
@@ -41,7 +42,7 @@ def _tell(store: Store) -> None:
 def derived(store: Store) -> list[Derived]:
     with store._core.engine.snapshot() as reader:
         sources = Sources.of_commits(reader, range(1, store.stats().commits + 1))
-        return [*deriving.derive(reader, sources)]
+        return [*deriving.derive(Cuttings(reader), sources)]
 
 
 def read(store: Store, passages: list[Derived]) -> dict[Key, Words]:
@@ -56,8 +57,9 @@ def _passage(of: Derived) -> Passage:
 def test_every_passage_says_what_it_was_derived_with(told: Store) -> None:
     with told._core.engine.snapshot() as reader:
         sources = Sources.of_commits(reader, range(1, told.stats().commits + 1))
-        passages = [*deriving.derive(reader, sources)]
-        wanted = {each.key: each.words() for each in passages}
+        cuttings = Cuttings(reader)
+        passages = [*deriving.derive(cuttings, sources)]
+        wanted = {each.key: each.words(cuttings) for each in passages}
         found = texts.text_of(reader, [_passage(each) for each in passages])
     assert len(found) == len(passages) > len(LINES) + 5
     assert found == wanted

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.graph.names import normal_name
-from recollect.search.words import MOST_CHARACTERS, indexed_tokens, terms, tokens
+from recollect.search.folding import MOST_CHARACTERS, folded
+from recollect.search.words import indexed_tokens, root, terms, tokens
 
 
 @pytest.mark.parametrize(
@@ -101,3 +102,31 @@ def test_spellings_of_one_name_are_the_same_words(text: str) -> None:
     wanted = tokens(text)
     assert tokens(normal_name(text)) == wanted
     assert tokens(unicodedata.normalize("NFD", text)) == wanted
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=60), st.integers(2_000, 9_000))
+def test_a_long_text_has_the_words_of_its_parts(text: str, size: int) -> None:
+    """It is folded piece by piece, and where a piece ends makes no difference."""
+    part = f"{text} and then "
+    count = size // len(part)
+    assert tokens(part * count) == tokens(part) * count
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=200))
+def test_a_folded_text_has_the_root_of_each_of_its_words(text: str) -> None:
+    plain = folded(text)
+    assert [token for token in indexed_tokens(text) if root(token) not in plain] == []
+
+
+ENDINGS = st.sampled_from(
+    ["s", "es", "ed", "ing", "y", "ies", "ational", "izer", "ization", "ousli", "ement", "e", "ll"]
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text("aeioubcdlmnrstyz", min_size=1, max_size=6), st.lists(ENDINGS, max_size=3))
+def test_a_word_begins_with_the_root_of_its_stem(begun: str, endings: list[str]) -> None:
+    word = begun + "".join(endings)
+    assert [token for token in tokens(word) if not word.startswith(root(token))] == []
