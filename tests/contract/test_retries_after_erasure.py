@@ -68,6 +68,12 @@ FORMS: dict[str, Callable[[Store, Names, str], object]] = {
     "forget memory": lambda s, n, t: s.forget(memory_id=n["m3"], txn_id=t),
     "forget transcript": lambda s, n, t: s.forget(transcript_id=n["words"], txn_id=t),
     "forget key": lambda s, n, t: s.forget(key=n["spare"], txn_id=t),
+    "forget derived": lambda s, n, t: s.forget(transcript_id=n["words"], derived=True, txn_id=t),
+    "forget fact": lambda s, n, t: s.forget(fact=n["fact"], txn_id=t),
+    "forget entity": lambda s, n, t: s.forget(entity="Bert", txn_id=t),
+    "forget children": lambda s, n, t: s.forget(
+        namespace=n["other namespace"], children=True, txn_id=t
+    ),
     "forget facts": lambda s, n, t: s.forget(facts_from=n["m3"], txn_id=t),
     "forget agent": lambda s, n, t: s.forget(agent_id=n["other agent"], txn_id=t),
     "forget namespace": lambda s, n, t: s.forget(namespace=n["other namespace"], txn_id=t),
@@ -96,6 +102,7 @@ def prepare(store: Store, place: str, clock: Any) -> tuple[Store, Names]:
     names["notice"] = list(bound.invalidations())[-1].id
     bound.assert_fact(subject="Bob", relation="likes", object="milk")
     bound.assert_fact(subject="Bert", relation="likes", object="jam")
+    names["fact"] = str(bound.assert_fact(subject="Bo", relation="has", object="it").assertion_id)
     bound.assert_fact(subject="Bob", relation="knows", object="Ann", source=names["m3"])
     bound.remember("soon over", ttl=1)
     clock.advance(3600)

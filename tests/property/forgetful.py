@@ -6,6 +6,7 @@ Each word is used for one thing only, so that it is known which of them have to 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -31,6 +32,10 @@ class History:
         """By what they belong to: a memory, a transcript, a key, a fact, the end of one."""
         self.owner: dict[tuple[str, ...], tuple[str, str]] = {}
         self.sourced: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        self.citing: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        """The memories that cite a transcript."""
+        self.objects: dict[tuple[str, ...], str] = {}
+        """What a fact is about that no other fact is about."""
         self.gone: set[str] = set()
         self._count = 0
 
@@ -117,6 +122,7 @@ class History:
             if transcripts:
                 cited = self.random.choice(transcripts)
                 bound.link_transcript(memory_id=owner[1], transcript_id=cited[1], spans=[(0, 5)])
+                self.citing[cited[1]].add(owner)
 
     def talk(self) -> None:
         bound, scope = self.bound()
@@ -166,6 +172,8 @@ class History:
                 once=once,
             )
         fact = ("fact", found)
+        if word != object_:
+            self.objects[fact] = word
         self.words[fact] |= self.words.pop(("new",), set())
         self.owner[fact] = scope
         if source is not None:
@@ -219,12 +227,19 @@ class History:
     def forget(self) -> bool:
         """Forget something at random, and say whether there was anything."""
         kind = self.random.choice(
-            ["memory", "memory", "transcript", "key", "key", "facts", "agent", "namespace"]
-        )
-        if kind == "agent":
-            return self._forget_name(agent_id=self.random.choice(AGENTS))
-        if kind == "namespace":
-            return self._forget_name(namespace=self.random.choice(SPACES))
+            ["memory", "memory", "transcript", "derived", "key", "key", "facts", "fact", "entity",
+             "agent", "namespace", "children"]
+        )  # fmt: skip
+        others: dict[str, Callable[[], bool]] = {
+            "agent": lambda: self._forget_name(agent_id=self.random.choice(AGENTS)),
+            "namespace": lambda: self._forget_name(namespace=self.random.choice(SPACES)),
+            "children": lambda: self._forget_name(namespace=SPACES[0], children=True),
+            "fact": lambda: self._forget_fact(kind),
+            "entity": lambda: self._forget_fact(kind),
+            "derived": self._forget_derived,
+        }
+        if kind in others:
+            return others[kind]()
         known = self.of("memory" if kind == "facts" else kind)
         if not known:
             return False
@@ -244,15 +259,44 @@ class History:
         self._drop([owner] if kind != "facts" else [], [owner[1]])
         return True
 
-    def _forget_name(self, **named: str) -> bool:
+    def _forget_fact(self, kind: str) -> bool:
+        """Forget an assertion, or what it alone is about."""
+        known = [each for each in self.objects if each in self.owner]
+        if not known:
+            return False
+        fact = self.random.choice(known)
+        namespace, agent_id = self.owner[fact]
+        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        if kind == "fact":
+            self.store.forget(fact=fact[1])
+        else:
+            bound.forget(entity=self.objects[fact].upper())
+        self._drop([fact], [])
+        return True
+
+    def _forget_derived(self) -> bool:
+        known = self.of("transcript")
+        if not known:
+            return False
+        owner = self.random.choice(known)
+        self.store.forget(transcript_id=owner[1], derived=True)
+        going = [owner, *(each for each in self.citing[owner[1]] if each in self.owner)]
+        self._drop(going, [each[1] for each in going])
+        return True
+
+    def _forget_name(self, **named: Any) -> bool:
         if not list(self.store.replay(agent_id=recollect.ALL_AGENTS, namespace=ALL_NAMESPACES)):
             return False
         try:
-            self.store.forget(**named)  # type: ignore[arg-type]
+            self.store.forget(**named)
         except recollect.NotFound:
             return False
-        (name,) = named.values()
-        going = [each for each, scope in self.owner.items() if name in scope]
+        name, children = next(iter(named.values())), "children" in named
+        going = [
+            each
+            for each, scope in self.owner.items()
+            if name in scope or (children and scope[0].startswith(f"{name}/"))
+        ]
         self._drop(going, [each[1] for each in going])
         return True
 

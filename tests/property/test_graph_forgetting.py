@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.property.graph_oracle import Assertion, End, Mark, Retraction
-from tests.property.test_graph_machine import SOURCES, GraphMachine, shown
+from recollect import NotFound
+from recollect.graph.names import normal_name
+from tests.property.graph_oracle import Assertion, End, Mark, Naming, Retraction, _meaning
+from tests.property.test_graph_machine import NAMES, SOURCES, GraphMachine, shown
 
 
 class ForgettingMachine(GraphMachine):
@@ -25,7 +28,53 @@ class ForgettingMachine(GraphMachine):
             self.store.forget(facts_from=memory_id, reason="asked to")
         else:
             return
-        self.unsay(name)
+        self.unsay(
+            {
+                step.id
+                for step in self.oracle.steps
+                if isinstance(step, Mark) and self.came_from(step, name)
+            }
+        )
+        self.derive_again()
+
+    @rule(which=st.integers(0, 10**6))
+    def forget_fact(self, *, which: int) -> None:
+        """Forget one assertion, or one end."""
+        if self.said:
+            gone = self.said[which % len(self.said)]
+            self.store.forget(fact=gone, reason="asked to")
+            self.unsay({gone})
+            self.derive_again()
+
+    @rule(name=st.sampled_from(NAMES))
+    def forget_entity(self, *, name: str) -> None:
+        """Forget all that a name means, with all that was said of it."""
+        names, key = self.oracle.names(), normal_name(name)
+        heard = self.oracle.heard_of()
+        if key not in heard:
+            with pytest.raises(NotFound):
+                self.store.forget(entity=name)
+            return
+        self.store.forget(entity=name, reason="asked to")
+        meant = _meaning(names, key)
+        going = {each for each in heard if _meaning(names, each) == meant}
+        self.oracle.steps = [
+            step
+            for step in self.oracle.steps
+            if not (isinstance(step, Naming) and going & {step.name, step.means})
+        ]
+        self.unsay(
+            {
+                step.id
+                for step in self.oracle.steps
+                if isinstance(step, Mark) and going & {step.subject, step.object}
+            }
+        )
+        self.derive_again()
+        assert self.oracle.heard_of().isdisjoint(going)
+
+    def derive_again(self) -> None:
+        """Let the oracle's past be as if it had never heard what is forgotten."""
         self.oracle.begin(self.store.stats().commits)
         self.histories[self.oracle.commit] = []
         for known_at in self.histories:
@@ -33,13 +82,8 @@ class ForgettingMachine(GraphMachine):
             self.histories[known_at] = sorted(shown(edges), key=repr)
         assert self.store.verify().commits == self.oracle.commit
 
-    def unsay(self, name: str) -> None:
-        """Take everything out of the oracle's steps that was said by this source."""
-        gone = {
-            step.id
-            for step in self.oracle.steps
-            if isinstance(step, Mark) and self.came_from(step, name)
-        }
+    def unsay(self, gone: set[str]) -> None:
+        """Take what was said under these ids out of the oracle's steps."""
         self.said = [each for each in self.said if each not in gone]
         self.oracle.steps = [
             step

@@ -61,10 +61,11 @@ def memory(target: Target, *, memory_id: str, **choices: Any) -> None:
 
 @forget.command()
 @click.argument("transcript_id", metavar="ID")
+@click.option("--derived", is_flag=True, help="Forget the memories that cite it, too.")
 @_takes_choices
-def transcript(target: Target, *, transcript_id: str, **choices: Any) -> None:
+def transcript(target: Target, *, transcript_id: str, derived: bool, **choices: Any) -> None:
     """Forget a transcript's words, and the facts it is the source of."""
-    _forget(target, {"transcript_id": transcript_id}, **choices)
+    _forget(target, {"transcript_id": transcript_id, "derived": derived}, **choices)
 
 
 @forget.command()
@@ -73,6 +74,22 @@ def transcript(target: Target, *, transcript_id: str, **choices: Any) -> None:
 def key(target: Target, *, key: str, **choices: Any) -> None:
     """Forget a key of the agent's, with its history and its name."""
     _forget(target, {"key": key}, **choices)
+
+
+@forget.command()
+@click.argument("assertion_id", metavar="ID")
+@_takes_choices
+def fact(target: Target, *, assertion_id: str, **choices: Any) -> None:
+    """Forget one assertion, with the end that was said with it and its withdrawal."""
+    _forget(target, {"fact": assertion_id}, **choices)
+
+
+@forget.command()
+@click.argument("name")
+@_takes_choices
+def entity(target: Target, *, name: str, **choices: Any) -> None:
+    """Forget an entity of the agent's: all its names, and every fact that mentions it."""
+    _forget(target, {"entity": name}, **choices)
 
 
 @forget.command()
@@ -85,10 +102,11 @@ def agent(target: Target, *, agent_id: str, **choices: Any) -> None:
 
 @forget.command()
 @click.argument("path", metavar="PATH")
+@click.option("--children", is_flag=True, help="Forget the namespaces below it, too.")
 @_takes_choices
-def namespace(target: Target, *, path: str, **choices: Any) -> None:
+def namespace(target: Target, *, path: str, children: bool, **choices: Any) -> None:
     """Forget everything in exactly this namespace, and its name; those below it stay."""
-    _forget(target, {"namespace": path}, **choices)
+    _forget(target, {"namespace": path, "children": children}, **choices)
 
 
 @forget.command()
@@ -100,7 +118,7 @@ def facts(target: Target, *, source: str, **choices: Any) -> None:
 
 
 def _forget(target: Target, what: dict[str, Any], *, reason: str | None, **choices: Any) -> None:
-    opened = target.agents_store if "key" in what else target.store
+    opened = target.agents_store if {"key", "entity"} & what.keys() else target.store
     with opened() as store:
         _erase(target, partial(store.forget, **what, reason=reason), **choices)
 
@@ -183,6 +201,25 @@ def _preview_lines(preview: Preview) -> list[str]:
         lines.extend(f"  {safe(address)}" for address in preview.resting[:_SHOWN])
         if len(preview.resting) > _SHOWN:
             lines.append(f"  … and {len(preview.resting) - _SHOWN:,} more")
+    if preview.cursors:
+        lines.append(f"{counted(len(preview.cursors), 'cursor')} of its own would go.")
+    return [*lines, *_mention_lines(preview)]
+
+
+def _mention_lines(preview: Preview) -> list[str]:
+    """Say where the name would still stand."""
+    count = len(preview.mentions) + preview.hidden_mentions
+    if not count:
+        return []
+    lines = [
+        f"The name would still stand in {counted(count, 'thing')}; forget what should go, too:"
+    ]
+    lines.extend(f"  {safe(address)}" for address in preview.mentions[:_SHOWN])
+    if len(preview.mentions) > _SHOWN:
+        lines.append(f"  … and {len(preview.mentions) - _SHOWN:,} more")
+    if preview.hidden_mentions:
+        hidden = counted(preview.hidden_mentions, "private memory", "private memories")
+        lines.append(f"  … and {hidden} of others")
     return lines
 
 

@@ -150,6 +150,8 @@ _OPTION_NAMES: Mapping[str, str] = {
     "transcript_id": "ID",
     "erasure_id": "ID",
     "facts_from": "ID",
+    "children": "--children",
+    "derived": "--derived",
     "allow_large": "--allow-large",
     "max_hops": "--max-hops",
     "direction": "--direction",

@@ -96,16 +96,19 @@ def tail(
 
 @click.command()
 @click.option("--drop", metavar="NAME", help="Forget this cursor instead.")
+@click.option("--purge", is_flag=True, help="With --drop: let its name leave the files at once.")
 @takes_target
-def cursors(target: Target, *, drop: str | None) -> None:
+def cursors(target: Target, *, drop: str | None, purge: bool) -> None:
     """List the cursors, and the commit up to which each is done.
 
     A cursor is made by `tail --cursor`, or by a subscription in a program. It belongs to the store,
     whichever agent is named.
     """
+    if purge and drop is None:
+        raise click.UsageError("--purge goes with --drop: name the cursor")
     with target.store() as store:
         if drop is not None:
-            store.drop_cursor(cursor=drop)
+            store.drop_cursor(cursor=drop, purge=purge)
             return
         write_each(
             store.cursors(),

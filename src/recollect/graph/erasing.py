@@ -9,11 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from recollect.graph.derive import STILL
+from recollect.graph.names import normal_name
 from recollect.log import pages
 from recollect.log.views import Commit, Eraser, Rewritten
 from recollect.model import codec
-from recollect.model.erasure import FACTS, Place, Target
-from recollect.model.operations import Alias, Assert, Classify, End, Mentioned, Merge, Withdraw
+from recollect.model.erasure import ENTITY, FACT, FACTS, Place, Target
+from recollect.model.graph_operations import ENTITY as NAMED
+from recollect.model.graph_operations import Name
+from recollect.model.operations import (
+    Alias,
+    AnyOperation,
+    Assert,
+    Classify,
+    End,
+    Mentioned,
+    Merge,
+    Withdraw,
+)
 from recollect.model.refs import MemoryRef, TranscriptRef
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Writer
@@ -27,9 +39,62 @@ _CLEAR = ("graph_scope_edges", "graph_scope_statements", "graph_scope_roots", "g
 
 
 def places_of(reader: Reader, target: Target) -> Iterator[Place]:
-    """Yield where the log has what was said on the ground of a memory or a transcript."""
-    if target.kind != FACTS:
+    """Yield where the log has an assertion, what names an entity, or what a source gave."""
+    if target.kind == FACT:
+        yield from _places_of_assertion(reader, target.name)
+    elif target.kind == ENTITY:
+        yield from _places_of_entity(reader, target)
+    elif target.kind == FACTS:
+        yield from _places_from(reader, target)
+
+
+def names_of(reader: Reader, target: Target) -> list[Name]:
+    """Return the names of an entity: every one that means what the name asked for means."""
+    scope = target.scope
+    if target.kind != ENTITY or scope is None:
+        return []
+    row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
+    if row is None:
+        return []
+    key = normal_name(target.name)
+    rows = reader.rows("graph_names_of_entity", scope_id=row[0], kind=NAMED, key=key)
+    return [Name(text, key) for key, text in rows]
+
+
+def _places_of_entity(reader: Reader, target: Target) -> Iterator[Place]:
+    """Yield where a scope's operations name an entity, and what belongs to such assertions."""
+    names, scope = names_of(reader, target), target.scope
+    if not names or scope is None:
         return
+    keys = {name.key for name in names}
+    row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
+    assert row is not None, "a scope with names has a number"
+    for commit_ts in commits_of(reader, row[0]):
+        (event,) = pages.events_of(reader, [commit_ts])
+        for position, operation in enumerate(codec.decode_standing(event.operations)):
+            if operation.scope != scope or keys.isdisjoint(_named(operation)):
+                continue
+            yield commit_ts, position
+            if isinstance(operation, Assert | End):
+                yield from _places_of_assertion(reader, operation.assertion_id)
+
+
+def _named(operation: AnyOperation) -> set[str]:
+    """Return the keys of the entities that an operation names."""
+    names: tuple[Name | None, ...] = ()
+    if isinstance(operation, Assert | End):
+        names = (operation.subject, operation.object)
+    elif isinstance(operation, Alias):
+        names = (operation.entity, operation.alias)
+    elif isinstance(operation, Merge):
+        names = (operation.source, operation.into)
+    elif isinstance(operation, Mentioned):
+        names = operation.names
+    return {name.key for name in names if name is not None and name.kind == NAMED}
+
+
+def _places_from(reader: Reader, target: Target) -> Iterator[Place]:
+    """Yield where the log has what was said on the ground of a memory or a transcript."""
     for first in (
         codec.encode(MemoryRef(target.name)).removesuffix(b"\xc0"),
         codec.encode(TranscriptRef(target.name)).removesuffix(b"\x90"),
@@ -79,14 +144,16 @@ class GraphEraser(Eraser):
             assert row is not None, "a scope with facts has a number"
             for query in _CLEAR:
                 self._writer.run(query, scope_id=row[0])
-            for commit_ts in self._commits(row[0]):
+            for commit_ts in commits_of(self._writer, row[0]):
                 (event,) = pages.events_of(self._writer, [commit_ts])
                 self._again(self._writer, Commit.of(event), scope)
 
-    def _commits(self, scope_id: int) -> Iterator[int]:
-        after = 0
-        while rows := self._writer.rows(
-            "commits_of_scope", scope_id=scope_id, after=after, through=STILL, most=pages.PAGE_ROWS
-        ):
-            for (after,) in rows:
-                yield after
+
+def commits_of(reader: Reader, scope_id: int) -> Iterator[int]:
+    """Yield the commits that touched a scope, in order."""
+    after = 0
+    while rows := reader.rows(
+        "commits_of_scope", scope_id=scope_id, after=after, through=STILL, most=pages.PAGE_ROWS
+    ):
+        for (after,) in rows:
+            yield after

@@ -550,6 +550,13 @@ SELECT
     (SELECT COUNT(*) FROM graph_edge),
     (SELECT COUNT(*) FROM graph_node WHERE kind = 'entity' AND root = id)
 
+-- name: graph_names_of_entity
+-- Every name of what a name means, in the order of first mention.
+SELECT other.key, other.name
+FROM graph_node AS node JOIN graph_node AS other ON other.root = node.root
+WHERE node.scope_id = :scope_id AND node.kind = :kind AND node.key = :key
+ORDER BY other.id
+
 -- name: graph_places
 -- Where an assertion and the end that belongs to it stand in the log, and what took them back.
 SELECT commit_ts, position, until_commit FROM graph_statement WHERE assertion_id = :assertion_id

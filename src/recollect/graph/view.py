@@ -9,7 +9,7 @@ from typing import Any
 from recollect.graph import requests
 from recollect.graph.derive import said_at
 from recollect.graph.effects import Effects
-from recollect.graph.erasing import GraphEraser, places_of
+from recollect.graph.erasing import GraphEraser, names_of, places_of
 from recollect.graph.keeping import GraphKeeper
 from recollect.graph.nodes import Node, Nodes
 from recollect.graph.queries import timeline_changed
@@ -113,8 +113,12 @@ class GraphView(View):
         saying.settled()
 
     def places(self, reader: Reader, target: Target, _: str | None, /) -> Iterator[Place]:
-        """Return where the log has what was said on the ground of something."""
+        """Return where the log has an assertion, what names an entity, or what a source gave."""
         return places_of(reader, target)
+
+    def names(self, reader: Reader, target: Target, /) -> list[Name]:
+        """Return the name of an entity, and its aliases."""
+        return names_of(reader, target)
 
     def eraser(self, writer: Writer, /) -> GraphEraser:
         """Return what derives anew what is left of facts."""

@@ -25,7 +25,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     erasure_id: str
     """What it is asked for by; a dry run has none."""
     target: str
-    """What kind of thing: memory, transcript, key, agent, namespace, facts, sweep or compaction."""
+    """What kind of thing: memory, transcript, key, fact, entity, agent, namespace, facts, sweep or
+    compaction."""
     commit_ts: int | None
     committed_at: datetime | None
     by: str

@@ -1,14 +1,26 @@
 """Cursors: named places in the log, kept in the store, behind which readers resume.
 
-They are notes of the engine beside the log: moving one is no event.
+They are notes of the engine beside the log: moving one is no event. A note is the place, and behind
+a space the agent whose cursor it is, if it is one's: it goes when that is forgotten.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
-from recollect.errors import ChainBroken, Corruption, InvalidInput, LogForked, Unavailable
+from recollect.errors import (
+    ChainBroken,
+    Corruption,
+    InvalidInput,
+    LogForked,
+    StoreBusy,
+    StoreFull,
+    Unavailable,
+)
 from recollect.log import moments, pages
+from recollect.log.purging import note_pending
+from recollect.log.purging import purge as purge_storage
 from recollect.model.event import ReplayEvent, ResumeToken
 from recollect.model.limits import check_text, shown
 from recollect.storage.port import Engine, OutcomeUnknown, Reader, Writer
@@ -21,11 +33,12 @@ _BEYOND = "cursor;"  # sorts behind every name with the prefix, and before all o
 class Cursor:
     """A place in the log, under a name. It only ever moves forward."""
 
-    def __init__(self, engine: Engine, log_id: str, name: str) -> None:
+    def __init__(self, engine: Engine, log_id: str, name: str, owner: str | None = None) -> None:
         self._engine = engine
         self._log_id = log_id
         self._name = check_text("cursor", name, most_bytes=MOST_NAME_BYTES)
         self._row = _PREFIX + self._name
+        self._owner = owner
 
     def find(self, reader: Reader) -> int | None:
         """Return the commit it stands at, once it is sure to be one of this log's; None: new."""
@@ -33,7 +46,7 @@ class Cursor:
         if row is None:
             return None
         try:
-            return moments.commit_of_token(reader, "cursor", self._log_id, row[0])
+            return moments.commit_of_token(reader, "cursor", self._log_id, _token_of(row[0]))
         except LogForked as error:
             raise LogForked(
                 f"cursor {self._name!r} stands at a commit that this log ({self._log_id}) does not "
@@ -47,7 +60,7 @@ class Cursor:
         def keep(writer: Writer) -> None:
             row = writer.row("event_hash", commit_ts=commit_ts)
             token = str(ResumeToken(self._log_id, commit_ts, row[0]) if row else commit_ts)
-            writer.run("meta_keep", name=self._row, value=token)
+            writer.run("meta_keep", name=self._row, value=_noted(token, self._owner))
 
         self._write(keep)
 
@@ -60,13 +73,23 @@ class Cursor:
             commit_ts = moments.commit_of_token(writer, "event", self._log_id, event.token)
             row = writer.row("meta_get", name=self._row)
             if row is None or _commit_of(row[0]) < commit_ts:
-                writer.run("meta_set", name=self._row, value=event.token)
+                owner = self._owner if row is None else _owner_of(row[0])
+                writer.run("meta_set", name=self._row, value=_noted(event.token, owner))
 
         self._write(move)
 
-    def drop(self) -> None:
-        """Forget it. Dropping one that is not there is fine."""
-        self._write(lambda writer: writer.run("meta_remove", name=self._row))
+    def drop(self, *, purge: bool = False) -> None:
+        """Forget it, and let its name leave the files if that is asked for. None there is fine."""
+
+        def remove(writer: Writer) -> None:
+            writer.run("meta_remove", name=self._row)
+            if purge:
+                note_pending(writer, pages.head_commit(writer) + 1)
+
+        self._write(remove)
+        if purge:
+            with suppress(StoreBusy, StoreFull, Unavailable):  # it is gone, and stays pending
+                purge_storage(self._engine)
 
     def _write(self, change: Callable[[Writer], None]) -> None:
         try:
@@ -86,14 +109,36 @@ def list_cursors(engine: Engine) -> list[tuple[str, int]]:
     return [(name.removeprefix(_PREFIX), _commit_of(token)) for name, token in rows]
 
 
+def cursor_names(reader: Reader) -> list[str]:
+    """Return the names of all cursors."""
+    rows = reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND)
+    return [name.removeprefix(_PREFIX) for name, _ in rows]
+
+
+def cursors_of(reader: Reader, agent_id: str | None) -> list[str]:
+    """Return the names of an agent's own cursors."""
+    rows = reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND)
+    return [
+        name.removeprefix(_PREFIX)
+        for name, note in rows
+        if agent_id is not None and _owner_of(note) == agent_id
+    ]
+
+
+def drop_cursors_of(writer: Writer, agent_id: str) -> None:
+    """Forget the cursors of an agent that is forgotten."""
+    for name in cursors_of(writer, agent_id):
+        writer.run("meta_remove", name=_PREFIX + name)
+
+
 def check_all(reader: Reader, log_id: str) -> None:
     """Raise `ChainBroken` where a cursor remembers what the log does not have.
 
     It keeps the hash of an event that was once read, so it is a witness of the log; one that was
     put at a bare number is none, and may well be beyond the end.
     """
-    for row, token in reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND):
-        name = row.removeprefix(_PREFIX)
+    for row, note in reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND):
+        name, token = row.removeprefix(_PREFIX), _token_of(note)
         try:
             moments.commit_of_token(reader, "cursor", log_id, token)
         except LogForked as error:
@@ -108,5 +153,18 @@ def check_all(reader: Reader, log_id: str) -> None:
             raise Corruption(f"cursor {name!r} cannot be read: drop it to start anew") from error
 
 
-def _commit_of(token: str) -> int:
+def _noted(token: str, owner: str | None) -> str:
+    return token if owner is None else f"{token} {owner}"
+
+
+def _token_of(note: str) -> str:
+    return note.partition(" ")[0]
+
+
+def _owner_of(note: str) -> str | None:
+    return note.partition(" ")[2] or None
+
+
+def _commit_of(note: str) -> int:
+    token = _token_of(note)
     return int(token) if token.isdecimal() else ResumeToken.parse("cursor", token).commit_ts

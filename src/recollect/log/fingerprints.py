@@ -40,6 +40,8 @@ def _target(request: Forget) -> Iterator[object]:
     target = request.target
     yield target.kind
     yield target.identity
+    yield target.children
+    yield target.derived
 
 
 def _identity(request: msgspec.Struct) -> Iterator[str | None]:

@@ -9,12 +9,14 @@ from msgspec.structs import replace
 
 from recollect.errors import NotFound
 from recollect.log import pages
+from recollect.log.cursors import drop_cursors_of
 from recollect.log.erasing import Erasure, Left
 from recollect.log.reducing import Names, left_if_changed, without_content
 from recollect.log.views import Views
 from recollect.model import codec
 from recollect.model.erasure import (
     AGENT,
+    ENTITY,
     FACTS,
     KEY,
     MEMORY,
@@ -26,14 +28,18 @@ from recollect.model.erasure import (
     Place,
     Target,
 )
+from recollect.model.graph_operations import ENTITY as NAMED
 from recollect.model.ids import IdSource, is_derived
 from recollect.model.operations import (
     ENGINE_SCOPE,
     AnyOperation,
     Assert,
+    Cite,
     Erase,
     KeepTranscript,
+    Mentioned,
     Remember,
+    Rest,
 )
 from recollect.storage.port import Reader, Writer
 
@@ -47,6 +53,8 @@ class Findings(msgspec.Struct, frozen=True):
     names: Names | None = None
     mentioning: frozenset[int] = frozenset()
     """The commits in which the name may stand."""
+    entity: frozenset[str] = frozenset()
+    """The keys of the names of an entity that goes."""
 
     @property
     def commits(self) -> set[int]:
@@ -57,9 +65,18 @@ class Findings(msgspec.Struct, frozen=True):
         """Return what stays of an operation; None: all of it."""
         names = self.names
         if place in self.places and (names is None or not names.owns(operation)):
-            left = without_content(operation)
+            left = self._without_content(operation)
             return left_if_changed(operation, left, (operation.namespace, operation.agent_id))
         return None if names is None else names.left_of(operation)
+
+    def _without_content(self, operation: AnyOperation) -> Rest | None:
+        if self.entity and isinstance(operation, Mentioned):
+            gone = [each.kind == NAMED and each.key in self.entity for each in operation.names]
+            stays = tuple(
+                name for name, goes in zip(operation.names, gone, strict=True) if not goes
+            )
+            return replace(operation, names=stays) if stays else None
+        return without_content(operation)
 
 
 def forget(
@@ -77,9 +94,13 @@ def forget(
         raise not_found(asked.target)
     if asked.target.kind == AGENT:
         writer.run("scope_drop_agent", agent_id=asked.target.name)
+        drop_cursors_of(writer, asked.target.name)
     if found.names is not None and asked.target.kind == NAMESPACE:
         for namespace in found.names.spaces:
             writer.run("scope_drop_namespace", namespace=namespace)
+        if asked.target.children:
+            name = asked.target.name
+            writer.run("scope_drop_below", first=f"{name}/", beyond=f"{name}0")
     return Erase(
         ENGINE_SCOPE.namespace,
         ENGINE_SCOPE.agent_id,
@@ -145,8 +166,15 @@ def _find(
     places = views.places(reader, target, viewer)
     if not places:
         raise not_found(target)
+    if target.kind == ENTITY:
+        keys = frozenset(name.key for name in views.names(reader, target))
+        return Findings(frozenset(places), entity=keys)
     if target.kind != KEY:
-        return Findings(frozenset(places | _facts_from(reader, views, target.name, viewer)))
+        places |= _facts_from(reader, views, target.name, viewer)
+        for memory_id in _citing(reader, target) if target.derived else ():
+            places |= views.places(reader, Target(MEMORY, memory_id), None)
+            places |= _facts_from(reader, views, memory_id, None)
+        return Findings(frozenset(places))
     assert target.scope is not None, "a key has a scope"
     names = Names(key=(target.scope, target.name))
     return Findings(frozenset(places), names, _mentioning(reader, names))
@@ -179,12 +207,24 @@ def _find_named(
     if target.kind == AGENT:
         names = Names(agent_id=target.name, pseudonym=pseudonym)
     else:
-        names = Names(namespace=target.name, pseudonym=pseudonym)
+        names = Names(namespace=target.name, pseudonym=pseudonym, children=target.children)
     mentioning = _mentioning(reader, names)
     places: set[Place] = set()
     for source in _sources(reader, names, mentioning):
         places |= _facts_from(reader, views, source, viewer)
     return Findings(frozenset(places), names, mentioning)
+
+
+def _citing(reader: Reader, transcript: Target) -> set[str]:
+    """Return the memories that ever cited a transcript, whoever's they are."""
+    needle = msgspec.msgpack.encode(transcript.name)
+    commits = [row[0] for row in reader.rows("events_with", needle=needle)]
+    return {
+        operation.memory_id
+        for event in pages.events_of(reader, sorted(commits))
+        for operation in codec.decode_standing(event.operations)
+        if isinstance(operation, Cite) and operation.transcript_id == transcript.name
+    }
 
 
 def _facts_from(reader: Reader, views: Views, source: str, viewer: str | None) -> set[Place]:

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 import msgspec
 
 from recollect.log import pages
+from recollect.log.cursors import cursor_names, cursors_of
 from recollect.log.forgetting import Findings, find, not_found
+from recollect.log.mentions import Mentions
 from recollect.log.views import Views
 from recollect.model import codec
-from recollect.model.erasure import AGENT, Forget
+from recollect.model.erasure import AGENT, NAMESPACE, Forget, Target
 from recollect.model.event import SealedEvent
 from recollect.model.operations import (
     AddLink,
@@ -41,6 +43,12 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """How many operations of each type would be erased, or something of them."""
     resting: tuple[str, ...]
     """The keys and memories that rest on it, as addresses; `key:` and `memory:` begin them."""
+    mentions: tuple[str, ...] = ()
+    """What would stay and has the name of an agent, a namespace or an entity in its words."""
+    hidden_mentions: int = 0
+    """How many private memories of others have it, too."""
+    cursors: tuple[str, ...] = ()
+    """The cursors of an agent, which go with it."""
 
 
 def preview(reader: Reader, views: Views, asked: Forget) -> Preview:
@@ -52,15 +60,37 @@ def preview(reader: Reader, views: Views, asked: Forget) -> Preview:
     if not going.events:
         raise not_found(asked.target)
     resting = _Resting(going, asked.viewer)
+    mentions = Mentions(reader, _names(reader, views, asked.target), asked.viewer)
     for event in pages.events(reader, after=0, through=pages.head_commit(reader)):
-        for operation in codec.decode_standing(event.operations):
+        for position, operation in enumerate(codec.decode_standing(event.operations)):
             resting.take(operation)
+            place = (event.commit_ts, position)
+            left = found.left_of(place, operation)
+            stays = operation if left is None else left.rest
+            if stays is not None:
+                mentions.take(place, stays)
+    agent = asked.target.name if asked.target.kind == AGENT else None
+    own = cursors_of(reader, agent)
+    for name in cursor_names(reader):
+        if name not in own:
+            mentions.take_text(f"cursor:{name}", name)
     return Preview(
         operations=sum(going.types.values()),
         events=going.events,
         by_type=dict(sorted(going.types.items())),
         resting=tuple(sorted(resting.addresses)),
+        mentions=tuple(sorted(mentions.addresses)),
+        hidden_mentions=mentions.hidden,
+        cursors=tuple(own),
     )
+
+
+def _names(reader: Reader, views: Views, target: Target) -> list[str]:
+    """Return the names that go, where it is names that do."""
+    if target.kind in (AGENT, NAMESPACE):
+        return [target.name]
+    known = [name.text for name in views.names(reader, target)]
+    return [*known, target.name] if known else []
 
 
 class _Going:

@@ -314,6 +314,9 @@ WHERE agent_id = :agent_id AND (agent_id <> '_engine' OR namespace NOT IN ('_log
 -- name: scope_drop_namespace
 DELETE FROM scope WHERE namespace = :namespace
 
+-- name: scope_drop_below
+DELETE FROM scope WHERE namespace >= :first AND namespace < :beyond
+
 -- name: horizon_remove
 DELETE FROM horizon WHERE namespace = :namespace
 

@@ -93,6 +93,8 @@ class Names(msgspec.Struct, frozen=True):
 
     agent_id: str | None = None
     namespace: str | None = None
+    children: bool = False
+    """Whether the namespaces below it go too, all under the one pseudonym."""
     key: tuple[Scope, str] | None = None
     pseudonym: str | None = None
     facts: frozenset[str] = frozenset()
@@ -105,6 +107,8 @@ class Names(msgspec.Struct, frozen=True):
         if self.key is not None:
             ref = msgspec.msgpack.encode(KeyRef(self.key[1], 0, "", ""))
             return [ref.removesuffix(b"\x00\xa0\xa0")]  # whichever version, of whichever scope
+        if self.namespace is not None and self.children:
+            return [msgspec.msgpack.encode(self.namespace), f"{self.namespace}/".encode()]
         names = self.spaces if self.agent_id is None else [self.agent_id]
         return [msgspec.msgpack.encode(name) for name in names]
 
@@ -115,13 +119,19 @@ class Names(msgspec.Struct, frozen=True):
             return []
         return list(dict.fromkeys((self.namespace, inbox_of(self.namespace))))
 
+    def has_space(self, namespace: str) -> bool:
+        """Say whether a namespace goes."""
+        if self.namespace is not None and self.children:
+            return f"{namespace}/".startswith(f"{self.namespace}/")
+        return namespace in self.spaces
+
     def owns(self, operation: AnyOperation) -> bool:
         """Say whether an operation is of the agent or the namespace; the engine's never are."""
         if operation.namespace in ENGINE_SPACES:
             return False
         if self.agent_id is not None:
             return operation.agent_id == self.agent_id
-        return operation.namespace in self.spaces
+        return self.has_space(operation.namespace)
 
     def left_of(self, operation: AnyOperation) -> Left | None:
         """Return what is left without the name, and without content if it is its owner's."""
@@ -141,9 +151,14 @@ class Names(msgspec.Struct, frozen=True):
             return namespace, agent_id
         if agent_id == self.agent_id:
             return namespace, self.pseudonym
-        if self.namespace is not None and namespace in self.spaces:
-            return namespace.replace(self.namespace, self.pseudonym, 1), agent_id
+        if self.namespace is not None and self.has_space(namespace):
+            return self._unnamed_space(namespace, self.pseudonym), agent_id
         return namespace, agent_id
+
+    def _unnamed_space(self, namespace: str, pseudonym: str) -> str:
+        """Return what a namespace is called once its name is gone; notices stay beside it."""
+        is_inbox = namespace != self.namespace and namespace == inbox_of(namespace)
+        return inbox_of(pseudonym) if is_inbox else pseudonym
 
     def _unnamed(self, operation: AnyOperation) -> AnyOperation:
         namespace, agent_id = self._unnamed_scope(operation)
@@ -170,5 +185,5 @@ class Names(msgspec.Struct, frozen=True):
         elif self.agent_id is not None:
             named = ref.agent_id == self.agent_id
         else:
-            named = ref.namespace in self.spaces
+            named = ref.namespace is not None and self.has_space(ref.namespace)
         return KeyRef(FORGOTTEN, ref.version) if named else ref

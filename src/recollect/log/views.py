@@ -20,6 +20,7 @@ from recollect.log.retaining import Keeper, Retained
 from recollect.model import codec
 from recollect.model.erasure import Place, Target
 from recollect.model.event import Envelope, SealedEvent
+from recollect.model.graph_operations import Name
 from recollect.model.ids import IdSource
 from recollect.model.operations import AnyOperation, standing
 from recollect.model.refs import Ref, Referent, TranscriptRef
@@ -132,6 +133,10 @@ class View(ABC):
         """Return where the log speaks of a target, as far as this view knows and somebody sees."""
         return ()
 
+    def names(self, reader: Reader, target: Target, /) -> Iterable[Name]:  # noqa: ARG002
+        """Return every name by which this view knows a target."""
+        return ()
+
     def overdue(self, reader: Reader, sweep: Target, spared: Set[str], /) -> Iterable[Target]:  # noqa: ARG002
         """Return what may be swept; what is spared, or gives ground to such, may not."""
         return ()
@@ -212,6 +217,10 @@ class Views:
     def places(self, reader: Reader, target: Target, viewer: str | None) -> set[Place]:
         """Return where the log speaks of a target, as far as somebody may see it."""
         return {place for view in self.all for place in view.places(reader, target, viewer)}
+
+    def names(self, reader: Reader, target: Target) -> list[Name]:
+        """Return every name by which a target is known."""
+        return [name for view in self.all for name in view.names(reader, target)]
 
     def overdue(self, reader: Reader, sweep: Target, spared: Set[str]) -> list[Target]:
         """Return what may be swept."""

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from recollect.model.ids import is_derived
 from recollect.model.scope import Scope
 
 MEMORY: Final = "memory"
@@ -15,9 +16,13 @@ KEY: Final = "key"
 AGENT: Final = "agent"
 NAMESPACE: Final = "namespace"
 FACTS: Final = "facts"
+FACT: Final = "fact"
+ENTITY: Final = "entity"
 SWEEP: Final = "sweep"
 
-TargetKind = Literal["memory", "transcript", "key", "agent", "namespace", "facts", "sweep"]
+TargetKind = Literal[
+    "memory", "transcript", "key", "fact", "entity", "agent", "namespace", "facts", "sweep"
+]
 SWEPT_AFTER = timedelta(days=30)
 """How long something must have been over to be swept, unless another time is given."""
 
@@ -36,7 +41,7 @@ class Due(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Target(msgspec.Struct, frozen=True, array_like=True):
-    """What is to be erased: something by its id or its name; a key in its scope.
+    """What is to be erased: something by its id or its name; a key or an entity in its scope.
 
     To sweep is to erase what is due in a namespace and those below it; no name: in all of them.
     """
@@ -45,16 +50,22 @@ class Target(msgspec.Struct, frozen=True, array_like=True):
     name: str
     scope: Scope | None = None
     due: Due | None = None
+    children: bool = False
+    """Whether namespaces below go with a namespace."""
+    derived: bool = False
+    """Whether memories that cite a transcript go with it."""
 
     @property
     def identity(self) -> str | None:
-        """Its id, if it is asked for by one; None: by a name, which is content."""
+        """Its id, if it is asked for by one; None: by a name, or an id that follows from words."""
+        if self.kind == FACT:
+            return None if is_derived(self.name) else self.name
         return self.name if self.kind in (MEMORY, TRANSCRIPT, FACTS) else None
 
     def __str__(self) -> str:
         if self.scope is not None:
             scope = self.scope
-            return f"key {self.name!r} of {scope.agent_id!r} in {scope.namespace!r}"
+            return f"{self.kind} {self.name!r} of {scope.agent_id!r} in {scope.namespace!r}"
         return f"{self.kind} {self.name!r}"
 
 

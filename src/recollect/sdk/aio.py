@@ -2953,9 +2953,13 @@ class AsyncErasureCalls(AsyncHandle):
         memory_id: str | None = None,
         transcript_id: str | None = None,
         key: str | None = None,
+        fact: str | None = None,
+        entity: str | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         facts_from: str | None = None,
+        children: bool = False,
+        derived: bool = False,
         reason: str | None = None,
         dry_run: bool = False,
         purge: bool = True,
@@ -2964,17 +2968,24 @@ class AsyncErasureCalls(AsyncHandle):
         """Erase one thing for good, and return a certificate that says so, but not what it was.
 
         A memory or a transcript goes with the facts it is the source of; `facts_from` erases these
-        alone. A key, of the bound agent and namespace, goes with its history; an agent in every
-        namespace; a namespace with every agent in exactly that. What others built on it stays, and
-        `why` shows that its ground is forgotten. A `dry_run` erases nothing and says what would go.
+        alone, `fact` one assertion. With `derived`, memories that cite a transcript go with it. A
+        key, of the bound agent and namespace, goes with its history; an entity there with all its
+        names and every fact that mentions it; an agent in every namespace; a namespace with every
+        agent in exactly that, or with `children` in those below it too. What others built on it
+        stays, and `why` shows that its ground is forgotten. A `dry_run` erases nothing and says
+        what would go.
         """
         given = {
             "memory": memory_id,
             "transcript": transcript_id,
             "key": key,
+            "fact": fact,
+            "entity": entity,
             "agent": agent_id,
             "namespace": namespace,
             "facts": facts_from,
+            "children": children,
+            "derived": derived,
         }
         target = check_target(given, self._defaults, self._core.limits)
         asked = self._erasure(target, self._viewer(None), reason)
@@ -3461,7 +3472,8 @@ class AsyncStore(
         operations. It ends when nothing came for `timeout` seconds; 0 ends it with the log.
         """
         core = self._core
-        place = None if cursor is None else Cursor(core.engine, core.log_id, cursor)
+        owner = self._defaults.agent_id or self._agent(agent_id)
+        place = None if cursor is None else Cursor(core.engine, core.log_id, cursor, owner)
         start = Start(after_commit=after_commit, last=last, cursor=place)
         selection = self._select(agent_id, namespace, kinds, prefix)
         seconds = None if timeout is None else check_seconds("timeout", timeout)
@@ -3472,10 +3484,13 @@ class AsyncStore(
         """Return every cursor's name, and the commit up to which all is acknowledged."""
         return await self._calls.run(list_cursors, self._core.engine)
 
-    async def drop_cursor(self, *, cursor: str) -> None:
-        """Forget a cursor: subscribing to its name begins anew. One that is not there is fine."""
+    async def drop_cursor(self, *, cursor: str, purge: bool = False) -> None:
+        """Forget a cursor: subscribing to its name begins anew. One that is not there is fine.
+
+        With `purge`, its name leaves the files at once, as with `forget`.
+        """
         place = Cursor(self._core.engine, self._core.log_id, cursor)
-        await self._calls.run(place.drop)
+        await self._calls.run(place.drop, purge=bool(purge))
 
     async def verify(
         self,

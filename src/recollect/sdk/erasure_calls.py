@@ -30,9 +30,13 @@ class ErasureCalls(Handle):
         memory_id: str | None = None,
         transcript_id: str | None = None,
         key: str | None = None,
+        fact: str | None = None,
+        entity: str | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         facts_from: str | None = None,
+        children: bool = False,
+        derived: bool = False,
         reason: str | None = None,
         dry_run: bool = False,
         purge: bool = True,
@@ -41,17 +45,24 @@ class ErasureCalls(Handle):
         """Erase one thing for good, and return a certificate that says so, but not what it was.
 
         A memory or a transcript goes with the facts it is the source of; `facts_from` erases these
-        alone. A key, of the bound agent and namespace, goes with its history; an agent in every
-        namespace; a namespace with every agent in exactly that. What others built on it stays, and
-        `why` shows that its ground is forgotten. A `dry_run` erases nothing and says what would go.
+        alone, `fact` one assertion. With `derived`, memories that cite a transcript go with it. A
+        key, of the bound agent and namespace, goes with its history; an entity there with all its
+        names and every fact that mentions it; an agent in every namespace; a namespace with every
+        agent in exactly that, or with `children` in those below it too. What others built on it
+        stays, and `why` shows that its ground is forgotten. A `dry_run` erases nothing and says
+        what would go.
         """
         given = {
             "memory": memory_id,
             "transcript": transcript_id,
             "key": key,
+            "fact": fact,
+            "entity": entity,
             "agent": agent_id,
             "namespace": namespace,
             "facts": facts_from,
+            "children": children,
+            "derived": derived,
         }
         target = check_target(given, self._defaults, self._core.limits)
         asked = self._erasure(target, self._viewer(None), reason)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import get_args
 
 from recollect.errors import InvalidInput
+from recollect.graph.inputs import check_entity
 from recollect.memory.inputs import check_id
-from recollect.model.erasure import AGENT, KEY, NAMESPACE, Target, TargetKind
+from recollect.model.erasure import AGENT, ENTITY, KEY, NAMESPACE, TRANSCRIPT, Target, TargetKind
 from recollect.model.limits import Limits, check_text, shown
 from recollect.model.operations import ENGINE_SCOPE
 from recollect.sdk.core import Defaults
@@ -16,6 +17,8 @@ _FIELDS: Mapping[TargetKind, str] = {
     "memory": "memory_id",
     "transcript": "transcript_id",
     "key": "key",
+    "fact": "fact",
+    "entity": "entity",
     "agent": "agent_id",
     "namespace": "namespace",
     "facts": "facts_from",
@@ -32,6 +35,10 @@ def check_target(given: Mapping[str, object], defaults: Defaults, limits: Limits
         )
     (kind,) = kinds
     value = given[kind]
+    _check_reach(kind, given)
+    if kind == ENTITY:
+        name = check_entity("entity", value, limits)
+        return Target(kind, name.text, defaults.scope(None, None, limits, writing=True))
     if kind == KEY:
         key = check_text("key", value, most_bytes=limits.key_bytes)
         return Target(kind, key, defaults.scope(None, None, limits, writing=True))
@@ -42,5 +49,14 @@ def check_target(given: Mapping[str, object], defaults: Defaults, limits: Limits
         return Target(kind, scope.agent_id)
     if kind == NAMESPACE:
         scope = Defaults(defaults.actor, str(value)).scope(None, None, limits, writing=True)
-        return Target(kind, scope.namespace)
-    return Target(kind, check_id(_FIELDS[kind], value))
+        return Target(kind, scope.namespace, children=bool(given.get("children")))
+    checked = check_id(_FIELDS[kind], value)
+    return Target(kind, checked, derived=kind == TRANSCRIPT and bool(given.get("derived")))
+
+
+def _check_reach(kind: TargetKind, given: Mapping[str, object]) -> None:
+    """Refuse to reach further than from what can be reached from."""
+    reaches: Mapping[str, TargetKind] = {"children": NAMESPACE, "derived": TRANSCRIPT}
+    for option, only in reaches.items():
+        if given.get(option) and kind != only:
+            raise InvalidInput(option, f"goes with {_FIELDS[only]} only, and not {_FIELDS[kind]}")

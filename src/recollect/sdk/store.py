@@ -243,7 +243,8 @@ class Store(
         operations. It ends when nothing came for `timeout` seconds; 0 ends it with the log.
         """
         core = self._core
-        place = None if cursor is None else Cursor(core.engine, core.log_id, cursor)
+        owner = self._defaults.agent_id or self._agent(agent_id)
+        place = None if cursor is None else Cursor(core.engine, core.log_id, cursor, owner)
         start = Start(after_commit=after_commit, last=last, cursor=place)
         selection = self._select(agent_id, namespace, kinds, prefix)
         seconds = None if timeout is None else check_seconds("timeout", timeout)
@@ -254,10 +255,13 @@ class Store(
         """Return every cursor's name, and the commit up to which all is acknowledged."""
         return self._calls.run(list_cursors, self._core.engine)
 
-    def drop_cursor(self, *, cursor: str) -> None:
-        """Forget a cursor: subscribing to its name begins anew. One that is not there is fine."""
+    def drop_cursor(self, *, cursor: str, purge: bool = False) -> None:
+        """Forget a cursor: subscribing to its name begins anew. One that is not there is fine.
+
+        With `purge`, its name leaves the files at once, as with `forget`.
+        """
         place = Cursor(self._core.engine, self._core.log_id, cursor)
-        self._calls.run(place.drop)
+        self._calls.run(place.drop, purge=bool(purge))
 
     def verify(
         self,

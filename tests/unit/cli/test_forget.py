@@ -109,3 +109,38 @@ def test_sweeping(cli: Cli) -> None:
     assert leftovers(cli.db, [b"shortword"]) == set()
     assert leftovers(cli.db, [b"longword"]) == {b"longword"}
     assert "expired_for" in cli.fails(2, "sweep", "--expired-for", "0", "--yes")
+
+
+def test_a_fact_and_an_entity(cli: Cli) -> None:
+    made = cli.row("fact", "assert", "Ann", "likes", "tea")
+    cli("fact", "assert", "Bob", "knows", "Ann")
+    assert "1 assert" in cli("forget", "fact", made["assertion_id"], "--dry-run")
+    assert cli.row("forget", "fact", made["assertion_id"], "--yes")["target"] == "fact"
+    cli("write", "k", '{"who": "Ann"}')
+    told = cli("forget", "entity", "ann", "--dry-run")
+    assert "The name would still stand in 1 thing" in told
+    assert "key:default|planner|k" in told
+    assert cli.row("forget", "entity", "ann", "--yes")["operations"] == 1
+    assert cli.rows("fact", "list") == []
+    cli.fails(4, "forget", "entity", "ann", "--yes")
+
+
+def test_what_is_below_and_what_quotes(cli: Cli) -> None:
+    cli("write", "k", "{}", "--namespace", "team/eng")
+    cli.fails(4, "forget", "namespace", "team", "--yes")
+    assert cli.row("forget", "namespace", "team", "--children", "--yes")["operations"] == 1
+    words = cli.row("transcript", "add", "she said so")["id"]
+    memory = cli.row("remember", "so", "--transcript", words)["id"]
+    made = cli.row("forget", "transcript", words, "--derived", "--yes")
+    assert made["operations"] == 2
+    cli.fails(4, "show", memory)
+
+
+def test_a_cursor_and_its_name(cli: Cli) -> None:
+    cli("write", "k", "{}")
+    cli("tail", "--cursor", "of-ann", "--timeout", "0")
+    cli.fails(2, "cursors", "--purge")
+    cli("cursors", "--drop", "of-ann", "--purge")
+    assert leftovers(cli.db, [b"of-ann"]) == set()
+    cli("tail", "--cursor", "mine", "--timeout", "0")
+    assert "1 cursor of its own" in cli("forget", "agent", "planner", "--dry-run")

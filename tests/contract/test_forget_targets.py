@@ -1,0 +1,354 @@
+"""Forgetting reaches what a person may ask for: a fact, a name, a path, and what quotes words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import (
+    ALL_AGENTS,
+    ALL_NAMESPACES,
+    FactRef,
+    InvalidInput,
+    KeyRef,
+    Literal,
+    NotFound,
+    Store,
+)
+from tests.contract.opener import Opener
+from tests.contract.test_forgetting import check
+from tests.leftovers import leftovers
+
+
+def said(store: Store) -> set[tuple[str, str, str]]:
+    """What is believed, by its words."""
+    return {(each.subject, each.relation, str(each.object)) for each in store.facts()}
+
+
+def everything(store: Store) -> str:
+    """All that anybody can be shown of the log."""
+    events = store.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES)
+    rows = [repr(event.operations) for event in events]
+    return "\n".join([*rows, *(str(row) for row in store.sql("SELECT * FROM assertions"))])
+
+
+class TestFact:
+    def test_one_assertion_goes_and_its_twin_stays(self, agent: Store) -> None:
+        fact: dict[str, Any] = {"subject": "Ann", "relation": "likes", "object": "tea"}
+        first = agent.assert_fact(**fact)
+        second = agent.assert_fact(**fact, valid_from="2020-01-01T00:00:00Z")
+        assert first.assertion_id is not None
+        certificate = agent.forget(fact=first.assertion_id, reason="asked to")
+        assert (certificate.target, certificate.operations) == ("fact", 1)
+        (left,) = agent.facts(include_closed=True)
+        assert left.assertions == (second.assertion_id,)
+        check(agent)
+
+    def test_with_its_end_and_its_withdrawal(self, agent: Store) -> None:
+        fact: dict[str, Any] = {"subject": "Ann", "relation": "likes", "object": "tea"}
+        made = agent.assert_fact(**fact, valid_to="2999-01-01T00:00:00Z")
+        agent.retract_fact(assertion_id=made.assertion_id, reason="Ann never said so")
+        assert made.assertion_id is not None
+        assert agent.forget(fact=made.assertion_id).operations == 3
+        assert "Ann" not in everything(agent)
+        check(agent)
+
+    def test_what_it_had_closed_is_open_again(self, agent: Store) -> None:
+        agent.set_cardinality(relation="lives in", cardinality="single")
+        where: dict[str, Any] = {"subject": "Ann", "relation": "lives in"}
+        agent.assert_fact(**where, object="Bonn", valid_from="2020-01-01T00:00:00Z")
+        moved = agent.assert_fact(**where, object="Rome", valid_from="2021-01-01T00:00:00Z")
+        assert moved.assertion_id is not None
+        agent.forget(fact=moved.assertion_id)
+        (left,) = agent.facts(subject="Ann")
+        assert (left.object, left.valid_to) == ("Bonn", None)
+        check(agent)
+
+    def test_an_end_by_its_own_id(self, agent: Store) -> None:
+        agent.assert_fact(subject="Ann", relation="likes", object="tea")
+        ended = agent.end_fact(subject="Ann", relation="likes", object="tea")
+        assert ended.assertion_id is not None
+        agent.forget(fact=ended.assertion_id)
+        assert said(agent) == {("Ann", "likes", "tea")}
+        check(agent)
+
+    def test_who_rests_on_one_with_an_id_of_words_names_it_no_more(self, agent: Store) -> None:
+        made = agent.assert_fact(subject="Ann", relation="is", object="ill", once="file")
+        assert made.assertion_id is not None
+        agent.write(key="k", value={}, because=[FactRef(made.assertion_id)])
+        agent.forget(fact=made.assertion_id)
+        assert made.assertion_id not in everything(agent)
+        assert agent.why("k").because[0].stale == ("forgotten",)
+        check(agent)
+
+    def test_one_that_is_not_there(self, agent: Store) -> None:
+        with pytest.raises(NotFound, match="no fact 'x'"):
+            agent.forget(fact="x")
+
+
+class TestEntity:
+    @pytest.fixture
+    def people(self, agent: Store) -> Store:
+        agent.assert_fact(subject="Ann Lee", relation="knows", object="Bob")
+        agent.assert_fact(subject="Bob", relation="likes", object="ANN_LEE")
+        agent.assert_fact(subject="Bob", relation="likes", object="tea")
+        agent.alias(entity="Ann Lee", alias="Annie")
+        agent.assert_fact(subject="annie", relation="lives in", object="Bonn")
+        agent.assert_fact(subject="Nan", relation="lives in", object="Bonn")
+        agent.merge_entities(source="Nan", into="Annie")
+        agent.end_fact(subject="Annie", relation="lives in")
+        wrong = agent.assert_fact(subject="Annie", relation="age", object=Literal(3))
+        agent.retract_fact(assertion_id=wrong.assertion_id, reason="she is older")
+        return agent
+
+    @pytest.mark.parametrize("name", ["Ann Lee", "annie", "NAN"])
+    def test_goes_with_all_its_names_and_every_fact(self, people: Store, name: str) -> None:
+        certificate = people.forget(entity=name, reason="asked to")
+        assert certificate.target == "entity"
+        assert said(people) == {("Bob", "likes", "tea")}
+        assert people.facts(include_closed=True, known_at=3) == people.facts(include_closed=True)
+        for word in ("Ann", "annie", "Nan", "Bonn", "she is older", "lives"):
+            assert word.lower() not in everything(people).lower(), word
+        assert [each.name for each in people.entities()] == ["Bob", "tea"]
+        check(people)
+
+    def test_a_dry_run_says_what_would_go(self, people: Store) -> None:
+        would = people.forget(entity="Annie", dry_run=True).preview
+        assert would is not None
+        assert would.by_type == {"alias": 1, "assert": 5, "end": 1, "merge": 1, "withdraw": 1}
+        assert people.forget(entity="Annie").operations == would.operations
+
+    def test_of_another_scope_stays(self, store: Store) -> None:
+        one, other = store.bind(agent_id="a1"), store.bind(agent_id="a2")
+        for each in (one, other, store.bind(agent_id="a1", namespace="n")):
+            each.assert_fact(subject="Ann", relation="likes", object="tea")
+        one.forget(entity="Ann")
+        assert said(one) == set()
+        assert said(other) == {("Ann", "likes", "tea")}
+        assert said(store.bind(agent_id="a1", namespace="n")) == {("Ann", "likes", "tea")}
+        check(store)
+
+    def test_behind_a_compaction(self, people: Store) -> None:
+        people.retract_fact(subject="Bob", relation="likes", object="tea")
+        people.compact(before=people.stats().commits, confirm=True)
+        people.forget(entity="Annie")
+        for word in ("ann", "nan"):
+            assert word not in everything(people).lower()
+        check(people)
+
+    def test_named_again_it_is_a_new_one(self, people: Store) -> None:
+        people.forget(entity="Annie")
+        people.assert_fact(subject="Annie", relation="likes", object="milk")
+        assert said(people) == {("Bob", "likes", "tea"), ("Annie", "likes", "milk")}
+        entity = people.entity("Annie")
+        assert entity is not None
+        assert entity.aliases == ()
+        check(people)
+
+    def test_one_that_is_not_there(self, agent: Store) -> None:
+        with pytest.raises(NotFound, match="no entity 'Ann' of 'a1' in 'default'"):
+            agent.forget(entity="Ann")
+
+    def test_a_relation_is_none(self, people: Store) -> None:
+        with pytest.raises(NotFound):
+            people.forget(entity="likes")
+
+
+class TestChildren:
+    SPACES = ("team", "team/eng", "team/eng/deep", "team/_x", "teams", "team2/team")
+
+    def test_the_whole_path_goes_and_nothing_beside_it(self, store: Store) -> None:
+        for namespace in self.SPACES:
+            bound = store.bind(agent_id="a1", namespace=namespace)
+            if not namespace.endswith("_x"):
+                bound.write(key="k", value={"in": namespace})
+                bound.remember(f"of {namespace}", title=namespace)
+                bound.configure(max_reflection_depth=5)
+        certificate = store.forget(namespace="team", children=True)
+        assert certificate.target == "namespace"
+        left = {memory.namespace for memory in store.list_memories(namespace=ALL_NAMESPACES)}
+        assert left == {"teams", "team2/team"}
+        shown = everything(store)
+        for word in ("team/eng", "deep", "'team'"):
+            assert word not in shown, word
+        check(store)
+        again = store.bind(agent_id="a1", namespace="team/eng")
+        assert again.write(key="k", value={})
+        assert [each.version for each in again.history(key="k")] == [1]
+        check(store)
+
+    def test_notices_below_it(self, store: Store) -> None:
+        bound = store.bind(agent_id="a1", namespace="team/eng")
+        old = bound.remember("old", kind="reflection")
+        bound.reflect("on old", on=[old.id])
+        new = bound.remember("new", kind="reflection")
+        bound.supersede(old=old.id, new=new.id)
+        store.forget(namespace="team", children=True)
+        assert "team" not in everything(store)
+        check(store)
+
+    def test_without_it_those_below_stay(self, store: Store) -> None:
+        for namespace in ("team", "team/eng"):
+            store.write(agent_id="a1", key="k", value={}, namespace=namespace)
+        store.forget(namespace="team")
+        assert store.get_state(agent_id="a1", key="k", namespace="team/eng") is not None
+
+    def test_only_those_below(self, store: Store) -> None:
+        store.write(agent_id="a1", key="k", value={}, namespace="team/eng")
+        store.forget(namespace="team", children=True)
+        assert store.get_state(agent_id="a1", key="k", namespace="team/eng") is None
+        check(store)
+
+    def test_goes_with_a_namespace_only(self, agent: Store) -> None:
+        with pytest.raises(InvalidInput, match="children: goes with namespace only"):
+            agent.forget(key="k", children=True)
+
+
+class TestDerived:
+    def test_memories_that_cite_it_go_with_their_facts(self, store: Store) -> None:
+        ann, bob = store.bind(agent_id="ann"), store.bind(agent_id="bob")
+        words = ann.store_transcript("I cannot fly, for my heart")
+        quoting = ann.remember("she cannot fly", transcript=words.id, spans=[(0, 12)])
+        hidden = bob.remember("her heart", visibility="private", transcript=words.id)
+        later = bob.remember("noted")
+        bob.link_transcript(memory_id=later.id, transcript_id=words.id)
+        apart = bob.remember("the weather is fine")
+        ann.assert_fact(subject="Ann", relation="has", object="a heart", source=quoting.id)
+        ann.assert_fact(subject="Ann", relation="said", object="so", source=words.id)
+        bob.reflect("no flights", on=[quoting.id])
+        store.forget(transcript_id=words.id, derived=True)
+        kept = {each.content for each in bob.list_memories(content=True)}
+        assert kept == {apart.content, "no flights"}
+        assert bob.get_memory(hidden.id) is None
+        assert said(ann) == set()
+        check(store)
+
+    def test_without_it_they_stay(self, agent: Store) -> None:
+        words = agent.store_transcript("I cannot fly")
+        memory = agent.remember("she cannot fly", transcript=words.id)
+        agent.forget(transcript_id=words.id)
+        assert agent.get_memory(memory.id) is not None
+
+    def test_goes_with_a_transcript_only(self, agent: Store) -> None:
+        with pytest.raises(InvalidInput, match="derived: goes with transcript_id only"):
+            agent.forget(key="k", derived=True)
+
+
+class TestMentions:
+    def test_where_the_name_of_an_agent_would_stay(self, store: Store) -> None:
+        ann, bob = store.bind(agent_id="ann"), store.bind(agent_id="bob")
+        ann.write(key="own", value={"me": "ann"})
+        bob.write(key="team", value={"with": ["Ann", "Bo"]})
+        bob.write(key="other", value={"with": "Annabel"})
+        bob.write(key="rests", value={}, because=[KeyRef("own", agent_id="ann")])
+        noted = bob.remember("long words, " * 1000 + "and ann", title="a note")
+        hidden = bob.remember("about ANN", visibility="private")
+        words = bob.store_transcript("ann: hello")
+        bob.assert_fact(subject="Ann", relation="knows", object="Bob")
+        would = store.forget(agent_id="ann", dry_run=True).preview
+        assert would is not None
+        assert would.mentions == (
+            *("fact:ann|knows|bob", "key:default|bob|team", f"memory:{noted.id}"),
+            f"transcript:{words.id}",
+        )
+        assert would.hidden_mentions == 1
+        seen = bob.forget(agent_id="ann", dry_run=True).preview
+        assert seen is not None
+        assert f"memory:{hidden.id}" in seen.mentions
+        assert seen.hidden_mentions == 0
+
+    def test_of_an_entity_by_any_of_its_names(self, agent: Store) -> None:
+        agent.assert_fact(subject="Ann Lee", relation="knows", object="Bob")
+        agent.alias(entity="Ann Lee", alias="Annie")
+        agent.write(key="k", value={"who": "annie"})
+        agent.write(key="ann lee", value={})
+        would = agent.forget(entity="Ann Lee", dry_run=True).preview
+        assert would is not None
+        assert would.mentions == ("key:default|a1|ann lee", "key:default|a1|k")
+
+    def test_of_a_namespace(self, store: Store) -> None:
+        store.write(agent_id="a1", key="k", value={}, namespace="clients/ann")
+        store.write(agent_id="a1", key="k", value={"see": "clients/ann"})
+        would = store.forget(namespace="clients/ann", dry_run=True).preview
+        assert would is not None
+        assert would.mentions == ("key:default|a1|k",)
+
+    def test_a_memory_has_no_name(self, agent: Store) -> None:
+        memory = agent.remember("said")
+        agent.remember("said")
+        would = agent.forget(memory_id=memory.id, dry_run=True).preview
+        assert would is not None
+        assert would.mentions == ()
+
+
+class TestCursors:
+    def test_go_with_their_agent(self, store: Store) -> None:
+        ann, bob = store.bind(agent_id="ann"), store.bind(agent_id="bob")
+        for each in (ann, bob):
+            each.write(key="k", value={})
+        for each, cursor in ((ann, "of-ann"), (bob, "ann-and-bob"), (store, "of nobody")):
+            feed = each.subscribe(agent_id=ALL_AGENTS, cursor=cursor, after_commit=0, timeout=0)
+            for event in feed:
+                feed.ack(event)
+        store.subscribe(agent_id="ann", cursor="named", after_commit=0, timeout=0).close()
+        would = store.forget(agent_id="ann", dry_run=True).preview
+        assert would is not None
+        assert set(would.cursors) <= {"of-ann", "named"}
+        assert "of-ann" in would.cursors
+        assert would.mentions == ("cursor:ann-and-bob",)
+        store.forget(agent_id="ann")
+        assert [name for name, _ in store.cursors()] == ["ann-and-bob", "of nobody"]
+        feed = bob.subscribe(agent_id="bob", cursor="ann-and-bob", timeout=0)
+        assert list(feed) == []
+        check(store)
+
+    def test_keep_their_place_when_they_are_moved(self, agent: Store) -> None:
+        agent.write(key="k", value={})
+        for _ in range(2):
+            agent.write(key="k", value={})
+            feed = agent.subscribe(cursor="c", after_commit=0, timeout=0)
+            for event in feed:
+                feed.ack(event)
+        assert agent.cursors() == [("c", 3)]
+        agent.verify()
+
+    def test_a_name_leaves_the_files_when_asked_to(self, reopen: Opener, tmp_path: Path) -> None:
+        store = reopen()
+        store.write(agent_id="a1", key="k", value={})
+        feed = store.subscribe(agent_id="a1", cursor="Ann Lee's phone", after_commit=0, timeout=0)
+        for event in feed:
+            feed.ack(event)
+        assert leftovers(tmp_path / "store.db", [b"Ann Lee's phone"])
+        store.drop_cursor(cursor="Ann Lee's phone", purge=True)
+        assert not store.stats().pending_purge
+        assert leftovers(tmp_path / "store.db", [b"Ann Lee's phone"]) == set()
+
+
+NAMES = {
+    "fact": {"unwellword"},
+    "entity": {"unwellword", "Dorothea"},
+    "children": {"unwellword", "Dorothea", "clients", "confidential"},
+    "derived": {"Zebra", "Quagga"},
+}
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_no_word_is_left_in_the_files(reopen: Opener, tmp_path: Path, target: str) -> None:
+    store = reopen()
+    bound = store.bind(agent_id="a1", namespace="clients/confidential")
+    made = bound.assert_fact(subject="Dorothea", relation="is", object="unwellword")
+    words = store.bind(agent_id="a1").store_transcript("Zebra, she said. " * 100)
+    store.bind(agent_id="a1").remember("she said Quagga", transcript=words.id)
+    going: dict[str, dict[str, Any]] = {
+        "fact": {"fact": made.assertion_id},
+        "entity": {"entity": "dorothea"},
+        "children": {"namespace": "clients", "children": True},
+        "derived": {"transcript_id": words.id, "derived": True},
+    }
+    gone = [word.encode() for word in NAMES[target]]
+    assert leftovers(tmp_path / "store.db", gone) == set(gone)
+    assert not bound.forget(**going[target]).pending_purge
+    assert leftovers(tmp_path / "store.db", gone) == set()
+    check(store)
