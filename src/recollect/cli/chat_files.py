@@ -1,6 +1,6 @@
 """Files of conversations: plain transcripts, JSON lists and JSON Lines, as transcripts to keep.
 
-A plain transcript is kept as it is, a JSON one in the form in which it is read again. A file is
+A plain transcript is kept as it is, and messages in JSON are kept as messages. A file is
 read line by line. Where the day changes another transcript begins, since each has one time; and
 what is too long for one is cut between messages.
 """
@@ -20,7 +20,11 @@ from recollect.cli.chat_days import Dated, Order, Turn, dated
 from recollect.cli.fact_rows import Lines
 from recollect.errors import InvalidInput
 from recollect.extract.heads import head_of
-from recollect.extract.rendering import turn
+from recollect.memory.chat_json import encode, plain_message
+from recollect.memory.chat_parts import check_time_of, parts_of
+from recollect.memory.rendering import MESSAGES, render
+from recollect.model.document import Document
+from recollect.model.instant import to_datetime
 from recollect.model.limits import Limits
 
 FORMS = ("plain", "json", "jsonl")
@@ -34,7 +38,7 @@ _MOST_LIST = 64 * 2**20
 class Piece(msgspec.Struct, frozen=True):
     """So much of a file as becomes one transcript."""
 
-    text: str
+    words: str | list[Document]
     messages: int
     began: datetime | None = None
     """When the first message that says so was said."""
@@ -88,7 +92,7 @@ def _gathered(turns: Iterator[Dated], name: str, most: int) -> Iterator[Piece]:
     held: list[Dated] = []
     size, day = 0, None
     for each in turns:
-        own = len(each.turn.text.encode())
+        own = each.turn.size
         if own > most:
             raise InvalidInput(
                 "path", f"{name} has a message of {own:,} bytes, and the limit is {most:,}"
@@ -104,11 +108,14 @@ def _gathered(turns: Iterator[Dated], name: str, most: int) -> Iterator[Piece]:
 
 
 def _piece(turns: Sequence[Dated]) -> Piece:
+    lines = [each.turn.words for each in turns if isinstance(each.turn.words, str)]
+    messages = [each.turn.words for each in turns if not isinstance(each.turn.words, str)]
+    stamped = any(each.turn.head is not None and each.turn.head.stamp for each in turns)
     return Piece(
-        "".join(each.turn.text for each in turns).rstrip("\r\n"),
-        sum(1 for each in turns if each.turn.head.speaker),
+        messages or "".join(lines).rstrip("\r\n"),
+        sum(1 for each in turns if each.turn.is_message),
         next((each.at for each in turns if each.at is not None), None),
-        all(each.at is None for each in turns) and any(each.turn.head.stamp for each in turns),
+        all(each.at is None for each in turns) and stamped,
     )
 
 
@@ -120,16 +127,16 @@ def _from_plain(lines: Lines, name: str, most: int) -> Iterator[Turn]:
         head = head_of(line)
         if head is not None:
             if begun is not None:
-                yield Turn(held, *begun)
+                yield Turn(held, len(held.encode()), *begun)
                 held = ""
-            begun = head, f"line {lines.number} of {name}"
+            begun = f"line {lines.number} of {name}", head
         elif line.strip() and begun is None:
             raise lines.wrong("begins with no speaker: a message is `Name: text`")
         held += line
         if len(held) > most:
             raise lines.wrong(f"makes a message longer than {most:,} bytes")
     if begun is not None:
-        yield Turn(held, *begun)
+        yield Turn(held, len(held.encode()), *begun)
 
 
 def _from_lines(lines: Lines, name: str) -> Iterator[Turn]:
@@ -164,8 +171,10 @@ def _from_list(file: BinaryIO, name: str) -> Iterator[Turn]:
         yield _turn(message, f"message {number} of {name}")
 
 
-def _turn(message: object, where: str) -> Turn:
-    text = turn(message, where) + "\n"
-    head = head_of(text)
-    assert head is not None  # it was rendered so
-    return Turn(text, head, where)
+def _turn(given: object, where: str) -> Turn:
+    """Return a message with what it takes up at most, be it as JSON or as text, with its end."""
+    message = plain_message(where, given, Limits())
+    parts_of(message, where)  # names the place of a message that cannot be read
+    micros = check_time_of(message, where)
+    size = max(len(encode([message])), len(render(MESSAGES, [message], where).text)) + 1
+    return Turn(message, size, where, at=None if micros is None else to_datetime(micros))

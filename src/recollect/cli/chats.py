@@ -150,7 +150,7 @@ def _imported(
             if piece.undated and order.began is None and not undated:
                 undated = True
                 warn(f"{name} has times but no day: taken to be of today; give --occurred-at")
-            made = store.import_chat(piece.text, occurred_at=piece.began or order.began)
+            made = store.import_chat(piece.words, occurred_at=piece.began or order.began)
             yield made if extractor is None else _extracted(store, made, extractor, progress)
 
 

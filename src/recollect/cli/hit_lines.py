@@ -13,7 +13,9 @@ import click
 from recollect.cli.bars import glyphs_for
 from recollect.cli.output import fit
 from recollect.cli.text import safe
+from recollect.model.lines import joined_lines, one_line
 from recollect.search.hits import ADDED, MULTIPLIED
+from recollect.search.shelves import PASSAGE
 from recollect.search.words import tokens
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ def _said(found: Hit, query: str) -> Iterator[str]:
     """Yield what a hit says, and what is to be known of that."""
     memory, fact = found.memory, found.fact
     title = f"{memory.title}: " if memory is not None and memory.title else ""
-    text = fit(safe(" ".join(f"{title}{found.text}".split())), beside=" " * 5)
+    said = joined_lines(found.text) if found.kind == PASSAGE else one_line(title + found.text)
+    text = fit(safe(said), beside=" " * 5)
     yield f"     {highlighted(text, query)}"
     if memory is not None and memory.superseded_by is not None and found.parts["superseded"] < 1:
         yield f"     {_warned(f'superseded by {memory.superseded_by}')}"

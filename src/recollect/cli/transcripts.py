@@ -52,8 +52,10 @@ def show(target: Target, *, transcript_id: str) -> None:
         if found is None:
             raise NotFound(f"there is no transcript {transcript_id!r}")
         text = found.text()
+        messages = found.messages() if target.as_json else []
     if target.as_json:
-        write_json({**belief_shapes.transcript(found), "text": text})
+        said = {"messages": messages} if found.form == "messages" else {}
+        write_json({**belief_shapes.transcript(found), "text": text, **said})
     else:
         click.echo("\n".join(safe(line) for line in text.split("\n")))
 

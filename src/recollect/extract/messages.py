@@ -1,4 +1,8 @@
-"""Messages of a transcript: read from the text as it is stored, so that spans are exact."""
+"""Messages of a transcript: as they were stored, else read from the text, where spans are exact.
+
+A text is one voice's claim of who said what: whoever gave it could have written any name before a
+colon. Messages that were stored as such keep their speakers whatever they say.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from recollect.extract.protocol import Message
+from recollect.memory.rendering import Rendering
 
 BLOCK_BYTES = 32 * 1024
 """So much of a conversation is extracted at a time, and written in one transaction."""
@@ -18,6 +23,20 @@ _BREAKS = (
     re.compile(r".*\s", re.DOTALL),
 )
 """Where a long message is cut: behind a line, else a sentence, else a word."""
+
+
+def messages_in(rendering: Rendering) -> list[Message]:
+    """Return what was said in messages that are stored as such, by their own speakers."""
+    found = []
+    for place in rendering.places:
+        if place.said:
+            text = rendering.text[slice(*place.span)].decode()
+            offsets = _Offsets(text, place.span[0])
+            found += [
+                Message(place.speaker, text[first:end], offsets.span(first, end), place.at)
+                for first, end in _pieces(text, 0, len(text))
+            ]
+    return found
 
 
 def messages_of(text: str, began: datetime | None = None) -> list[Message]:
@@ -78,10 +97,10 @@ def _cut(text: str) -> int:
 class _Offsets:
     """Turns places in a text into places in its UTF-8, from the front to the back."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, first: int = 0) -> None:
         self._text = text
         self._place = 0
-        self._byte = 0
+        self._byte = first
 
     def span(self, first: int, end: int) -> tuple[int, int]:
         """Return a stretch in bytes; each begins behind the last one."""

@@ -10,6 +10,10 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.extract.protocol import Skipped
+from recollect.memory.chat_parts import check_time_of
+from recollect.memory.rendering import Rendering
+from recollect.model.document import Document
+from recollect.model.instant import to_datetime
 from recollect.model.limits import shown
 
 if TYPE_CHECKING:
@@ -51,6 +55,13 @@ def outline(text: str, occurred_at: datetime | None) -> Outline:
     times = (said_at(head, day_first=day_first) for head in found)
     began = next((at for at in times if at is not None), None)
     return Outline(sum(1 for head in found if head.speaker), began)
+
+
+def outline_of(messages: Sequence[Document], rendering: Rendering) -> Outline:
+    """Return the outline of messages, or refuse times that cannot be read."""
+    times = [check_time_of(each, f"text, message {n}") for n, each in enumerate(messages, 1)]
+    began = next((each for each in times if each is not None), None)
+    return Outline(len(rendering.spans), None if began is None else to_datetime(began))
 
 
 def unclear_days(text: str, occurred_at: datetime | None) -> tuple[Skipped, ...]:

@@ -12,6 +12,7 @@ from recollect.extract.protocol import ExtractedFact, ExtractedMemory, Message
 from recollect.extract.relations import IS, LIKES, LIVES_IN, PREFERS, REPORTS_TO, WORKS_AT
 from recollect.extract.sentences import sentences
 from recollect.extract.statements import Statement, statements
+from recollect.model.lines import speaker_label, unbroken
 from recollect.model.memory import Span
 
 _SURE, _DOUBTED = 0.9, 0.5
@@ -91,9 +92,10 @@ def _memory(
     at: datetime,
     span: Span,
 ) -> ExtractedMemory:
+    said = unbroken(words)
     kind = "claim" if mood.doubted else "observation" if facts else "event"
     return ExtractedMemory(
-        content=f"{speaker}: {words}" if speaker else words,
+        content=f"{speaker_label(speaker)}: {said}" if speaker else said,
         kind=kind,
         tags=tuple(sorted({_TAGS[fact.relation] for fact in facts})),
         confidence=_DOUBTED if mood.doubted else _SURE,

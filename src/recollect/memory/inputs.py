@@ -25,8 +25,8 @@ MOST_SECONDS = 10_000_000_000
 
 Duration = timedelta | float
 """A length of time: a timedelta, or seconds."""
-Message = Mapping[str, str]
-"""One turn of a conversation: who (`role`) said what (`content`)."""
+Message = Mapping[str, Any] | object
+"""A message of a conversation: who (`role`) said what (`content`), as a mapping or an object."""
 
 
 class MemoryFields(TypedDict, total=False):
@@ -218,20 +218,6 @@ def check_settings(given: NamespaceSettings) -> dict[str, int | None]:
     if not settings:
         raise InvalidInput("settings", "are missing: give at least one")
     return settings
-
-
-def check_words(text: object, limits: Limits) -> bytes:
-    """Return the UTF-8 of a transcript: a text, or messages put one below the other."""
-    if isinstance(text, Iterable) and not isinstance(text, (str, bytes)):
-        text = "\n".join(_turn(message) for message in text)
-    return check_text("text", text, most_bytes=limits.transcript_bytes).encode()
-
-
-def _turn(message: object) -> str:
-    if not isinstance(message, Mapping) or not {"role", "content"} <= message.keys():
-        raise InvalidInput("text", f"{shown(message)} is no message with a role and a content")
-    role = plain_text("text.role", message["role"])
-    return f"{role}: {plain_text('text.content', message['content'])}"
 
 
 def check_tags(value: object, limits: Limits) -> tuple[str, ...]:

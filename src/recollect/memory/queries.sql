@@ -81,7 +81,7 @@ INSERT INTO transcript (
 )
 ON CONFLICT (transcript_id) DO UPDATE SET
     namespace = excluded.namespace, agent_id = excluded.agent_id, occurred_at = NULL,
-    expires_at = NULL, size = 0, digest = excluded.digest
+    expires_at = NULL, size = 0, digest = excluded.digest, form = 0, messages_size = 0
 RETURNING id
 
 -- name: memory_last_state
@@ -271,10 +271,10 @@ SELECT id FROM transcript WHERE transcript_id = :transcript_id
 -- name: transcript_add
 INSERT INTO transcript (
     transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at, expires_at,
-    size, digest
+    size, digest, form, messages_size
 ) VALUES (
     :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, :occurred_at,
-    :expires_at, :size, :digest
+    :expires_at, :size, :digest, :form, :messages_size
 )
 RETURNING id
 
@@ -282,7 +282,8 @@ RETURNING id
 SELECT
     transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
     transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
-    transcript.size, transcript.digest, LENGTH(blob.content)
+    transcript.size, transcript.digest, LENGTH(blob.content), transcript.form,
+    transcript.messages_size
 FROM transcript
 JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
 WHERE transcript.transcript_id = :transcript_id AND transcript.commit_ts <= :at
@@ -299,7 +300,8 @@ ORDER BY id LIMIT 1
 SELECT
     transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
     transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
-    transcript.size, transcript.digest, LENGTH(blob.content), transcript.id
+    transcript.size, transcript.digest, LENGTH(blob.content), transcript.form,
+    transcript.messages_size, transcript.id
 FROM transcript
 JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
 WHERE transcript.namespace >= :namespace AND transcript.namespace < :beyond
@@ -440,7 +442,7 @@ ORDER BY source.memory_id, link.relation, target.memory_id, link.commit_ts, link
 -- In the order of their numbers, which is that of lists.
 SELECT
     transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at, expires_at,
-    size, digest
+    size, digest, form, messages_size
 FROM transcript ORDER BY id
 
 -- name: citation_rows

@@ -125,6 +125,13 @@ class StoreTranscript(msgspec.Struct, frozen=True, array_like=True, tag=18, gc=F
     ttl: int | None
 
 
+class StoreMessages(StoreTranscript, frozen=True, array_like=True, tag=22, gc=False):
+    """Keep messages as they were given; the hash and the size are of their JSON."""
+
+    form: int
+    text_size: int
+
+
 class CiteTranscript(msgspec.Struct, frozen=True, array_like=True, tag=19, gc=False):
     """Name the words a memory comes from."""
 
@@ -164,6 +171,7 @@ MemoryRequest = (
     | LinkMemories
     | UnlinkMemories
     | StoreTranscript
+    | StoreMessages
     | CiteTranscript
     | ResolveNotice
     | ChangeSettings

@@ -25,6 +25,7 @@ from recollect.memory.requests import (
     ResolveNotice,
     RetractMemory,
     ReviseMemory,
+    StoreMessages,
     StoreTranscript,
     TouchMemory,
     UnlinkMemories,
@@ -71,6 +72,7 @@ class MemoryRules:
             LinkMemories: self._link,
             UnlinkMemories: self._unlink,
             StoreTranscript: self._store_transcript,
+            StoreMessages: self._store_transcript,
             CiteTranscript: self._cite,
             ResolveNotice: self._resolve,
             ChangeSettings: self._configure,
@@ -228,6 +230,9 @@ class MemoryRules:
     def _store_transcript(self, asked: StoreTranscript) -> Operations:
         retention = self.working.settings(asked.scope.namespace).transcript_retention
         self.working.put_transcript(asked.transcript_id)
+        form, text_size = 0, 0
+        if isinstance(asked, StoreMessages):
+            form, text_size = asked.form, asked.text_size
         yield KeepTranscript(
             asked.scope.namespace,
             asked.scope.agent_id,
@@ -236,6 +241,8 @@ class MemoryRules:
             asked.size,
             asked.occurred_at,
             Expiry(retention if asked.ttl is None else asked.ttl),
+            form,
+            text_size,
         )
 
     def _cite(self, asked: CiteTranscript) -> Operations:

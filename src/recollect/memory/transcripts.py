@@ -8,13 +8,18 @@ from typing import Any
 
 import msgspec
 
-from recollect.errors import InvalidInput
+from recollect.errors import Corruption, InvalidInput
 from recollect.log import blobs, horizons, pages
 from recollect.log.moments import Asked
+from recollect.memory import chat_json
 from recollect.memory.queries import Filters
 from recollect.memory.records import TranscriptLink, time_of
+from recollect.memory.rendering import TEXT, Rendering
+from recollect.memory.spoken import Spoken, rendering_of
+from recollect.model.document import Document
 from recollect.model.instant import to_datetime
 from recollect.model.limits import shown
+from recollect.model.lines import continued
 from recollect.model.memory import Span
 from recollect.model.packing import digest_of
 from recollect.model.scope import Scope
@@ -40,6 +45,14 @@ class TranscriptInfo(msgspec.Struct, frozen=True):
     original_size: int
     digest: bytes
     compressed_size: int
+    form: int = TEXT
+    messages_size: int = 0
+    """How many bytes of JSON its messages have; 0, if it was given as text."""
+
+    @property
+    def content_size(self) -> int:
+        """How many bytes are kept and hashed."""
+        return self.original_size if self.form == TEXT else self.messages_size
 
     @property
     def created_at(self) -> datetime:
@@ -83,18 +96,24 @@ def exists(reader: Reader, transcript_id: str) -> bool:
     return reader.row("transcript_place", transcript_id=transcript_id) is not None
 
 
-def same(reader: Reader, scope: Scope, words: bytes, occurred_at: int | None) -> str | None:
-    """Return the transcript of a scope that has these words, said at the same time."""
-    row = reader.row(
-        "transcript_same",
-        namespace=scope.namespace,
-        agent_id=scope.agent_id,
-        size=len(words),
-        digest=digest_of(words),
-        occurred_at=_NEVER if occurred_at is None else occurred_at,
-        never=_NEVER,
-    )
-    return None if row is None else str(row[0])
+def same(reader: Reader, scope: Scope, words: Spoken, occurred_at: int | None) -> str | None:
+    """Return the transcript of a scope that has these words, said at the same time.
+
+    Messages are the same too as what was kept as their text: that is how they were kept once.
+    """
+    for digest in dict.fromkeys((words.digest, digest_of(words.text))):
+        row = reader.row(
+            "transcript_same",
+            namespace=scope.namespace,
+            agent_id=scope.agent_id,
+            size=len(words.text),
+            digest=digest,
+            occurred_at=_NEVER if occurred_at is None else occurred_at,
+            never=_NEVER,
+        )
+        if row is not None:
+            return str(row[0])
+    return None
 
 
 def find(
@@ -114,13 +133,31 @@ def find(
 
 def load(reader: Reader, transcript: TranscriptInfo) -> bytes:
     """Return a transcript's text as UTF-8."""
-    return blobs.load(
+    content, rendering = load_rendered(reader, transcript)
+    return content if rendering is None else rendering.text
+
+
+def load_rendered(reader: Reader, transcript: TranscriptInfo) -> tuple[bytes, Rendering | None]:
+    """Return what is kept of a transcript, and messages as text if it is messages."""
+    content = blobs.load(
         reader,
         transcript.commit_ts,
         transcript.position,
-        size=transcript.original_size,
+        size=transcript.content_size,
         digest=transcript.digest,
     )
+    rendering = rendering_of(transcript.form, content)
+    if rendering is not None and len(rendering.text) != transcript.original_size:
+        raise Corruption(
+            f"the messages of commit {transcript.commit_ts} do not become the "
+            f"{transcript.original_size} bytes of text the log says they do: restore a backup"
+        )
+    return content, rendering
+
+
+def messages_of(content: bytes, rendering: Rendering | None) -> list[Document]:
+    """Return the messages that are kept; a text has none."""
+    return [] if rendering is None else chat_json.decode(content)
 
 
 class Transcripts:
@@ -148,8 +185,8 @@ class Transcripts:
                 "transcript_page", **self._range, after_namespace=namespace, after=number
             )
         if rows:
-            self._after = (rows[-1][1], rows[-1][11])
-        return [TranscriptInfo(*row[:11]) for row in rows]
+            self._after = (rows[-1][1], rows[-1][-1])
+        return [TranscriptInfo(*row[:-1]) for row in rows]
 
 
 def cited_by(
@@ -239,3 +276,9 @@ def span_of(text: bytes, quote: str, *, after: int = 0) -> Span | None:
     wanted = quote.encode()
     start = text.find(wanted, after)
     return (start, start + len(wanted)) if wanted and start >= 0 else None
+
+
+def span_in(rendering: Rendering, quote: str, *, after: int = 0) -> Span | None:
+    """Return where exact words stand in messages; their further lines are indented there."""
+    spans = (span_of(rendering.text, each, after=after) for each in {quote, continued(quote)})
+    return min((span for span in spans if span is not None), default=None)

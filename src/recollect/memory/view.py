@@ -70,6 +70,7 @@ class MemoryView(View):
         requests.LinkMemories,
         requests.UnlinkMemories,
         requests.StoreTranscript,
+        requests.StoreMessages,
         requests.CiteTranscript,
         requests.ResolveNotice,
         requests.ChangeSettings,
@@ -298,8 +299,10 @@ class MemoryView(View):
             at.time,
             operation.occurred_at,
             operation.expiry.end(at.time, None),
-            operation.size,
+            operation.text_size if operation.form else operation.size,
             operation.blob,
+            operation.form,
+            operation.size if operation.form else 0,
         )
         self._numbers.put_transcript(operation.transcript_id, number)
 

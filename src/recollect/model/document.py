@@ -30,23 +30,33 @@ def encode(field: str, document: object, limits: Limits) -> bytes:
         raise InvalidInput(
             field, f"{shown(document)} is {type(document).__name__}: give a JSON object (a dict)"
         )
+    check(field, document, limits)
+    stored = encoded(document)
+    if len(stored) > limits.value_bytes:
+        raise InvalidInput(
+            field, f"has {len(stored)} bytes as JSON, and the limit is {limits.value_bytes}"
+        )
+    return stored
+
+
+def check(field: str, document: Document, limits: Limits) -> None:
+    """Say which part of a document is not JSON, if any is."""
     try:
         _check(document, limits.value_depth)
     except _Flaw as flaw:
         path = "".join((field, *reversed(flaw.steps)))
         raise InvalidInput(path, flaw.problem) from None
-    encoded = _encoder.encode(document)
-    if len(encoded) > limits.value_bytes:
-        raise InvalidInput(
-            field, f"has {len(encoded)} bytes as JSON, and the limit is {limits.value_bytes}"
-        )
-    return encoded
 
 
-def decode(encoded: bytes) -> Document:
+def encoded(document: Document) -> bytes:
+    """Return the bytes of a document that was checked."""
+    return _encoder.encode(document)
+
+
+def decode(stored: bytes) -> Document:
     """Return a new document from stored bytes."""
     try:
-        return _decoder.decode(encoded)
+        return _decoder.decode(stored)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Corruption(f"a stored value cannot be read: {error}") from error
 

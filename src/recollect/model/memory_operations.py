@@ -124,7 +124,7 @@ class CloseLink(Operation, frozen=True, tag=9, gc=False):
 
 
 class KeepTranscript(Operation, frozen=True, tag=10, gc=False):
-    """Words are kept as they were said; the text itself is kept beside the log."""
+    """Words are kept as they were said, a text or messages as JSON, beside the log."""
 
     type = OperationType.TRANSCRIPT
     address = "transcript:{0.transcript_id}"
@@ -134,11 +134,20 @@ class KeepTranscript(Operation, frozen=True, tag=10, gc=False):
     size: int
     occurred_at: int | None
     expiry: Expiry
+    form: int = 0
+    """0: what is kept is the text; else it is messages, and this is how they become text."""
+    text_size: int = 0
+    """How many bytes the text has that messages become."""
 
     @property
     def value(self) -> document.Document:
-        """The text's hash and size, and when it was said."""
-        return {"hash": self.blob.hex(), "size": self.size, "occurred_at": self.occurred_at}
+        """The hash and the size of what is kept, when it was said, and its form if it has one."""
+        shown: document.Document = {
+            "hash": self.blob.hex(),
+            "size": self.size,
+            "occurred_at": self.occurred_at,
+        }
+        return shown if not self.form else shown | {"form": f"messages/{self.form}"}
 
 
 class Cite(Operation, frozen=True, tag=11, gc=False):

@@ -42,9 +42,8 @@ from recollect.errors import (
 )
 from recollect.extract.choosing import chosen_extractor
 from recollect.extract.messages import blocks
-from recollect.extract.outline import outline
+from recollect.extract.outline import Outline, outline, outline_of
 from recollect.extract.protocol import Extraction, Extractor, Skipped, name_of, single_valued_by
-from recollect.extract.rendering import rendered
 from recollect.graph import queries as graph
 from recollect.graph import traversal
 from recollect.graph.answers import Answer, answer
@@ -96,6 +95,7 @@ from recollect.log.transaction import Draft, Request
 from recollect.log.verification import Verification
 from recollect.log.views import Rebuild
 from recollect.memory import links, provenance, queries, settings, standing, transcripts
+from recollect.memory.chat_json import plain_messages
 from recollect.memory.committed import Committed, operations_of
 from recollect.memory.inbox import Inbox
 from recollect.memory.inputs import (
@@ -114,10 +114,10 @@ from recollect.memory.inputs import (
     check_tags,
     check_time,
     check_title,
-    check_words,
     choose,
     new_details,
 )
+from recollect.memory.inputs import Message as Chatted
 from recollect.memory.pending import PendingMemories
 from recollect.memory.provenance import Replayed
 from recollect.memory.queries import Filters, Memories, MemoryHistory
@@ -132,6 +132,7 @@ from recollect.memory.records import (
     TranscriptLink,
     memory_of,
 )
+from recollect.memory.rendering import TEXT, Rendering
 from recollect.memory.requests import (
     ChangeSettings,
     CiteTranscript,
@@ -144,13 +145,15 @@ from recollect.memory.requests import (
     ResolveNotice,
     RetractMemory,
     ReviseMemory,
+    StoreMessages,
     StoreTranscript,
     TitleKey,
     TouchMemory,
     UnlinkMemories,
 )
+from recollect.memory.spoken import Spoken, check_spoken, rendering_of
 from recollect.memory.standing import Standing, text_of
-from recollect.memory.transcripts import TranscriptInfo, Transcripts, excerpts_of, span_of
+from recollect.memory.transcripts import TranscriptInfo, Transcripts, excerpts_of, span_in, span_of
 from recollect.model import codec, document
 from recollect.model.clock import SystemClock
 from recollect.model.document import Document
@@ -179,7 +182,7 @@ from recollect.model.memory import (
     VISIBILITIES,
     Span,
 )
-from recollect.model.packing import digest_of, pack, unpack
+from recollect.model.packing import pack, unpack
 from recollect.model.refs import Evidence, FactRef, Ground, KeyRef, MemoryRef, Ref, TranscriptRef
 from recollect.model.retention import RETENTION, Retention
 from recollect.model.scope import (
@@ -247,8 +250,8 @@ class AsyncStaging:
     _defaults: Defaults
     _draft: Draft
     _memories: PendingMemories
-    _transcripts: dict[str, tuple[bytes, int]]
-    "The transcripts that are staged: the hash of each one's text, and its size."
+    _transcripts: dict[str, tuple[bytes, int, int]]
+    "The transcripts that are staged: the hash of what is kept of each, its size and its form."
     _words: tuple[str, bytes] | None = None
     "The transcript whose spans were checked last, and its text: often the next one's too."
 
@@ -300,10 +303,12 @@ class AsyncStaging:
     def _load(self, transcript_id: str) -> bytes:
         """Return a transcript's text: as it never changes, one of after the beginning will do."""
         if staged := self._transcripts.get(transcript_id):
-            digest, size = staged
+            digest, size, form = staged
             packed = self._draft.blob(digest)
             assert packed is not None, "a transcript is staged with its text"
-            return unpack(packed, size=size, digest=digest)
+            content = unpack(packed, size=size, digest=digest)
+            rendering = rendering_of(form, content)
+            return content if rendering is None else rendering.text
         with self._core.engine.reading() as reader:
             found = transcripts.get(reader, transcript_id, pages.head_commit(reader))
             if found is None:
@@ -566,19 +571,20 @@ class AsyncLinkStaging(AsyncStaging):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> str:
-        """Stage words as they were said, and return the id of the transcript."""
+        """Stage words as they were said, a text or messages, and return the transcript's id."""
         scope = self._owner(agent_id, namespace)
-        words = check_words(text, self._core.limits)
+        words = check_spoken(text, self._core.limits)
         occurred = None if occurred_at is None else to_micros("occurred_at", occurred_at)
         lifetime = check_duration("ttl", ttl)
         transcript_id = self._draft.new_id(self._core.ids)
-        digest = digest_of(words)
-        self._stage(
-            StoreTranscript(scope, transcript_id, digest, len(words), occurred, lifetime),
-            blobs={digest: pack(words)},
-        )
-        self._transcripts[transcript_id] = (digest, len(words))
-        self._words = (transcript_id, words)
+        digest, size = (words.digest, len(words.content))
+        named = (scope, transcript_id, digest, size, occurred, lifetime)
+        request = StoreTranscript(*named)
+        if words.form != TEXT:
+            request = StoreMessages(*named, words.form, len(words.text))
+        self._stage(request, blobs={digest: pack(words.content)})
+        self._transcripts[transcript_id] = (digest, size, words.form)
+        self._words = (transcript_id, words.text)
         return transcript_id
 
     def link_transcript(
@@ -1170,6 +1176,11 @@ class AsyncTranscript:
         return self._info.expires_at
 
     @property
+    def form(self) -> str:
+        """What was given: `text`, or `messages`, of which the text is only a rendering."""
+        return "text" if self._info.form == TEXT else "messages"
+
+    @property
     def original_size(self) -> int:
         """How many bytes of UTF-8 the text has."""
         return self._info.original_size
@@ -1180,15 +1191,29 @@ class AsyncTranscript:
         return self._info.compressed_size
 
     async def text(self) -> str:
-        """Return the text."""
+        """Return the text; messages stand one below the other in it, their lines indented."""
         return (await self._calls.run(self._load)).decode()
+
+    async def messages(self) -> list[Document]:
+        """Return the messages as they were given, as plain JSON; of a text there are none."""
+        return await self._calls.run(self._messages)
+
+    async def message_spans(self) -> tuple[Span, ...]:
+        """Return where each message stands in the text, in the order of the messages."""
+        rendering = await self._calls.run(self._rendering)
+        return () if rendering is None else rendering.spans
+
+    async def message_at(self, offset: int) -> int | None:
+        """Return the number, from 0 on, of the message that a byte of the text belongs to."""
+        place = check_version("offset", offset, least=0) or 0
+        rendering = await self._calls.run(self._rendering)
+        return None if rendering is None else rendering.message_at(place)
 
     async def find(self, quote: str, *, after: int = 0) -> Span:
         """Return the span of exact words: the first behind an offset, or `InvalidInput`."""
         wanted = plain_text("quote", quote)
         behind = check_version("after", after, least=0) or 0
-        text = await self._calls.run(self._load)
-        span = span_of(text, wanted, after=behind)
+        span = await self._calls.run(self._find, wanted, behind)
         if span is None:
             raise InvalidInput("quote", f"{shown(wanted)} does not stand in transcript {self.id!r}")
         return span
@@ -1197,6 +1222,21 @@ class AsyncTranscript:
         """Return what stands at these spans; at none, the whole text."""
         text = await self._calls.run(self._load)
         return excerpts_of(text, transcripts.check_spans(spans, text))
+
+    def _find(self, quote: str, after: int) -> Span | None:
+        with self._core.engine.reading() as reader:
+            content, rendering = transcripts.load_rendered(reader, self._info)
+        if rendering is None:
+            return span_of(content, quote, after=after)
+        return span_in(rendering, quote, after=after)
+
+    def _messages(self) -> list[Document]:
+        with self._core.engine.reading() as reader:
+            return transcripts.messages_of(*transcripts.load_rendered(reader, self._info))
+
+    def _rendering(self) -> Rendering | None:
+        with self._core.engine.reading() as reader:
+            return transcripts.load_rendered(reader, self._info)[1]
 
     def _load(self) -> bytes:
         with self._core.engine.reading() as reader:
@@ -2441,7 +2481,13 @@ class AsyncTranscriptCalls(AsyncHandle):
         namespace: str | None = None,
         txn_id: str | None = None,
     ) -> AsyncTranscript:
-        """Keep words as they were said: a text, or messages with a `role` and a `content`."""
+        """Keep words as they were said: a text, or messages with a `role` and a `content`.
+
+        Messages are kept as they are given, in the shapes of OpenAI, Anthropic and LangChain, as
+        mappings or objects, and given back by `Transcript.messages`. The text of the transcript is
+        only a rendering of them: who says what is in the messages, and nothing that is said can
+        change it. A text is what one voice claims, whoever it says was speaking.
+        """
         words = text if isinstance(text, str) or not isinstance(text, Iterable) else tuple(text)
 
         async def work(transaction: AsyncTransaction) -> str:
@@ -2587,7 +2633,7 @@ class AsyncExtractCalls(AsyncHandle):
 
     async def import_chat(
         self,
-        text: str | Iterable[Mapping[str, object]],
+        text: str | Iterable[Chatted],
         *,
         extract: bool = False,
         extractor: Extractor | str | None = None,
@@ -2601,19 +2647,20 @@ class AsyncExtractCalls(AsyncHandle):
 
         It is a plain transcript, a message a line as `Name: text`, with or without a time in
         brackets before it, or a list of messages with a `speaker` (or `role`), a `content` and
-        perhaps a `timestamp`. It has one time, `occurred_at`, not given that of the first message
-        that has one: import each session on its own. The same words of the same time are kept once
-        in a scope. They are stored before anything is extracted: if that fails, import or `extract`
-        again. `extractor` is one, or `rules`, or an endpoint and a model, `URL#model`.
+        perhaps a `timestamp`, as `store_transcript` takes them. It has one time, `occurred_at`,
+        not given that of the first message that has one: import each session on its own. The same
+        words of the same time are kept once in a scope. They are stored before anything is
+        extracted: if that fails, import or `extract` again. `extractor` is one, or `rules`, or an
+        endpoint and a model, `URL#model`.
         """
         check_callable("progress", progress)
         chosen = chosen_extractor(extractor, default=check_flag("extract", extract))
-        words = text if isinstance(text, str) else rendered(text)
+        words = text if isinstance(text, str) else plain_messages("text", text, self._core.limits)
         scope = self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
         given = check_time("occurred_at", occurred_at)
-        lines = await self._calls.run(outline, words, None if given is None else to_datetime(given))
+        spoken, lines = await self._calls.run(self._outlined, words, given)
         occurred = lines.began if occurred_at is None else occurred_at
-        known = await self._calls.run(self._same, scope, words, occurred)
+        known = await self._calls.run(self._same, scope, spoken, occurred)
         kept = known or await self._keep(scope, words, occurred, ttl)
         made = ImportedChat(transcript_id=kept, already=known is not None, messages=lines.messages)
         if chosen is None:
@@ -2698,8 +2745,22 @@ class AsyncExtractCalls(AsyncHandle):
         made = await self._calls.run(self._done, part) or ((), ())
         return part.report(*made, already=already, skipped=(*found.skipped, *skipped))
 
+    def _outlined(
+        self, words: str | list[Document], occurred_at: int | None
+    ) -> tuple[Spoken, Outline]:
+        """Return what is to be kept of a conversation, and how long it is and since when."""
+        spoken = check_spoken(words, self._core.limits)
+        if spoken.rendering is not None and (not isinstance(words, str)):
+            return (spoken, outline_of(words, spoken.rendering))
+        began = None if occurred_at is None else to_datetime(occurred_at)
+        return (spoken, outline(spoken.text.decode(), began))
+
     async def _keep(
-        self, scope: Scope, words: str, occurred_at: Instant | None, ttl: Duration | None
+        self,
+        scope: Scope,
+        words: str | list[Document],
+        occurred_at: Instant | None,
+        ttl: Duration | None,
     ) -> str:
         """Store the words of a conversation, in a transaction of their own."""
 
@@ -2714,10 +2775,9 @@ class AsyncExtractCalls(AsyncHandle):
 
         return (await self._commit(work, None))[1]
 
-    def _same(self, scope: Scope, words: str, occurred_at: Instant | None) -> str | None:
-        encoded = check_words(words, self._core.limits)
+    def _same(self, scope: Scope, words: Spoken, occurred_at: Instant | None) -> str | None:
         with self._core.engine.reading() as reader:
-            return transcripts.same(reader, scope, encoded, check_time("occurred_at", occurred_at))
+            return transcripts.same(reader, scope, words, check_time("occurred_at", occurred_at))
 
     def _done(self, part: Part) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """Return the memories and the facts that were extracted from a part, if the log has it."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from recollect.errors import IdempotencyMismatch, Unavailable
 from recollect.extract.choosing import chosen_extractor
 from recollect.extract.messages import blocks
-from recollect.extract.outline import outline
+from recollect.extract.outline import Outline, outline, outline_of
 from recollect.extract.protocol import (
     Extraction,
     Extractor,
@@ -17,13 +17,16 @@ from recollect.extract.protocol import (
     name_of,
     single_valued_by,
 )
-from recollect.extract.rendering import rendered
 from recollect.graph import queries as graph
 from recollect.graph.inputs import check_relation
 from recollect.graph.resolution import RelationCardinality
 from recollect.memory import transcripts
+from recollect.memory.chat_json import plain_messages
 from recollect.memory.committed import operations_of
-from recollect.memory.inputs import Duration, check_id, check_time, check_words
+from recollect.memory.inputs import Duration, check_id, check_time
+from recollect.memory.inputs import Message as Chatted
+from recollect.memory.spoken import Spoken, check_spoken
+from recollect.model.document import Document
 from recollect.model.instant import Instant, to_datetime
 from recollect.model.limits import check_callable, check_flag, check_items, plain_text
 from recollect.model.scope import Scope
@@ -46,7 +49,7 @@ class ExtractCalls(Handle):
 
     def import_chat(
         self,
-        text: str | Iterable[Mapping[str, object]],
+        text: str | Iterable[Chatted],
         *,
         extract: bool = False,
         extractor: Extractor | str | None = None,
@@ -60,19 +63,20 @@ class ExtractCalls(Handle):
 
         It is a plain transcript, a message a line as `Name: text`, with or without a time in
         brackets before it, or a list of messages with a `speaker` (or `role`), a `content` and
-        perhaps a `timestamp`. It has one time, `occurred_at`, not given that of the first message
-        that has one: import each session on its own. The same words of the same time are kept once
-        in a scope. They are stored before anything is extracted: if that fails, import or `extract`
-        again. `extractor` is one, or `rules`, or an endpoint and a model, `URL#model`.
+        perhaps a `timestamp`, as `store_transcript` takes them. It has one time, `occurred_at`,
+        not given that of the first message that has one: import each session on its own. The same
+        words of the same time are kept once in a scope. They are stored before anything is
+        extracted: if that fails, import or `extract` again. `extractor` is one, or `rules`, or an
+        endpoint and a model, `URL#model`.
         """
         check_callable("progress", progress)
         chosen = chosen_extractor(extractor, default=check_flag("extract", extract))
-        words = text if isinstance(text, str) else rendered(text)
+        words = text if isinstance(text, str) else plain_messages("text", text, self._core.limits)
         scope = self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
         given = check_time("occurred_at", occurred_at)
-        lines = self._calls.run(outline, words, None if given is None else to_datetime(given))
+        spoken, lines = self._calls.run(self._outlined, words, given)
         occurred = lines.began if occurred_at is None else occurred_at
-        known = self._calls.run(self._same, scope, words, occurred)
+        known = self._calls.run(self._same, scope, spoken, occurred)
         kept = known or self._keep(scope, words, occurred, ttl)
         made = ImportedChat(transcript_id=kept, already=known is not None, messages=lines.messages)
         if chosen is None:
@@ -155,8 +159,22 @@ class ExtractCalls(Handle):
         made = self._calls.run(self._done, part) or ((), ())
         return part.report(*made, already=already, skipped=(*found.skipped, *skipped))
 
+    def _outlined(
+        self, words: str | list[Document], occurred_at: int | None
+    ) -> tuple[Spoken, Outline]:
+        """Return what is to be kept of a conversation, and how long it is and since when."""
+        spoken = check_spoken(words, self._core.limits)
+        if spoken.rendering is not None and not isinstance(words, str):
+            return spoken, outline_of(words, spoken.rendering)
+        began = None if occurred_at is None else to_datetime(occurred_at)
+        return spoken, outline(spoken.text.decode(), began)
+
     def _keep(
-        self, scope: Scope, words: str, occurred_at: Instant | None, ttl: Duration | None
+        self,
+        scope: Scope,
+        words: str | list[Document],
+        occurred_at: Instant | None,
+        ttl: Duration | None,
     ) -> str:
         """Store the words of a conversation, in a transaction of their own."""
 
@@ -171,10 +189,9 @@ class ExtractCalls(Handle):
 
         return self._commit(work, None)[1]
 
-    def _same(self, scope: Scope, words: str, occurred_at: Instant | None) -> str | None:
-        encoded = check_words(words, self._core.limits)
+    def _same(self, scope: Scope, words: Spoken, occurred_at: Instant | None) -> str | None:
         with self._core.engine.reading() as reader:
-            return transcripts.same(reader, scope, encoded, check_time("occurred_at", occurred_at))
+            return transcripts.same(reader, scope, words, check_time("occurred_at", occurred_at))
 
     def _done(self, part: Part) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """Return the memories and the facts that were extracted from a part, if the log has it."""

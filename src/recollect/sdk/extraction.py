@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.extract.messages import messages_of
+from recollect.extract.messages import messages_in, messages_of
 from recollect.extract.outline import unclear_days
 from recollect.extract.protocol import (
     ExtractedFact,
@@ -86,7 +86,10 @@ def conversation(engine: Engine, transcript_id: str) -> Conversation:
         found = transcripts.get(reader, transcript_id, pages.head_commit(reader))
         if found is None or found.erased:
             raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
-        text = transcripts.load(reader, found).decode()
+        content, rendering = transcripts.load_rendered(reader, found)
+    if rendering is not None:
+        return Conversation(found, messages_in(rendering))
+    text = content.decode()
     messages = messages_of(text, found.occurred_at)
     timeless = any(each.at is None for each in messages)
     unclear = unclear_days(text, found.occurred_at) if timeless else ()

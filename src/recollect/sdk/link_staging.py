@@ -11,21 +11,23 @@ from recollect.memory.inputs import (
     check_duration,
     check_id,
     check_note,
-    check_words,
     choose,
 )
 from recollect.memory.records import Link
+from recollect.memory.rendering import TEXT
 from recollect.memory.requests import (
     CiteTranscript,
     LinkMemories,
     LinksRead,
     ResolveNotice,
+    StoreMessages,
     StoreTranscript,
     UnlinkMemories,
 )
+from recollect.memory.spoken import check_spoken
 from recollect.model.instant import Instant, to_micros
 from recollect.model.memory import RELATIONS, SUPERSEDES, Span
-from recollect.model.packing import digest_of, pack
+from recollect.model.packing import pack
 from recollect.sdk.staging import Staging
 
 DECISIONS = ("keep", "revise", "retract")
@@ -81,19 +83,20 @@ class LinkStaging(Staging):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> str:
-        """Stage words as they were said, and return the id of the transcript."""
+        """Stage words as they were said, a text or messages, and return the transcript's id."""
         scope = self._owner(agent_id, namespace)
-        words = check_words(text, self._core.limits)
+        words = check_spoken(text, self._core.limits)
         occurred = None if occurred_at is None else to_micros("occurred_at", occurred_at)
         lifetime = check_duration("ttl", ttl)
         transcript_id = self._draft.new_id(self._core.ids)
-        digest = digest_of(words)
-        self._stage(
-            StoreTranscript(scope, transcript_id, digest, len(words), occurred, lifetime),
-            blobs={digest: pack(words)},
-        )
-        self._transcripts[transcript_id] = (digest, len(words))
-        self._words = (transcript_id, words)
+        digest, size = words.digest, len(words.content)
+        named = (scope, transcript_id, digest, size, occurred, lifetime)
+        request = StoreTranscript(*named)
+        if words.form != TEXT:
+            request = StoreMessages(*named, words.form, len(words.text))
+        self._stage(request, blobs={digest: pack(words.content)})
+        self._transcripts[transcript_id] = (digest, size, words.form)
+        self._words = (transcript_id, words.text)
         return transcript_id
 
     def link_transcript(

@@ -10,6 +10,7 @@ from recollect.log.transaction import Draft
 from recollect.memory import transcripts
 from recollect.memory.pending import PendingMemories
 from recollect.memory.requests import MemoryRequest, TitleKey
+from recollect.memory.spoken import rendering_of
 from recollect.memory.standing import Standing, text_of
 from recollect.model.memory import Span
 from recollect.model.packing import unpack
@@ -27,8 +28,8 @@ class Staging:
     _defaults: Defaults
     _draft: Draft
     _memories: PendingMemories
-    _transcripts: dict[str, tuple[bytes, int]]
-    """The transcripts that are staged: the hash of each one's text, and its size."""
+    _transcripts: dict[str, tuple[bytes, int, int]]
+    """The transcripts that are staged: the hash of what is kept of each, its size and its form."""
     _words: tuple[str, bytes] | None = None
     """The transcript whose spans were checked last, and its text: often the next one's too."""
 
@@ -80,10 +81,12 @@ class Staging:
     def _load(self, transcript_id: str) -> bytes:
         """Return a transcript's text: as it never changes, one of after the beginning will do."""
         if staged := self._transcripts.get(transcript_id):
-            digest, size = staged
+            digest, size, form = staged
             packed = self._draft.blob(digest)
             assert packed is not None, "a transcript is staged with its text"
-            return unpack(packed, size=size, digest=digest)
+            content = unpack(packed, size=size, digest=digest)
+            rendering = rendering_of(form, content)
+            return content if rendering is None else rendering.text
         with self._core.engine.reading() as reader:
             found = transcripts.get(reader, transcript_id, pages.head_commit(reader))
             if found is None:

@@ -8,7 +8,9 @@ from recollect.errors import InvalidInput
 from recollect.memory import transcripts
 from recollect.memory.provenance import Replayed
 from recollect.memory.records import Anchor
-from recollect.memory.transcripts import TranscriptInfo, excerpts_of, span_of
+from recollect.memory.rendering import TEXT, Rendering
+from recollect.memory.transcripts import TranscriptInfo, excerpts_of, span_in, span_of
+from recollect.model.document import Document
 from recollect.model.limits import plain_text, shown
 from recollect.model.memory import Span
 from recollect.sdk.calls import Calls
@@ -54,6 +56,11 @@ class Transcript:
         return self._info.expires_at
 
     @property
+    def form(self) -> str:
+        """What was given: `text`, or `messages`, of which the text is only a rendering."""
+        return "text" if self._info.form == TEXT else "messages"
+
+    @property
     def original_size(self) -> int:
         """How many bytes of UTF-8 the text has."""
         return self._info.original_size
@@ -64,15 +71,29 @@ class Transcript:
         return self._info.compressed_size
 
     def text(self) -> str:
-        """Return the text."""
+        """Return the text; messages stand one below the other in it, their lines indented."""
         return self._calls.run(self._load).decode()
+
+    def messages(self) -> list[Document]:
+        """Return the messages as they were given, as plain JSON; of a text there are none."""
+        return self._calls.run(self._messages)
+
+    def message_spans(self) -> tuple[Span, ...]:
+        """Return where each message stands in the text, in the order of the messages."""
+        rendering = self._calls.run(self._rendering)
+        return () if rendering is None else rendering.spans
+
+    def message_at(self, offset: int) -> int | None:
+        """Return the number, from 0 on, of the message that a byte of the text belongs to."""
+        place = check_version("offset", offset, least=0) or 0
+        rendering = self._calls.run(self._rendering)
+        return None if rendering is None else rendering.message_at(place)
 
     def find(self, quote: str, *, after: int = 0) -> Span:
         """Return the span of exact words: the first behind an offset, or `InvalidInput`."""
         wanted = plain_text("quote", quote)
         behind = check_version("after", after, least=0) or 0
-        text = self._calls.run(self._load)
-        span = span_of(text, wanted, after=behind)
+        span = self._calls.run(self._find, wanted, behind)
         if span is None:
             raise InvalidInput("quote", f"{shown(wanted)} does not stand in transcript {self.id!r}")
         return span
@@ -81,6 +102,21 @@ class Transcript:
         """Return what stands at these spans; at none, the whole text."""
         text = self._calls.run(self._load)
         return excerpts_of(text, transcripts.check_spans(spans, text))
+
+    def _find(self, quote: str, after: int) -> Span | None:
+        with self._core.engine.reading() as reader:
+            content, rendering = transcripts.load_rendered(reader, self._info)
+        if rendering is None:
+            return span_of(content, quote, after=after)
+        return span_in(rendering, quote, after=after)
+
+    def _messages(self) -> list[Document]:
+        with self._core.engine.reading() as reader:
+            return transcripts.messages_of(*transcripts.load_rendered(reader, self._info))
+
+    def _rendering(self) -> Rendering | None:
+        with self._core.engine.reading() as reader:
+            return transcripts.load_rendered(reader, self._info)[1]
 
     def _load(self) -> bytes:
         with self._core.engine.reading() as reader:

@@ -36,7 +36,13 @@ class TranscriptCalls(Handle):
         namespace: str | None = None,
         txn_id: str | None = None,
     ) -> Transcript:
-        """Keep words as they were said: a text, or messages with a `role` and a `content`."""
+        """Keep words as they were said: a text, or messages with a `role` and a `content`.
+
+        Messages are kept as they are given, in the shapes of OpenAI, Anthropic and LangChain, as
+        mappings or objects, and given back by `Transcript.messages`. The text of the transcript is
+        only a rendering of them: who says what is in the messages, and nothing that is said can
+        change it. A text is what one voice claims, whoever it says was speaking.
+        """
         words = text if isinstance(text, str) or not isinstance(text, Iterable) else tuple(text)
 
         def work(transaction: Transaction) -> str:

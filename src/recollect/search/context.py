@@ -18,6 +18,7 @@ from recollect.memory import standing, transcripts
 from recollect.memory.standing import Standing
 from recollect.model.instant import to_datetime
 from recollect.model.limits import shown
+from recollect.model.lines import joined_lines
 from recollect.model.refs import MemoryRef, TranscriptRef
 from recollect.search.hits import Hit
 from recollect.search.questions import Question
@@ -98,7 +99,8 @@ def _line(hit: Hit) -> str:
     """Return what was found on a line, with its date and what it is."""
     kind = hit.kind if hit.memory is None else hit.memory.kind
     title = f"{hit.memory.title}: " if hit.memory is not None and hit.memory.title else ""
-    line = f"{_date(hit.time)} · {kind} · {shorten(title + hit.text, _LONGEST)}"
+    text = joined_lines(hit.text) if hit.kind == PASSAGE else title + hit.text
+    line = f"{_date(hit.time)} · {kind} · {shorten(text, _LONGEST)}"
     if hit.fact is None:
         return line
     since, end = _date(hit.fact.valid_from), hit.fact.valid_to

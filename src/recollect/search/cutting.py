@@ -3,16 +3,21 @@
 A unit is a line: a message that has one, or a part of a longer one. What is longer than about a
 thousand characters is cut where a sentence ends. Of very long transcripts several lines are put
 together, so that their passages are not too many.
+
+Where messages were kept as such, what begins within one is shown behind its speaker's name: else
+a line of it could begin with somebody else's.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from recollect.memory.rendering import Place
+from recollect.model.lines import speaker_label
 from recollect.model.memory import Span
 from recollect.search.folding import Breathe, folded, go_on
 
@@ -39,8 +44,9 @@ _BLANK_BYTES = re.compile(rb"\s*")
 class Cutting:
     """A transcript's text, cut."""
 
-    def __init__(self, text: bytes, breathe: Breathe = go_on) -> None:
+    def __init__(self, text: bytes, breathe: Breathe = go_on, places: Sequence[Place] = ()) -> None:
         self._text = text
+        self._places = places
         self._breathe = breathe
         self._folded: dict[int, str] = {}
 
@@ -57,8 +63,17 @@ class Cutting:
         return [first for first, _ in self.units]
 
     def of(self, span: Span) -> str:
-        """Return what stands at a span."""
-        return self._text[slice(*span)].decode("utf-8", "replace")
+        """Return what stands at a span, behind the name of who goes on speaking there."""
+        words = self._text[slice(*span)].decode("utf-8", "replace")
+        return self._speaker(span[0]) + words
+
+    def _speaker(self, first: int) -> str:
+        """Return whose words go on at a byte; nothing, if it is none or the line names them."""
+        number = bisect_right(self._places, first, key=lambda place: place.span[0]) - 1
+        if number < 0 or first >= self._places[number].span[1]:
+            return ""
+        place = self._places[number]
+        return f"{speaker_label(place.speaker)}: " + ("" if first == place.span[0] else "… ")
 
     def folded(self, number: int) -> str:
         """Return a unit as it is compared, which is remembered."""
@@ -76,7 +91,7 @@ class Cutting:
         """Return what stands before a unit, and behind it."""
         before = self.units[max(number - _AROUND, 0) : number]
         after = self.units[number + 1 : number + 1 + _AROUND]
-        return self._joined(before)[-_MOST_AROUND:], self._joined(after)[:_MOST_AROUND]
+        return self._last(before), self._joined(after)[:_MOST_AROUND]
 
     def around(self, spans: Iterable[Span]) -> tuple[str, str]:
         """Return what stands before spans, and behind them; a whole transcript has nothing."""
@@ -88,7 +103,7 @@ class Cutting:
                 before |= dict.fromkeys(self._trimmed(start - _AROUND, start + 1, (0, first)))
                 text = (beyond, len(self._text))
                 after |= dict.fromkeys(self._trimmed(end, end + _AROUND + 1, text))
-        return self._joined(before)[-_MOST_AROUND:], self._joined(after)[:_MOST_AROUND]
+        return self._last(before), self._joined(after)[:_MOST_AROUND]
 
     def _within(self, first: int, beyond: int) -> tuple[int, int]:
         """Return the first unit and the last one that a span touches."""
@@ -101,6 +116,12 @@ class Cutting:
             first, beyond = max(first, bounds[0]), min(beyond, bounds[1])
             if first < beyond:
                 yield first, beyond
+
+    def _last(self, spans: Iterable[Span]) -> str:
+        """Return the end of what stands at spans; words cut off their speaker say that they are."""
+        text = self._joined(spans)
+        cut_off = "… " if self._places and len(text) > _MOST_AROUND else ""
+        return cut_off + text[-_MOST_AROUND:]
 
     def _joined(self, spans: Iterable[Span]) -> str:
         return "\n".join(self.of(span) for span in spans)

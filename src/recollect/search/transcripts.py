@@ -1,7 +1,7 @@
 """Transcripts that are cut into units: each is read and cut once, and remembered for a while.
 
-What is remembered is found by the digest of the words themselves, so it is never out of date; that
-there is such a transcript, and that its words were not erased, is looked up each time.
+What is remembered is found by the digest and the form of the words themselves, so it is never out
+of date; that there is such a transcript, with words not erased, is looked up each time.
 """
 
 from __future__ import annotations
@@ -83,8 +83,13 @@ class Cuttings:
         """Return a transcript of which it was looked up what it is."""
         if info is None or info.erased:
             return Cutting(b"")
-        cutting = self._remembered.get(info.digest)
+        key = info.digest + str(info.form).encode()  # a text may say what messages are as JSON
+        cutting = self._remembered.get(key)
         if cutting is None:
-            cutting = Cutting(transcripts.load(self.reader, info), self._breathe)
-            self._remembered.put(info.digest, cutting)
+            content, rendering = transcripts.load_rendered(self.reader, info)
+            if rendering is None:
+                cutting = Cutting(content, self._breathe)
+            else:
+                cutting = Cutting(rendering.text, self._breathe, rendering.places)
+            self._remembered.put(key, cutting)
         return cutting

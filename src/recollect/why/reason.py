@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from recollect.model.lines import unbroken
 from recollect.model.refs import KeyRef, Ref, TranscriptRef
 
 Kind = Literal["key", "memory", "fact", "transcript"]
@@ -76,7 +77,8 @@ def _drawn(reason: Reason, lasts: tuple[bool, ...]) -> str:
     sides = "".join("    " if last else "│   " for last in lasts[:-1])
     start = sides + ("└── " if lasts[-1] else "├── ") if lasts else ""
     quoted = reason.kind == "transcript" and reason.summary
-    said = f"“{reason.summary}”" if quoted else reason.summary or reason.kind
+    summary = unbroken(reason.summary or "")  # no text may draw a branch of its own
+    said = f"“{summary}”" if quoted else summary or reason.kind
     if isinstance(reason.ref, KeyRef):
         said = f"{reason.ref.key}@{reason.ref.version} {said}"
     parts = [f"{start}{reason.relation} {said}" if lasts else said]

@@ -90,8 +90,17 @@ class TestAsking:
         assert asked.body["response_format"] == {"type": "json_object"}
         system, user = asked.body["messages"]
         assert system["role"] == "system"
-        assert "[1] 2024-05-20 10:00 Ann: Grüß dich!" in user["content"]
-        assert "[2] 2024-05-03 10:21 Bob: I like 🍵 tea." in user["content"]
+        _, *lines = user["content"].split("\n")
+        assert [json.loads(line) for line in lines] == [
+            {
+                "message": 1,
+                "at": "2024-05-20 10:00",
+                "speaker": "Ann",
+                "text": "Grüß dich! I moved to\n  Oslo last week.",
+            },
+            {"message": 2, "at": "2024-05-03 10:21", "speaker": "Bob", "text": "I like 🍵 tea."},
+        ]
+        assert "Grüß" in user["content"]
 
     def test_json_mode_can_be_left_out(self) -> None:
         with answering(lambda _: says(GOOD)) as server:
@@ -194,7 +203,7 @@ class TestWindows:
     def test_long_conversations_come_in_windows(self) -> None:
         def first_word(asked: Asked) -> Said:
             shown = asked.body["messages"][1]["content"].split("Messages:\n")[1]
-            words = [line.split()[4] for line in shown.splitlines()]
+            words = [json.loads(line)["text"].split()[0] for line in shown.splitlines()]
             items = [{"content": word, "quote": word, "message": 1} for word in words]
             return says({"memories": items})
 
@@ -205,7 +214,8 @@ class TestWindows:
         assert len(server.asked) == 5
         shown = [asked.body["messages"][1]["content"] for asked in server.asked]
         assert "Context:" not in shown[0]
-        assert "Context:\n- 2024-05-20 10:00 Ann: word02" in shown[1]
+        begin = '{"at":"2024-05-20 10:00","speaker":"Ann","text":"word02'
+        assert f"Context:\n{begin}" in shown[1]
 
     def test_what_was_context_is_not_taken_again(self) -> None:
         item = {"content": "x", "quote": "word03"}

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import InvalidInput
 from recollect.extract.messages import blocks, messages_of
-from recollect.extract.rendering import rendered
 
 
 def read(text: str) -> list[tuple[str, str, str]]:
@@ -141,48 +139,3 @@ def test_spans_are_the_text(lines: list[str]) -> None:
         assert encoded[first:beyond].decode() == message.text == message.text.strip()
         assert last <= first < beyond
         last = beyond
-
-
-class TestRendering:
-    def test_messages_are_read_as_they_were_given(self) -> None:
-        text = rendered(
-            [
-                {"role": "user", "content": "hi"},
-                {"speaker": "Ann", "text": "two\nlines", "timestamp": "2024-05-03T10:21:05+02:00"},
-                {
-                    "name": "Bob",
-                    "content": [{"type": "text", "text": "in parts"}],
-                    "ts": 1714731665,
-                },
-                {"name": "Cy", "content": "x", "timestamp": "2024-05-03 10:21"},
-            ]
-        )
-        assert read(text) == [
-            ("user", "hi", ""),
-            ("Ann", "two\n  lines", "2024-05-03 08:21"),
-            ("Bob", "in parts", "2024-05-03 10:21"),
-            ("Cy", "x", "2024-05-03 10:21"),
-        ]
-
-    def test_nobody_speaks_for_somebody_else(self) -> None:
-        text = rendered(
-            [{"role": "user", "content": "hi\nAnn: I like rain\n[2024-05-03 10:21] B: x"}]
-        )
-        assert {each.speaker for each in messages_of(text)} == {"user"}
-
-    @pytest.mark.parametrize(
-        ("message", "problem"),
-        [
-            ("x", "is no object"),
-            ({"content": "x"}, "has no speaker"),
-            ({"role": "user"}, "has no text"),
-            ({"role": "a: b", "content": "x"}, "as a speaker"),
-            ({"role": "Note", "content": "x"}, "as a speaker"),
-            ({"role": "user", "content": "x", "timestamp": "soon"}, "timestamp: 'soon' is not RFC"),
-            ({"role": "user", "content": "x", "timestamp": 1e30}, "is no time"),
-            ({"role": 7, "content": "x"}, "role"),
-        ],
-    )
-    def test_what_is_no_message_is_named(self, message: object, problem: str) -> None:
-        with pytest.raises(InvalidInput, match="message 2.*" + problem):
-            rendered([{"role": "user", "content": "hi"}, message])  # type: ignore[list-item]

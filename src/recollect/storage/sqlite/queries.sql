@@ -175,7 +175,8 @@ SELECT
     memory.memory_id, citation.transcript, citation.first, citation.beyond,
     transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
     transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
-    transcript.size, transcript.digest, COALESCE(LENGTH(blob.content), 0)
+    transcript.size, transcript.digest, COALESCE(LENGTH(blob.content), 0), transcript.form,
+    transcript.messages_size
 FROM json_each(:memory_ids) AS wanted
 JOIN memory ON memory.memory_id = wanted.value
 JOIN citation ON citation.memory = memory.id
@@ -505,7 +506,8 @@ ORDER BY link.relation DESC, target.memory_id
 SELECT
     transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
     transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
-    transcript.size, transcript.digest, COALESCE(LENGTH(blob.content), 0)
+    transcript.size, transcript.digest, COALESCE(LENGTH(blob.content), 0), transcript.form,
+    transcript.messages_size
 FROM json_each(:transcript_ids) AS wanted
 JOIN transcript ON transcript.transcript_id = wanted.value
 LEFT JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position

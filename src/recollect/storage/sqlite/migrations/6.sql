@@ -15,3 +15,8 @@ CREATE INDEX graph_end_by_object
 CREATE INDEX graph_bound_by_object
     ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
     WHERE asserts = 0 AND bound < 9223372036854775807;
+
+-- Transcripts: what each was given as: 0 is a text; else messages, and by which rendering they become
+-- the text that `size` and all spans are of. `messages_size` is how many bytes their JSON has.
+ALTER TABLE transcript ADD COLUMN form INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE transcript ADD COLUMN messages_size INTEGER NOT NULL DEFAULT 0;
