@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.storage.sqlite.engine import _WAL_PAGES
+from recollect.storage.sqlite.journal import _WAL_PAGES
 
 BEGINNINGS = {
     "replay": "reader = iter(store.replay(agent_id='a'))",

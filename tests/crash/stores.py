@@ -21,7 +21,8 @@ from recollect.storage.sqlite.engine import SqliteEngine
 from tests.crash.faulty_vfs import FaultyVFS
 
 ENGINE = "recollect.storage.sqlite.engine"
-"""The module whose constants are made small here and there."""
+JOURNAL = "recollect.storage.sqlite.journal"
+"""The modules whose constants are made small here and there."""
 _MEMORY = Path("/dev/shm")
 
 
@@ -53,8 +54,8 @@ def open_on(path: Path, vfs: FaultyVFS, *, durability: str = "full") -> Store:
 def wal_of(pages: int, bound: int | None = None) -> Iterator[None]:
     """Let the write-ahead log be copied at so many pages, and be started over at twice as many."""
     with (
-        mock.patch(f"{ENGINE}._WAL_PAGES", pages),
-        mock.patch(f"{ENGINE}._WAL_PAGES_BOUND", bound or 2 * pages),
+        mock.patch(f"{JOURNAL}._WAL_PAGES", pages),
+        mock.patch(f"{JOURNAL}._WAL_PAGES_BOUND", bound or 2 * pages),
     ):
         yield
 

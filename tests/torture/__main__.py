@@ -1,4 +1,4 @@
-"""Torture: kills, power losses, faults, tamperings, contests and hostile calls, by a seed.
+"""Torture: kills, power losses, faults, interrupts, tamperings, contests, hostile calls, by a seed.
 
     python -m tests.torture                          2,000 kills and the rest, some minutes
     python -m tests.torture --minutes 30             as much as fits
@@ -28,6 +28,7 @@ DEFAULTS = {
     "kills": 2_000,
     "power-loss": 2_000,
     "faults": 400,
+    "interrupts": 20_000,
     "tamperings": 5_000,
     "contests": 2,
     "fuzz": 100_000,

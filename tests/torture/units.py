@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 import traceback
 import warnings
@@ -24,6 +26,7 @@ SIZES = {
     "kills": 40,
     "power-loss": 200,
     "faults": 40,
+    "interrupts": 1_000,
     "tamperings": 100,
     "contests": 1,
     "fuzz": 2_000,
@@ -92,6 +95,18 @@ def _fail(unit: Unit) -> str:
     return f"{held} trials held"
 
 
+def _interrupt(unit: Unit) -> str:
+    """Interrupt threads of a process of its own, by turns on a file and in memory."""
+    with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
+        url = ":memory:" if unit.number % 2 else str(Path(folder) / "store.db")
+        command = [sys.executable, "-m", "tests.crash.interrupts", url, str(SIZES["interrupts"])]
+        done = subprocess.run(
+            [*command, str(unit)], capture_output=True, text=True, timeout=600, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    return f"{sum(map(int, done.stdout.split()))} interrupts borne"
+
+
 def _tamper(unit: Unit) -> str:
     with scratch() as folder, mock.patch("tempfile.tempdir", str(folder)):
         seen = campaign(folder, make_store(folder), str(unit), SIZES["tamperings"])
@@ -115,6 +130,7 @@ _WORK: dict[str, Callable[[Unit], str]] = {
     "kills": _kill,
     "power-loss": _lose_power,
     "faults": _fail,
+    "interrupts": _interrupt,
     "tamperings": _tamper,
     "contests": _contend,
     "fuzz": _fuzz,

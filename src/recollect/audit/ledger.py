@@ -8,8 +8,7 @@ on from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from pathlib import Path
 
@@ -31,15 +30,11 @@ class Ledger:
         self._origin = origin
         self._path = None if signer.path is None else _place(signer.path, origin)
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> AbstractContextManager[object]:
         """Keep every other process and thread that signs with the same file waiting."""
         if self._path is None:
-            with self._signer.lock:
-                yield
-            return
-        with locked(self._path.with_suffix(".lock")):
-            yield
+            return self._signer.lock
+        return locked(self._path.with_suffix(".lock"))
 
     def last(self) -> tuple[str, checkpoints.Checkpoint] | None:
         """Return the last note that was signed, and what it says."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from recollect.audit.keys import ED25519, PublicKey
 from recollect.audit.notes import Signature
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.model.ids import IdSource
+from recollect.storage.locks import new_lock
 from recollect.storage.newfiles import appearing, told_as_ours
 
 SUFFIX = ".key"
@@ -54,7 +54,7 @@ class Signer:
         """What could not be checked about the file, to be told to whoever uses it."""
         self.path: Path | None = None
         """Where the private key is; beside it stands what was signed last."""
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.signed: dict[str, str] = {}
         """What was signed last of each log, if there is no file to keep it beside."""
 

@@ -8,6 +8,7 @@ then given to whoever asked. What was remembered and not kept is kept the next t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from recollect.audit import checkpoints, stored, tree, trust
 from recollect.audit.checkpoints import Checkpoint
@@ -20,7 +21,7 @@ from recollect.audit.trust import TrustRequest
 from recollect.errors import InvalidInput, NotProven
 from recollect.log import pages
 from recollect.log.failpoints import Failpoint, pass_by
-from recollect.storage.port import Engine, Reader
+from recollect.storage.port import Engine, Reader, Writer
 
 Commit = Callable[[TrustRequest], int]
 """Commits a request and returns when it is durable."""
@@ -63,8 +64,7 @@ class LogSigner:
                 self._failpoint("signed")
                 self._ledger.remember(note)
                 self._failpoint("remembered")
-            with self._engine.writing() as writer:
-                writer.run("checkpoint_add", size=size, note=note)
+            self._engine.write(partial(_keep, size=size, note=note))
             self._failpoint("kept")
         with self._engine.reading() as reader:
             return stored.described(reader, note)
@@ -115,8 +115,7 @@ class LogSigner:
         if last.size == size:
             return note
         if kept is None or kept[0] < last.size:  # it was remembered, and then somebody died
-            with self._engine.writing() as writer:
-                writer.run("checkpoint_add", size=last.size, note=note)
+            self._engine.write(partial(_keep, size=last.size, note=note))
         return None
 
     def _sign(self, size: int) -> str:
@@ -129,6 +128,10 @@ class LogSigner:
                 "it was retired meanwhile"
             )
         return checkpoints.sign(Checkpoint(self._origin, size, root), [self.signer])
+
+
+def _keep(writer: Writer, size: int, note: str) -> None:
+    writer.run("checkpoint_add", size=size, note=note)
 
 
 def _same(keys: list[PublicKey], key: PublicKey) -> PublicKey | None:

@@ -9,6 +9,7 @@ to there whoever dies, and several processes can fill it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from hashlib import sha256
 
 from recollect.audit.merkle import Frontier, Node, Tree, leaf_hash, node_hash
@@ -82,26 +83,29 @@ def grow(engine: Engine, through: int, progress: Progress | None = None) -> None
                 return
             end = min(begun + BATCH, through)
             nodes = _completed(at(reader), _hashes(reader, begun, end))
-        with engine.writing() as writer:
-            if size(writer) == begun:  # else another process was faster
-                _keep(writer, nodes, end)
+        engine.write(partial(_keep, begun=begun, nodes=nodes, end=end))
         if progress is not None:
             progress(end, through)
 
 
 def refill(engine: Engine, progress: Progress | None = None) -> bool:
     """Make the tree anew, as far as it reached, and say whether it had been as it must be."""
-    with engine.writing() as writer:
-        before = _digest(writer)
-        try:
-            reach = size(writer)
-        except Corruption:
-            reach, before = pages.head_commit(writer), b""
-        writer.run("tree_clear")
-        writer.run("meta_set", name=_MARK, value="0")
+    reach, before = engine.write(_clear)
     grow(engine, reach, progress)
     with engine.snapshot() as reader:
         return before == _digest(reader)
+
+
+def _clear(writer: Writer) -> tuple[int, bytes]:
+    """Empty the tree, and return how far it reached and a digest of what it was."""
+    before = _digest(writer)
+    try:
+        reach = size(writer)
+    except Corruption:
+        reach, before = pages.head_commit(writer), b""
+    writer.run("tree_clear")
+    writer.run("meta_set", name=_MARK, value="0")
+    return reach, before
 
 
 def expected_rows(leaves: int) -> int:
@@ -140,7 +144,9 @@ def _completed(tree: Tree, hashes: Sequence[bytes]) -> list[Node]:
     return extend(Frontier(tree.size, tree.peaks), hashes)
 
 
-def _keep(writer: Writer, nodes: Sequence[Node], end: int) -> None:
+def _keep(writer: Writer, begun: int, nodes: Sequence[Node], end: int) -> None:
+    if size(writer) != begun:  # another process was faster
+        return
     for node in nodes:
         writer.put("tree_node_put", node.level, node.index, node.hash)
     writer.run("meta_set", name=_MARK, value=str(end))

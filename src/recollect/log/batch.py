@@ -129,12 +129,15 @@ class BatchWriter:
         self._forget()
         txn_id = self._ids.unique()
         done: list[Compaction] = []
+
+        def work(writer: Writer) -> None:
+            done.append(self._compact(writer, plan, txn_id, confirmed=confirmed))
+            if not confirmed:
+                raise _OnlyAsked
+            self.failpoint("before-commit")
+
         try:
-            with self._engine.writing() as writer:
-                done.append(self._compact(writer, plan, txn_id, confirmed=confirmed))
-                if not confirmed:
-                    raise _OnlyAsked
-                self.failpoint("before-commit")
+            self._engine.write(work)
         except _OnlyAsked:
             pass
         except OutcomeUnknown as error:
@@ -198,7 +201,8 @@ class BatchWriter:
 
     def _settle(self, writer: Writer, request: Request, head: Head) -> tuple[Head, Outcome]:
         """Return the log's new head, and what became of one request."""
-        if request.named and (earlier := retries.find_earlier(writer, self._views, request)):
+        looked_up = request.named or request.again
+        if looked_up and (earlier := retries.find_earlier(writer, self._views, request)):
             return head, earlier
         if not request.staged:
             return head, head.commit_ts

@@ -9,96 +9,47 @@ is alone writes at once, past the queue.
 Those whose commits were written together often come again together, so a leader that had company
 lets them queue up first, as long as more keep coming: one large batch costs much less than two
 small ones, of which the second is written while the threads of the first compete with it.
+
+An interrupt may come between any two calls, in a leader too. So nothing that others wait for hangs
+on what a leader does at its end: it gives up the lead by one assignment, and whoever waits looks
+again now and then. A request that a leader took and did not settle is queued once more by who waits
+for it, and is looked up in the log before it is written, where it may be by then.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import Protocol
 
-from recollect.errors import CommitUnknown, RecollectError, StoreBusy, StoreClosed
-from recollect.log.batch import BatchWriter, Outcome
+import msgspec
+
+from recollect.errors import CommitUnknown, StoreBusy, StoreClosed
+from recollect.log.batch import BatchWriter
 from recollect.log.compaction import Compaction, Plan
+from recollect.log.pending import Channel, Lead, Pending, WaitingThread, commit_of, tell
 from recollect.log.signal import Signal
 from recollect.log.transaction import Request
+from recollect.storage.locks import (
+    Wakeup,
+    busy_with_itself,
+    check_process,
+    new_lock,
+)
 
 QUEUE_COMMITS = 10_000
 QUEUE_BYTES = 256 * 1024 * 1024
 BATCH_COMMITS = 512
 BATCH_BYTES = 16 * 1024 * 1024
-_LOOK_AGAIN = 0.5
+LOOK_AGAIN = 0.5
 """Seconds after which those who wait look for themselves, should a wake-up have been lost."""
 _YIELD = 0.002
 """Seconds between two looks whether somebody else still writes."""
 _PATIENCE = 0.0005
 """Seconds in which one more has to come for a leader to wait on."""
-
-
-def _commit_of(outcome: Outcome) -> int:
-    """Return the commit, or raise why there is none."""
-    if isinstance(outcome, RecollectError):
-        raise outcome
-    return outcome
-
-
-class Pending:
-    """A request on its way into the log."""
-
-    __slots__ = ("channel", "outcome", "request", "size")
-
-    def __init__(self, request: Request, channel: Channel | _Thread) -> None:
-        self.request = request
-        self.channel = channel
-        self.size = request.size
-        self.outcome: Outcome | None = None
-        """None until it is decided and durable."""
-
-    def result(self) -> int:
-        """Return the commit, or raise why there is none."""
-        assert self.outcome is not None, "asked for before it was settled"
-        return _commit_of(self.outcome)
-
-
-class Channel(Protocol):
-    """How an event loop is told of the commits it waits for."""
-
-    def settle(self, settled: Sequence[Pending]) -> None:
-        """Tell that these have their outcome; called once a batch, from the leader's thread."""
-        ...
-
-
-class _Thread:
-    """A thread that waits for one commit.
-
-    Threads whose commits were written together are woken one by one, each by the one before it: all
-    at once they would compete for the interpreter, which can run only one of them.
-    """
-
-    __slots__ = ("_lock", "following")
-
-    def __init__(self) -> None:
-        self.following: _Thread | None = None
-        self._lock = threading.Lock()
-        self._lock.acquire()
-
-    def wake(self) -> None:
-        """Let the thread look again; a second time before it did changes nothing."""
-        with suppress(RuntimeError):
-            self._lock.release()
-
-    def wait(self) -> None:
-        """Wait to be woken, and look again now and then all the same."""
-        self._lock.acquire(timeout=_LOOK_AGAIN)
-
-    def pass_on(self) -> None:
-        """Wake the one that follows, if there is one."""
-        following, self.following = self.following, None
-        if following is not None:
-            following.wake()
 
 
 class Committer:
@@ -107,79 +58,92 @@ class Committer:
     def __init__(self, writer: BatchWriter, signal: Signal) -> None:
         self._writer = writer
         self._signal = signal
-        self._mutex = threading.Lock()
-        self._resigned = threading.Condition(self._mutex)
-        self._gathered = threading.Condition(self._mutex)
+        self._owner = os.getpid()
+        self._mutex = new_lock()
+        self._gathered = Wakeup()
         self._company = 1
         """How many commits the last batch had."""
         self._queue: deque[Pending] = deque()
         self._queued_bytes = 0
-        self._leader: int | None = None
-        """The thread that writes; none: whoever comes next. Wake-ups only hint at a change."""
+        self._leader: Lead | None = None
+        """Who writes; none: whoever comes next. Wake-ups only hint at a change.
+
+        It is taken under the mutex, by a call whose `finally` begins by giving it up: an
+        assignment, before which no call stands, so no interrupt can come in between.
+        """
         self._closed = False
         self._worker: ThreadPoolExecutor | None = None
 
     def commit(self, request: Request) -> int:
         """Commit and return the commit's number, or raise; what was not decided was not written."""
+        check_process(self._owner)
+        lead = Lead()
         try:
-            if not self._leads_alone():
-                return self._commit_in_line(request)
+            if not self._leads_alone(lead):
+                return self._commit_in_line(request, lead)
             (outcome,) = self._writer.write((request,))
             self._written()
-            return _commit_of(outcome)
-        finally:  # an interrupt may come at any moment
-            self._resign()
+            return commit_of(outcome)
+        finally:
+            if self._leader is lead:
+                self._leader = None
+                self._wake_next()
 
-    def _commit_in_line(self, request: Request) -> int:
+    def _commit_in_line(self, request: Request, lead: Lead) -> int:
         """Queue up, and wait or lead until it is written."""
-        channel = _Thread()
+        channel = WaitingThread()
         pending = Pending(request, channel)
         try:
             self._join(pending)
             while pending.outcome is None:
-                if self._takes_the_lead():
-                    self._lead(channel)
+                if self._takes_the_lead(lead):
+                    self._lead(lead, channel)
                 else:
-                    channel.wait()
+                    channel.wait(LOOK_AGAIN)
+                self.recover(pending)
             return pending.result()
         finally:
+            channel.pass_on()
             if pending.outcome is None:
                 self.withdraw(pending)
-            channel.pass_on()
 
     def compact(self, plan: Plan, *, confirmed: bool) -> Compaction:
         """Sum a namespace up, once those who write now are done; the others wait meanwhile."""
-        while not self._leads_next():
-            pass
+        check_process(self._owner)
+        lead = Lead()
         try:
+            self._lead_next(lead)
             done = self._writer.compact(plan, confirmed=confirmed)
             if done.commit_ts is not None:
                 self._written()
             return done
         finally:
-            self._resign()
+            if self._leader is lead:
+                self._leader = None
+                self._wake_next()
 
-    def _leads_next(self) -> bool:
-        """Take the lead as soon as nobody has it, after waiting for that a little."""
-        with self._mutex:
+    def _lead_next(self, lead: Lead) -> None:
+        """Wait until nobody has the lead, and take it."""
+        pause = Wakeup()
+        while not self._takes_the_lead(lead):
             if self._closed:
                 raise StoreClosed
-            if self._is_free():
-                self._leader = threading.get_ident()
-                return True
-            self._resigned.wait(_YIELD)
-            return False
+            pause.wait(_YIELD)
+        if self._closed:
+            raise StoreClosed
 
     def submit(self, request: Request, channel: Channel) -> Pending:
         """Queue a commit; once `set_off` was called, the channel is told when it is settled."""
+        check_process(self._owner)
         pending = Pending(request, channel)
         self._join(pending)
         return pending
 
     def set_off(self) -> None:
         """See to it that what is queued is written."""
+        check_process(self._owner)
         with self._mutex:
-            idle = self._queue and self._is_free()
+            idle = self._queue and self._leader is None
         if idle:
             self._lead_in_worker()
 
@@ -188,12 +152,22 @@ class Committer:
         with self._mutex:
             if pending not in self._queue:
                 return False
-            self._queue.remove(pending)
             self._queued_bytes -= pending.size
+            self._queue.remove(pending)
             return True
+
+    def recover(self, pending: Pending) -> None:
+        """Queue a request again whose leader was interrupted before it told what became of it."""
+        if pending.lead is None or self._leader is pending.lead or pending.outcome is not None:
+            return
+        with self._mutex:
+            if pending not in self._queue and pending.outcome is None:
+                self._requeue(pending)
 
     def close(self) -> None:
         """Take no more, and wait until everything taken is written."""
+        if self._owner != os.getpid():
+            return
         with self._mutex:
             self._closed = True
         self.write_queued()
@@ -205,26 +179,31 @@ class Committer:
 
     def write_queued(self) -> None:
         """Write what is queued, and wait for what others are writing."""
-        while not self._drained():
-            if self._takes_the_lead():
-                try:
-                    self._lead()
-                finally:
-                    self._resign()
+        if self._owner != os.getpid() or self._interrupts_itself():
+            return
+        lead, pause = Lead(), Wakeup()
+        while self._queue or self._leader is not None:
+            try:
+                if not self._takes_the_lead(lead):
+                    pause.wait(_YIELD)
+                elif self._queue:
+                    self._lead(lead)
+            finally:
+                if self._leader is lead:
+                    self._leader = None
+                    self._wake_next()
 
     def _note_the_rest(self) -> None:
         """Say how many refusals were not noted, as nothing comes any more that could say it."""
-        if self._takes_the_lead():
-            try:
+        if self._interrupts_itself():
+            return
+        lead = Lead()
+        try:
+            if self._takes_the_lead(lead):
                 self._writer.note_refusals(counts=True)
-            finally:
-                self._resign()
-
-    def _drained(self) -> bool:
-        """Say whether nothing is queued or being written, after waiting for that a little."""
-        with self._mutex:
-            self._resigned.wait_for(self._is_free, timeout=_LOOK_AGAIN)
-            return not self._queue and self._is_free()
+        finally:
+            if self._leader is lead:
+                self._leader = None
 
     def _join(self, pending: Pending) -> None:
         """Queue a request."""
@@ -237,57 +216,73 @@ class Committer:
                     f"{len(queue)} commits of {self._queued_bytes} bytes are waiting to be "
                     "written, and no more fit: try again shortly"
                 )
-            queue.append(pending)
             self._queued_bytes += size
+            queue.append(pending)
             if len(queue) == self._company > 1:
-                self._gathered.notify()
+                self._gathered.set()
 
-    def _is_free(self) -> bool:
-        """Say whether this thread may lead. One that was interrupted as a leader still may."""
-        return self._leader in (None, threading.get_ident())
-
-    def _leads_alone(self) -> bool:
+    def _leads_alone(self, lead: Lead) -> bool:
         """Take the lead if there is nobody to share it with: then no queue is needed."""
         with self._mutex:
             alone = self._leader is None and not self._queue and self._company == 1
             if not alone or self._closed:
                 return False
-            self._leader = threading.get_ident()
+            self._leader = lead
             return True
 
-    def _takes_the_lead(self) -> bool:
+    def _takes_the_lead(self, lead: Lead) -> bool:
         with self._mutex:
-            free = self._is_free()
-            if free:
-                self._leader = threading.get_ident()
-            return free
+            leader = self._leader
+            if leader is None:
+                leader = self._leader = lead
+            elif leader is not lead and leader.thread == lead.thread:
+                raise busy_with_itself()
+            return leader is lead
 
-    def _resign(self) -> None:
-        """Give up the lead, if this thread has it, and wake whoever is first in the queue."""
-        if self._leader != threading.get_ident():  # no other thread makes it this one, or not
-            return
+    def _interrupts_itself(self) -> bool:
+        """Say whether this is a signal handler's call in the thread that writes itself."""
+        leader = self._leader
+        return leader is not None and leader.thread == threading.get_ident()
+
+    def _wake_next(self) -> None:
+        """Wake whoever is first in the queue, now that nobody leads."""
         with self._mutex:
-            self._leader = None
-            if self._closed:
-                self._resigned.notify_all()
             following = self._queue[0].channel if self._queue else None
-        if isinstance(following, _Thread):
-            following.wake()
+        if isinstance(following, WaitingThread):
+            following.set()
         elif following is not None:
             self._lead_in_worker()
 
-    def _lead(self, own: _Thread | None = None) -> None:
+    def _lead(self, lead: Lead, own: WaitingThread | None = None) -> None:
         """Write one batch and tell everybody in it how it went; who leads knows it already."""
         batch: list[Pending] = []
-        outcomes: Sequence[Outcome] | None = None
         try:
-            self._take(batch)
+            self._take(lead, batch)
             outcomes = self._writer.write([pending.request for pending in batch])
-        finally:  # whatever ends the writing, nobody is left waiting
-            if outcomes is None:
-                outcomes = [CommitUnknown(pending.request.txn_id) for pending in batch]
-            _tell(batch, outcomes, own)
+            tell(batch, outcomes, own)
+        finally:
+            left = [pending for pending in batch if pending.outcome is None]
+            if not left:
+                pass
+            elif isinstance(sys.exception(), Exception):  # a defect, which may come again
+                tell(left, [CommitUnknown(pending.request.txn_id) for pending in left], own)
+            else:  # an interrupt, with which the others have nothing to do
+                self._give_back(left)
         self._written()
+
+    def _give_back(self, batch: Sequence[Pending]) -> None:
+        """Queue what an interrupt left unsettled again, in front and in order."""
+        with self._mutex:
+            for pending in reversed(batch):
+                if pending not in self._queue:
+                    self._requeue(pending)
+                    self._queue.rotate(1)
+
+    def _requeue(self, pending: Pending) -> None:
+        pending.request = msgspec.structs.replace(pending.request, again=True)
+        pending.lead = None
+        self._queued_bytes += pending.size
+        self._queue.append(pending)
 
     def _written(self) -> None:
         """Tell those who wait for events, once those who wait for the batch know."""
@@ -296,15 +291,16 @@ class Committer:
         self._signal.notify()
         self._writer.behind()
 
-    def _take(self, batch: list[Pending]) -> None:
-        """Move what is queued into a batch, so that an interrupt leaves nothing in between."""
+    def _take(self, lead: Lead, batch: list[Pending]) -> None:
+        """Move what is queued into a batch; an interrupt leaves nothing in neither of them."""
+        if len(self._queue) < self._company:
+            self._gather()
         size = 0
         with self._mutex:
-            if len(self._queue) < self._company:
-                self._gather()
             queue = self._queue
             while queue and len(batch) < BATCH_COMMITS and size < BATCH_BYTES:
                 pending = queue[0]
+                pending.lead = lead
                 batch.append(pending)
                 size += pending.size
                 self._queued_bytes -= pending.size
@@ -313,6 +309,7 @@ class Committer:
 
     def _gather(self) -> None:
         """Wait for as many as came last time, while more keep coming."""
+        self._gathered.clear()
         seen = 0
         while seen < len(self._queue) < self._company:
             seen = len(self._queue)
@@ -326,25 +323,11 @@ class Committer:
 
     def _work(self) -> None:
         """Lead until nothing is queued, or somebody else does."""
+        lead = Lead()
         try:
-            while self._queue and self._takes_the_lead():
-                self._lead()
+            while self._queue and self._takes_the_lead(lead):
+                self._lead(lead)
         finally:
-            self._resign()
-
-
-def _tell(batch: Sequence[Pending], outcomes: Sequence[Outcome], own: _Thread | None) -> None:
-    """Give everybody in a batch their outcome and wake them; who leads is awake."""
-    first: _Thread | None = None
-    for pending in reversed(batch):
-        if isinstance(pending.channel, _Thread) and pending.channel is not own:
-            pending.channel.following, first = first, pending.channel
-    loops: dict[Channel, list[Pending]] = {}
-    for pending, outcome in zip(batch, outcomes, strict=True):
-        pending.outcome = outcome  # from here on a thread may go: who follows it is known by now
-        if not isinstance(pending.channel, _Thread):
-            loops.setdefault(pending.channel, []).append(pending)
-    for channel, settled in loops.items():
-        channel.settle(settled)
-    if first is not None:
-        first.wake()
+            if self._leader is lead:
+                self._leader = None
+                self._wake_next()

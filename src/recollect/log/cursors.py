@@ -93,8 +93,7 @@ class Cursor:
 
     def _write(self, change: Callable[[Writer], None]) -> None:
         try:
-            with self._engine.writing() as writer:
-                change(writer)
+            self._engine.write(change)
         except OutcomeUnknown as error:
             raise Unavailable(
                 f"the storage failed while cursor {self._name!r} was being moved: it may have "

@@ -6,6 +6,8 @@ carries an epoch, so that a reader of the log sees where a history went on from 
 
 from __future__ import annotations
 
+from functools import partial
+
 from recollect.errors import Corruption
 from recollect.log import pages
 from recollect.model.event import Head, ResumeToken
@@ -25,8 +27,7 @@ def log_id_of(engine: Engine, ids: IdSource) -> str:
     with engine.reading() as reader:
         known = reader.row("meta_get", name="log_id")
     if known is None:
-        with engine.writing() as writer:
-            known = _keep_log_id(writer, ids)
+        known = engine.write(partial(_keep_log_id, ids=ids))
     return str(known[0])
 
 

@@ -32,8 +32,11 @@ def purge(engine: Engine) -> bool:
         return True
     if not engine.purge():
         return False
-    with engine.writing() as writer:
+
+    def done(writer: Writer) -> bool:
         if writer.row("meta_get", name=_NAME) != pending:
             return False  # something was erased meanwhile
         writer.run("meta_remove", name=_NAME)
-    return True
+        return True
+
+    return engine.write(done)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+
+from recollect.storage.locks import Wakeup, new_lock
 
 LOOK_SECONDS = 0.05
 """How often the log is looked at for what other processes committed."""
@@ -20,11 +21,9 @@ class Signal:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._condition = threading.Condition(self._lock)
+        self._lock = new_lock()
         self._next_look = 0.0
         self._head = -1
-        self._waiting = 0
         self._watchers: dict[object, Callable[[], None]] = {}
         self.count = 0
         """How often it was given. Take it before looking, so that nothing is missed."""
@@ -33,36 +32,35 @@ class Signal:
         """Wake everybody who waits."""
         with self._lock:
             self.count += 1
-            if self._waiting:
-                self._condition.notify_all()
-            watchers = tuple(self._watchers.values())
+            watchers = tuple(self._watchers.values()) if self._watchers else ()
         for wake in watchers:
             wake()
 
     def wait(self, seen: int, seconds: float) -> None:
         """Wait until it has been given more than `seen` times, or for so long at most."""
-        with self._condition:
-            self._waiting += 1
-            try:
-                self._condition.wait_for(lambda: self.count > seen, seconds)
-            finally:
-                self._waiting -= 1
+        woken = Wakeup()
+        try:
+            self._watchers[woken] = woken.set
+            if self.count <= seen:
+                woken.wait(seconds)
+        finally:
+            self._watchers.pop(woken, None)
 
     def watch(self, wake: Callable[[], None]) -> object:
         """Call `wake` whenever the signal is given, from any thread; returns what ends it."""
         watcher = object()
-        with self._condition:
+        with self._lock:
             self._watchers[watcher] = wake
         return watcher
 
     def unwatch(self, watcher: object) -> None:
         """Stop calling."""
-        with self._condition:
+        with self._lock:
             self._watchers.pop(watcher, None)
 
     def claim_look(self, now: float) -> bool:
         """Say whether it is time to look at the log's head; only one of those who ask shall."""
-        with self._condition:
+        with self._lock:
             if now < self._next_look:
                 return False
             self._next_look = now + LOOK_SECONDS
@@ -70,7 +68,7 @@ class Signal:
 
     def note_head(self, head: int) -> None:
         """Take note of what was seen, and wake everybody if it is more than was seen before."""
-        with self._condition:
+        with self._lock:
             grown, self._head = head > self._head, max(head, self._head)
         if grown:
             self.notify()

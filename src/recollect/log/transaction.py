@@ -35,6 +35,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Who signs it; nobody, if the handle has no signer."""
     era: int | None = None
     """What the ids it gave out were derived in, if any were."""
+    again: bool = False
+    """Whether somebody was interrupted while writing it: the log may have it already."""
 
     @property
     def erases(self) -> Forget | None:

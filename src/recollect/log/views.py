@@ -262,11 +262,14 @@ def rebuild(engine: Engine, log_id: str, views: Views, progress: Progress | None
 
     The log is checked on the way: views of a log that was changed would only hide the change.
     """
-    with engine.writing() as writer:
+
+    def work(writer: Writer) -> Rebuild:
         try:
             return _rebuild(writer, log_id, views, progress)
         finally:  # also when it is given up half-way
             views.forget()
+
+    return engine.write(work)
 
 
 def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> Rebuild:

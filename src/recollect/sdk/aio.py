@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -234,6 +233,7 @@ from recollect.state.pending import PendingScan, PendingState
 from recollect.state.queries import Diff, History, Keys, Scan
 from recollect.state.records import StateChange, StateEntry, StateRecord, StateVersion
 from recollect.state.requests import KeyRead, KeyRequest, PrefixRead
+from recollect.storage.locks import new_lock
 from recollect.storage.port import Parameters, Progress, Reader
 from recollect.storage.workfolders import leftovers
 from recollect.why.explain import explain as explain_why
@@ -1055,7 +1055,7 @@ class AsyncSubscription:
         self._timeout = math.inf if timeout is None else timeout
         self._time = SystemClock()
         self._events: deque[ReplayEvent] = deque()
-        self._filling = threading.Lock()
+        self._filling = new_lock()
         self._in_vain = 0
         "How often in a row it looked and found nothing."
         self._closed = False

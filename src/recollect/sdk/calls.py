@@ -14,8 +14,9 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
-from recollect.log.committer import Committer, Pending
+from recollect.log.committer import LOOK_AGAIN, Committer
 from recollect.log.pages import Pages
+from recollect.log.pending import Pending
 from recollect.log.signal import Signal
 from recollect.log.transaction import Request
 from recollect.model.clock import Clock, SystemClock
@@ -62,6 +63,7 @@ class _LoopChannel:
         self._committer = committer
         self._expected: dict[Pending, asyncio.Future[None]] = {}
         self._setting_off = False
+        self._looking = False
 
     def commit(self, request: Request) -> Pending:
         """Queue a commit, to be written together with those of all tasks that are ready to run."""
@@ -75,6 +77,9 @@ class _LoopChannel:
     def expect(self, pending: Pending) -> asyncio.Future[None]:
         """Return a new future that is done when the commit is settled."""
         future = self._expected[pending] = self.loop.create_future()
+        if not self._looking:
+            self.loop.call_later(LOOK_AGAIN, self._look_again)
+            self._looking = True
         return future
 
     def forget(self, pending: Pending) -> None:
@@ -93,9 +98,20 @@ class _LoopChannel:
 
     def _resolve(self, settled: Sequence[Pending]) -> None:
         for pending in settled:
-            future = self._expected.pop(pending)
-            if not future.done():  # else it was cancelled
+            future = self._expected.pop(pending, None)
+            if future is not None and not future.done():  # else it was cancelled
                 future.set_result(None)
+
+    def _look_again(self) -> None:
+        """Make up for what an interrupt at a bad moment may have left undone."""
+        self._looking = False
+        self._resolve([pending for pending in self._expected if pending.outcome is not None])
+        for pending in self._expected:
+            self._committer.recover(pending)
+        if self._expected:
+            self._looking = True
+            self.loop.call_later(LOOK_AGAIN, self._look_again)
+            self._set_off()
 
 
 class AsyncCalls:

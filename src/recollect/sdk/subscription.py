@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import deque
 from contextlib import suppress
 from types import TracebackType
@@ -16,6 +15,7 @@ from recollect.model.clock import SystemClock
 from recollect.model.event import ReplayEvent
 from recollect.sdk.calls import Calls
 from recollect.sdk.core import Core
+from recollect.storage.locks import new_lock
 
 
 class Subscription:
@@ -33,7 +33,7 @@ class Subscription:
         self._timeout = math.inf if timeout is None else timeout
         self._time = SystemClock()
         self._events: deque[ReplayEvent] = deque()
-        self._filling = threading.Lock()
+        self._filling = new_lock()
         self._in_vain = 0
         """How often in a row it looked and found nothing."""
         self._closed = False

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from recollect.errors import InvalidInput, RecollectError, StoreClosed, Unavailable
 from recollect.model.clock import Clock, SystemClock
+from recollect.storage.locks import Wakeup, new_lock
 
 DRAIN_SECONDS = 2.0
 """How long a store that is closed is kept waiting for what is being done."""
@@ -42,10 +43,10 @@ class Behind:
         self.failure: RecollectError | None = None
         """Why the last attempt came to nothing, if it did."""
         self._owner = os.getpid()
-        self._lock = threading.Lock()
-        self.turn = threading.Lock()
+        self._lock = new_lock()
+        self.turn = new_lock()
         """Who works in this process: two at once would do the same."""
-        self._bell = threading.Event()
+        self._bell = Wakeup()
         self._ending = threading.Event()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None

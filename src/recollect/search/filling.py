@@ -8,7 +8,6 @@ a part that takes some milliseconds to write, over and over, with others let in 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +17,7 @@ from recollect.model.clock import Clock, SystemClock
 from recollect.search.folding import Breathe, go_on
 from recollect.search.plans import AT_ONCE, Plan, Stale, first_listed, look
 from recollect.search.transcripts import Cuttings, RememberedCuttings
+from recollect.storage.locks import held, new_lock
 from recollect.storage.port import Engine, Progress, Reader, Writer
 
 MUCH = 512
@@ -80,7 +80,7 @@ class Indexer:
         self._breathe = breathe
         self._clock = clock or SystemClock()
         self.remembered = RememberedCuttings() if remembered is None else remembered
-        self._turn = threading.Lock()
+        self._turn = new_lock()
         self._pace = Pace()
         self._plan: Plan | None = None
         self._last_erasure = 0
@@ -136,15 +136,12 @@ class Indexer:
 
         None: nothing waits. 0: there is more to do, of the same commits.
         """
-        if not self._turn.acquire(timeout=-1 if wait is None else wait):
-            raise StoreBusy
         try:
-            done = self._fill_part(most, through, wait)
+            with held(self._turn, self, -1 if wait is None else wait):
+                done = self._fill_part(most, through, wait)
         except Stale:  # whoever was faster may go on
             self._clock.sleep(_OTHERS_FILL)
             return 0
-        finally:
-            self._turn.release()
         give_way()
         return done
 

@@ -7,13 +7,13 @@ to the longest: that takes twice the time, and gigabytes for long texts.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.search.embedding import needed
+from recollect.storage.locks import new_lock
 
 if TYPE_CHECKING:
     from recollect.search.embedding import Matrix
@@ -34,7 +34,7 @@ class LocalModel:
     """Texts that have nothing to do with one another are at 0 on average, and hardly above this."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._tokenizer: Any = None
         self._weights: Any = None
 

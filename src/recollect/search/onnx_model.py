@@ -8,7 +8,6 @@ The folder is laid out as sentence-transformers and Hugging Face do it: `model.o
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.search.embedding import needed
+from recollect.storage.locks import new_lock
 
 if TYPE_CHECKING:
     from recollect.search.embedding import Matrix
@@ -43,7 +43,7 @@ class OnnxModel:
         self.dimension = 0
         """Known once it is loaded."""
         self._pooling = _pooling(folder)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._session: Any = None
         self._tokenizer: Any = None
         self._inputs: frozenset[str] = frozenset()

@@ -6,7 +6,6 @@ of date; that there is such a transcript, with words not erased, is looked up ea
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 
 from recollect.memory import transcripts
@@ -14,6 +13,7 @@ from recollect.memory.standing import NEWEST
 from recollect.memory.transcripts import TranscriptInfo
 from recollect.search.cutting import Cutting
 from recollect.search.folding import Breathe, go_on
+from recollect.storage.locks import new_lock
 from recollect.storage.port import Reader
 
 MOST_REMEMBERED = 32 * 1024 * 1024
@@ -25,7 +25,7 @@ class RememberedCuttings:
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._most = most
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._cuttings: OrderedDict[bytes, Cutting] = OrderedDict()
         self._size = 0
         self.loads = 0

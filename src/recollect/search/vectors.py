@@ -9,7 +9,6 @@ all that is remembered of the shelf is dropped.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from heapq import nlargest
@@ -33,6 +32,7 @@ from recollect.search.shelves import Shelf
 from recollect.search.tail import Tail
 from recollect.search.transcripts import RememberedCuttings
 from recollect.search.waiting import Waiting, waiting
+from recollect.storage.locks import new_lock
 from recollect.storage.port import Engine, Progress, Reader
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Vectors:
         self.remembered = RememberedCuttings()
         """Transcripts that were cut lately: texts are read from them."""
         self.behind = behind or (None if embedder is None else self._behind_commits(embedder))
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._remembered = Remembered()
         self._waiting = Waiting()
         self._rests_until = float("-inf")

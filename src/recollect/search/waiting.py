@@ -22,6 +22,7 @@ from recollect.search.passages import Passage, Words
 from recollect.search.shelves import Shelf
 from recollect.search.tail import Tail
 from recollect.search.texts import text_of
+from recollect.storage.locks import new_lock
 from recollect.storage.port import Reader
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Waiting:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._vectors: dict[bytes, Any] = {}
         """Never changed, but replaced."""
         self._drops = 0

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 
 from recollect.storage.newfiles import told_as_ours
@@ -26,14 +25,23 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock that one thread of one process can have at a time."""
+def locked(path: Path) -> FileIO:
+    """Return a lock, held by one thread of one process at a time, until the file is closed.
+
+    Its `with` statement ends in one C call, so an interrupt cannot leave it locked.
+    """
     with told_as_ours(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        file = FileIO(path, "r+", opener=_open_own)
+    taken = False
     try:
         with told_as_ours(path):
-            _acquire(descriptor)
-        yield
+            _acquire(file.fileno())
+        taken = True
     finally:
-        os.close(descriptor)
+        if not taken:
+            file.close()
+    return file
+
+
+def _open_own(path: str, _: int) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

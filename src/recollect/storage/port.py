@@ -110,7 +110,10 @@ class Engine(Protocol):
         ...
 
     def writing(self) -> AbstractContextManager[Writer]:
-        """Take the write lock; the block's end commits durably, an exception rolls back.
+        """Take the write lock of a database that no other thread writes to meanwhile.
+
+        The block's end commits durably, an exception rolls back. Where others write too, use
+        `write`: it lets go of the lock whatever interrupts it.
 
         Raises `OutcomeUnknown` if the commit itself fails and may have happened nonetheless. Before
         the next block begins, the engine then makes sure which, so that what is read from there on

@@ -125,7 +125,7 @@ def test_no_writer_waits_for_a_backup_to_end(
 ) -> None:
     """Starting the write-ahead log over is not possible meanwhile, and not waited for either."""
     for name, pages in (("_WAL_PAGES", 50), ("_WAL_PAGES_BOUND", 100), ("_READERS_WAIT_MS", 1)):
-        monkeypatch.setattr(f"recollect.storage.sqlite.engine.{name}", pages)
+        monkeypatch.setattr(f"recollect.storage.sqlite.journal.{name}", pages)
     fill(store)
     waits: list[float] = []
 

@@ -11,6 +11,7 @@ import pytest
 
 import recollect
 from recollect import Store, StoreClosed
+from recollect.log.pending import Lead
 from tests.embedders import Hashing
 
 _STUCK = 10
@@ -38,7 +39,7 @@ def test_locks_that_others_held_are_no_harm_in_a_fork(tmp_path: Path, place: str
         bound.recall("word")
         core = store._core
         locks = [core.engine._write_lock, core.vectors._lock, core.vectors._waiting._lock]  # type: ignore[attr-defined]
-        core.committer._leader = -1
+        core.committer._leader = Lead()
         holder = ThreadPoolExecutor(1)
         holder.submit(lambda: [lock.acquire() for lock in locks]).result()
         child = os.fork()

@@ -347,43 +347,6 @@ class TestThreads:
         transaction.write(key="counter", value={"n": (record.value["n"] if record else 0) + 1})
 
 
-def test_interrupts_at_any_moment_leave_the_store_usable(tmp_path: Path) -> None:
-    code = """
-import os, signal, sys, threading, time
-import recollect
-signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
-store = recollect.open(sys.argv[1], durability="relaxed").bind(agent_id="a")
-acknowledged = interrupts = 0
-stop = threading.Event()
-def interrupt():
-    while not stop.wait(0.05):
-        os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt, daemon=True).start()
-end = time.monotonic() + 4
-while time.monotonic() < end:
-    try:
-        store.write(key="k", value={"n": 1})
-        acknowledged += 1
-    except KeyboardInterrupt:
-        interrupts += 1
-    except recollect.CommitUnknown:
-        pass
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-stop.set()
-store.write(key="k", value={"n": 2})
-assert store.verify().commits >= acknowledged + 1
-assert store.rebuild().identical
-print(interrupts)
-"""
-    command = [sys.executable, "-c", code, str(tmp_path / "store.db")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    while done.returncode and "KeyboardInterrupt" in done.stderr.splitlines()[-1]:
-        # the interrupt met the test's own lines between two tries
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 10
-
-
 class TestDamage:
     def test_a_file_cut_short_is_reported(self, path: Path, store: Store) -> None:
         for number in range(50):

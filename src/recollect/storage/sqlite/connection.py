@@ -22,6 +22,7 @@ _ERRORS: Mapping[type[apsw.Error], type[errors.RecollectError]] = {
     apsw.ConstraintError: errors.Corruption,
     apsw.IOError: errors.Unavailable,
     apsw.CantOpenError: errors.Unavailable,
+    apsw.ConnectionClosedError: errors.StoreClosed,
 }
 
 
@@ -57,29 +58,6 @@ def closing_on_error(database: apsw.Connection) -> Iterator[None]:
     finally:
         if not usable:
             database.close()
-
-
-@contextmanager
-def synced(database: apsw.Connection) -> Iterator[None]:
-    """Let each commit in the block wait for the write-ahead log to be synced."""
-    with translated():
-        usual = database.pragma("synchronous")
-        database.pragma("synchronous", "FULL")
-    try:
-        yield
-    finally:
-        with translated():
-            database.pragma("synchronous", usual)
-
-
-@contextmanager
-def hurried(database: apsw.Connection, wait_ms: int, usual_ms: int) -> Iterator[None]:
-    """Let locks of the file be waited for no longer than that in the block."""
-    database.set_busy_timeout(wait_ms)
-    try:
-        yield
-    finally:
-        database.set_busy_timeout(usual_ms)
 
 
 class Connection:

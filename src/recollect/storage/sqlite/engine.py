@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,20 +13,20 @@ import apsw
 
 from recollect import errors
 from recollect.model.limits import shown
+from recollect.storage.locks import busy_with_itself, check_process, held, new_lock
 from recollect.storage.newfiles import keep_private
 from recollect.storage.port import OutcomeUnknown, Parameters
 from recollect.storage.sqlite import formats
 from recollect.storage.sqlite.connection import (
     Connection,
     closing_on_error,
-    hurried,
-    synced,
     translate,
     translated,
 )
 from recollect.storage.sqlite.copying import duplicate
 from recollect.storage.sqlite.definitions import check_definitions
-from recollect.storage.sqlite.leases import Lease, ProcessLock
+from recollect.storage.sqlite.journal import Journal
+from recollect.storage.sqlite.leases import Lease
 from recollect.storage.sqlite.opening import LOCK_WAIT_MS, Opener
 from recollect.storage.sqlite.paths import check_mount, check_path
 from recollect.storage.sqlite.purging import purge
@@ -35,12 +35,6 @@ from recollect.storage.sqlite.whole import WholeFile
 
 Result = TypeVar("Result")
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
-_WAL_PAGES = 1_000
-"""How long the write-ahead log gets before it is copied into the file: 4 MiB. Syncing it takes
-longer while it grows than when it is written over."""
-_WAL_PAGES_BOUND = 16_000
-"""How long it may get before readers are waited for, so that it can start over."""
-_READERS_WAIT_MS = 250
 
 
 class SqliteEngine(WholeFile):
@@ -65,12 +59,15 @@ class SqliteEngine(WholeFile):
         super().__init__(path)
         self._queries = queries
         self._opener = Opener(path, queries=queries, synchronous=_SYNCHRONOUS[durability], vfs=vfs)
-        self._write_lock = ProcessLock()
+        self._synchronous = _SYNCHRONOUS[durability]
+        self._write_lock = new_lock()
         self._idle: deque[Connection] = deque()
         self._closed = False
         self._generation = 0
-        self._wal_pages = self._wal_pages_tried = 0
+        self._journal = Journal()
         self._in_doubt = False
+        self._writing = False
+        """Whether the thread that has the write lock is inside a transaction."""
         self._owner = os.getpid()
         if path is not None:
             check_path(path, create=create)
@@ -88,35 +85,22 @@ class SqliteEngine(WholeFile):
             ) from error
         except apsw.Error as error:
             raise translate(error) from error
+        self._only = held(self._write_lock, self._writer)
+        """The one connection there is in memory: nobody writes while it is lent."""
 
-    def reading(self) -> Lease:
+    def reading(self) -> AbstractContextManager[Connection]:
         """Lend a reader; in memory there is only one connection, so it is locked meanwhile."""
-        return Lease(self)
+        if self._path is not None:
+            return Lease(self)
+        self._check_open()
+        return self._only
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
+    def snapshot(self) -> AbstractContextManager[Connection]:
         """Lend a reader inside a transaction; in memory nobody writes while it is lent anyway."""
-        with self.reading() as reader:
-            if self._path is None:
-                yield reader
-                return
-            try:
-                reader.run("begin_reading")
-                yield reader
-            finally:
-                if reader.database.in_transaction:
-                    reader.run("rollback")
+        return self.reading() if self._path is None else Lease(self, snapshot=True)
 
     def lend(self) -> Connection:
         """Hand out a reader that nobody uses."""
-        if self._path is None:
-            self._write_lock.acquire()
-            try:
-                self._check_open()
-            except errors.StoreClosed:
-                self._write_lock.release()
-                raise
-            return self._writer
         if self._closed or self._owner != os.getpid():  # asked here too, at each read
             self._check_open()
         try:
@@ -124,21 +108,34 @@ class SqliteEngine(WholeFile):
         except IndexError:
             return self._connect_reader()
 
-    def take_back(self, reader: Connection) -> None:
-        """Keep a reader for the next one who asks, unless it is out of date."""
-        if self._path is None:
-            self._write_lock.release()
-            return
+    def take_back(self, reader: Connection, *, unsure: bool) -> None:
+        """Keep a reader for the next one who asks, unless it is out of date.
+
+        One that may be inside a transaction is not kept there, and one that still runs a statement
+        is closed: whoever had it next would see nothing newer than that statement does.
+        """
+        if unsure:
+            database = reader.database
+            if database.in_transaction:
+                database.execute(self._queries["rollback"])
+            if database.txn_state() != apsw.SQLITE_TXN_NONE:
+                database.close(force=True)
+                return
         self._idle.append(reader)
         if self._closed or reader.generation != self._generation:
             self._close_readers()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Take the write lock of this process, then that of the file."""
+        """Take the write lock of this process, then that of the file.
+
+        Where other threads write too, `write` is the way: an interrupt can leave a block that is
+        Python code before it was begun, and the lock is taken until its traceback is gone.
+        """
         with self._write_lock:
             self._make_ready()
             try:
+                self._writing = True
                 self._writer.begin()
                 yield self._writer
                 self._commit()
@@ -146,48 +143,62 @@ class SqliteEngine(WholeFile):
                 self._in_doubt = True  # it stays read-only on this connection, whatever changes
                 raise
             finally:
+                self._writing = False
                 self._roll_back()
-            self._tend_wal()
+            self._journal.tend(self._writer.database, LOCK_WAIT_MS)
 
     def sync(self) -> None:
         """Write something durably, whatever the durability is: what stands before it is too."""
-        with self._write_lock:
-            self._make_ready()
-            with synced(self._writer.database), self.writing() as writer:
-                writer.run("settle")
-
-    def write(self, work: Callable[[Connection], Result], *, wait: float | None = None) -> Result:
-        """Do as `writing` does; a function in the block's place costs each commit much less."""
-        with self._write_lock if wait is None else self._soon(wait):
+        with self._write_lock, translated():
             self._make_ready()
             try:
-                self._writer.begin()
-                result = work(self._writer)
-                self._commit()
-            except errors.StoreReadOnly:
-                self._in_doubt = True
-                raise
+                self._writer.database.pragma("synchronous", "FULL")
+                self.write(lambda writer: writer.run("settle"))
             finally:
-                self._roll_back()
-            self._tend_wal()
+                self._writer.database.pragma("synchronous", self._synchronous)
+
+    def write(self, work: Callable[[Connection], Result], *, wait: float | None = None) -> Result:
+        """Do as `writing` does, whatever interrupts it; each commit costs much less, too."""
+        with self._write_lock if wait is None else held(self._write_lock, True, wait):
+            self._make_ready()
+            result = self._write(work) if wait is None else self._write_soon(work, wait)
+            self._journal.tend(self._writer.database, LOCK_WAIT_MS)
         return result
 
-    @contextmanager
-    def _soon(self, seconds: float) -> Iterator[None]:
-        """Take the write lock of this process, and let that of the file be waited for as long."""
-        if not self._write_lock.acquire(timeout=seconds):
-            raise errors.StoreBusy
+    def _write(self, work: Callable[[Connection], Result]) -> Result:
+        database = self._writer.database
         try:
-            self._make_ready()
-            with hurried(self._writer.database, int(seconds * 1000), LOCK_WAIT_MS):
-                yield
+            self._writing = True
+            self._writer.begin()
+            result = work(self._writer)
+            self._commit()
+        except errors.StoreReadOnly:
+            self._in_doubt = True
+            raise
+        finally:  # C calls alone: an interrupt in between would leave the file's lock taken
+            self._writing = False
+            try:
+                if database.in_transaction:
+                    database.execute(self._queries["rollback"])
+            except apsw.Error as error:
+                raise translate(error) from error
+        return result
+
+    def _write_soon(self, work: Callable[[Connection], Result], seconds: float) -> Result:
+        """Write, and let the file's lock be waited for no longer than that."""
+        database = self._writer.database
+        try:
+            database.set_busy_timeout(int(seconds * 1000))
+            return self._write(work)
         finally:
-            self._write_lock.release()
+            database.set_busy_timeout(LOCK_WAIT_MS)
 
     def _make_ready(self) -> None:
         """Let nothing be in the way of a transaction, if it can be helped."""
         if self._closed or self._owner != os.getpid():  # asked here too, at each commit
             self._check_open()
+        if self._writing:
+            raise busy_with_itself()
         self._roll_back()  # what an interrupt at a bad moment may have left
         if self._in_doubt:
             self._settle()
@@ -220,22 +231,6 @@ class SqliteEngine(WholeFile):
         finally:
             self._roll_back()
 
-    def _tend_wal(self) -> None:
-        """Keep the write-ahead log small: copy it into the file, and start it over if it is long.
-
-        Readers can be in the way of starting over, so past a bound they are waited for; but a
-        backup may read for minutes, so not for long, and again once the log has grown some more.
-        A failure loses nothing: the log holds all that is committed.
-        """
-        if self._wal_pages < _WAL_PAGES:
-            self._wal_pages_tried = 0
-            return
-        long = self._wal_pages >= max(_WAL_PAGES_BOUND, self._wal_pages_tried + _WAL_PAGES)
-        self._wal_pages_tried = self._wal_pages if long else self._wal_pages_tried
-        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if long else apsw.SQLITE_CHECKPOINT_PASSIVE
-        with hurried(self._writer.database, _READERS_WAIT_MS, LOCK_WAIT_MS), suppress(apsw.Error):
-            self._writer.database.wal_checkpoint(mode=mode)
-
     def _reopen(self) -> None:
         """Replace the writer and every reader; those that are lent out are dropped on return."""
         try:
@@ -249,12 +244,8 @@ class SqliteEngine(WholeFile):
 
     def _connect_writer(self, *, create: bool = False) -> Connection:
         writer = self._connect(create=create)
-        writer.database.set_wal_hook(self._note_wal)
+        writer.database.set_wal_hook(self._journal.note)
         return writer
-
-    def _note_wal(self, _: apsw.Connection, __: str, pages: int) -> int:
-        self._wal_pages = pages
-        return apsw.SQLITE_OK
 
     def another(self, path: Path) -> SqliteEngine:
         """Open a file that nobody else has yet; so it may be on a network file system."""
@@ -293,11 +284,7 @@ class SqliteEngine(WholeFile):
     def _check_open(self) -> None:
         if self._closed:
             raise errors.StoreClosed
-        if self._owner != os.getpid():
-            raise errors.StoreClosed(
-                "this handle was opened before the process forked, and a database connection does "
-                "not survive that: open the store again in the new process"
-            )
+        check_process(self._owner)
 
     def _connect(self, *, create: bool = False) -> Connection:
         return self._opener.connect(self._generation, create=create)

@@ -11,8 +11,8 @@ from recollect.errors import Corruption, StoreBusy
 from recollect.model.finding import Finding, fine, problem, warning
 from recollect.storage import queries
 from recollect.storage.sqlite.connection import translated
-from recollect.storage.sqlite.engine import _WAL_PAGES_BOUND
 from recollect.storage.sqlite.exclusive import check_unused
+from recollect.storage.sqlite.journal import _WAL_PAGES_BOUND
 from recollect.storage.sqlite.mounts import file_system, network_file_system
 from recollect.storage.sqlite.opening import guarded
 

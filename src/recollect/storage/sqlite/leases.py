@@ -1,9 +1,8 @@
-"""Leases: a reader for a short while, and the lock of who writes."""
+"""Leases: a reader for a short while."""
 
 from __future__ import annotations
 
-import os
-import threading
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,45 +11,28 @@ if TYPE_CHECKING:
 
 
 class Lease:
-    """A reader for as long as a block lasts."""
+    """A reader for as long as a block lasts; with `snapshot`, inside a transaction.
 
-    __slots__ = ("_engine", "_reader")
-
-    def __init__(self, engine: SqliteEngine) -> None:
-        self._engine = engine
-
-    def __enter__(self) -> Connection:
-        self._reader = self._engine.lend()
-        return self._reader
-
-    def __exit__(self, *_: object) -> None:
-        self._engine.take_back(self._reader)
-
-
-class ProcessLock:
-    """A lock that may be taken again by who holds it.
-
-    A process that was forked has none of the threads that may have held it, and finds it free.
+    One that an interrupt keeps from being given back is closed with the interrupt's traceback.
     """
 
-    __slots__ = ("_lock", "_owner")
+    __slots__ = ("_engine", "_reader", "_snapshot")
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._owner = os.getpid()
+    def __init__(self, engine: SqliteEngine, *, snapshot: bool = False) -> None:
+        self._engine = engine
+        self._snapshot = snapshot
 
-    def acquire(self, timeout: float = -1) -> bool:
-        """Wait so long for it, and say whether it was to be had."""
-        if self._owner != os.getpid():
-            self._lock, self._owner = threading.RLock(), os.getpid()
-        return self._lock.acquire(timeout=timeout)
+    def __enter__(self) -> Connection:
+        reader = self._engine.lend()
+        if self._snapshot:
+            reader.run("begin_reading")
+        self._reader = reader
+        return reader
 
-    def release(self) -> None:
-        """Let others have it."""
-        self._lock.release()
-
-    def __enter__(self) -> None:
-        self.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._engine.take_back(self._reader, unsure=self._snapshot or kind is not None)

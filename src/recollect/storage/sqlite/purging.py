@@ -24,21 +24,28 @@ def purge(writer: Connection, lock_wait_ms: int) -> bool:
     does. An interrupt leaves everything as it was.
     """
     database = writer.database
-    database.set_progress_handler(_notice, _BETWEEN_INTERRUPTS)
     try:
         database.set_busy_timeout(_READERS_WAIT_MS)
-        _empty_journal(database)
-        writer.run("words_rebuild")
-        writer.run("vacuum")
-        _empty_journal(database)
+        _write_anew(writer)
     except (apsw.BusyError, StoreBusy):
         return False
     except apsw.Error as error:
         raise translate(error) from error
     finally:
         database.set_busy_timeout(lock_wait_ms)
-        database.set_progress_handler(None)
     return True
+
+
+def _write_anew(writer: Connection) -> None:
+    database = writer.database
+    try:
+        database.set_progress_handler(_notice, _BETWEEN_INTERRUPTS)
+        _empty_journal(database)
+        writer.run("words_rebuild")
+        writer.run("vacuum")
+        _empty_journal(database)
+    finally:
+        database.set_progress_handler(None)
 
 
 def _notice() -> bool:
