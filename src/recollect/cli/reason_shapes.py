@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,17 +23,31 @@ class Place(NamedTuple):
     number: int
     parent: int | None
     """The number of what rests on this; None at the root."""
+    depth: int
     lasts: tuple[bool, ...]
-    """For each level down to here, whether this was the last branch of it."""
+    """For each level that is drawn down to here, whether this was the last branch of it."""
 
 
 def places(root: Reason) -> Iterator[Place]:
     """Yield a tree from its root on, each part before what it rests on, however deep it is."""
     above: list[int] = []
-    for number, (reason, lasts) in enumerate(root.branches()):
-        depth = len(lasts)
-        yield Place(reason, number, above[depth - 1] if depth else None, lasts)
+    for number, (reason, depth, lasts) in enumerate(root.branches()):
+        yield Place(reason, number, above[depth - 1] if depth else None, depth, lasts)
         above[depth:] = [number]
+
+
+def drawn(found: Iterable[Place]) -> tuple[Iterator[Place], int]:
+    """Return the parts of a tree that a person is shown, and how many are left out."""
+    from recollect.why.reason import MOST_LEVELS, MOST_LINES
+
+    kept: list[Place] = []
+    left = 0
+    for each in found:
+        if each.depth > MOST_LEVELS or len(kept) >= MOST_LINES:
+            left += 1
+        else:
+            kept.append(each)
+    return iter(kept), left
 
 
 def place(found: Place) -> Shape:
@@ -41,7 +55,7 @@ def place(found: Place) -> Shape:
     return {
         "number": found.number,
         "parent": found.parent,
-        "depth": len(found.lasts),
+        "depth": found.depth,
         **_reason(found.reason),
     }
 

@@ -8,7 +8,7 @@ import click
 
 from recollect.cli import inputs
 from recollect.cli.options import Target, takes_moment, takes_target
-from recollect.cli.output import write_each
+from recollect.cli.output import note, write_each
 
 
 @click.command()
@@ -21,22 +21,28 @@ def why(target: Target, *, ref: str, at: str | None) -> None:
     REF is KEY[@VERSION], memory:ID[@VERSION] or fact:ID; a key that begins with `memory:`, `fact:`
     or `key:` is named with `key:` before it. What is no longer believed is marked as stale, and so
     is whatever rests on it. As JSON, each part of the tree is an object of its own and names its
-    `parent`.
+    `parent`. Of a very large or deep tree the beginning is drawn; as JSON, all of it is there.
     """
     from recollect.cli import reason_lines, reason_shapes, refs
     from recollect.model.refs import KeyRef
+    from recollect.why.reason import left_out
 
     named = refs.parse(ref)
     opened = target.agents_store() if isinstance(named, KeyRef) else target.store()
     with opened as store:
         found = store.why(named, at=inputs.moment(at))
+    places, left = reason_shapes.places(found), 0
+    if not target.as_json:
+        places, left = reason_shapes.drawn(places)
     write_each(
-        reason_shapes.places(found),
+        places,
         as_json=target.as_json,
         shape=reason_shapes.place,
         lines=reason_lines.place,
         nothing="",
     )
+    if left:
+        note(f"{left_out(left)}: with --json they are all there")
 
 
 def list_stale_keys(target: Target, *, at: str | None, limit: int | None) -> None:

@@ -43,8 +43,13 @@ def join(parts: Sequence[bytes]) -> bytes:
 
 def split(operations: bytes) -> list[bytes]:
     """Return the bytes of each operation: what its leaf hash covers."""
+    return [bytes(part) for part in parts(operations)]
+
+
+def parts(operations: bytes) -> list[msgspec.Raw]:
+    """Return each operation undecoded, without a copy: `decode_operation` takes one."""
     try:
-        return [bytes(part) for part in _parts.decode(operations)]
+        return _parts.decode(operations)
     except UNREADABLE as error:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
 
@@ -57,7 +62,7 @@ def decode_operations(operations: bytes) -> tuple[AnyOperation, ...]:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
 
 
-def decode_operation(operation: bytes) -> AnyOperation:
+def decode_operation(operation: bytes | msgspec.Raw) -> AnyOperation:
     """Return one operation."""
     try:
         found: AnyOperation = _operation.decode(operation)

@@ -7,8 +7,8 @@ from typing import Any
 
 from recollect.errors import Compacted, Corruption
 from recollect.log import horizons, pages
-from recollect.model import codec, document
-from recollect.model.event import SealedEvent
+from recollect.log.parts import EventParts, SplitEvents
+from recollect.model import document
 from recollect.model.instant import to_datetime
 from recollect.model.operations import Delete, Write
 from recollect.model.scope import Scope
@@ -43,7 +43,8 @@ def get_at(
     if row is None:
         return None
     commit_ts, _, position = row
-    return _record(_versions(reader, [(commit_ts, position)])[commit_ts, position])
+    event = SplitEvents().of(reader, commit_ts)
+    return _record(_version(event, event.standing(position)))
 
 
 def version_at(reader: Reader, scope: Scope, key: str, at: int) -> int:
@@ -67,38 +68,37 @@ def _record(found: StateVersion) -> StateRecord | None:
     return StateRecord(found.value, found.version, found.commit_ts, found.committed_at)
 
 
-def _versions(reader: Reader, places: Iterable[Place]) -> dict[Place, StateVersion]:
+def _versions(
+    reader: Reader, places: Iterable[Place], events: SplitEvents
+) -> dict[Place, StateVersion]:
     """Return what stands at these places of the log."""
-    return dict(read_versions(reader, places))
+    return dict(read_versions(reader, places, events))
 
 
-def read_versions(reader: Reader, places: Iterable[Place]) -> Iterator[tuple[Place, StateVersion]]:
-    """Yield what stands at these places of the log, reading each event once and holding none."""
+def read_versions(
+    reader: Reader, places: Iterable[Place], events: SplitEvents
+) -> Iterator[tuple[Place, StateVersion]]:
+    """Yield what stands at these places of the log, event by event, decoding nothing else."""
     wanted: dict[int, list[int]] = {}
     for commit_ts, position in places:
         wanted.setdefault(commit_ts, []).append(position)
     for commit_ts, positions in wanted.items():
-        row = reader.row("event_get", commit_ts=commit_ts)
-        if row is None:
-            raise Corruption(f"commit {commit_ts}, which holds a state value, is not in the log")
-        event = SealedEvent(*row)
-        operations = codec.decode_standing(event.operations)
+        event = events.of(reader, commit_ts)
         for position in positions:
-            yield (commit_ts, position), _version(event, operations[position])
+            yield (commit_ts, position), _version(event, event.standing(position))
 
 
-def _version(event: SealedEvent, operation: object) -> StateVersion:
+def _version(event: EventParts, operation: object) -> StateVersion:
     if not isinstance(operation, (Write, Delete)):
         raise Corruption(f"commit {event.commit_ts} holds no state value where one should be")
-    envelope = codec.decode_envelope(event.envelope)
     return StateVersion(
         version=operation.version,
         value=operation.value,
         because=operation.because if isinstance(operation, Write) else (),
         commit_ts=event.commit_ts,
         committed_at=to_datetime(event.committed_at),
-        txn_id=envelope.txn_id,
-        actor=envelope.actor,
+        txn_id=event.envelope.txn_id,
+        actor=event.envelope.actor,
     )
 
 
@@ -116,6 +116,7 @@ class _Keyset:
             "most": pages.PAGE_ROWS,
         }
         self._after = ""
+        self._events = SplitEvents()
 
     def _check(self, reader: Reader) -> None:
         horizons.check(reader, (self._range["namespace"],), self._range["at"])
@@ -145,7 +146,9 @@ class Scan(_Keyset):
                 "state_page", **self._range, after=self._after, budget=pages.PAGE_BYTES
             )
             rows = _few_of_the_past(rows)
-            past = _versions(reader, [(row[2], row[3]) for row in rows if row[5] is None])
+            self._events.refresh(reader)
+            places = [(row[2], row[3]) for row in rows if row[5] is None]
+            past = _versions(reader, places, self._events)
         self._after = rows[-1][0] if rows else BEYOND_ALL
         entries = []
         for key, version, commit_ts, position, committed_at, encoded in rows:
@@ -184,6 +187,7 @@ class History:
         }
         self._after = (0, 0)
         self._is_new = True
+        self._events = SplitEvents()
 
     def _begin(self, reader: Reader) -> tuple[int, int]:
         """Return the place behind which the first version stands."""
@@ -213,7 +217,8 @@ class History:
                 most=_PLACES,
             )
             places = [(commit_ts, position) for commit_ts, _, position in rows]
-            found = _versions(reader, places)
+            self._events.refresh(reader)
+            found = _versions(reader, places, self._events)
         self._is_new = False
         if rows:
             self._after = (rows[-1][0], rows[-1][1])
@@ -238,6 +243,7 @@ class Diff:
             "most": _PLACES,
         }
         self._after = ""
+        self._events = SplitEvents()
 
     def next_page(self) -> list[StateChange]:
         """Return the next changes; a page of keys that all went back to their value is skipped."""
@@ -251,7 +257,9 @@ class Diff:
             horizons.check(reader, (self._range["namespace"],), self._range["unchanged_through"])
             rows = reader.rows("state_diff", **self._range, after=self._after)
             places = [(row[1], row[3]) for row in rows] + [(row[4], row[6]) for row in rows]
-            found = _versions(reader, [place for place in places if place[0] is not None])
+            self._events.refresh(reader)
+            there = [place for place in places if place[0] is not None]
+            found = _versions(reader, there, self._events)
         if rows:
             self._after = rows[-1][0]
         return [

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from recollect.log import horizons
+from recollect.log.parts import SplitEvents
 from recollect.model.refs import KeyRef
 from recollect.state.queries import Place, read_versions
 from recollect.state.records import StateVersion
@@ -30,7 +31,9 @@ class KeyStanding(msgspec.Struct, frozen=True):
         return KeyRef(asked.key, self.found.version, asked.agent_id, asked.namespace)
 
 
-def find_versions(reader: Reader, refs: Sequence[KeyRef], at: int) -> Iterator[KeyStanding]:
+def find_versions(
+    reader: Reader, refs: Sequence[KeyRef], at: int, events: SplitEvents
+) -> Iterator[KeyStanding]:
     """Yield those of the versions that there were at a commit; none given: the newest then."""
     horizons.check(reader, (ref.namespace for ref in refs if ref.namespace is not None), at)
     listed = [(ref.agent_id, ref.namespace, ref.key, ref.version) for ref in refs]
@@ -38,6 +41,6 @@ def find_versions(reader: Reader, refs: Sequence[KeyRef], at: int) -> Iterator[K
     asked: dict[Place, list[tuple[KeyRef, int, bool]]] = {}
     for number, commit_ts, position, newest, live in rows:
         asked.setdefault((commit_ts, position), []).append((refs[number], newest, bool(live)))
-    for place, found in read_versions(reader, asked):
+    for place, found in read_versions(reader, asked, events):
         for ref, newest, live in asked[place]:
             yield KeyStanding(ref, found, newest, live)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.log.moments import Asked
+from recollect.log.parts import SplitEvents
 from recollect.storage.port import Reader
 
 
@@ -14,3 +15,5 @@ class Inquiry(msgspec.Struct, frozen=True):
     reader: Reader
     asked: Asked
     viewer: str
+    events: SplitEvents = msgspec.field(default_factory=SplitEvents)
+    """What was read of the log: all of it is read in one snapshot."""

@@ -97,7 +97,7 @@ def lost(name: Name) -> Node:
 
 
 def _keys(inquiry: Inquiry, refs: Sequence[KeyRef]) -> Iterator[tuple[Name, Node]]:
-    for each in find_versions(inquiry.reader, refs, inquiry.asked.commit):
+    for each in find_versions(inquiry.reader, refs, inquiry.asked.commit, inquiry.events):
         if each.live or each.asked.version is not None:
             yield each.asked, _key(each)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,10 @@ from recollect.model.refs import KeyRef, Ref, TranscriptRef
 
 Kind = Literal["key", "memory", "fact", "transcript"]
 _MOST_CHARACTERS = 400
+MOST_LEVELS = 64
+"""How deep a tree is drawn: a line begins with as many marks as it has levels above it."""
+MOST_LINES = 1_000
+"""How many lines a drawing has."""
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,24 +57,49 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     def walk(self) -> Iterator[Reason]:
         """Yield it and everything below it, each before what it rests on, however deep that is."""
-        for reason, _ in self.branches():
-            yield reason
+        for branch in self.branches():
+            yield branch.reason
 
-    def branches(self) -> Iterator[tuple[Reason, tuple[bool, ...]]]:
-        """Yield the same, and for each level down to there whether it was the last branch of it."""
-        waiting: list[tuple[Reason, tuple[bool, ...]]] = [(self, ())]
+    def branches(self) -> Iterator[Branch]:
+        """Yield the same, with where each stands in the tree."""
+        waiting = [(self, 0, True)]
+        lasts: list[bool] = []
         while waiting:
-            reason, lasts = waiting.pop()
-            yield reason, lasts
+            reason, depth, is_last = waiting.pop()
+            if depth <= MOST_LEVELS:
+                lasts[max(depth - 1, 0) :] = [is_last] if depth else []
+            yield Branch(reason, depth, tuple(lasts))
             last = len(reason.because) - 1
             waiting.extend(
-                (each, (*lasts, index == last))
+                (each, depth + 1, index == last)
                 for index, each in reversed(list(enumerate(reason.because)))
             )
 
     def __str__(self) -> str:
-        """Draw the tree."""
-        return "\n".join(_drawn(reason, lasts) for reason, lasts in self.branches())
+        """Draw the tree; of one that is very large or deep the beginning, and how much is left."""
+        lines: list[str] = []
+        left = 0
+        for branch in self.branches():
+            if branch.depth > MOST_LEVELS or len(lines) >= MOST_LINES:
+                left += 1
+            else:
+                lines.append(_drawn(branch.reason, branch.lasts))
+        return "\n".join([*lines, left_out(left)] if left else lines)
+
+
+class Branch(NamedTuple):
+    """A part of a tree of reasons, and where it stands."""
+
+    reason: Reason
+    depth: int
+    """How many levels it is below the root."""
+    lasts: tuple[bool, ...]
+    """For each level down to it whether it is the last branch there; of the first `MOST_LEVELS`."""
+
+
+def left_out(count: int) -> str:
+    """Return what is said where a drawing is not whole."""
+    return f"… and {count:,} more, which are too many or too deep to be drawn"
 
 
 def _drawn(reason: Reason, lasts: tuple[bool, ...]) -> str:

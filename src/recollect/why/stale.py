@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect.log.moments import Asked
+from recollect.log.parts import SplitEvents
 from recollect.model.refs import KeyRef
 from recollect.model.scope import Scope
 from recollect.state.queries import Keys
@@ -33,6 +34,7 @@ class StaleKeys:
         self._viewer = viewer
         self._keys = Keys(engine, scope, prefix=prefix, at=asked.commit)
         self._waiting: list[str] = []
+        self._events = SplitEvents()
 
     def next_page(self) -> list[Reason]:
         """Return the next reasons; keys that rest on nothing stale are passed over."""
@@ -49,6 +51,7 @@ class StaleKeys:
         scope = self._scope
         refs = [KeyRef(key, None, scope.agent_id, scope.namespace) for key in keys]
         with self._engine.snapshot() as reader:
-            inquiry = Inquiry(reader, self._asked, self._viewer)
+            self._events.refresh(reader)
+            inquiry = Inquiry(reader, self._asked, self._viewer, self._events)
             grounds = Grounds(inquiry, refs)
             return [grounds.tree(ref) for ref in refs if grounds.is_stale(ref)]
