@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
+import recollect
+import recollect_verify
 from recollect import (
     ALL_AGENTS,
     ALL_NAMESPACES,
     FactRef,
+    IdempotencyMismatch,
     InvalidInput,
     KeyRef,
     Literal,
     NotFound,
+    Signer,
     Store,
 )
 from tests.contract.opener import Opener
@@ -324,6 +328,99 @@ class TestCursors:
         store.drop_cursor(cursor="Ann Lee's phone", purge=True)
         assert not store.stats().pending_purge
         assert leftovers(tmp_path / "store.db", [b"Ann Lee's phone"]) == set()
+
+
+class TestEnvelopes:
+    def told(self, store: Store) -> list[tuple[str, str]]:
+        events = store.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES)
+        return [(event.txn_id, event.actor) for event in events]
+
+    def test_goes_when_nothing_else_is_left(self, agent: Store) -> None:
+        agent.write(key="k", value={}, txn_id="for Dorothea")
+        agent.forget(key="k")
+        assert self.told(agent) == [("", "")]
+        assert [each.agent_id for each in agent.audit_events(event_type="content.erased")] == ["a1"]
+        check(agent)
+
+    @pytest.mark.parametrize("kind", ["memory", "transcript", "fact"])
+    def test_goes_with_what_leaves_only_its_id(self, agent: Store, kind: str) -> None:
+        if kind == "memory":
+            agent.forget(memory_id=agent.remember("said", txn_id="for Dorothea").id)
+        elif kind == "transcript":
+            agent.forget(transcript_id=agent.store_transcript("said", txn_id="for Dorothea").id)
+        else:
+            fact: dict[str, str] = {"subject": "s", "relation": "r", "object": "o"}
+            made = agent.assert_fact(**fact, txn_id="for Dorothea")  # type: ignore[arg-type]
+            agent.forget(fact=made.assertion_id)
+        assert self.told(agent) == [("", "")]
+        check(agent)
+
+    def test_stays_while_something_is_left(self, agent: Store) -> None:
+        with agent.begin_transaction(txn_id="both") as transaction:
+            transaction.write(key="k", value={})
+            transaction.write(key="other", value={})
+        agent.forget(key="k")
+        assert self.told(agent) == [("both", "a1")]
+        agent.forget(key="other")
+        assert self.told(agent)[0] == ("", "")
+        check(agent)
+
+    def test_stays_where_somebody_signed_it(self, store: Store) -> None:
+        signed = store.bind(agent_id="a1", signer=Signer("a.key", b"a" * 32))
+        signed.write(key="first", value={})
+        signed.write(key="k", value={}, txn_id="signed")
+        signed.forget(key="k")
+        assert ("signed", "a1") in self.told(store)
+        check(store)
+
+    def test_stays_behind_a_compaction(self, agent: Store) -> None:
+        first = agent.write(key="k", value={"n": 1}, txn_id="t")
+        agent.write(key="k", value={"n": 2})
+        agent.compact(before=agent.stats().commits, confirm=True)
+        assert agent.write(key="k", value={"n": 1}, txn_id="t") == first
+        check(agent)
+
+    def test_a_retry_is_known_and_its_txn_id_stays_taken(self, agent: Store) -> None:
+        first = agent.write(key="k", value={}, txn_id="t")
+        agent.forget(key="k")
+        assert agent.write(key="k", value={}, txn_id="t") == first
+        with pytest.raises(IdempotencyMismatch):
+            agent.remember("said", txn_id="t")
+        assert agent.bind(agent_id="a2").write(key="k", value={}, txn_id="t") != first
+        agent.rebuild()
+        assert agent.write(key="k", value={}, txn_id="t") == first
+
+    def test_a_forgotten_agent_takes_its_tokens_along(self, store: Store) -> None:
+        agent = store.bind(agent_id="a1")
+        first = agent.write(key="k", value={}, txn_id="t")
+        agent.write(key="other", value={})
+        agent.forget(key="k")
+        store.forget(agent_id="a1")
+        assert agent.write(key="k", value={}, txn_id="t") != first
+        check(store)
+
+    def test_an_export_of_it_can_be_verified_and_imported(
+        self, reopen: Opener, tmp_path: Path
+    ) -> None:
+        store = reopen().bind(agent_id="a1")
+        first = store.write(key="k", value={}, txn_id="for Dorothea")
+        store.forget(key="k")
+        lines = tmp_path / "log.jsonl"
+        store.export_log(lines)
+        assert b"Dorothea" not in lines.read_bytes()
+        assert recollect_verify.main(["log", str(lines)]) == 0
+        recollect.import_log(lines, tmp_path / "copy.db")
+        with recollect.open(tmp_path / "copy.db") as copy:
+            assert copy.bind(agent_id="a1").write(key="k", value={}, txn_id="for Dorothea") == first
+            check(copy)
+
+    def test_no_word_of_it_is_left_in_the_files(self, reopen: Opener, tmp_path: Path) -> None:
+        store = reopen()
+        bound = store.bind(agent_id="Dorothea's phone")
+        bound.write(agent_id="a1", key="k", value={}, txn_id="for Dorothea")
+        store.bind(agent_id="a1").forget(key="k")
+        assert leftovers(tmp_path / "store.db", [b"Dorothea"]) == set()
+        check(store)
 
 
 NAMES = {

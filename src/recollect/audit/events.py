@@ -123,7 +123,7 @@ class AuditTrail:
 def _audit_event(
     event: SealedEvent, position: int, operation: AnyOperation, leaf: bytes, envelope: Envelope
 ) -> AuditEvent:
-    by = getattr(shown(operation), "by", envelope.actor)
+    by = getattr(shown(operation), "by", envelope.actor) or operation.agent_id
     signature = signing.shown(envelope) if by == envelope.actor else None
     if isinstance(operation, Erased) and operation.rest is not None:
         signature = None  # what stands there now is vouched for by who erased the rest

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from recollect.log import chain, pages
+from recollect.log.envelopes import left_of_actor, left_of_nothing
 from recollect.log.purging import note_pending
 from recollect.log.views import Commit, Eraser, Rewritten, Views
 from recollect.model import codec
@@ -72,15 +73,21 @@ class Erasure:
         self.tally = Tally()
 
     def erase(
-        self, commits: Iterable[int], reduce: Reduce, actor: tuple[str, str] | None = None
+        self,
+        commits: Iterable[int],
+        reduce: Reduce,
+        actor: tuple[str, str] | None = None,
+        *,
+        envelopes: bool = False,
     ) -> None:
         """Erase what is to go from these events, in the order of their numbers.
 
-        `actor` is who is forgotten, and the pseudonym that takes the name's place in envelopes.
+        `actor` is who is forgotten, and the pseudonym that takes the name's place in envelopes;
+        with `envelopes`, those go of which nothing else is left.
         """
         self._views.forget()
         for event in pages.events_of(self._writer, sorted(commits)):
-            rewritten = self._rewrite(event, reduce, actor)
+            rewritten = self._rewrite(event, reduce, actor, envelopes=envelopes)
             if rewritten is not None:
                 for eraser in self._erasers:
                     eraser.take(rewritten)
@@ -101,17 +108,25 @@ class Erasure:
             self._writer.put("event_salts_set", chain.NO_SALT + salts[size:], commit_ts)
 
     def _rewrite(
-        self, event: SealedEvent, reduce: Reduce, actor: tuple[str, str] | None
+        self,
+        event: SealedEvent,
+        reduce: Reduce,
+        actor: tuple[str, str] | None,
+        *,
+        envelopes: bool,
     ) -> Rewritten | None:
         """Put what is left in the place of what goes; None: nothing of the event does."""
         left = _reduced(event, reduce)
-        forgotten = actor and codec.decode_envelope(event.envelope).actor == actor[0]
-        if not left and not forgotten:
+        pseudonym, retry = left_of_actor(event, actor), b""
+        if not left and pseudonym is None:
             return None
+        if envelopes and pseudonym is None:
+            residues = {position: each.rest for position, (_, each) in left.items()}
+            pseudonym, retry = left_of_nothing(event, residues, actor) or (None, b"")
         first, *leaves = chain.leaves(event)
         envelope = None
-        if actor is not None and forgotten:
-            envelope = codec.encode(ErasedEnvelope(first, actor[1], self._commit_ts))
+        if pseudonym is not None:
+            envelope = codec.encode(ErasedEnvelope(first, pseudonym, self._commit_ts, retry))
         parts = codec.split(event.operations)
         salts = bytearray(event.salts)
         salts[: chain.SALT_SIZE] = chain.NO_SALT

@@ -89,7 +89,7 @@ def forget(
     if asked.target.kind == AGENT and pseudonym is not None:
         actor = (asked.target.name, pseudonym)
     erasure = Erasure(writer, views, commit_ts, ids)
-    erasure.erase(found.commits, found.left_of, actor)
+    erasure.erase(found.commits, found.left_of, actor, envelopes=True)
     if not erasure.tally.count:
         raise not_found(asked.target)
     if asked.target.kind == AGENT:

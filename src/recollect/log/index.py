@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from recollect.log.scopes import INDEX_VERSION, Scopes, touched
 from recollect.log.views import Commit, Eraser, LookUp, Rewritten, View
-from recollect.model.operations import Epoch, Refuse, Summary
+from recollect.model.operations import AUDIT_SCOPE, Epoch, Refuse, Summary
 from recollect.model.scope import NOBODY
 from recollect.storage.port import Reader, Writer
 
@@ -49,8 +49,8 @@ class LogIndex(View):
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Index the commit under its transaction and under every scope it touched."""
         envelope, commit_ts = commit.envelope, commit.commit_ts
-        if envelope.txn_id:  # else who asked for it is forgotten, and its name with it
-            writer.put("txn_add", envelope.txn_id, envelope.actor, commit_ts)
+        if (name := envelope.indexed) is not None:  # else who asked for it is forgotten
+            writer.put("txn_add", *name, commit_ts)
         for operation in commit.operations:
             if type(operation) is Epoch:  # asked of each, and so in the way that costs least
                 writer.run("meta_set", name="epoch", value=str(operation.version))
@@ -83,13 +83,18 @@ class LogIndexEraser(Eraser):
     def take(self, rewritten: Rewritten, /) -> None:
         """Index the event under the scopes it has now, and under no transaction if it has none."""
         writer, before, commit_ts = self._writer, rewritten.before, rewritten.before.commit_ts
-        if before.envelope.txn_id and not rewritten.after.envelope.txn_id:
-            writer.run("txn_remove", txn_id=before.envelope.txn_id, actor=before.envelope.actor)
+        known, left = before.envelope.indexed, rewritten.after.envelope.indexed
+        if known is not None and known != left:
+            writer.run("txn_remove", txn_id=known[0], actor=known[1])
+            if left is not None:
+                writer.put("txn_add", *left, commit_ts)
         old, new = _touched(before), _touched(rewritten.after)
         for agent_id, namespace in old - new:
             writer.run(
                 "event_scope_remove", commit_ts=commit_ts, agent_id=agent_id, namespace=namespace
             )
+            if namespace == AUDIT_SCOPE.namespace:  # an actor's name, which nothing else refers to
+                writer.run("scope_drop_unused", agent_id=agent_id, namespace=namespace)
         for _, left_out, after in rewritten.changes():
             if isinstance(left_out, Summary) and not isinstance(after, Summary):
                 writer.run("horizon_remove", namespace=left_out.namespace)

@@ -314,6 +314,12 @@ WHERE agent_id = :agent_id AND (agent_id <> '_engine' OR namespace NOT IN ('_log
 -- name: scope_drop_namespace
 DELETE FROM scope WHERE namespace = :namespace
 
+-- name: scope_drop_unused
+-- Drop the number of a scope, if no commit touches it any more.
+DELETE FROM scope
+WHERE agent_id = :agent_id AND namespace = :namespace
+    AND NOT EXISTS (SELECT 1 FROM event_scope WHERE event_scope.scope_id = scope.id)
+
 -- name: scope_drop_below
 DELETE FROM scope WHERE namespace >= :first AND namespace < :beyond
 

@@ -18,33 +18,40 @@ import msgspec
 
 from recollect.errors import IdempotencyMismatch
 from recollect.log import chain, fingerprints, pages
+from recollect.log.envelopes import HASH_SIZE, token
 from recollect.log.forgetting import would_erase
 from recollect.log.reducing import ENGINE_SPACES
 from recollect.log.transaction import Request
 from recollect.log.views import Views
 from recollect.model import codec
 from recollect.model.erasure import AGENT, PSEUDONYM_PREFIX, SWEEP, Forget
-from recollect.model.event import SealedEvent
+from recollect.model.event import TOKEN_SIZE, SealedEvent
 from recollect.model.operations import AnyOperation, Erase, Erased
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader
 
-_HASH_SIZE = 32
-
 
 def find_earlier(reader: Reader, views: Views, request: Request) -> int | None:
     """Return the commit of the same request, if the log has it; another one raises."""
-    row = reader.row("txn_find", txn_id=request.txn_id, actor=request.actor)
-    if row is None:
+    commit_ts = commit_of(reader, request.txn_id, request.actor)
+    if commit_ts is None:
         return None
-    event = _event(reader, row[0])
-    known = codec.decode_envelope(event.envelope).request_hash
-    if not event.salts.startswith(chain.NO_SALT):
-        if chain.request_hash(event.salts, request.encoded) != known[:_HASH_SIZE]:
-            raise _other(request, event.commit_ts)
+    event = _event(reader, commit_ts)
+    if event.salts.startswith(chain.NO_SALT):
+        _check_fingerprint(reader, views, request, event, _fingerprint(event))
     else:
-        _check_fingerprint(reader, views, request, event, known[_HASH_SIZE:])
-    return event.commit_ts
+        known = codec.decode_envelope(event.envelope).request_hash[:HASH_SIZE]
+        if chain.request_hash(event.salts, request.encoded) != known:
+            raise _other(request, commit_ts)
+    return commit_ts
+
+
+def commit_of(reader: Reader, txn_id: str, actor: str) -> int | None:
+    """Return the commit that a transaction of this name became, be its envelope gone or not."""
+    row = reader.row("txn_find", txn_id=txn_id, actor=actor)
+    if row is None:
+        row = reader.row("txn_find", txn_id=token(txn_id, actor).hex(), actor="")
+    return None if row is None else int(row[0])
 
 
 def find_farewell(reader: Reader, request: Request) -> int | None:
@@ -69,12 +76,11 @@ def era(reader: Reader, txn_id: str, actor: str, head: int) -> int:
     What uses a txn_id again that is gone is another transaction, and so are its ids. A retry has
     those of its first attempt, whatever was erased since.
     """
-    row = reader.row("txn_find", txn_id=txn_id, actor=actor)
-    if row is not None:
-        event = _event(reader, row[0])
-        if not codec.decode_envelope(event.envelope).request_hash[_HASH_SIZE:]:
+    commit_ts = commit_of(reader, txn_id, actor)
+    if commit_ts is not None:
+        if not _fingerprint(_event(reader, commit_ts)):
             return 0  # its ids are older than eras
-        head = event.commit_ts
+        head = commit_ts
     found = reader.row("envelope_erasure", through=head)
     return 0 if found is None else int(found[0])
 
@@ -168,6 +174,12 @@ def _is_farewell(event: SealedEvent, actor: str) -> bool:
         and actor == operation.by == operation.pseudonym
         for operation in codec.decode_standing(event.operations)
     )
+
+
+def _fingerprint(event: SealedEvent) -> bytes:
+    """Return the fingerprint of the request that an event was; empty: it is older than these."""
+    envelope = codec.decode_envelope(event.envelope)
+    return envelope.request_hash[HASH_SIZE if envelope.txn_id else TOKEN_SIZE :]
 
 
 def _event(reader: Reader, commit_ts: int) -> SealedEvent:

@@ -42,11 +42,11 @@ def touched(actor: str, operations: Sequence[AnyOperation]) -> set[tuple[str, st
     """
     if len(operations) == 1:  # as mostly, and mostly its own agent's
         (only,) = operations
-        if getattr(only, "by", actor) in (only.agent_id, NOBODY):
+        if getattr(only, "by", actor) in (only.agent_id, NOBODY, ""):
             return {(only.agent_id, only.namespace)}
     found = {(operation.agent_id, operation.namespace) for operation in operations}
     owners = {agent_id for agent_id, _ in found}
     for by in {getattr(operation, "by", actor) for operation in operations}:
-        if by not in owners and by != NOBODY:
+        if by and by not in owners and by != NOBODY:
             found.add((by, AUDIT_SCOPE.namespace))
     return found

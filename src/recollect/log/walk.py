@@ -143,7 +143,7 @@ class Walk:
         self._erasures.check(reader, event, operations)
         if self._attend is not None:
             self._attend(event, envelope, operations)
-        self._transactions -= not envelope.txn_id  # whoever asked for it is forgotten
+        self._transactions -= envelope.indexed is None  # whoever asked for it is forgotten
         self._touched += len(touched(envelope.actor, [*map(standing, operations)])) - 1
         for position, operation in enumerate(operations):
             if operation.blob is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from recollect.log import retries
 from recollect.model import codec
 from recollect.model.operations import AnyOperation
 from recollect.storage.port import Reader
@@ -21,7 +22,7 @@ class Committed(msgspec.Struct, frozen=True):
 
     def is_own(self, reader: Reader) -> bool:
         """Say whether it became that commit, or changed nothing and so became none."""
-        return reader.row("txn_find", txn_id=self.txn_id, actor=self.actor) == (self.commit,)
+        return retries.commit_of(reader, self.txn_id, self.actor) == self.commit
 
 
 def operations_of(reader: Reader, commit: int) -> Sequence[AnyOperation]:

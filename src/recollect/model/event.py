@@ -12,6 +12,8 @@ from recollect.model.instant import to_datetime, to_rfc3339
 from recollect.model.limits import shown
 from recollect.model.operations import AnyOperation
 
+TOKEN_SIZE = 16
+"""How many bytes stand for a txn_id and an actor that are gone."""
 UNSIGNED, SELF_SIGNED = "unsigned", "self-signed"
 
 
@@ -21,25 +23,36 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     txn_id: str
     actor: str
     request_hash: bytes
+    """The salted hash of the request, and its fingerprint where the txn_id is the caller's own."""
     signature: bytes | None = None
+
+    @property
+    def indexed(self) -> tuple[str, str] | None:
+        """What a retry is looked up by: txn_id and actor, or the token that is left of both."""
+        if self.txn_id:
+            return self.txn_id, self.actor
+        return (self.request_hash[:TOKEN_SIZE].hex(), "") if self.request_hash else None
 
 
 class ErasedEnvelope(msgspec.Struct, frozen=True, array_like=True, tag=0, gc=False):
-    """What is left of an envelope whose actor was forgotten; it begins with a number, not a text.
+    """What is left of an envelope; it begins with a number, not a text.
 
-    It has no txn_id any more.
+    It goes when its actor is forgotten, or when nothing is left of what its transaction did. It has
+    no txn_id any more.
     """
 
     leaf: bytes
     actor: str
-    """The actor's pseudonym."""
+    """The actor's pseudonym; empty: the actor is not forgotten, and not named here any more."""
     erasure: int
     """The commit that erased it."""
+    retry: bytes = b""
+    """A token of txn_id and actor, by which a retry is known, and the request's fingerprint."""
 
     @property
     def envelope(self) -> Envelope:
         """It, as one that says nothing but the pseudonym."""
-        return Envelope("", self.actor, b"")
+        return Envelope("", self.actor, self.retry)
 
 
 class Head(msgspec.Struct, frozen=True, gc=False):

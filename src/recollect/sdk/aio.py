@@ -77,7 +77,7 @@ from recollect.graph.requests import (
     TimelineRead,
 )
 from recollect.graph.resolution import EdgeResolution, ExistingEdge, RelationCardinality
-from recollect.log import certificates, pages
+from recollect.log import certificates, pages, retries
 from recollect.log.certificates import Certificate, Certificates
 from recollect.log.compaction import Compaction, Plan
 from recollect.log.cursors import Cursor, list_cursors
@@ -2783,8 +2783,8 @@ class AsyncExtractCalls(AsyncHandle):
         """Return the memories and the facts that were extracted from a part, if the log has it."""
         actor = self._defaults.actor
         with self._core.engine.reading() as reader:
-            row = reader.row("txn_find", txn_id=part.txn_id, actor=actor)
-            return None if row is None else ids_in(operations_of(reader, row[0]))
+            commit = retries.commit_of(reader, part.txn_id, actor)
+            return None if commit is None else ids_in(operations_of(reader, commit))
 
     def _single(
         self, scope: Scope, found: Extraction, wanted: Sequence[str]

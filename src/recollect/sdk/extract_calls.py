@@ -20,6 +20,7 @@ from recollect.extract.protocol import (
 from recollect.graph import queries as graph
 from recollect.graph.inputs import check_relation
 from recollect.graph.resolution import RelationCardinality
+from recollect.log import retries
 from recollect.memory import transcripts
 from recollect.memory.chat_json import plain_messages
 from recollect.memory.committed import operations_of
@@ -197,8 +198,8 @@ class ExtractCalls(Handle):
         """Return the memories and the facts that were extracted from a part, if the log has it."""
         actor = self._defaults.actor
         with self._core.engine.reading() as reader:
-            row = reader.row("txn_find", txn_id=part.txn_id, actor=actor)
-            return None if row is None else ids_in(operations_of(reader, row[0]))
+            commit = retries.commit_of(reader, part.txn_id, actor)
+            return None if commit is None else ids_in(operations_of(reader, commit))
 
     def _single(
         self, scope: Scope, found: Extraction, wanted: Sequence[str]

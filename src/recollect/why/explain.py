@@ -124,7 +124,7 @@ class Grounds:
             ref=node.ref,
             summary=node.summary if quoted is None else quoted,
             agent_id=node.agent_id,
-            actor=None if byline is None else byline.actor,
+            actor=None if byline is None else byline.actor or None,
             commit_ts=node.commit_ts,
             committed_at=None if byline is None else to_datetime(byline.committed_at),
             valid_from=node.valid_from,

@@ -57,7 +57,7 @@ def test_the_hash_stays_and_the_salts_go(tmp_path: Path) -> None:
     assert before == after
     # the request, the envelope, the epoch of the new log, the write
     assert [left[n : n + 16] for n in range(0, 64, 16)] == [
-        *(bytes(16), salts[16:32], salts[32:48], bytes(16)),
+        *(bytes(16), bytes(16), salts[32:48], bytes(16)),
     ]
 
 
@@ -69,7 +69,7 @@ def test_the_erasing_event_says_nothing_that_can_be_guessed(path: Path) -> None:
     (said,) = codec.decode_operations(operations)
     assert isinstance(said, Erase)
     assert b"gone" not in operations
-    assert (said.target, said.count) == ("key", 1)
+    assert (said.target, said.count) == ("key", 2)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_erasing_event_says_nothing_that_can_be_guessed(path: Path) -> None:
         ("UPDATE erased SET digest = zeroblob(32)", GONE),
         ("UPDATE erased SET erasure = erasure - 1", GONE),
         ("UPDATE erased SET commit_ts = commit_ts + 1", GONE),
-        ("UPDATE erased SET position = position + 1", GONE),
+        ("UPDATE erased SET position = position + 2", GONE),
         ("INSERT INTO erased SELECT erasure, 3, position, digest FROM erased", GONE),
         ("INSERT INTO erased SELECT 3, commit_ts, position, digest FROM erased", 3),
         ("UPDATE event SET salts = randomblob(length(salts)) WHERE commit_ts = 2", GONE),
