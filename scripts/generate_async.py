@@ -63,7 +63,7 @@ RECEIVERS = {"transaction": "Transaction", "transcript": "Transcript"}
 """The class a variable or an attribute holds, where a method of it is called."""
 AWAITED_ARGUMENT = "work"
 """A function the caller gives, which in the asynchronous store is asynchronous too."""
-ASYNC_CONTEXTS = ("begin_transaction",)
+ASYNC_CONTEXTS = ("begin_transaction", "_begin")
 
 Method = tuple[str, str]
 

@@ -78,6 +78,8 @@ class TransactionConflict(Conflict):
     """Something this transaction read has changed since. Run it again: `store.transact` does."""
 
     retryable = True
+    reads: tuple[object, ...] = ()
+    """What has changed, as far as it is known."""
 
 
 class VersionMismatch(Conflict):

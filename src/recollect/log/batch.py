@@ -243,10 +243,12 @@ class BatchWriter:
             )
         changed = self._views.changed(writer, request.reads, request.since)
         if changed is not None:
-            raise TransactionConflict(
+            error = TransactionConflict(
                 f"{changed} has changed since commit {request.since}, where this transaction "
                 "began: run it again, as `store.transact` does"
             )
+            error.reads = (changed,)
+            raise error
 
     def _decide(self, writer: Writer, request: Request, head: Head) -> list[AnyOperation]:
         if request.erases is None:

@@ -37,6 +37,7 @@ from recollect.errors import (
     StoreBusy,
     StoreClosed,
     StoreFull,
+    TransactionConflict,
     Unavailable,
 )
 from recollect.extract.choosing import chosen_extractor
@@ -91,6 +92,7 @@ from recollect.log.replay import Bounds, Replay
 from recollect.log.selection import Kinds, Selection, check_kinds
 from recollect.log.signal import LOOK_SECONDS, RESTS
 from recollect.log.transaction import Draft, Request
+from recollect.log.turns import TURN_SECONDS, OutOfTurn, Turn
 from recollect.log.verification import Verification
 from recollect.log.views import Rebuild
 from recollect.memory import links, provenance, queries, settings, standing, transcripts
@@ -915,8 +917,16 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
     `TransactionConflict`. As a context manager it commits on success and aborts on an exception.
     """
 
-    def __init__(self, core: Core, calls: AsyncCalls, defaults: Defaults, draft: Draft) -> None:
+    def __init__(
+        self,
+        core: Core,
+        calls: AsyncCalls,
+        defaults: Defaults,
+        draft: Draft,
+        turn: Turn | None = None,
+    ) -> None:
         self._core = core
+        self._turn = turn
         self._calls = calls
         self._defaults = defaults
         self._draft = draft
@@ -996,6 +1006,8 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
         """Make everything staged durable at once and return its `commit_ts`."""
         request = self._draft.request()
         try:
+            if self._turn is not None:
+                self._turn.check(request.reads)
             if request.is_empty:
                 self.commit_ts = await self._calls.run(self._core.head)
             else:
@@ -1319,9 +1331,7 @@ class AsyncHandle:
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
     ) -> AsyncTransaction:
         """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
-        by = self._defaults
-        draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
-        return AsyncTransaction(self._core, self._calls, self._defaults, draft)
+        return self._begin(timeout, txn_id, None)
 
     async def transact(
         self,
@@ -1331,15 +1341,29 @@ class AsyncHandle:
         timeout: float = TIMEOUT,
         txn_id: str | None = None,
     ) -> Result:
-        """Run `work` in a transaction and commit it; on a conflict, run it again with a new one."""
+        """Run `work` in a transaction and commit it; on a conflict, run it again with a new one.
+
+        Those of this process that are in conflict are run one after another, first come, first
+        served, and nobody else waits for them.
+        """
+        turn = Turn(self._core.turns)
         attempt = 0
-        while True:
-            try:
-                async with self.begin_transaction(timeout=timeout, txn_id=txn_id) as transaction:
-                    return await work(transaction)
-            except RecollectError as error:
-                await self._before_retry(error, attempt, retries)
-            attempt += 1
+        try:
+            while True:
+                try:
+                    async with self._begin(
+                        timeout, txn_id, turn if retries else None
+                    ) as transaction:
+                        return await self._calls.perform(work, transaction)
+                except RecollectError as error:
+                    attempt = await self._before_retry(error, attempt, retries, turn)
+        finally:
+            turn.end()
+
+    def _begin(self, timeout: float, txn_id: str | None, turn: Turn | None) -> AsyncTransaction:
+        by = self._defaults
+        draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
+        return AsyncTransaction(self._core, self._calls, self._defaults, draft, turn)
 
     async def _commit(
         self, work: Callable[[AsyncTransaction], Awaitable[Result]], txn_id: str | None
@@ -1371,14 +1395,33 @@ class AsyncHandle:
             try:
                 return await self._calls.commit(core.committer, request)
             except RecollectError as error:
-                await self._before_retry(error, attempt, _RETRIES)
-            attempt += 1
+                attempt = await self._before_retry(error, attempt, _RETRIES)
 
-    async def _before_retry(self, error: RecollectError, attempt: int, retries: int) -> None:
-        """Let some time pass if what failed was only busy or in the way; else raise it."""
-        if not error.retryable or attempt >= retries:
+    async def _before_retry(
+        self, error: RecollectError, attempt: int, retries: int, turn: Turn | None = None
+    ) -> int:
+        """Wait until it is worth trying again, and return how often it was tried; else raise.
+
+        Who was only kept from overtaking others has not lost an attempt.
+        """
+        kept_back = isinstance(error, OutOfTurn)
+        if not error.retryable or (attempt >= retries and (not kept_back)):
             raise error
-        await self._calls.sleep(self._core.backoff(attempt))
+        if turn is not None and isinstance(error, TransactionConflict) and error.reads:
+            turn.join(error.reads, overtaken=not kept_back)
+            await self._wait_for(turn)
+        else:
+            await self._calls.sleep(self._core.backoff(attempt))
+        return attempt if kept_back else attempt + 1
+
+    async def _wait_for(self, turn: Turn) -> None:
+        """Wait until those are done who came before."""
+        seen = turn.signal.count
+        while not turn.is_due():
+            await self._calls.wait(turn.signal, seen, TURN_SECONDS)
+            seen = turn.signal.count
+        if pause := turn.pause():
+            await self._calls.rest(pause * self._core.jitter())
 
     def _asked(self, at: Moment | None, field: str = "at") -> Asked:
         """Return the moment a read is about."""

@@ -10,19 +10,22 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
+from recollect.errors import InvalidInput
 from recollect.log.committer import LOOK_AGAIN, Committer
 from recollect.log.pages import Pages
 from recollect.log.pending import Pending
 from recollect.log.signal import Signal
 from recollect.log.transaction import Request
 from recollect.model.clock import Clock, SystemClock
+from recollect.model.limits import shown
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
+Argument = TypeVar("Argument")
 Item = TypeVar("Item")
 
 
@@ -37,6 +40,19 @@ class Calls:
     ) -> Answer:
         """Do the work."""
         return work(*args, **kwargs)
+
+    def perform(self, work: Callable[[Argument], Answer], argument: Argument) -> Answer:
+        """Call a function of the caller's, which must be done when it returns."""
+        result = work(argument)
+        if isinstance(result, Coroutine):
+            result.close()
+        if isinstance(result, Awaitable):
+            raise InvalidInput(
+                "work",
+                f"{shown(work)} is asynchronous, and nobody awaits it here: give a plain function, "
+                "or open the store with open_async",
+            )
+        return result
 
     def commit(self, committer: Committer, request: Request) -> int:
         """Commit, and wait until it is durable."""
@@ -127,6 +143,19 @@ class AsyncCalls:
     ) -> Answer:
         """Do the work in a thread."""
         return await asyncio.to_thread(work, *args, **kwargs)
+
+    async def perform(
+        self, work: Callable[[Argument], Awaitable[Answer]], argument: Argument
+    ) -> Answer:
+        """Call an asynchronous function of the caller's, and await it."""
+        result = work(argument)
+        if not isinstance(result, Awaitable):
+            raise InvalidInput(
+                "work",
+                f"{shown(work)} is not asynchronous: give an async function here, or open the "
+                "store with open",
+            )
+        return await result
 
     async def commit(self, committer: Committer, request: Request) -> int:
         """Commit, and wait until it is durable.

@@ -15,6 +15,7 @@ from recollect.log.moments import Moment, commit_at
 from recollect.log.signal import Signal
 from recollect.log.signing import Signing
 from recollect.log.transaction import Draft, Request
+from recollect.log.turns import Turns
 from recollect.log.views import Views
 from recollect.model.clock import Clock
 from recollect.model.ids import IdSource
@@ -77,6 +78,7 @@ class Core(msgspec.Struct, frozen=True):
     effects: Effects
     filler: Filler
     vectors: Vectors
+    turns: Turns = msgspec.field(default_factory=Turns)
     checkpointer: Checkpointer | None = None
     """Who signs the log behind the commits; off, if there is nobody."""
     owner: int = msgspec.field(default_factory=os.getpid)
@@ -162,8 +164,11 @@ class Core(msgspec.Struct, frozen=True):
 
     def backoff(self, attempt: int) -> float:
         """Return how long to wait before trying again: longer each time, and not in step."""
-        jitter = int.from_bytes(self.ids.entropy(2), "big") / 0xFFFF
-        return float(min(0.001 * 2 ** min(attempt, 10), 0.25) * (0.5 + jitter))
+        return float(min(0.001 * 2 ** min(attempt, 10), 0.25) * self.jitter())
+
+    def jitter(self) -> float:
+        """Return a factor around 1 that keeps those who wait as long from being in step."""
+        return 0.5 + int.from_bytes(self.ids.entropy(2), "big") / 0xFFFF
 
 
 def check_version(field: str, version: object, *, least: int) -> int | None:

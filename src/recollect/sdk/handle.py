@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, TransactionConflict
 from recollect.log.moments import Asked, Moment, asked_at
+from recollect.log.turns import TURN_SECONDS, OutOfTurn, Turn
 from recollect.memory.committed import Committed
 from recollect.model.erasure import Forget
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
@@ -35,9 +36,7 @@ class Handle:
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
     ) -> Transaction:
         """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
-        by = self._defaults
-        draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
-        return Transaction(self._core, self._calls, self._defaults, draft)
+        return self._begin(timeout, txn_id, None)
 
     def transact(
         self,
@@ -47,15 +46,27 @@ class Handle:
         timeout: float = TIMEOUT,
         txn_id: str | None = None,
     ) -> Result:
-        """Run `work` in a transaction and commit it; on a conflict, run it again with a new one."""
+        """Run `work` in a transaction and commit it; on a conflict, run it again with a new one.
+
+        Those of this process that are in conflict are run one after another, first come, first
+        served, and nobody else waits for them.
+        """
+        turn = Turn(self._core.turns)
         attempt = 0
-        while True:
-            try:
-                with self.begin_transaction(timeout=timeout, txn_id=txn_id) as transaction:
-                    return work(transaction)
-            except RecollectError as error:
-                self._before_retry(error, attempt, retries)
-            attempt += 1
+        try:
+            while True:
+                try:
+                    with self._begin(timeout, txn_id, turn if retries else None) as transaction:
+                        return self._calls.perform(work, transaction)
+                except RecollectError as error:
+                    attempt = self._before_retry(error, attempt, retries, turn)
+        finally:
+            turn.end()
+
+    def _begin(self, timeout: float, txn_id: str | None, turn: Turn | None) -> Transaction:
+        by = self._defaults
+        draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
+        return Transaction(self._core, self._calls, self._defaults, draft, turn)
 
     def _commit(
         self, work: Callable[[Transaction], Result], txn_id: str | None
@@ -85,14 +96,33 @@ class Handle:
             try:
                 return self._calls.commit(core.committer, request)
             except RecollectError as error:
-                self._before_retry(error, attempt, _RETRIES)
-            attempt += 1
+                attempt = self._before_retry(error, attempt, _RETRIES)
 
-    def _before_retry(self, error: RecollectError, attempt: int, retries: int) -> None:
-        """Let some time pass if what failed was only busy or in the way; else raise it."""
-        if not error.retryable or attempt >= retries:
+    def _before_retry(
+        self, error: RecollectError, attempt: int, retries: int, turn: Turn | None = None
+    ) -> int:
+        """Wait until it is worth trying again, and return how often it was tried; else raise.
+
+        Who was only kept from overtaking others has not lost an attempt.
+        """
+        kept_back = isinstance(error, OutOfTurn)
+        if not error.retryable or (attempt >= retries and not kept_back):
             raise error
-        self._calls.sleep(self._core.backoff(attempt))
+        if turn is not None and isinstance(error, TransactionConflict) and error.reads:
+            turn.join(error.reads, overtaken=not kept_back)
+            self._wait_for(turn)
+        else:
+            self._calls.sleep(self._core.backoff(attempt))
+        return attempt if kept_back else attempt + 1
+
+    def _wait_for(self, turn: Turn) -> None:
+        """Wait until those are done who came before."""
+        seen = turn.signal.count
+        while not turn.is_due():
+            self._calls.wait(turn.signal, seen, TURN_SECONDS)
+            seen = turn.signal.count
+        if pause := turn.pause():
+            self._calls.rest(pause * self._core.jitter())
 
     def _asked(self, at: Moment | None, field: str = "at") -> Asked:
         """Return the moment a read is about."""

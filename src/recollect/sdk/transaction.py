@@ -9,6 +9,7 @@ from typing import Self
 from recollect.graph.pending import PendingFacts
 from recollect.log.pages import Mapped
 from recollect.log.transaction import Draft
+from recollect.log.turns import Turn
 from recollect.memory.pending import PendingMemories
 from recollect.model.document import Document
 from recollect.model.limits import check_text, plain_text
@@ -33,8 +34,16 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
     `TransactionConflict`. As a context manager it commits on success and aborts on an exception.
     """
 
-    def __init__(self, core: Core, calls: Calls, defaults: Defaults, draft: Draft) -> None:
+    def __init__(
+        self,
+        core: Core,
+        calls: Calls,
+        defaults: Defaults,
+        draft: Draft,
+        turn: Turn | None = None,
+    ) -> None:
         self._core = core
+        self._turn = turn
         self._calls = calls
         self._defaults = defaults
         self._draft = draft
@@ -114,6 +123,8 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
         """Make everything staged durable at once and return its `commit_ts`."""
         request = self._draft.request()
         try:
+            if self._turn is not None:
+                self._turn.check(request.reads)
             if request.is_empty:
                 self.commit_ts = self._calls.run(self._core.head)
             else:

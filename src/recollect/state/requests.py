@@ -48,8 +48,18 @@ class KeyRead(msgspec.Struct, frozen=True, gc=False):
 class PrefixRead(msgspec.Struct, frozen=True, gc=False):
     """All keys with a prefix were read, and so was the absence of others."""
 
+    is_range: ClassVar = True
+
     scope: Scope
     prefix: str
+
+    def overlaps(self, other: object) -> bool:
+        """Say whether another read is about any of these keys."""
+        if isinstance(other, KeyRead):
+            return other.scope == self.scope and other.key.startswith(self.prefix)
+        if not isinstance(other, PrefixRead) or other.scope != self.scope:
+            return False
+        return other.prefix.startswith(self.prefix) or self.prefix.startswith(other.prefix)
 
     def __str__(self) -> str:
         scope = self.scope
