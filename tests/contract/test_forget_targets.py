@@ -142,6 +142,15 @@ class TestEntity:
             assert word not in everything(people).lower()
         check(people)
 
+    def test_who_was_named_beside_it_in_what_is_summed_up_stays(self, agent: Store) -> None:
+        made = agent.assert_fact(subject="Ann", relation="knows", object="Bob")
+        agent.retract_fact(assertion_id=made.assertion_id)
+        agent.compact(before=agent.stats().commits, confirm=True)
+        assert [each.name for each in agent.entities()] == ["Ann", "Bob"]
+        agent.forget(entity="Ann")
+        assert [each.name for each in agent.entities()] == ["Bob"]
+        check(agent)
+
     def test_named_again_it_is_a_new_one(self, people: Store) -> None:
         people.forget(entity="Annie")
         people.assert_fact(subject="Annie", relation="likes", object="milk")

@@ -145,11 +145,16 @@ def head(store: Store) -> int:
     return store.stats().commits
 
 
-CASES = [
-    *(("sync-memory", form, erasure) for form in FORMS for erasure in ERASURES),
-    *(("async-memory", form, "namespace") for form in FORMS),
-]
 FLAVOURS = ("sync-memory", "async-memory")
+CASES = [
+    *(pytest.param(way, form, "namespace") for form in FORMS for way in FLAVOURS),
+    *(pytest.param("sync-memory", form, "compaction") for form in FORMS),
+    *(
+        pytest.param("sync-memory", form, erasure, marks=pytest.mark.slow)
+        for form in FORMS
+        for erasure in ("memories", "transcripts", "keys")
+    ),
+]
 
 
 @pytest.mark.parametrize(("open_store", "form", "erasure"), CASES, indirect=["open_store"])
@@ -189,14 +194,12 @@ class TestEveryForm:
 @pytest.mark.parametrize("open_store", FLAVOURS, indirect=True)
 class TestReturningAgent:
     def test_every_form_works_as_the_first_time(self, store: Store, clock: Any) -> None:
-        for number, form in enumerate(FORMS):
-            place = f"work-{number}"
-            for _ in range(2):
-                bound, names = prepare(store, place, clock)
-                first = FORMS[form](bound, names, T)
-                again = FORMS[form](bound, names, T)
-                assert type(again) is type(first)
-                store.forget(agent_id="a1", purge=False)
+        for _ in range(2):
+            for number, form in enumerate(FORMS):
+                bound, names = prepare(store, f"work-{number}", clock)
+                first = FORMS[form](bound, names, form)
+                assert type(FORMS[form](bound, names, form)) is type(first)
+            store.forget(agent_id="a1", purge=False)
         assert store.verify(deep=True).commits
         assert store.rebuild().identical
 

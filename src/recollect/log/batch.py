@@ -231,7 +231,7 @@ class BatchWriter:
             writer, request.txn_id, request.actor, pages.head_commit(writer)
         ):
             raise TransactionConflict(
-                f"an agent was forgotten since commit {request.since}, where this transaction "
+                f"something was forgotten since commit {request.since}, where this transaction "
                 "began, so the ids it gave out may be taken: run it again, as `store.transact` does"
             )
 
