@@ -16,7 +16,7 @@ from recollect.audit import checkpoints
 from recollect.audit.signers import SUFFIX, Signer
 from recollect.errors import InvalidInput, NotProven
 from recollect.storage.filelocks import locked
-from recollect.storage.newfiles import appearing, told_as_ours
+from recollect.storage.newfiles import appearing, make_private, told_as_ours
 
 _ENDING = ".signed"
 _MOST_BYTES = 1_000_000
@@ -56,6 +56,7 @@ class Ledger:
             self._signer.signed[self._origin] = note
             return
         with appearing("signer", self._path, put=_replace) as draft:
+            make_private(draft)
             draft.write_text(note, "utf-8", newline="")
 
     def _read(self) -> str | None:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from recollect.sdk.store import Store
 
 Command = Callable[..., None]
+_MODE = 0o700
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,24 @@ class Target:
 
     @contextmanager
     def store(self, *, create: bool = False, embedder: str | None = None) -> Iterator[Store]:
-        """Open the store; only what writes creates one."""
+        """Open the store; only what writes creates one.
+
+        One that cannot be written to is opened for reading, so that only what writes fails.
+        """
         import recollect
 
         if create:
             self.make_folder()
         with meter("Bringing the store up to date") as progress:
-            opened = recollect.open(
-                self.location, create=create, embedder=chosen(embedder), progress=progress
+            open_it = partial(
+                recollect.open, self.location, embedder=chosen(embedder), progress=progress
             )
+            try:
+                opened = open_it(create=create)
+            except recollect.StoreReadOnly:
+                if create:
+                    raise
+                opened = open_it(read_only=True)
         with opened as store:
             yield store.bind(agent_id=self.agent, namespace=self.namespace)
 
@@ -151,6 +162,6 @@ def _default_path() -> Path:
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=_MODE)
     except OSError as error:
         raise click.ClickException(f"cannot make the folder {folder}: {error.strerror}") from error

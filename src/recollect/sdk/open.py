@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 from recollect.audit import automatic
 from recollect.audit.signers import Signer
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, StoreReadOnly
 from recollect.graph.effects import Effects
 from recollect.log import views
 from recollect.log.batch import BatchWriter
@@ -18,7 +18,7 @@ from recollect.log.failpoints import Failpoint, pass_by
 from recollect.log.signal import Signal
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.ids import IdSource, SystemIds
-from recollect.model.limits import Limits, check_callable, shown
+from recollect.model.limits import Limits, check_callable, check_flag, shown
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.core import Core, Defaults
 from recollect.sdk.registry import all_views
@@ -75,6 +75,7 @@ def open(
     checkpoint_seconds: float = automatic.SECONDS,
     embedder: Given = AUTO,
     progress: Progress | None = None,
+    read_only: bool = False,
 ) -> Store:
     """Open a store: a path, `sqlite:///path`, or `:memory:`.
 
@@ -93,6 +94,9 @@ def open(
     A store whose views an older version derived otherwise is brought up to date, which takes time
     for a long log: `progress(done, total)` is called with the events of it. Given up half-way, the
     store is as it was.
+
+    With `read_only=True` nothing is written, and nothing need be writable: every write raises
+    `StoreReadOnly`. It has to be there, and of this version's format.
     """
     _check_parts(clock, ids, limits, progress)
     chosen = embedder_of(embedder)
@@ -101,6 +105,7 @@ def open(
         durability=durability,
         create=create,
         allow_network_file_system=allow_network_file_system,
+        read_only=_reads_only(read_only, signer),
     )
     core = _assemble(engine, clock, ids, limits, chosen, eager=embedder != AUTO, progress=progress)
     return Store(with_signer(core, signer, checkpoint_every, checkpoint_seconds), Defaults())
@@ -120,6 +125,7 @@ async def open_async(
     checkpoint_seconds: float = automatic.SECONDS,
     embedder: Given = AUTO,
     progress: Progress | None = None,
+    read_only: bool = False,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
     _check_parts(clock, ids, limits, progress)
@@ -130,6 +136,7 @@ async def open_async(
         durability=durability,
         create=create,
         allow_network_file_system=allow_network_file_system,
+        read_only=_reads_only(read_only, signer),
     )
     core = await asyncio.to_thread(
         _assemble,
@@ -154,19 +161,31 @@ def open_engine(
     create: bool = True,
     allow_network_file_system: bool = False,
     migrate: bool = True,
+    read_only: bool = False,
 ) -> Engine:
     """Return the engine for a URL, without a store on it.
 
     What is only to be looked at is not migrated: the log of an older format can be read as it is.
     """
+    path = path_of("url", url)
+    if read_only and path is None:
+        raise InvalidInput("read_only", "a store in memory is new, and nothing could be read")
     return SqliteEngine(
-        path_of("url", url),
+        path,
         queries=load_queries(),
         durability=durability,
-        create=create,
+        create=create and not read_only,
         allow_network_file_system=allow_network_file_system,
         migrate=migrate,
+        read_only=read_only,
     )
+
+
+def _reads_only(read_only: object, signer: object) -> bool:
+    """Return whether nothing is to be written; then there is nothing to sign either."""
+    if check_flag("read_only", read_only) and signer is not None:
+        raise InvalidInput("signer", "signs what is written, and with read_only nothing is")
+    return bool(read_only)
 
 
 def _check_parts(clock: object, ids: object, limits: object, progress: object) -> None:
@@ -194,6 +213,8 @@ def _assemble(
     with ExitStack() as unless_open:
         unless_open.callback(engine.close)
         core = assemble(engine, *parts, vectors=vectors, progress=progress)
+        if engine.read_only:
+            vectors.behind = None  # no vector could be kept
         vectors.start()
         core.filler.start()
         unless_open.pop_all()
@@ -228,6 +249,11 @@ def assemble(
     log_id = log_id_of(engine, ids)
     with engine.reading() as reader:
         outdated = registry.outdated(reader)
+    if outdated and engine.read_only:
+        raise StoreReadOnly(
+            "another version derived the views of this store otherwise, and they are brought up to "
+            "date when it is opened for writing: do that once, or copy it to where it can be done"
+        )
     if outdated:
         views.rebuild(engine, log_id, registry, progress)
     vectors = vectors or Vectors(engine, None, eager=False)

@@ -15,7 +15,7 @@ from recollect.model.limits import check_callable
 from recollect.sdk.arrival import check_arrived
 from recollect.sdk.open import check_unused, open_engine, orphans, place_file, replace_file
 from recollect.sdk.urls import Url, file_of
-from recollect.storage.newfiles import appearing
+from recollect.storage.newfiles import appearing, make_private
 from recollect.storage.port import Engine, Progress
 
 
@@ -73,6 +73,7 @@ def _fetch(source: Path, draft: Path, progress: Progress | None) -> None:
     except StoreReadOnly:
         if source.with_name(f"{source.name}-wal").exists():  # a part of it is there
             raise
+        make_private(draft)
         shutil.copyfile(source, draft)
 
 

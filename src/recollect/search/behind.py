@@ -10,7 +10,13 @@ import os
 import threading
 from collections.abc import Callable
 
-from recollect.errors import InvalidInput, RecollectError, StoreClosed, Unavailable
+from recollect.errors import (
+    InvalidInput,
+    RecollectError,
+    StoreClosed,
+    StoreReadOnly,
+    Unavailable,
+)
 from recollect.model.clock import Clock, SystemClock
 from recollect.storage.locks import Wakeup, new_lock
 
@@ -108,7 +114,11 @@ class Behind:
                 with self.turn:
                     left = self._piece()
                 self.failure, self._rest = None, self._first_rest
-            except (InvalidInput, StoreClosed) as error:  # trying again would change nothing
+            except (
+                InvalidInput,
+                StoreClosed,
+                StoreReadOnly,
+            ) as error:  # trying again would change nothing
                 self.failure = error
                 return
             except RecollectError as error:

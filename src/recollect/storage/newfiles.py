@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from recollect.errors import (
@@ -22,6 +24,7 @@ OWNER_ONLY = 0o600
 """The mode of a file that holds what a store holds."""
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_NODES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
 
@@ -56,10 +59,28 @@ def check_free(field: str, path: Path) -> None:
         raise _taken(field, path)
 
 
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner can read, unless there is a file.
+
+    Where the system can, it is made without opening it: closing it again would drop the locks of a
+    connection that this process may have by then.
+    """
+    with told_as_ours(path), suppress(FileExistsError):
+        if sys.platform == "linux":
+            try:
+                os.mknod(path, OWNER_ONLY | stat.S_IFREG)
+            except OSError as error:
+                if error.errno not in _NO_NODES:
+                    raise
+            else:
+                return
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+
+
 def keep_private(path: Path, like: Path | None) -> None:
-    """Let nobody read a file who could not read the one it is made from."""
+    """Let nobody read a file who could not read the one it is made from, but for its owner."""
     if like is not None:
-        path.chmod(path.stat().st_mode & like.stat().st_mode)
+        path.chmod(path.stat().st_mode & (like.stat().st_mode | stat.S_IRWXU))
 
 
 def sync(path: Path) -> None:

@@ -101,6 +101,9 @@ class Engine(Protocol):
         """The file the store is in, if it is in one."""
         ...
 
+    read_only: bool
+    """Whether every write is refused."""
+
     def reading(self) -> AbstractContextManager[Reader]:
         """Lend a reader for a short while: no lock and no snapshot outlives the block."""
         ...

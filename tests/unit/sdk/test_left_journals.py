@@ -88,8 +88,13 @@ def _open(other: recollect.Store, path: Path) -> object:
         return store.write(agent_id="a", key="k", value={})
 
 
-@pytest.mark.parametrize("make", [_back_up, _fork, _import, _open])
-@pytest.mark.parametrize("ending", ["-wal", "-journal"])
+COPIES = (_back_up, _fork, _import)
+
+
+@pytest.mark.parametrize(
+    ("make", "ending"),
+    [(_open, "-wal"), *((make, ending) for make in COPIES for ending in ("-wal", "-journal"))],
+)
 def test_no_other_store_begins_beside_it(
     moved: Path, other: recollect.Store, make: Callable[..., object], ending: str
 ) -> None:
@@ -179,3 +184,12 @@ def test_a_store_that_is_being_made_is_nobodys_journal(tmp_path: Path) -> None:
     path.touch()
     path.with_name("s.db-journal").write_bytes(b"x" * 512)
     assert vacancy.orphans(path) == []
+
+
+def test_a_rollback_journal_is_in_no_new_stores_way(tmp_path: Path) -> None:
+    """It holds no commits; a loss of power while a store is made can leave it without its file."""
+    (tmp_path / "s.db-journal").write_bytes(b"x" * 512)
+    with recollect.open(tmp_path / "s.db") as store:
+        store.write(agent_id="a", key="k", value={})
+        store.verify(deep=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["s.db"]

@@ -285,6 +285,7 @@ def test_a_backup_can_lie_where_nothing_can_be_written(path: Path, backup: Path)
         locked = folder / "locked"
         locked.mkdir()
         shutil.copy(backup, locked / "backup.db")
+        (locked / "backup.db").chmod(0o644)
         locked.chmod(0o555)
 
         def work() -> None:

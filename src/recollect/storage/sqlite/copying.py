@@ -6,6 +6,7 @@ from pathlib import Path
 
 import apsw
 
+from recollect.storage.newfiles import make_private
 from recollect.storage.port import Progress
 from recollect.storage.sqlite.connection import Connection, translated
 from recollect.storage.sqlite.opening import guarded
@@ -29,6 +30,7 @@ def copy_snapshot(reader: Connection, path: Path, progress: Progress | None = No
 
 
 def _copy(source: apsw.Connection, path: Path, progress: Progress | None) -> None:
+    make_private(path)
     target = guarded(str(path))
     try:
         target.pragma("synchronous", "OFF")

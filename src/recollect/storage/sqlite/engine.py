@@ -28,7 +28,7 @@ from recollect.storage.sqlite.definitions import check_definitions
 from recollect.storage.sqlite.journal import Journal
 from recollect.storage.sqlite.leases import Lease
 from recollect.storage.sqlite.opening import LOCK_WAIT_MS, Opener
-from recollect.storage.sqlite.paths import check_mount, check_path
+from recollect.storage.sqlite.paths import check_mount, check_path, not_opened
 from recollect.storage.sqlite.purging import purge
 from recollect.storage.sqlite.sql import SqlAnswer
 from recollect.storage.sqlite.whole import WholeFile
@@ -50,6 +50,7 @@ class SqliteEngine(WholeFile):
         vfs: str | None = None,
         allow_network_file_system: bool = False,
         migrate: bool = True,
+        read_only: bool = False,
     ) -> None:
         if durability not in tuple(_SYNCHRONOUS):
             raise errors.InvalidInput(
@@ -58,8 +59,11 @@ class SqliteEngine(WholeFile):
         create = create or path is None
         super().__init__(path)
         self._queries = queries
-        self._opener = Opener(path, queries=queries, synchronous=_SYNCHRONOUS[durability], vfs=vfs)
         self._synchronous = _SYNCHRONOUS[durability]
+        self._opener = Opener(
+            path, queries=queries, synchronous=self._synchronous, vfs=vfs, read_only=read_only
+        )
+        self.read_only = read_only
         self._write_lock = new_lock()
         self._idle: deque[Connection] = deque()
         self._closed = False
@@ -77,14 +81,9 @@ class SqliteEngine(WholeFile):
             self._writer = self._connect_writer(create=create)
             with closing_on_error(self._writer.database):
                 self._prepare(create=create, migrate=migrate)
-        except apsw.NotADBError as error:
-            raise errors.InvalidInput(
-                "url",
-                f"{path} is not a Recollect store, or its first page is damaged: "
-                "give another path, or restore a backup",
-            ) from error
+                self._opener.note_journal()
         except apsw.Error as error:
-            raise translate(error) from error
+            raise not_opened(path, error, read_only=read_only) from error
         self._only = held(self._write_lock, self._writer)
         """The one connection there is in memory: nobody writes while it is lent."""
 
@@ -103,6 +102,9 @@ class SqliteEngine(WholeFile):
         """Hand out a reader that nobody uses."""
         if self._closed or self._owner != os.getpid():  # asked here too, at each read
             self._check_open()
+        if self._opener.is_outdated():
+            self._generation += 1
+            self._close_readers()
         try:
             return self._idle.pop()
         except IndexError:
@@ -199,7 +201,12 @@ class SqliteEngine(WholeFile):
             self._check_open()
         if self._writing:
             raise busy_with_itself()
+        if self.read_only:
+            raise errors.StoreReadOnly(
+                "the store was opened for reading only: open it without read_only to write to it"
+            )
         self._roll_back()  # what an interrupt at a bad moment may have left
+        self._opener.check_unmoved()
         if self._in_doubt:
             self._settle()
 
@@ -211,6 +218,7 @@ class SqliteEngine(WholeFile):
         self._in_doubt = self._path is not None  # until it is known how this ends
         try:
             self._writer.commit()
+            self._opener.check_unmoved()  # or it went where nobody will look for it
         except errors.StoreFull:  # the last page, which makes it a commit, was not written
             raise
         except errors.RecollectError as error:
@@ -230,9 +238,11 @@ class SqliteEngine(WholeFile):
             self._commit()
         finally:
             self._roll_back()
+        self._opener.note_journal()
 
     def _reopen(self) -> None:
         """Replace the writer and every reader; those that are lent out are dropped on return."""
+        self._opener.forget_journal()
         try:
             fresh = self._connect_writer()
         except apsw.Error as error:
@@ -308,6 +318,9 @@ class SqliteEngine(WholeFile):
         outdated = formats.is_outdated(database, self._path)
         check_definitions(self._writer, self._path)
         if not migrate:
+            return
+        if self.read_only:
+            formats.check_current(self._path, outdated=outdated)
             return
         if self._path is not None and database.pragma("journal_mode") != "wal":
             with suppress(apsw.BusyError, apsw.ReadOnlyError):

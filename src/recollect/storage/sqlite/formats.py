@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.errors import Corruption, InvalidInput, UnsupportedFormat
+from recollect.errors import Corruption, InvalidInput, StoreReadOnly, UnsupportedFormat
 from recollect.storage.sqlite.connection import Connection
 
 FORMAT = 6
@@ -47,6 +47,15 @@ def is_outdated(database: apsw.Connection, path: Path | None) -> bool:
     if found < 1:
         raise Corruption(f"{path} has format {found}, which there never was: restore a backup")
     return found < FORMAT
+
+
+def check_current(path: Path | None, *, outdated: bool) -> None:
+    """Refuse an older format where it cannot be migrated."""
+    if outdated:
+        raise StoreReadOnly(
+            f"{path} has an older format than {FORMAT}, to which it is brought when it is opened "
+            "for writing: do that once, or copy it to where it can be done"
+        )
 
 
 def migrate(database: apsw.Connection, number: int = FORMAT) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import apsw
+
 from recollect import errors
 from recollect.storage.port import Footprint
 from recollect.storage.sqlite import mounts
-from recollect.storage.sqlite.vacancy import check_no_orphans
+from recollect.storage.sqlite.connection import translate
+from recollect.storage.sqlite.vacancy import check_may_begin
 
 
 def check_mount(path: Path) -> None:
@@ -29,13 +32,32 @@ def check_path(path: Path, *, create: bool) -> None:
         raise errors.Unavailable(f"{path} cannot be reached: {error.strerror}") from error
     if is_folder:
         raise errors.InvalidInput("url", f"{path} is a folder: name a file in it")
-    check_no_orphans("url", path)
+    check_may_begin("url", path)
     if not there and not create:
         raise errors.NotFound(f"there is no store at {path}: a first write creates one")
     if not has_folder:
         raise errors.NotFound(f"there is no folder {path.parent}: make it first")
     if not there and not os.access(path.parent, os.W_OK):
         raise errors.StoreReadOnly
+
+
+def not_opened(path: Path | None, error: apsw.Error, *, read_only: bool) -> errors.RecollectError:
+    """Return our error for what SQLite says of a file that it cannot open."""
+    if isinstance(error, apsw.NotADBError):
+        return errors.InvalidInput(
+            "url",
+            f"{path} is not a Recollect store, or its first page is damaged: "
+            "give another path, or restore a backup",
+        )
+    if read_only and isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError)):
+        return errors.StoreReadOnly(
+            f"{path} cannot be read where nothing can be written: if it has a write-ahead log "
+            "(-wal), copy both to another folder and open them there; else check the permissions"
+        )
+    ours = translate(error)
+    if isinstance(ours, errors.StoreReadOnly):
+        return errors.StoreReadOnly(f"{ours}; to read it as it is, open it with read_only=True")
+    return ours
 
 
 def footprint_of(path: Path) -> Footprint:

@@ -7,13 +7,15 @@ it may hold that store's last commits, and nobody else has them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from recollect.errors import InvalidInput
 from recollect.storage.newfiles import check_free
 
-JOURNALS = ("-wal", "-journal")
-"""The endings of files that can hold commits which are not in the main file yet."""
+_WAL = "-wal"
+JOURNALS = (_WAL, "-journal")
+"""The endings of files that SQLite replays into the file they stand beside."""
 BESIDE = (*JOURNALS, "-shm")
 
 
@@ -27,7 +29,7 @@ def orphans(path: Path) -> list[Path]:
     if not _is_empty(path):
         return []
     if path.exists():  # a store that is being made has a rollback journal and no page yet
-        return [each for each in found if each.name.endswith("-wal")]
+        return [each for each in found if each.name.endswith(_WAL)]
     return found
 
 
@@ -43,9 +45,22 @@ def check_vacant(field: str, path: Path) -> None:
     check_no_orphans(field, path)
 
 
+def check_may_begin(field: str, path: Path) -> None:
+    """Refuse to make a store where a write-ahead log was left.
+
+    A rollback journal is in nobody's way: it holds no commits, and SQLite removes one that stands
+    beside a new file. A loss of power while a store is made can leave it without its file.
+    """
+    _refuse(field, path, [each for each in orphans(path) if each.name.endswith(_WAL)])
+
+
 def check_no_orphans(field: str, path: Path) -> None:
-    """Refuse a path beside which a journal was left."""
-    for journal in orphans(path):
+    """Refuse a path beside which any journal was left: it would be replayed into a copy."""
+    _refuse(field, path, orphans(path))
+
+
+def _refuse(field: str, path: Path, journals: Iterable[Path]) -> None:
+    for journal in journals:
         raise InvalidInput(
             field,
             f"there is no store at {path}, but {journal.name} was left beside it and may hold the "

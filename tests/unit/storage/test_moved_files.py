@@ -1,0 +1,138 @@
+"""A file that is no longer where it was: nothing is acknowledged that nobody would find again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import CommitUnknown, Store, Unavailable
+from recollect.storage.sqlite.connection import Connection
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "s.db"
+    with recollect.open(path) as store:
+        write(store, 1)
+        store.backup(tmp_path / "backup.db")
+    return path
+
+
+def write(store: Store, number: int) -> int:
+    return store.write(agent_id="a", key="k", value={"n": number})
+
+
+def value(path: Path) -> object:
+    with recollect.open(path, create=False) as store:
+        store.verify(deep=True)
+        record = store.get_state(agent_id="a", key="k")
+        return record and record.value["n"]
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_name("elsewhere.db"))
+
+
+def replace(path: Path) -> None:
+    shutil.copy(path.with_name("backup.db"), path.with_name("copy.db"))
+    path.with_name("copy.db").replace(path)
+
+
+def remove_journal(path: Path) -> None:
+    path.with_name("s.db-wal").unlink()
+
+
+def replace_journal(path: Path) -> None:
+    remove_journal(path)
+    path.with_name("s.db-wal").touch()
+
+
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name(f"{path.parent.name} moved"))
+
+
+DEEDS = (remove, move, replace, remove_journal, replace_journal, move_folder)
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("durability", ["full", "relaxed"])
+def test_it_is_noticed_at_the_next_commit(
+    path: Path, deed: Callable[[Path], None], durability: str
+) -> None:
+    store = recollect.open(path, durability=durability)
+    write(store, 2)
+    deed(path)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match=r"while the store was open.*open it again") as caught:
+            write(store, 3)
+        assert not caught.value.retryable, "waiting does not bring it back"
+    with pytest.raises(Unavailable):
+        list(store.subscribe(agent_id="a", cursor="reader", after_commit=0, timeout=0))
+    store.close()
+
+
+def test_one_that_is_put_back_is_the_store_again(path: Path) -> None:
+    with recollect.open(path) as store:
+        write(store, 2)
+        move(path)
+        with pytest.raises(Unavailable):
+            write(store, 3)
+        path.with_name("elsewhere.db").rename(path)
+        assert write(store, 4) == 3
+    assert value(path) == 4
+
+
+def test_another_store_in_its_place_is_neither_read_nor_written(path: Path) -> None:
+    with recollect.open(path) as store:
+        write(store, 2)
+        replace(path)
+        with pytest.raises(Unavailable), store._core.engine.reading(), store._core.engine.reading():
+            store.get_state(agent_id="a", key="k")  # by one of two readers, of which one is new
+        with pytest.raises(Unavailable):
+            list(store.sql("SELECT * FROM state"))
+        with pytest.raises(Unavailable):
+            write(store, 3)
+    for beside in ("s.db-wal", "s.db-shm"):
+        path.with_name(beside).unlink(missing_ok=True)
+    assert value(path) == 1
+
+
+def test_one_that_goes_in_the_very_moment_is_not_acknowledged(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Connection.commit
+
+    def move_and_commit(connection: Connection) -> None:
+        move(path)
+        commit(connection)
+
+    with recollect.open(path) as store:
+        write(store, 2)
+        with monkeypatch.context() as patched:
+            patched.setattr(Connection, "commit", move_and_commit)
+            with pytest.raises(CommitUnknown):
+                write(store, 3)
+        with pytest.raises(Unavailable, match="moved away"):
+            write(store, 4)
+        path.with_name("elsewhere.db").rename(path)
+        write(store, 5)
+    assert value(path) == 5
+
+
+def test_what_the_engine_does_with_its_files_itself_is_no_change(path: Path) -> None:
+    with recollect.open(path) as store, recollect.open(path) as other:
+        write(store, 2)
+        store.bind(agent_id="a").forget(key="k")  # writes the file anew
+        write(other, 3)
+        assert write(store, 4) == 5
+        store._core.engine._reopen()  # type: ignore[attr-defined]
+        assert write(store, 5) == 6
+    assert value(path) == 5
