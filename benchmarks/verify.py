@@ -22,6 +22,7 @@ from benchmarks import commits, reads, report
 from benchmarks.limits import bare_connection
 from benchmarks.report import Figure
 from recollect.log import chain
+from recollect.log.commitments import Scopes
 from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
 from recollect.model.operations import AnyOperation
@@ -97,7 +98,7 @@ def without_hashing() -> Iterator[None]:
         yield
 
 
-def _unhashed(_: bytes, __: bytes) -> bytes:
+def _unhashed(_: bytes, __: bytes, ___: int) -> bytes:
     return _NO_HASH
 
 
@@ -107,6 +108,7 @@ def _unsealed(
     salts: bytes,
     envelope: Envelope,
     operations: list[AnyOperation],
+    _: Scopes | None = None,
 ) -> SealedEvent:
     parts = [*map(codec.encode, operations)]
     sealed, joined = codec.encode(envelope), codec.join(parts)

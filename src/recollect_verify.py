@@ -33,7 +33,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from hashlib import sha256
+from hashlib import sha256, shake_128
 from pathlib import Path
 from struct import Struct
 from typing import IO, Any
@@ -310,7 +310,44 @@ def _base64(text: str, wrong: type[Refused | WrongKey]) -> bytes:
 
 _MOST_LINE = 2**31 - 1
 _SALT = 16
-_ERASED, _ERASE = 0, 21
+_ERASED, _ERASE, _REDACTED = 0, 21, 43
+_PSEUDONYM = re.compile(r"forgotten-[0-9a-f]{16}")
+_INBOX = "_invalidations"
+_SLOTS: dict[int, list[list[int]]] = {
+    1: [[3, 4, 5, 6]],
+    2: [[3, 4]],
+    3: [[3, 4, 5, 6, 7]],
+    4: [[3, 7], [4, 5, 10], [6], [8], [9]],
+    5: [[3, 4, 5, 6, 7, 10, 11], [8], [9]],
+    6: [[3, 4, 6], [5]],
+    7: [[3, 4, 5, 6]],
+    8: [[3, 4, 5, 6, 7]],
+    9: [[3, 4, 5, 6, 7]],
+    10: [[3], [4, 5, 6, 7, 8, 9]],
+    11: [[3, 4, 5, 6]],
+    12: [[3, 4, 5, 6, 8], [7]],
+    13: [[3, 4, 6, 8, 9], [5], [7]],
+    14: [[3]],
+    15: [[3, 7, 8, 9], [4], [5], [6]],
+    16: [[3, 7], [4], [5], [6]],
+    17: [[3], [4]],
+    18: [[3, 4]],
+    19: [[3, 4]],
+    20: [[3, 4]],
+    21: [[3, 4, 7, 8, 9, 10], [5], [6]],
+    22: [[3, 4]],
+    23: [[3, 4], [5]],
+    24: [[3, 4], [5]],
+    25: [[3, 5, 6], [4]],
+    28: [[3, 7, 8], [4], [5], [6]],
+}
+"""The fields of each kind of operation that share a commitment, by their places."""
+_LISTED = (1, 6)
+"""The operation, and its field, whose items have a commitment each, unless there are none."""
+_NAMING = {(12, 1), (13, 1), (21, 1), (23, 1), (25, 1)}
+"""The slots that name an agent: a pseudonym may stand there."""
+_COUNTED = {5, 6, 7}
+"""The operations that a compaction leaves numbers of."""
 _CONTENT = {4: (8, 1, 2), 5: (8, 1, 2), 10: (None, 4, 5)}
 """Where an operation with long content has a list about it, if it has one; its hash; its size."""
 _FIELDS = {
@@ -321,6 +358,8 @@ _FIELDS = {
     "end": ["lines", "sha256"],
 }
 _TWO_NUMBERS = Struct(">qq").pack
+_LAST_TIME = 253_402_300_799_999_999
+"""The end of the year 9999, in microseconds."""
 Line = dict[str, Any]
 Rows = dict[int, tuple[int, bytes]]
 """Where in an event something was erased: by which commit last, and the hash of what is left."""
@@ -371,6 +410,7 @@ class _Claim:
 
     def __init__(self) -> None:
         self.count, self.hashed = 0, sha256()
+        self.pseudonyms: set[str] = set()
 
 
 class _Log:
@@ -380,10 +420,12 @@ class _Log:
         self.ended = False
         self._keys, self._origin, self._held = keys, origin, held
         self._header: Line = {}
-        self._commits, self._time, self._hash = 0, 0, b""
+        self._commits, self._time, self._hash, self._version = 0, 0, b"", 1
         self._peaks: list[bytes] = []
         self._due: deque[tuple[int, object, object]] = deque()
         self._claims: dict[int, _Claim] = {}
+        self._places: set[tuple[int, object]] = set()
+        """Where in the last event something was erased, and by which commits."""
         self._erased = self._notes = 0
         self._last_note = ""
         self._vouched: Checkpoint | None = None
@@ -413,7 +455,7 @@ class _Log:
         return {**told, "erased": self._erased, "checkpoints": self._notes, "checkpoint": vouched}
 
     def _take_header(self, line: Line) -> None:
-        if type(line["version"]) is not int or line["version"] != 1:
+        if type(line["version"]) is not int or line["version"] not in (1, 2):
             raise Refused("the log has a version that is not known here: use a newer verifier")
         if not isinstance(line["log_id"], str) or not line["log_id"]:
             raise Refused("the log's id is not a text")
@@ -428,24 +470,74 @@ class _Log:
         parts = [_bytes(each) for each in _list(line["operations"])]
         if commit_ts != self._commits + 1:
             raise Refused(f"commit {self._commits + 1} should stand here, and {commit_ts} does")
-        if time <= self._time:
-            raise Refused("its time is not after the time of the event before it")
-        if len(salts) != _SALT * (len(parts) + 2):
-            raise Refused("its salts do not fit its operations")
+        if not self._time < time <= _LAST_TIME:
+            raise Refused("its time is not after the time of the event before it, or too late")
         rows = self._rows(commit_ts, line)
-        leaves = [_envelope_leaf(envelope, salts, rows)]
-        leaves += [_operation_leaf(index, part, salts, rows) for index, part in enumerate(parts)]
+        version = 2 if len(salts) % _SALT == 1 and salts[0] == 2 else 1
+        if version < self._version:
+            raise Refused("it has an older form than the events before it")
+        if version == 1:
+            covered = self._first_form(envelope, parts, salts, rows)
+        else:
+            covered = self._second_form(envelope, parts, salts, rows)
         if rows:
             raise Refused("something is said to be erased, and is not")
-        count = len(leaves).to_bytes(8, "big")
-        hashed = (b"\3", _TWO_NUMBERS(commit_ts, time), self._hash, count, *leaves)
-        self._commits, self._time, self._hash = commit_ts, time, sha256(b"".join(hashed)).digest()
+        domain, count, leaves = covered
+        hashed = (domain, _TWO_NUMBERS(commit_ts, time), self._hash, count, *leaves)
+        self._commits, self._time, self._version = commit_ts, time, version
+        self._hash = sha256(b"".join(hashed)).digest()
         if self._hash != _hash(line["hash"]):
             raise Refused(f"the content of commit {commit_ts} does not have its hash")
         self._look_into(parts)
         self._grow()
         self._last_note = ""
         self._compare(self._held)
+
+    def _first_form(
+        self, envelope: bytes, parts: Sequence[bytes], salts: bytes, rows: Rows
+    ) -> tuple[bytes, bytes, list[bytes]]:
+        """Return what the hash covers of an event of chain version 1."""
+        if len(salts) != _SALT * (len(parts) + 2):
+            raise Refused("its salts do not fit its operations")
+        leaves = [_envelope_leaf(envelope, salts, rows)]
+        leaves += [_operation_leaf(index, part, salts, rows) for index, part in enumerate(parts)]
+        return b"\3", len(leaves).to_bytes(8, "big"), leaves
+
+    def _second_form(
+        self, envelope: bytes, parts: Sequence[bytes], salts: bytes, rows: Rows
+    ) -> tuple[bytes, bytes, list[bytes]]:
+        """Return what the hash covers of an event of chain version 2."""
+        operations = [_array(part) for part in parts]
+        found = _Salts(salts, operations)
+        leaves = [sha256(b"\1" + found.envelope + envelope).digest()]
+        if _tag(envelope) == _ERASED:
+            leaf, actor, erasure = _fields(envelope, 1, 2, 3)
+            _check_row(-1, envelope, erasure, rows)
+            if any(found.envelope):
+                raise Refused("the salt of something erased is still there")
+            leaves = [_commitment(leaf)]
+            _check_retry(_array(envelope)[4:])
+            if actor != "":
+                self._claim(-1, erasure, actor)
+        for index, (part, operation) in enumerate(zip(parts, operations, strict=True)):
+            own = found.operations[index]
+            if operation[0] != _REDACTED:
+                leaves.append(_whole_leaf(part, operation, own, found.scope(operation)))
+                continue
+            left = _Redacted(operation)
+            _check_row(index, part, left.erasure, rows)
+            leaves.append(left.leaf())
+            for erasure, name in left.pseudonyms:
+                self._claim(index, erasure, name)
+        return b"\x0b", len(parts).to_bytes(8, "big"), leaves
+
+    def _claim(self, position: int, erasure: object, name: object) -> None:
+        """Note the commit that has to name a pseudonym."""
+        if not isinstance(name, str) or not _PSEUDONYM.fullmatch(name):
+            raise Refused("what stands for a name that was erased is no pseudonym")
+        if (position, erasure) not in self._places:
+            raise Refused("a pseudonym stands where the commit that names it erased nothing")
+        self._claims[_number(erasure)].pseudonyms.add(name)
 
     def _rows(self, commit_ts: int, line: Line) -> Rows:
         """Return what was erased last at each position, and note it for the event that did it."""
@@ -462,17 +554,18 @@ class _Log:
         if places != sorted({*places}) or ("erased" in line and not places):
             raise Refused("what is said of its erased operations is out of order")
         self._erased += len(found)
+        self._places = {*places}
         return found
 
     def _look_into(self, parts: Sequence[bytes]) -> None:
         """See what of an event is vouched for by it, or comes behind it: erasures and content."""
-        said = []
+        said, named = [], set[str]()
         for position, part in enumerate(parts):
             tag = _tag(part)
-            if tag == _ERASE:
-                said.append(_fields(part, 7, 8))
-            elif tag == _ERASED:
-                said += _still_said(_unpacked(part))
+            erasing = _erasing(_array(part)) if tag in (_ERASE, _ERASED, _REDACTED) else None
+            if erasing is not None:
+                said.append(erasing[:2])
+                named.update(each for each in erasing[2:] if isinstance(each, str))
             elif tag in _CONTENT:
                 inner, *places = _CONTENT[tag]
                 fields = _unpacked(part) if inner is None else _fields(part, inner)[0]
@@ -484,6 +577,8 @@ class _Log:
             claim = claim or _Claim()
             if said != [[claim.count, claim.hashed.digest()]]:
                 raise Refused(f"what commit {self._commits} erased is not what it says")
+            if not claim.pseudonyms <= named:
+                raise Refused(f"commit {self._commits} does not name the pseudonyms it has left")
 
     def _take_blob(self, line: Line) -> None:
         content = _bytes(line["content"])
@@ -515,8 +610,8 @@ class _Log:
             raise Refused("the lines before it are not the ones it was written for")
         if self._claims:
             raise Refused("something was erased in the name of an event that is not there")
-        head = (self._header["commits"], self._header["head_hash"])
-        if head != (self._commits, self._hash.hex()):
+        head = (self._header["commits"], self._header["head_hash"], self._header["version"])
+        if head != (self._commits, self._hash.hex(), self._version):
             raise Refused("the log does not end where its first line says")
         if self._held is not None and self._vouched is None:
             size, commits = self._held.size, self._commits
@@ -557,9 +652,10 @@ def _envelope_leaf(envelope: bytes, salts: bytes, rows: Rows) -> bytes:
 
 
 def _operation_leaf(index: int, part: bytes, salts: bytes, rows: Rows) -> bytes:
-    """Return what stands for an operation in its event's hash."""
+    """Return what stands for an operation in the hash of an event of chain version 1."""
     if _tag(part) == _ERASED:
         return _erased_leaf(index, part, _fields(part, 3, 4), salts, rows)
+    _check_kind(_array(part))
     at = _SALT * (index + 2)
     return sha256(b"\0" + salts[at : at + _SALT] + part).digest()
 
@@ -569,21 +665,222 @@ def _erased_leaf(
 ) -> bytes:
     """Return the hash of what was erased, if a row says so and nothing else of it is left."""
     leaf, erasure = said
-    if rows.pop(position, None) != (erasure, sha256(left).digest()):
-        raise Refused("something was erased and nothing says why, or what stands there was changed")
+    _check_row(position, left, erasure, rows)
     for first in (0, _SALT * (position + 2)):  # the request's salt goes with any of them
         if any(salts[first : first + _SALT]):
             raise Refused("the salt of something erased is still there")
-    if not isinstance(leaf, bytes) or len(leaf) != 32:
+    return _commitment(leaf)
+
+
+def _check_row(position: int, left: bytes, erasure: object, rows: Rows) -> None:
+    if rows.pop(position, None) != (erasure, sha256(left).digest()):
+        raise Refused("something was erased and nothing says why, or what stands there was changed")
+
+
+def _check_retry(found: list[Any]) -> None:
+    """Refuse what is left of an envelope for retries, unless it is as long as such hashes are."""
+    if len(found) > 1 or any(type(each) is not bytes or len(each) % 16 for each in found):
+        raise Refused("what is left of an envelope is not in its form")
+    if any(len(each) > 32 for each in found):
+        raise Refused("what is left of an envelope is not in its form")
+
+
+def _commitment(found: object) -> bytes:
+    if not isinstance(found, bytes) or len(found) != 32:
         raise Refused("what was erased has left no hash")
-    return leaf
+    return found
 
 
-def _still_said(erased: object) -> list[list[Any]]:
-    """Return what an erasing operation says that was rewritten itself: who erased was forgotten."""
-    if not isinstance(erased, list) or len(erased) < 6 or not isinstance(erased[5], list):
-        return []
-    return [_at(erased[5], 7, 8)] if erased[5][:1] == [_ERASE] else []
+def _check_kind(operation: list[Any]) -> None:
+    """Refuse what is no operation: of an unknown kind, or with more fields than its kind has."""
+    places = _SLOTS.get(operation[0])
+    if places is None or len(operation) > 3 + sum(map(len, places)) or len(operation) < 4:
+        raise Refused("an operation is of a kind that is not known, or does not have its fields")
+
+
+class _Salts:
+    """The salts of an event of chain version 2, where each stands."""
+
+    def __init__(self, salts: bytes, operations: Sequence[list[Any]]) -> None:
+        whole = [each for each in operations if each[0] != _REDACTED]
+        scopes = [*dict.fromkeys(_scope(each) for each in whole)]
+        each = [salts[first : first + _SALT] for first in range(1, len(salts), _SALT)]
+        if len(each) != 1 + 2 * len(scopes) + max(1, len(operations)):
+            raise Refused("its salts do not fit its operations")
+        self.envelope, *rest = each
+        self._scopes = {scope: rest[2 * at : 2 * at + 2] for at, scope in enumerate(scopes)}
+        self.operations = rest[2 * len(scopes) :]
+        for salt, operation in zip(self.operations, operations, strict=False):
+            if any(salt) == (operation[0] == _REDACTED):
+                raise Refused("the salt of something erased is still there, or another is gone")
+        if not operations:
+            self._check_request()
+
+    def _check_request(self) -> None:
+        request = self.operations[0]
+        if any(request) and sha256(b"\x0c" + request).digest()[:_SALT] != self.envelope:
+            raise Refused("the salt of its request was changed")
+
+    def scope(self, operation: list[Any]) -> bytes:
+        """Return the commitments to an operation's namespace and agent."""
+        names = _scope(operation)
+        first, second = self._scopes[names]
+        return _name(b"\x06", first, names[0]) + _name(b"\x07", second, names[1])
+
+
+def _scope(operation: list[Any]) -> tuple[str, str]:
+    namespace, agent = _at(operation, 1, 2)
+    if not isinstance(namespace, str) or not isinstance(agent, str):
+        raise Refused("an operation does not say whose it is")
+    return namespace, agent
+
+
+def _name(role: bytes, salt: bytes, name: str) -> bytes:
+    return sha256(role + salt + name.encode()).digest()
+
+
+def _whole_leaf(part: bytes, operation: list[Any], salt: bytes, scope: bytes) -> bytes:
+    """Return what stands for an operation of which nothing was erased: a hash for each slot."""
+    _check_kind(operation)
+    kind, items = operation[0], _Packed(part).items()
+    tag, field = _LISTED
+    listed = kind == tag and len(operation) > field and operation[field] != []
+    places = [[3, 4, 5], [field]] if listed else _SLOTS[kind]
+    leaf = [bytes([len(places)]), scope]
+    for index, own in enumerate(_derived(salt, len(places))):
+        place = bytes([kind, index])
+        if listed and index:
+            each = _Packed(items[field]).items()
+            hashed = [_item(*pair) for pair in zip(_derived(own, len(each)), each, strict=True)]
+            leaf.append(sha256(b"\x0a" + place + b"".join(hashed)).digest())
+        else:
+            value = b"".join(items[at] for at in places[index] if at < len(items))
+            leaf.append(sha256(b"\x08" + own + place + value).digest())
+    return b"".join(leaf)
+
+
+def _derived(salt: bytes, count: int) -> list[bytes]:
+    if count == 1:
+        return [salt]
+    made = shake_128(salt).digest(_SALT * count)
+    return [made[first : first + _SALT] for first in range(0, len(made), _SALT)]
+
+
+def _item(salt: bytes, value: bytes) -> bytes:
+    return sha256(b"\x09" + salt + value).digest()
+
+
+class _Redacted:
+    """What is left of an operation in an event of chain version 2: it must open what stays."""
+
+    def __init__(self, fields: list[Any]) -> None:
+        if len(fields) != 9:
+            raise Refused("what is left of an operation is not in its form")
+        self._names = _scope(fields)
+        self.erasure, salt, names, self._kind, slots, numbers = fields[3:]
+        self._slots = _list(slots)
+        if len(_list(names)) != 2 or not isinstance(salt, bytes) or len(self._slots) > 255:
+            raise Refused("what is left of an operation is not in its form")
+        self._scope = names
+        self.pseudonyms: list[tuple[object, object]] = []
+        self._check_kind(_list(numbers))
+
+    def _check_kind(self, numbers: list[Any]) -> None:
+        kept = any(not isinstance(slot, bytes) for slot in self._slots)
+        if type(self._kind) is not int or kept != (self._kind in _SLOTS):
+            raise Refused("what is left of an operation is of a kind that is not known")
+        if kept and len(self._slots) not in self._counts():
+            raise Refused("what is left of an operation does not have the slots of its kind")
+        counted = self._kind in _COUNTED and len(numbers) == 4
+        if numbers and not (counted and all(type(each) in (int, type(None)) for each in numbers)):
+            raise Refused("numbers are left of an operation that can leave none")
+
+    def _counts(self) -> set[int]:
+        return {len(_SLOTS[self._kind]), 2 if self._kind == _LISTED[0] else 0}
+
+    def leaf(self) -> bytes:
+        """Return what stands for the operation in the event's hash."""
+        namespace, agent = self._names
+        first, second = self._scope
+        leaf = [
+            bytes([len(self._slots)]),
+            self._of_name(b"\x06", first, namespace, namespace.removesuffix(f"/{_INBOX}")),
+            self._of_name(b"\x07", second, agent, agent),
+        ]
+        return b"".join([*leaf, *(self._of_slot(*each) for each in enumerate(self._slots))])
+
+    def _of_name(self, role: bytes, slot: object, name: str, pseudonym: str) -> bytes:
+        if isinstance(slot, bytes):
+            return _name(role, _kept_salt(slot), name)
+        tag, commitment, erasure = _shape(slot, 3)
+        if tag != 5:
+            raise Refused("what is left of an operation is not in its form")
+        self.pseudonyms.append((erasure, pseudonym))
+        return _commitment(commitment)
+
+    def _of_slot(self, index: int, slot: object) -> bytes:
+        if isinstance(slot, bytes):
+            return _commitment(slot)
+        tag, place = _list(slot)[:1], bytes([self._kind, index])
+        if tag == [1]:
+            return sha256(b"\x08" + _kept(slot, place)).digest()
+        if tag == [2] and (self._kind, index) in _NAMING:
+            _, commitment, erasure, name = _shape(slot, 4)
+            self.pseudonyms.append((erasure, name))
+            return _commitment(commitment)
+        if tag == [3] and (self._kind, index) == (_LISTED[0], 1):
+            items = map(_of_item, _list(_shape(slot, 2)[1]))
+            return sha256(b"\x0a" + place + b"".join(items)).digest()
+        raise Refused("what is left of an operation is not in its form")
+
+
+def _kept(slot: object, place: bytes = b"") -> bytes:
+    _, salt, value = _shape(slot, 3)
+    if not isinstance(value, bytes):
+        raise Refused("what is left of an operation is not in its form")
+    return _kept_salt(salt) + place + value
+
+
+def _kept_salt(salt: object) -> bytes:
+    if not isinstance(salt, bytes) or len(salt) != _SALT or not any(salt):
+        raise Refused("what is left of an operation has no salt")
+    return salt
+
+
+def _of_item(item: object) -> bytes:
+    """Return the commitment to a reference, of which its kind and a version may be left."""
+    if _list(item)[:1] == [1]:
+        return sha256(b"\x09" + _kept(item)).digest()
+    tag, commitment, kind, version = _shape(item, 4)
+    if tag != 4 or kind not in (1, 3) or type(version) not in (int, type(None)):
+        raise Refused("what is left of a reference is not in its form")
+    return _commitment(commitment)
+
+
+def _shape(found: object, length: int) -> list[Any]:
+    if len(_list(found)) != length:
+        raise Refused("what is left of an operation is not in its form")
+    return _list(found)
+
+
+def _erasing(operation: list[Any]) -> list[Any] | None:
+    """Return the count, the digest and the pseudonyms that an erasing operation says.
+
+    It may have been rewritten itself: who erased was forgotten.
+    """
+    if operation[0] == _REDACTED:
+        slots = _list(operation[7]) if operation[6] == _ERASE else [b""]
+        if isinstance(slots[0], bytes):
+            return None
+        said = [each for _, each in _Packed(slots[0][2]).sequence()]
+        count, digest, *names = _at(said, 2, 3, 4)
+        return [count, digest, *names, *_list(said[5] if len(said) > 5 else [])]
+    if operation[0] == _ERASED:
+        operation = operation[5] if len(operation) > 5 and operation[5] else [None]
+    if _list(operation)[:1] != [_ERASE]:
+        return None
+    count, digest = _at(operation, 7, 8)
+    return [count, digest, *operation[9:10], *_list((operation[10:11] or [[]])[0])]
 
 
 def _number(found: object, *, least: int = 0) -> int:
@@ -625,6 +922,13 @@ def _at(fields: object, *places: int) -> list[Any]:
     return [fields[place] for place in places]
 
 
+def _array(data: bytes) -> list[Any]:
+    found = _unpacked(data)
+    if not isinstance(found, list) or not found:
+        raise Refused("an operation or an envelope is not in its form")
+    return found
+
+
 def _unpacked(data: bytes) -> object:
     packed = _Packed(data)
     found = packed.value()
@@ -634,29 +938,32 @@ def _unpacked(data: bytes) -> object:
 
 
 _NUMBERS = {
-    0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
-    0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q", 0xCA: ">f", 0xCB: ">d",
+    0xCC: (">B", 0x80), 0xCD: (">H", 2**8), 0xCE: (">I", 2**16), 0xCF: (">Q", 2**32),
+    0xD0: (">b", -0x21), 0xD1: (">h", -(2**7) - 1), 0xD2: (">i", -(2**15) - 1),
+    0xD3: (">q", -(2**31) - 1),
 }  # fmt: skip
+"""How a number is read, and the nearest to zero that needs so many bytes."""
 _CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
 _SHORT: tuple[tuple[type, int, int], ...] = (
     (dict, 0x80, 0x0F),
     (list, 0x90, 0x0F),
     (str, 0xA0, 0x1F),
 )
-_LONG: dict[int, tuple[type, int]] = {
-    first + place: (kind, size)
+_LONG: dict[int, tuple[type, int, int]] = {
+    first + place: (kind, size, least)
     for kind, first, sizes in (
-        (bytes, 0xC4, (1, 2, 4)),
-        (str, 0xD9, (1, 2, 4)),
-        (list, 0xDC, (2, 4)),
-        (dict, 0xDE, (2, 4)),
+        (bytes, 0xC4, ((1, 0), (2, 2**8), (4, 2**16))),
+        (str, 0xD9, ((1, 2**5), (2, 2**8), (4, 2**16))),
+        (list, 0xDC, ((2, 2**4), (4, 2**16))),
+        (dict, 0xDE, ((2, 2**4), (4, 2**16))),
     )
-    for place, size in enumerate(sizes)
+    for place, (size, least) in enumerate(sizes)
 }
+"""What follows a byte: of which type, with a length in so many bytes, and which needs them."""
 
 
 class _Packed:
-    """Reads msgpack: what operations and envelopes are written in."""
+    """Reads msgpack, in its one shortest form: what operations and envelopes are written in."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -671,17 +978,51 @@ class _Packed:
             return head - 0x100
         if head in _CONSTANTS:
             return _CONSTANTS[head]
+        if head == 0xCB:
+            return _DOUBLE.unpack(self._take(8))[0]
         if head in _NUMBERS:
-            form = Struct(_NUMBERS[head])
-            return form.unpack(self._take(form.size))[0]
+            return self._number(*_NUMBERS[head])
         kind, length = self._length(head)
         if kind in (bytes, str):
             found = self._take(length)
-            return found if kind is bytes else found.decode(errors="replace")
+            return found if kind is bytes else _text(found)
         if not depth:
             raise Refused("an operation is too deep")
-        count = length if kind is list else 2 * length
-        return [self.value(depth - 1) for _ in range(count)]
+        if kind is list:
+            return [self.value(depth - 1) for _ in range(length)]
+        return self._map(length, depth)
+
+    def items(self) -> list[bytes]:
+        """Return the bytes of each item of the list that begins here."""
+        _, length = self._length(self._take(1)[0])
+        found = []
+        for _ in range(length):
+            first = self.at
+            self.value()
+            found.append(self._data[first : self.at])
+        return found
+
+    def sequence(self) -> Iterator[tuple[int, Any]]:
+        """Yield what stands here, one behind the other."""
+        while self.at < len(self._data):
+            yield self.at, self.value()
+
+    def _number(self, form: str, least: int) -> int:
+        struct = Struct(form)
+        (found,) = struct.unpack(self._take(struct.size))
+        needed = found >= least if least >= 0 else found <= least
+        if not needed or found > MOST_EVENTS:
+            raise Refused("a number is not in its shortest form, or has more than 64 bits")
+        return int(found)
+
+    def _map(self, length: int, depth: int) -> dict[Any, Any]:
+        found = {}
+        for _ in range(length):
+            name = self.value(0)
+            found[name] = self.value(depth - 1)
+        if len(found) < length:
+            raise Refused("a field stands twice in an operation")
+        return found
 
     def _length(self, head: int) -> tuple[type, int]:
         for kind, first, most in _SHORT:
@@ -689,8 +1030,11 @@ class _Packed:
                 return kind, head - first
         if head not in _LONG:
             raise Refused("an operation is not in its form")
-        kind, size = _LONG[head]
-        return kind, int.from_bytes(self._take(size), "big")
+        kind, size, least = _LONG[head]
+        length = int.from_bytes(self._take(size), "big")
+        if length < least:
+            raise Refused("a length is not in its shortest form")
+        return kind, length
 
     def _take(self, length: int) -> bytes:
         found = self._data[self.at : self.at + length]
@@ -698,6 +1042,16 @@ class _Packed:
             raise Refused("an operation ends too early")
         self.at += length
         return found
+
+
+_DOUBLE = Struct(">d")
+
+
+def _text(found: bytes) -> str:
+    try:
+        return found.decode()
+    except UnicodeDecodeError as error:
+        raise Refused("a text is not UTF-8") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path.name != "aio.py"]
 LONGEST_FUNCTION = 70
 LONGEST_FILE = 600
-LONGER_FILES = {"recollect_verify.py": 900}
+LONGER_FILES = {"recollect_verify.py": 1200}
 """One file is what an auditor can copy and read, so it is not cut in parts."""
 
 

@@ -12,15 +12,19 @@ from collections.abc import Sequence
 from recollect.audit import ed25519
 from recollect.errors import Corruption, NotProven
 from recollect.log import chain, signing
-from recollect.log.signing import Attestation
+from recollect.log.lineage import Lineage
+from recollect.log.salting import is_second
+from recollect.log.signing import Attestation, Within
 from recollect.model.event import Envelope, SealedEvent
 from recollect.model.operations import AnyOperation, RetireKey, TrustKey, standing
+from recollect.storage.port import Reader
 
 
 class Attestations:
     """Takes the events of a log in order that say something of keys, or are signed."""
 
-    def __init__(self) -> None:
+    def __init__(self, log_id: str) -> None:
+        self._lineage = Lineage(log_id)
         self.signed = 0
         """How many events an agent has signed."""
         self._keys: dict[tuple[str, bytes], str | None] = {}
@@ -29,7 +33,11 @@ class Attestations:
         """When each key was retired, which is for good."""
 
     def take(
-        self, event: SealedEvent, envelope: Envelope, operations: Sequence[AnyOperation]
+        self,
+        reader: Reader,
+        event: SealedEvent,
+        envelope: Envelope,
+        operations: Sequence[AnyOperation],
     ) -> None:
         """Take the next event, whose chain holds, or raise `NotProven`."""
         retired: list[tuple[str, bytes]] = []
@@ -39,7 +47,7 @@ class Attestations:
             elif isinstance(operation, RetireKey):
                 retired.append((operation.name, operation.public_key))
         if envelope.signature is not None:
-            self._check(event, envelope, operations)
+            self._check(reader, event, envelope, operations)
         for key in retired:
             self._keys.pop(key, None)
             self._retired.setdefault(key, event.commit_ts)
@@ -49,7 +57,11 @@ class Attestations:
             self._keys.setdefault(key, said.agent)
 
     def _check(
-        self, event: SealedEvent, envelope: Envelope, operations: Sequence[AnyOperation]
+        self,
+        reader: Reader,
+        event: SealedEvent,
+        envelope: Envelope,
+        operations: Sequence[AnyOperation],
     ) -> None:
         commit_ts = event.commit_ts
         try:
@@ -60,7 +72,12 @@ class Attestations:
         self._check_key(commit_ts, envelope, found.key)
         place = (commit_ts, event.committed_at)
         leaves = chain.operation_leaves(event)
-        message = signing.message(envelope, place, operations, leaves)
+        within = None
+        if found.form == signing.SECOND_FORM:
+            within = Within(*self._lineage.origin(reader, commit_ts))
+        elif is_second(event.salts):
+            raise _not_proven(commit_ts, envelope, "its signature has a form older than the event")
+        message = signing.message(envelope, place, operations, leaves, within)
         if not ed25519.verify(found.key, message, found.signature):
             raise _not_proven(commit_ts, envelope, "its signature is not of what stands there")
         self.signed += 1

@@ -10,10 +10,11 @@ import msgspec
 from recollect.audit.event_types import event_type, scopes_of
 from recollect.errors import Corruption
 from recollect.log import chain, merging, pages, signing
+from recollect.log.leaves import leaf_hash
 from recollect.model import codec
 from recollect.model.event import SELF_SIGNED, UNSIGNED, Envelope, SealedEvent
 from recollect.model.instant import to_rfc3339
-from recollect.model.operations import AnyOperation, Erased, shown
+from recollect.model.operations import AnyOperation, is_restated, shown
 from recollect.model.scope import NOBODY
 from recollect.storage.port import Engine, Reader
 
@@ -125,14 +126,14 @@ def _audit_event(
 ) -> AuditEvent:
     by = getattr(shown(operation), "by", envelope.actor) or operation.agent_id
     signature = signing.shown(envelope) if by == envelope.actor else None
-    if isinstance(operation, Erased) and operation.rest is not None:
+    if is_restated(operation):
         signature = None  # what stands there now is vouched for by who erased the rest
     return AuditEvent(
         id=f"{event.commit_ts}.{position}",
         event_type=event_type(operation),
         agent_id=by,
         timestamp=to_rfc3339(event.committed_at),
-        payload_hash=leaf.hex(),
+        payload_hash=leaf_hash(leaf).hex(),
         signature=signature,
         attest_level=UNSIGNED if signature is None else SELF_SIGNED,
         commit_ts=event.commit_ts,

@@ -14,7 +14,6 @@ import msgspec
 
 from recollect.audit.following import ErasedRow, Following
 from recollect.audit.log_lines import (
-    VERSION,
     BlobLine,
     CheckpointLine,
     End,
@@ -81,9 +80,11 @@ def export(
     """Write the log as it is now."""
     with engine.reading() as reader:
         head = pages.head(reader, chain.genesis(log_id))
+        row = reader.row("event_get", commit_ts=head.commit_ts)
+        version = 1 if row is None else chain.head_behind(row).version
         first = reader.rows("checkpoints_between", after=-1, through=0)
     sheet, following = _Sheet(write), Following(log_id)
-    sheet.put(Header(VERSION, log_id, head.commit_ts, head.hash.hex()))
+    sheet.put(Header(version, log_id, head.commit_ts, head.hash.hex()))
     for size, note in first:
         _put_checkpoint(sheet, following, size, note)
     for page in _pages(engine, head):

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from recollect.audit import merkle, stored
 from recollect.errors import ChainBroken, Corruption, NotProven
-from recollect.log import chain
-from recollect.log.erasing import ENVELOPE, Tally
+from recollect.log import chain, pseudonyms
+from recollect.log.erasing import ENVELOPE, Tally, salts_gone
+from recollect.log.salting import is_second
 from recollect.model import codec
-from recollect.model.event import SealedEvent
-from recollect.model.operations import AnyOperation, Erase, Erased, standing
+from recollect.model.event import ErasedEnvelope, SealedEvent
+from recollect.model.operations import AnyOperation, Erase, ErasedOperation, standing
 
 
 class ErasedRow(NamedTuple):
@@ -34,6 +35,8 @@ class _Claim(Tally):
         super().__init__()
         self.first = first
         """The first commit of which it erased something."""
+        self.pseudonyms: set[str] = set()
+        """What stands for names that it erased."""
 
 
 class Following:
@@ -78,7 +81,7 @@ class Following:
     ) -> None:
         """Check that what is erased, and nothing else, is what its last row says."""
         commit_ts = event.commit_ts
-        whole = not any(isinstance(each, Erased) for each in operations)
+        whole = not any(isinstance(each, ErasedOperation) for each in operations)
         envelope = codec.decode_erased_envelope(event.envelope)
         if whole and not rows and envelope is None:
             return
@@ -86,17 +89,36 @@ class Following:
             raise ChainBroken(commit_ts, "what is said of its erased operations is out of order")
         last = {row.position: row for row in rows}
         parts = codec.split(event.operations)
-        erased = {
-            position: (operation.erasure, parts[position])
+        erased: dict[int, tuple[ErasedOperation | ErasedEnvelope, bytes]] = {
+            position: (operation, parts[position])
             for position, operation in enumerate(operations)
-            if isinstance(operation, Erased)
+            if isinstance(operation, ErasedOperation)
         }
         if envelope is not None:
-            erased[ENVELOPE] = (envelope.erasure, event.envelope)
+            erased[ENVELOPE] = (envelope, event.envelope)
         if erased.keys() != last.keys():
             raise ChainBroken(commit_ts, "something was erased and nothing says why, or was not")
-        for position, (erasure, left) in erased.items():
-            _check_place(event, position, last[position], erasure, left)
+        for position, (left, encoded) in erased.items():
+            _check_place(event, position, last[position], left.erasure, encoded)
+            self._claim_pseudonyms(event, {row[:2] for row in rows}, position, left)
+
+    def _claim_pseudonyms(
+        self,
+        event: SealedEvent,
+        erasures: set[tuple[int, int]],
+        position: int,
+        left: ErasedOperation | ErasedEnvelope,
+    ) -> None:
+        """Note which commits have to name the pseudonyms that stand in a place."""
+        try:
+            claims = [*pseudonyms.claims(left)]
+        except Corruption as error:
+            raise ChainBroken(event.commit_ts, str(error)) from error
+        for erasure, name in claims if is_second(event.salts) else ():
+            if (position, erasure) not in erasures:
+                raise ChainBroken(event.commit_ts, "it has a pseudonym that no commit names")
+            claim = self._claims.setdefault(erasure, _Claim(event.commit_ts))
+            claim.pseudonyms.add(name)
 
     def _settle(self, commit_ts: int, operations: Sequence[AnyOperation]) -> None:
         """Check what an erasing event vouches for: exactly what was erased in its name."""
@@ -109,6 +131,8 @@ class Following:
         said = [(each.count, each.digest) for each in erasing]
         if said != [(claim.count, claim.digest)]:
             raise ChainBroken(claim.first, f"what commit {commit_ts} erased is not what it says")
+        if not claim.pseudonyms <= pseudonyms.named(erasing[0]):
+            raise ChainBroken(claim.first, "something has a pseudonym that no commit names")
 
 
 def _check_place(
@@ -117,7 +141,5 @@ def _check_place(
     known = row.erasure == erasure and row.erasure > event.commit_ts
     if not known or sha256(left).digest() != row.digest:
         raise ChainBroken(event.commit_ts, "what stands for something erased was changed")
-    for salt in (0, position + 2):  # that of the request goes with any of them
-        first = salt * chain.SALT_SIZE
-        if any(event.salts[first : first + chain.SALT_SIZE]):
-            raise ChainBroken(event.commit_ts, "the salt of something erased is still there")
+    if not salts_gone(event, position):
+        raise ChainBroken(event.commit_ts, "the salt of something erased is still there")

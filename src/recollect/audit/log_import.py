@@ -23,11 +23,11 @@ from recollect.errors import ChainBroken, Corruption
 from recollect.log import blobs, pages
 from recollect.log.verification import Verification, clock_warnings
 from recollect.log.views import Views, rebuild
-from recollect.model import codec
+from recollect.model import codec, slots
 from recollect.model.clock import Clock
 from recollect.model.event import SealedEvent
 from recollect.model.instant import to_datetime
-from recollect.model.operations import AnyOperation
+from recollect.model.operations import AnyOperation, ErasedOperation
 from recollect.model.packing import digest_of, pack
 from recollect.storage.port import Engine, Progress, Writer
 
@@ -142,6 +142,11 @@ class _Import:
         operations = self._following.take(event, rows)
         if codec.split(event.operations) != [*line.operations]:
             raise Corruption("what stands for one operation is not one")
+        codec.check_canonical(line.envelope)
+        for part, operation in zip(line.operations, operations, strict=True):
+            codec.check_canonical(part)
+            if not isinstance(operation, ErasedOperation) and type(operation) not in slots.LAYOUTS:
+                raise Corruption("what stands for an operation stays only where one was erased")
         writer.put(
             "event_append",
             event.commit_ts,
@@ -183,10 +188,11 @@ class _Import:
         self._lines.check_end(end)
         self._following.finish()
         head = self._following.head
-        if (head.commit_ts, head.hash.hex()) != (self.header.commits, self.header.head_hash):
+        said = (self.header.commits, self.header.head_hash, self.header.version)
+        if (head.commit_ts, head.hash.hex(), head.version) != said:
             raise Corruption(
                 f"the first line says that the log has {self.header.commits} commits and another "
-                f"head, and it has {head.commit_ts}"
+                f"head or version, and it has {head.commit_ts}"
             )
         self.last_committed_at = head.committed_at
 

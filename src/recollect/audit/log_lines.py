@@ -13,7 +13,8 @@ import msgspec
 from recollect.errors import Corruption, UnsupportedFormat
 
 FORMAT = "recollect.log"
-VERSION = 1
+VERSIONS = (1, 2)
+"""A log has the version that its last event has in the chain; an older reader refuses a newer."""
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Place = Annotated[int, msgspec.Meta(ge=-1, le=2**31)]
@@ -113,12 +114,12 @@ def decode_header(line: bytes) -> Header:
         probe = _probe.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Corruption("it is not the first line of an exported log") from error
-    if probe.type == FORMAT and probe.version > VERSION:
+    if probe.type == FORMAT and probe.version > VERSIONS[-1]:
         raise UnsupportedFormat(
-            f"the exported log has version {probe.version}, and this Recollect reads {VERSION}: "
-            "upgrade Recollect to import it"
+            f"the exported log has version {probe.version}, and this Recollect reads "
+            f"{VERSIONS[-1]}: upgrade Recollect to import it"
         )
     found = decode(line)
-    if not isinstance(found, Header) or found.version != VERSION:
+    if not isinstance(found, Header) or found.version not in VERSIONS:
         raise Corruption("it is not the first line of an exported log")
     return found

@@ -22,13 +22,14 @@ from recollect.errors import (
 from recollect.log import (
     blobs,
     chain,
+    commitments,
     epochs,
-    erasing,
     fingerprints,
     forgetting,
     pages,
     refusals,
     retries,
+    salting,
     signing,
 )
 from recollect.log.compaction import Compaction, Compactor, Plan
@@ -86,6 +87,7 @@ class BatchWriter:
         self.behind = behind
         """Called when a batch is written and everybody was told."""
         self.refusals = refusals.Refusals(clock)
+        self._salts = salting.SaltSource(ids)
         self._at_home = False
         self._certain = True
         self._head: Head | None = None
@@ -177,6 +179,7 @@ class BatchWriter:
         self._head = None
         self._at_home = False
         self._views.forget()
+        self._salts.forget()
 
     def _settle_all(
         self, requests: Sequence[Request], writer: Writer
@@ -185,6 +188,7 @@ class BatchWriter:
         self.failpoint("batch-begun")
         if writer.others_wrote() or self._head is None:
             self._views.forget()
+            self._salts.forget()
             self._head = pages.head(writer, self._genesis)
         head = self._head
         outcomes: list[Outcome] = []
@@ -274,6 +278,7 @@ class BatchWriter:
 
     def _erase(self, writer: Writer, asked: Forget, by: str, head: Head) -> AnyOperation:
         """Erase what is asked for, and return the operation that says so."""
+        self._salts.forget()
         return forgetting.forget(
             writer, self._views, asked, by=by, commit_ts=head.commit_ts + 1, ids=self._ids
         )
@@ -281,20 +286,22 @@ class BatchWriter:
     def _append(
         self, writer: Writer, request: Request, head: Head, operations: list[AnyOperation]
     ) -> Head:
-        salts = self._ids.entropy(chain.SALT_SIZE * chain.salt_count(len(operations)))
-        asked = chain.request_hash(salts, request.encoded)
+        salts, erases = self._salts.draw(operations), request.erases
+        if erases is None:
+            asked = chain.request_hash(salts, request.encoded, len(operations))
+        else:  # what is to be erased must not be guessed: the salt of its hash is kept nowhere
+            drawn = self._ids.entropy(commitments.SALT_SIZE)
+            asked = chain.request_hash(drawn, request.encoded, 0)
         if request.named:
             asked += fingerprints.of(request.staged)
-        erases = request.erases
         actor = request.actor if erases is None else _actor(request, operations)
         envelope = Envelope(request.txn_id, actor, asked)
         committed_at = max(head.committed_at + 1, self._clock.now())
         if request.signing is not None and not _forgets_itself(request):
             place = (head.commit_ts + 1, committed_at)
-            envelope = signing.signed(envelope, place, salts, operations, request.signing)
-        event = chain.seal(head, committed_at, salts, envelope, operations)
-        if erases is not None:
-            event = erasing.zero_request_salt(event)
+            within = signing.Within(self._log_id, head.hash)
+            envelope = signing.signed(envelope, place, salts, operations, request.signing, within)
+        event = chain.seal(head, committed_at, salts, envelope, operations, self._salts.known)
         writer.put("event_append", *msgspec.structs.astuple(event))
         if request.blobs:
             blobs.append(writer, event.commit_ts, operations, request.blobs)

@@ -1,15 +1,23 @@
 """The hash chain: what an event's hash covers.
 
-    leaf(operation) = SHA-256( 0x00 ‖ salt ‖ bytes )
     leaf(envelope)  = SHA-256( 0x01 ‖ salt ‖ bytes )
-    request_hash    = SHA-256( 0x02 ‖ salt ‖ bytes )          stands inside the envelope
-    hash(event n)   = SHA-256( 0x03 ‖ n ‖ committed_at ‖ hash(event n-1) ‖ count ‖ leaves )
+    request_hash    = SHA-256( 0x02 ‖ salts ‖ bytes )          stands inside the envelope
+    hash(event n)   = SHA-256( 0x0B ‖ n ‖ committed_at ‖ hash(event n-1) ‖ count ‖ leaves )
     hash(event 0)   = SHA-256( 0x04 ‖ log id )
 
-Numbers are eight bytes, big-endian. The envelope's leaf comes first, then the operations' in order.
-Every salt is its own: content can be erased together with its salt, the leaf hash stays in its
-place, the chain still holds, and nobody can confirm a guess of what was erased. The request's salt
-is covered by nothing, so that it can go as soon as any of the transaction's operations is erased.
+Numbers are eight bytes, big-endian. The envelope's leaf comes first, then the operations' in order,
+which are commitments to each of their fields (commitments.py); `count` is that of the operations.
+Every salt is its own (salting.py): content can be erased together with its salt, what stays must
+open its commitment, the chain still holds, and nobody can confirm a guess of what was erased.
+
+That is chain version 2. Events of version 1, which older releases have written, stay as they are:
+
+    leaf(operation) = SHA-256( 0x00 ‖ salt ‖ bytes )
+    hash(event n)   = SHA-256( 0x03 ‖ n ‖ committed_at ‖ hash(event n-1) ‖ count ‖ leaves )
+
+where `count` is that of all leaves, and the salts are those of the request, the envelope and each
+operation. What an erasure left in them is vouched for by the erasing commit alone. None can follow
+an event of version 2.
 """
 
 from __future__ import annotations
@@ -22,27 +30,34 @@ from struct import Struct
 import msgspec
 
 from recollect.errors import ChainBroken, Corruption
+from recollect.log import leaves
+from recollect.log.commitments import SALT_SIZE, Scopes, of_scope
+from recollect.log.leaves import ENVELOPE, EVENT, FIRST_SLOTS, ONE_SLOT_LEAF, SLOT
+from recollect.log.salting import NO_SALT, Salts, is_second
 from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
 from recollect.model.instant import LAST_MICROS
-from recollect.model.operations import AnyOperation, Erased
+from recollect.model.operations import (
+    AnyOperation,
+    Erase,
+    ErasedOperation,
+)
 from recollect.model.scope import NOBODY
 from recollect.storage.port import Row
 
-SALT_SIZE = 16
-NO_SALT = bytes(SALT_SIZE)
-"""What stands in the place of a salt that was erased."""
 Opened = tuple[Row, Envelope, tuple[AnyOperation, ...]]
 """A stored event's columns in the order of `SealedEvent`, and what they say."""
+FIRST_VERSION, SECOND_VERSION = 1, 2
 _ARRAY_OF_ONE = 0x91
 """The byte before the operation, where an event has one: so it need not be looked for."""
 _OF_ONE = bytes([_ARRAY_OF_ONE])
-_SALTS_OF_ONE = 3 * SALT_SIZE
-_ENVELOPE_SALT, _FIRST_SALT = slice(SALT_SIZE, 2 * SALT_SIZE), slice(2 * SALT_SIZE, 3 * SALT_SIZE)
-_NUMBER, _TWO_NUMBERS = Struct(">q").pack, Struct(">qq").pack
-_WITH_ONE = Struct(">cqq32sq32s32s").pack
-"""Joins what the hash of an event with one operation covers."""
-_OPERATION, _ENVELOPE, _REQUEST, _EVENT, _GENESIS = (bytes([number]) for number in range(5))
+_SALTS_OF_ONE = 1 + 4 * SALT_SIZE
+"""The size of the salts of an event with one operation."""
+_ENVELOPE_SALT, _SCOPE_SALTS, _OWN_SALT = slice(1, 17), slice(17, 49), slice(49, 65)
+"""Where they stand then."""
+_WITH_ONE = Struct(">cqq32sq32sc64s32s").pack
+"""Joins what the hash of an event with one operation of one slot covers."""
+_REQUEST, _GENESIS = b"\x02", b"\x04"
 
 
 def genesis(log_id: str) -> Head:
@@ -50,14 +65,22 @@ def genesis(log_id: str) -> Head:
     return Head(commit_ts=0, committed_at=0, hash=sha256(_GENESIS + log_id.encode()).digest())
 
 
-def request_hash(salts: bytes, request: bytes) -> bytes:
-    """Return the salted hash of what a transaction asked for."""
-    return sha256(_REQUEST + salts[:SALT_SIZE] + request).digest()
+def request_hash(salts: bytes, request: bytes, operations: int) -> bytes:
+    """Return the salted hash of what a transaction asked for that became so many operations."""
+    own = salts[-SALT_SIZE * max(1, operations) :] if is_second(salts) else salts[:SALT_SIZE]
+    return sha256(_REQUEST + own + request).digest()
 
 
-def salt_count(operations: int) -> int:
-    """Return how many salts an event of so many operations needs."""
-    return operations + 2
+def can_compare(event: SealedEvent, operations: Sequence[AnyOperation]) -> bool:
+    """Say whether a request can still be compared with the one that an event came from.
+
+    What an erasure asked for is not to be guessed either.
+    """
+    if not is_second(event.salts):
+        return not event.salts.startswith(NO_SALT)
+    if any(isinstance(each, Erase | ErasedOperation) for each in operations):
+        return False
+    return not event.salts.endswith(NO_SALT)
 
 
 def seal(
@@ -66,30 +89,41 @@ def seal(
     salts: bytes,
     envelope: Envelope,
     operations: Sequence[AnyOperation],
+    known: Scopes | None = None,
 ) -> SealedEvent:
-    """Return the event that follows `previous`, ready to be stored."""
-    if len(operations) == 1:
-        return _seal_one(previous, committed_at, salts, envelope, operations[0])
+    """Return the event that follows `previous`, ready to be stored.
+
+    `salts` were drawn for these operations. A commit waits for this, so the commitments to scopes
+    are taken from `known`, and what most events are is done in one go.
+    """
+    known = {} if known is None else known
+    if len(operations) == 1 and leaves.has_one_slot(operations[0]):
+        return _seal_one(previous, committed_at, salts, envelope, operations[0], known)
     parts = [*map(codec.encode, operations)]
     sealed = codec.encode(envelope)
-    leaves, first = [_envelope_leaf(salts, sealed)], 2 * SALT_SIZE
-    for part in parts:  # as `_operation_leaf` does, with nothing around it: all that is written
-        salt = salts[first : first + SALT_SIZE]
-        leaves.append(sha256(_OPERATION + salt + part).digest())
-        first += SALT_SIZE
+    own = leaves.of_second(salts, sealed, parts, operations, known)
     commit_ts = previous.commit_ts + 1
-    found = _event_hash(commit_ts, committed_at, previous.hash, leaves)
+    found = leaves.event_hash(salts, commit_ts, committed_at, previous.hash, own)
     return SealedEvent(commit_ts, committed_at, found, salts, sealed, codec.join(parts))
 
 
 def _seal_one(
-    previous: Head, committed_at: int, salts: bytes, envelope: Envelope, operation: AnyOperation
+    previous: Head,
+    committed_at: int,
+    salts: bytes,
+    envelope: Envelope,
+    operation: AnyOperation,
+    known: Scopes,
 ) -> SealedEvent:
-    """Do the same where there is one operation, as mostly, and a commit waits for nothing else."""
+    """Do the same where there is one operation of one slot."""
     number, sealed, part = previous.commit_ts + 1, codec.encode(envelope), codec.encode(operation)
-    first = sha256(_ENVELOPE + salts[_ENVELOPE_SALT] + sealed).digest()
-    second = sha256(_OPERATION + salts[_FIRST_SALT] + part).digest()
-    covered = _WITH_ONE(_EVENT, number, committed_at, previous.hash, 2, first, second)
+    first = sha256(ENVELOPE + salts[_ENVELOPE_SALT] + sealed).digest()
+    scope = of_scope(salts[_SCOPE_SALTS], operation.namespace, operation.agent_id, known)
+    place = FIRST_SLOTS[part[1]]
+    slot = sha256(SLOT + salts[_OWN_SALT] + place + part[scope[3] :]).digest()
+    covered = _WITH_ONE(
+        EVENT, number, committed_at, previous.hash, 1, first, ONE_SLOT_LEAF, scope[2], slot
+    )
     found = sha256(covered).digest()
     return SealedEvent(number, committed_at, found, salts, sealed, _OF_ONE + part)
 
@@ -97,7 +131,9 @@ def _seal_one(
 def seal_again(previous: Head, event: SealedEvent) -> SealedEvent:
     """Return a stored event as the one that follows `previous` in another log."""
     commit_ts = previous.commit_ts + 1
-    found = _event_hash(commit_ts, event.committed_at, previous.hash, leaves(event))
+    found = leaves.event_hash(
+        event.salts, commit_ts, event.committed_at, previous.hash, leaves_in(event)
+    )
     return msgspec.structs.replace(event, commit_ts=commit_ts, hash=found)
 
 
@@ -106,50 +142,77 @@ def follow(
     rows: Iterable[Row],
     quiet: Container[type] = frozenset(),
     at_end: Callable[[Head], None] | None = None,
+    known: Scopes | None = None,
 ) -> Iterator[Opened]:
     """Yield stored events with what they say, or raise `ChainBroken` for the first bad one.
 
-    Most have one operation, and take most of the time. If it is of a `quiet` kind, its own agent's
-    and unsigned, the event is checked and not yielded; `at_end` is told where the walk has come to.
+    Most have one operation of one slot. If it is of a `quiet` kind, its own agent's and unsigned,
+    the event is checked and not yielded; `at_end` is told where the walk has come to. `known`
+    remembers scopes from one stretch of the log to the next.
     """
     number, time, last = previous.commit_ts, previous.committed_at, previous.hash
+    version, known = previous.version, {} if known is None else known
     for row in rows:
         number += 1
-        commit_ts, committed_at, found, salts, envelope, operations = row
         try:
-            if commit_ts != number or not time < committed_at <= LAST_MICROS:
+            if row[0] != number or not time < row[1] <= LAST_MICROS:
                 raise _refused(number, time, row)
-            try:
-                who, what = codec.read_envelope(envelope), codec.read_operations(operations)
-            except codec.UNREADABLE:  # or erased
-                who, what = codec.decode_envelope(envelope), codec.decode_operations(operations)
-            plain = False
-            if (
-                len(salts) == _SALTS_OF_ONE
-                and who.txn_id
-                and operations[0] == _ARRAY_OF_ONE
-                and (kind := type(what[0])) is not Erased
-            ):
-                own = who.actor == what[0].agent_id or who.actor == NOBODY
-                plain = kind in quiet and own and who.signature is None
-                plain = plain and not salts.startswith(NO_SALT)
-                first = sha256(_ENVELOPE + salts[_ENVELOPE_SALT] + envelope).digest()
-                second = sha256(_OPERATION + salts[_FIRST_SALT] + operations[1:]).digest()
-                covered = _WITH_ONE(_EVENT, number, committed_at, last, 2, first, second)
+            who, what = _read(row[4], row[5])
+            if len(row[3]) == _SALTS_OF_ONE and _is_common(row[3], who, what):
+                (only,), version = what, SECOND_VERSION
+                own = who.actor == only.agent_id or who.actor == NOBODY
+                plain = own and who.signature is None and type(only) in quiet
+                covered = _covered_with_one(row, last, only, known)
             else:
-                parts = _leaves(salts, envelope, operations, what)
-                covered = _covered(number, committed_at, last, parts)
+                plain, version = False, _next_version(version, row[3])
+                parts = leaves.of_event(row[3], row[4], row[5], what, known)
+                covered = leaves.covered(row[3], number, row[1], last, parts)
         except Corruption as error:
             raise _at(number, error) from error
         except (TypeError, struct.error) as error:  # SQLite can be made to hold anything anywhere
             raise ChainBroken(number, "a column has another type than an event's") from error
-        if sha256(covered).digest() != found:
+        if sha256(covered).digest() != row[2]:
             raise ChainBroken(number, "its content does not have its hash")
-        time, last = committed_at, found
+        time, last = row[1], row[2]
         if not plain:
             yield row, who, what
     if at_end is not None:
-        at_end(Head(number, time, last))
+        at_end(Head(number, time, last, version))
+
+
+def _read(envelope: bytes, operations: bytes) -> tuple[Envelope, tuple[AnyOperation, ...]]:
+    try:
+        return codec.read_envelope(envelope), codec.read_operations(operations)
+    except codec.UNREADABLE:  # or erased
+        return codec.decode_envelope(envelope), codec.decode_operations(operations)
+
+
+def _is_common(salts: bytes, who: Envelope, what: Sequence[AnyOperation]) -> bool:
+    """Say whether an event is of version 2 and whole, with one operation of one slot."""
+    return (
+        len(what) == 1
+        and salts[0] == SECOND_VERSION
+        and bool(who.txn_id)
+        and leaves.has_one_slot(what[0])
+    )
+
+
+def _covered_with_one(row: Row, last: bytes, only: AnyOperation, known: Scopes) -> bytes:
+    """Return what the hash of such an event covers."""
+    number, committed_at, _, salts, envelope, operations = row
+    first = sha256(ENVELOPE + salts[_ENVELOPE_SALT] + envelope).digest()
+    scope = of_scope(salts[_SCOPE_SALTS], only.namespace, only.agent_id, known)
+    slot = SLOT + salts[_OWN_SALT] + FIRST_SLOTS[operations[2]] + operations[scope[3] + 1 :]
+    own = sha256(slot).digest()
+    return _WITH_ONE(EVENT, number, committed_at, last, 1, first, ONE_SLOT_LEAF, scope[2], own)
+
+
+def _next_version(version: int, salts: bytes) -> int:
+    """Return the chain version of an event, which is not older than of those before it."""
+    found = SECOND_VERSION if is_second(salts) else FIRST_VERSION
+    if found < version:
+        raise Corruption("it has an older form than the events before it")
+    return found
 
 
 def check(previous: Head, event: SealedEvent) -> Head:
@@ -161,25 +224,28 @@ def check(previous: Head, event: SealedEvent) -> Head:
 
 def head_behind(row: Row) -> Head:
     """Return the log's end behind a stored event."""
-    return Head(row[0], row[1], row[2])
+    version = SECOND_VERSION if is_second(row[3]) else FIRST_VERSION
+    return Head(row[0], row[1], row[2], version)
 
 
-def leaves(event: SealedEvent) -> list[bytes]:
-    """Return the hashes that stand for an event's envelope and for each of its operations."""
-    return _leaves(event.salts, event.envelope, event.operations, _decoded(event))
+def leaves_in(event: SealedEvent) -> list[bytes]:
+    """Return what stands for an event's envelope and for each of its operations."""
+    return leaves.of_event(event.salts, event.envelope, event.operations, _decoded(event), {})
 
 
-def leaves_of(salts: bytes, operations: Sequence[AnyOperation]) -> list[bytes]:
-    """Return the hash that stands for each operation of an event that is being made."""
-    return [
-        _operation_leaf(salts, index, codec.encode(operation))
-        for index, operation in enumerate(operations)
-    ]
+def leaves_of(
+    salts: bytes, operations: Sequence[AnyOperation], known: Scopes | None = None
+) -> list[bytes]:
+    """Return what stands for each operation of an event that is being made."""
+    parts = [*map(codec.encode, operations)]
+    return leaves.of_operations(
+        Salts(salts, operations), parts, operations, {} if known is None else known
+    )
 
 
 def operation_leaves(event: SealedEvent) -> list[bytes]:
-    """Return the hash that stands for each operation of an event."""
-    return leaves(event)[1:]
+    """Return what stands for each operation of an event."""
+    return leaves_in(event)[1:]
 
 
 def _refused(expected: int, time: int, row: Row) -> ChainBroken:
@@ -201,39 +267,3 @@ def _at(number: int, error: Corruption) -> ChainBroken:
 def _decoded(event: SealedEvent) -> tuple[AnyOperation, ...]:
     codec.decode_envelope(event.envelope)
     return codec.decode_operations(event.operations)
-
-
-def _leaves(
-    salts: bytes, envelope: bytes, encoded: bytes, operations: Sequence[AnyOperation]
-) -> list[bytes]:
-    """Return the hashes of an event's parts; `operations` are what `encoded` says."""
-    if len(salts) != SALT_SIZE * salt_count(len(operations)):
-        raise Corruption("its salts do not fit its operations")
-    erased = codec.decode_erased_envelope(envelope)
-    leaves = [_envelope_leaf(salts, envelope) if erased is None else erased.leaf]
-    for index, (part, operation) in enumerate(zip(codec.split(encoded), operations, strict=True)):
-        if isinstance(operation, Erased):
-            leaves.append(operation.leaf)
-        else:
-            leaves.append(_operation_leaf(salts, index, part))
-    return leaves
-
-
-def _envelope_leaf(salts: bytes, envelope: bytes) -> bytes:
-    return sha256(_ENVELOPE + salts[_ENVELOPE_SALT] + envelope).digest()
-
-
-def _operation_leaf(salts: bytes, index: int, part: bytes) -> bytes:
-    first = (index + 2) * SALT_SIZE
-    return sha256(_OPERATION + salts[first : first + SALT_SIZE] + part).digest()
-
-
-def _event_hash(
-    commit_ts: int, committed_at: int, previous: bytes, leaves: Sequence[bytes]
-) -> bytes:
-    return sha256(_covered(commit_ts, committed_at, previous, leaves)).digest()
-
-
-def _covered(commit_ts: int, committed_at: int, previous: bytes, leaves: Sequence[bytes]) -> bytes:
-    first, second = _TWO_NUMBERS(commit_ts, committed_at), _NUMBER(len(leaves))
-    return b"".join((_EVENT, first, previous, second, *leaves))

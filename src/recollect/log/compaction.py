@@ -14,8 +14,9 @@ from datetime import datetime
 import msgspec
 
 from recollect.log import horizons, pages
-from recollect.log.erasing import Erasure, Left
+from recollect.log.erasing import Erasure
 from recollect.log.failpoints import Failpoint, pass_by
+from recollect.log.redaction import Left
 from recollect.log.retaining import Keeper, Retained
 from recollect.log.signing import Signing
 from recollect.log.views import Views, fill

@@ -18,13 +18,14 @@ from recollect.model.operations import (
     Epoch,
     Erased,
     MemoryStub,
+    Redacted,
     TranscriptStub,
 )
 
 HASH_SIZE = 32
 """How many bytes of `request_hash` are the salted hash; what follows is the fingerprint."""
 _DOMAIN = b"recollect retry token\0"
-_NOTHING = (Erased, Epoch, MemoryStub, TranscriptStub)
+_NOTHING = (Erased, Redacted, Epoch, MemoryStub, TranscriptStub)
 """What counts as nothing left: ids alone, and what the engine itself noted."""
 
 

@@ -1,9 +1,10 @@
 """Erasing: taking content out of events that are committed, while their hashes stay.
 
-The unit is an operation at its place. Its bytes are replaced by an `Erased` operation with its leaf
-hash, its salt and that of the request are zeroed, its long content is dropped, and a row says which
-commit did it. All of that happens in the storage transaction of that commit, whose
-`Erase` operation has a digest over the rows.
+The unit is an operation at its place. Its bytes are replaced by what is left of it, which opens
+what stays and has the commitments to the rest; its salt is zeroed, its long content is dropped, and
+a row says which commit did it. In an event of chain version 1 an `Erased` operation with the leaf
+hash takes its place, and the request's salt is zeroed too. All of that happens in the storage
+transaction of that commit, whose `Erase` operation has a digest over the rows.
 """
 
 from __future__ import annotations
@@ -12,31 +13,25 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from struct import Struct
 
-import msgspec
 from msgspec.structs import replace
 
-from recollect.log import chain, pages
+from recollect.log import chain, pages, salting
+from recollect.log.commitments import SALT_SIZE
 from recollect.log.envelopes import left_of_actor, left_of_nothing
 from recollect.log.purging import note_pending
+from recollect.log.redaction import Left, redacted
+from recollect.log.salting import NO_SALT, Salts
 from recollect.log.views import Commit, Eraser, Rewritten, Views
 from recollect.model import codec
 from recollect.model.erasure import Place
 from recollect.model.event import ErasedEnvelope, SealedEvent
 from recollect.model.ids import IdSource
-from recollect.model.operations import AnyOperation, Erased, Rest
+from recollect.model.operations import AnyOperation, Erased, ErasedOperation
 from recollect.storage.port import Writer
 
 ENVELOPE = -1
 """The position of an envelope among the places of an erasure."""
 _PLACE = Struct(">qq").pack
-
-
-class Left(msgspec.Struct, frozen=True):
-    """What is to stay of an operation: whose it was, and what applies in its place."""
-
-    namespace: str
-    agent_id: str
-    rest: Rest | None = None
 
 
 Reduce = Callable[[Place, AnyOperation], Left | None]
@@ -103,9 +98,8 @@ class Erasure:
 
         Nothing tells which of them named what is erased now: they have no operations.
         """
-        size = chain.SALT_SIZE
-        for commit_ts, salts in self._writer.rows("event_salts_without_effect", size=size):
-            self._writer.put("event_salts_set", chain.NO_SALT + salts[size:], commit_ts)
+        for commit_ts, salts in self._writer.rows("event_salts_without_effect", size=SALT_SIZE):
+            self._writer.put("event_salts_set", salting.without_request(salts), commit_ts)
 
     def _rewrite(
         self,
@@ -123,28 +117,20 @@ class Erasure:
         if envelopes and pseudonym is None:
             residues = {position: each.rest for position, (_, each) in left.items()}
             pseudonym, retry = left_of_nothing(event, residues, actor) or (None, b"")
-        first, *leaves = chain.leaves(event)
-        envelope = None
+        envelope = event.envelope
         if pseudonym is not None:
-            envelope = codec.encode(ErasedEnvelope(first, pseudonym, self._commit_ts, retry))
-        parts = codec.split(event.operations)
-        salts = bytearray(event.salts)
-        salts[: chain.SALT_SIZE] = chain.NO_SALT
-        if envelope is not None:
-            salts[_place_of_salt(ENVELOPE)] = chain.NO_SALT
+            leaf = chain.leaves_in(event)[0]
+            envelope = codec.encode(ErasedEnvelope(leaf, pseudonym, self._commit_ts, retry))
             self._note((event.commit_ts, ENVELOPE), envelope)
-        for position, (before, stays) in left.items():
-            parts[position] = codec.encode(self._erased(leaves[position], stays))
-            salts[_place_of_salt(position)] = chain.NO_SALT
+        parts = codec.split(event.operations)
+        for position, erased in self._erased(event, left).items():
+            parts[position] = codec.encode(erased)
             self._note((event.commit_ts, position), parts[position])
-            if before.blob is not None:
+        for position, (before, stays) in left.items():
+            if before.blob is not None and (stays.rest is None or stays.rest.blob is None):
                 self._writer.run("blob_remove", commit_ts=event.commit_ts, position=position)
-        new = replace(
-            event,
-            salts=bytes(salts),
-            envelope=envelope or event.envelope,
-            operations=codec.join(parts),
-        )
+        new = replace(event, envelope=envelope, operations=codec.join(parts))
+        new = replace(new, salts=_salts_left(event, new))
         self._writer.run(
             "event_rewrite",
             commit_ts=new.commit_ts,
@@ -154,9 +140,34 @@ class Erasure:
         )
         return Rewritten(Commit.of(event), Commit.of(new), tuple(left))
 
-    def _erased(self, leaf: bytes, left: Left) -> Erased:
-        salt = self._ids.entropy(chain.SALT_SIZE)
-        return Erased(left.namespace, left.agent_id, leaf, self._commit_ts, left.rest, salt)
+    def _erased(
+        self, event: SealedEvent, left: dict[int, tuple[AnyOperation, Left]]
+    ) -> dict[int, AnyOperation]:
+        """Return what is to stand in the places of what goes, by their positions."""
+        operations = codec.decode_operations(event.operations)
+        if not salting.is_second(event.salts):
+            leaves = chain.operation_leaves(event)
+            return {
+                position: Erased(
+                    stays.namespace,
+                    stays.agent_id,
+                    leaves[position],
+                    self._commit_ts,
+                    stays.rest,
+                    self._salt(),
+                )
+                for position, (_, stays) in left.items()
+            }
+        salts, found = Salts(event.salts, operations), dict[int, AnyOperation]()
+        for position, (_, stays) in left.items():
+            before = operations[position]
+            scope = salts.scopes.get((before.namespace, before.agent_id), b"")
+            own = (scope, salts.operations[position])
+            found[position] = redacted(before, own, stays, self._commit_ts, self._salt())
+        return found
+
+    def _salt(self) -> bytes:
+        return self._ids.entropy(SALT_SIZE)
 
     def _note(self, place: Place, left: bytes) -> None:
         digest = sha256(left).digest()
@@ -174,16 +185,35 @@ def _reduced(event: SealedEvent, reduce: Reduce) -> dict[int, tuple[AnyOperation
     return found
 
 
-def _place_of_salt(position: int) -> slice:
-    first = (position + 2) * chain.SALT_SIZE
-    return slice(first, first + chain.SALT_SIZE)
+def _salts_left(before: SealedEvent, after: SealedEvent) -> bytes:
+    """Return the salts of an event without those of what was erased."""
+    operations = codec.decode_operations(after.operations)
+    envelope_gone = codec.decode_erased_envelope(after.envelope) is not None
+    erased = [isinstance(operation, ErasedOperation) for operation in operations]
+    if not salting.is_second(before.salts):
+        gone = [True, envelope_gone, *erased]
+        return b"".join(
+            NO_SALT if is_gone else salt
+            for is_gone, salt in zip(gone, _cut(before.salts), strict=True)
+        )
+    salts = Salts(before.salts, codec.decode_operations(before.operations))
+    own = [
+        NO_SALT if is_gone else salt
+        for is_gone, salt in zip(erased or [True], salts.operations, strict=True)
+    ]
+    envelope = NO_SALT if envelope_gone else salts.envelope
+    return salting.joined(envelope, salts.scopes, own, operations)
 
 
-def salts_of(event: SealedEvent, position: int) -> tuple[bytes, bytes]:
-    """Return the salts that go when something is erased: the request's, and its own."""
-    return event.salts[: chain.SALT_SIZE], event.salts[_place_of_salt(position)]
+def _cut(salts: bytes) -> list[bytes]:
+    size = SALT_SIZE
+    return [salts[first : first + size] for first in range(0, len(salts), size)]
 
 
-def zero_request_salt(event: SealedEvent) -> SealedEvent:
-    """Return an event from which no guess of what was asked for can be confirmed."""
-    return replace(event, salts=chain.NO_SALT + event.salts[chain.SALT_SIZE :])
+def salts_gone(event: SealedEvent, position: int) -> bool:
+    """Say whether the salts are gone that go when something at a position is erased."""
+    size = SALT_SIZE
+    if salting.is_second(event.salts):
+        return position != ENVELOPE or not any(event.salts[1 : 1 + size])
+    first = (position + 2) * size
+    return not any(event.salts[:size] + event.salts[first : first + size])

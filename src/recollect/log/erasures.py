@@ -1,8 +1,8 @@
 """Erasures, as verification sees them: whether each is vouched for by the commit it names.
 
-An `Erased` operation stands for a leaf that nobody can check any more. So it must name a commit
-whose `Erase` operation has a digest over what that commit erased, this place among it; else
-anybody could erase anything, and say nothing.
+Where something was erased, a commitment or a leaf is left that nobody can open any more. So what
+stands there must name a commit whose `Erase` operation has a digest over what that commit erased,
+this place among it; else anybody could erase anything, and say nothing.
 """
 
 from __future__ import annotations
@@ -10,15 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby
+from typing import NamedTuple
 
 from recollect.errors import ChainBroken, Corruption
-from recollect.log import chain, erasing, pages
+from recollect.log import erasing, pages, pseudonyms
 from recollect.log.erasing import ENVELOPE, Tally
+from recollect.log.salting import NO_SALT, is_second
 from recollect.model import codec
-from recollect.model.erasure import Place
-from recollect.model.event import SealedEvent
-from recollect.model.operations import AnyOperation, Erase, Erased, standing
+from recollect.model.event import ErasedEnvelope, SealedEvent
+from recollect.model.operations import AnyOperation, Erase, ErasedOperation, standing
 from recollect.storage.port import Reader, Row
+
+
+class _Place(NamedTuple):
+    """Where something of an event was erased, by which commit last, and what is left there."""
+
+    position: int
+    erasure: int
+    what: ErasedOperation | ErasedEnvelope
+    encoded: bytes
+
+    @property
+    def name(self) -> str:
+        """What stood there."""
+        return "its envelope" if self.position == ENVELOPE else f"its operation {self.position}"
 
 
 class Erasures:
@@ -30,6 +45,7 @@ class Erasures:
 
     def __init__(self) -> None:
         self._fits: dict[int, bool] = {}
+        self._pseudonyms: dict[int, frozenset[str]] = {}
         self._doubt: tuple[int, ChainBroken] | None = None
         """What is wrong with an event, unless the commit that erased something of it is altered."""
 
@@ -40,19 +56,16 @@ class Erasures:
         """
         erased = [*_erased(event, operations)]
         erases = any(isinstance(operation, Erase) for operation in operations)
-        if event.salts.startswith(chain.NO_SALT) and operations and not (erased or erases):
+        if event.salts.startswith(NO_SALT) and operations and not (erased or erases):
             raise ChainBroken(
                 event.commit_ts, "its request's salt is gone, and nothing of it was erased"
             )
-        for place, erasure, left in erased:
-            if any(salt != chain.NO_SALT for salt in erasing.salts_of(event, place[1])):
-                raise ChainBroken(place[0], "something of it was erased, and its salt was not")
-            row = reader.row("erased_get", erasure=erasure, commit_ts=place[0], position=place[1])
-            if row != (sha256(left).digest(),) or not self._is_vouched_for(reader, erasure):
-                what = "its envelope" if place[1] == ENVELOPE else f"its operation {place[1]}"
-                self._note(
-                    erasure, ChainBroken(place[0], f"{what} was erased, and no commit says why")
+        for each in erased:
+            if not erasing.salts_gone(event, each.position):
+                raise ChainBroken(
+                    event.commit_ts, "something of it was erased, and its salt was not"
                 )
+            self._check_vouched_for(reader, event, each)
         self.settle(event.commit_ts)
         for operation in map(standing, operations):
             if isinstance(operation, Erase):
@@ -73,6 +86,31 @@ class Erasures:
         if self._doubt is not None and self._doubt[0] <= commit_ts:
             raise self._doubt[1]
 
+    def _check_vouched_for(self, reader: Reader, event: SealedEvent, left: _Place) -> None:
+        """Note a doubt unless the commit that erased something says so, and every pseudonym."""
+        commit_ts, position = event.commit_ts, left.position
+        row = _row(reader, left.erasure, commit_ts, position)
+        if row != (sha256(left.encoded).digest(),) or not self._is_vouched_for(
+            reader, left.erasure
+        ):
+            doubt = ChainBroken(commit_ts, f"{left.name} was erased, and no commit says why")
+            self._note(left.erasure, doubt)
+        try:
+            claims = [*pseudonyms.claims(left.what)]
+        except Corruption as error:
+            raise ChainBroken(commit_ts, str(error)) from error
+        for erasure, name in claims if is_second(event.salts) else ():
+            vouched = _row(reader, erasure, commit_ts, position) is not None
+            if not vouched or name not in self._named(reader, erasure):
+                doubt = ChainBroken(commit_ts, f"{left.name} has a pseudonym that no commit names")
+                self._note(erasure, doubt)
+
+    def _named(self, reader: Reader, erasure: int) -> frozenset[str]:
+        if erasure not in self._pseudonyms:
+            said = map(pseudonyms.named, _said(reader, erasure))
+            self._pseudonyms[erasure] = frozenset[str]().union(*said)
+        return self._pseudonyms[erasure]
+
     def _note(self, erasure: int, doubt: ChainBroken) -> None:
         if self._doubt is None:
             self._doubt = (erasure, doubt)
@@ -89,7 +127,7 @@ class Erasures:
         for commit_ts, rows in groupby(rows_of(reader, erasure), key=lambda row: row[0]):
             (event,) = pages.events_of(reader, [commit_ts])
             found = codec.decode_operations(event.operations)
-            since = {place[1]: number for place, number, _ in _erased(event, found)}
+            since = {each.position: each.erasure for each in _erased(event, found)}
             for _, position, _ in rows:
                 if since.get(position, 0) < erasure:
                     raise ChainBroken(
@@ -107,29 +145,36 @@ def rows_of(reader: Reader, erasure: int) -> Iterator[Row]:
         after = (rows[-1][0], rows[-1][1])
 
 
-def _erased(
-    event: SealedEvent, operations: Sequence[AnyOperation]
-) -> Iterator[tuple[Place, int, bytes]]:
+def _erased(event: SealedEvent, operations: Sequence[AnyOperation]) -> Iterator[_Place]:
     """Yield each place of an event that was erased, by which commit, and what is left there."""
     envelope = codec.decode_erased_envelope(event.envelope)
     if envelope is not None:
-        yield (event.commit_ts, ENVELOPE), envelope.erasure, event.envelope
-    if any(isinstance(operation, Erased) for operation in operations):
+        yield _Place(ENVELOPE, envelope.erasure, envelope, event.envelope)
+    if any(isinstance(operation, ErasedOperation) for operation in operations):
         parts = codec.split(event.operations)
         for position, operation in enumerate(operations):
-            if isinstance(operation, Erased):
-                yield (event.commit_ts, position), operation.erasure, parts[position]
+            if isinstance(operation, ErasedOperation):
+                yield _Place(position, operation.erasure, operation, parts[position])
 
 
-def _fits(reader: Reader, erasure: int) -> bool:
-    """Say whether a commit has a digest over what it erased."""
+def _row(reader: Reader, erasure: int, commit_ts: int, position: int) -> Row | None:
+    return reader.row("erased_get", erasure=erasure, commit_ts=commit_ts, position=position)
+
+
+def _said(reader: Reader, erasure: int) -> list[Erase]:
+    """Return what a commit says that it erased."""
     row = reader.row("event_get", commit_ts=erasure)
     try:
         readable = row is not None and type(row[-1]) is bytes
         operations = codec.decode_standing(row[-1]) if row and readable else ()
     except Corruption:  # the walk will come there, and say so
-        return False
-    said = [operation for operation in operations if isinstance(operation, Erase)]
+        return []
+    return [operation for operation in operations if isinstance(operation, Erase)]
+
+
+def _fits(reader: Reader, erasure: int) -> bool:
+    """Say whether a commit has a digest over what it erased."""
+    said = _said(reader, erasure)
     tally = Tally()
     for commit_ts, position, digest in rows_of(reader, erasure):
         if not (type(commit_ts) is type(position) is int and type(digest) is bytes):

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from recollect.errors import NotFound
 from recollect.log import pages
 from recollect.log.cursors import drop_cursors_of
-from recollect.log.erasing import Erasure, Left
+from recollect.log.erasing import Erasure
+from recollect.log.redaction import Left
 from recollect.log.reducing import Names, left_if_changed, without_content
 from recollect.log.views import Views
 from recollect.model import codec

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.errors import ChainBroken, Corruption
-from recollect.log import blobs, chain, epochs
+from recollect.errors import ChainBroken
+from recollect.log import blobs, chain, epochs, lineage
 from recollect.log.inheriting import Inheritance
 from recollect.log.verification import checked_pages
 from recollect.log.views import Commit, Views
 from recollect.model import codec
 from recollect.model.event import Head, ResumeToken, SealedEvent
 from recollect.model.ids import IdSource
-from recollect.model.operations import Epoch
 from recollect.storage.port import Engine, Progress
 
 
@@ -44,12 +43,13 @@ def fork(
 
     The source's chain is checked on the way: a fork would otherwise lend a changed log a new one.
     """
-    origin = _token(source, log_id, through)
+    token = _token(source, log_id, through)
+    origin = str(token)
     new_id = epochs.log_id_of(target, ids)
     last, inherited = chain.genesis(new_id), Inheritance(through)
     for page in checked_pages(source, log_id, through):
         if not last.commit_ts:
-            page[0] = _begin_as_fork(page[0], origin, ids)
+            page[0] = _begin_as_fork(page[0], token, ids)
         with source.reading() as reader, target.writing() as writer:
             for event in page:
                 sealed = chain.seal_again(last, inherited.take(event))
@@ -71,22 +71,25 @@ def fork(
     return Fork(log_id=new_id, commits=last.commit_ts, origin=origin)
 
 
-def _token(engine: Engine, log_id: str, commit_ts: int) -> str:
+def _token(engine: Engine, log_id: str, commit_ts: int) -> ResumeToken:
     with engine.reading() as reader:
         row = reader.row("event_get", commit_ts=commit_ts)
     if row is None:
         raise ChainBroken(commit_ts, "it is missing")
-    return str(ResumeToken(log_id, commit_ts, SealedEvent(*row).hash))
+    return ResumeToken(log_id, commit_ts, SealedEvent(*row).hash)
 
 
-def _begin_as_fork(event: SealedEvent, origin: str, ids: IdSource) -> SealedEvent:
+def _begin_as_fork(event: SealedEvent, token: ResumeToken, ids: IdSource) -> SealedEvent:
     """Return a log's first event with an epoch that says where the log comes from."""
     parts = codec.split(event.operations)
-    for index, operation in enumerate(codec.decode_operations(event.operations)):
-        if isinstance(operation, Epoch):
-            epoch = msgspec.structs.replace(
-                operation, epoch_id=ids.unique(), cause="forked", origin=origin
-            )
-            parts[index] = codec.encode(epoch)
-            return msgspec.structs.replace(event, operations=codec.join(parts))
-    raise Corruption("the log's first event begins no epoch, as every log's does")
+    position, epoch = lineage.epoch_in(event)
+    parts[position] = codec.encode(
+        msgspec.structs.replace(
+            epoch,
+            epoch_id=ids.unique(),
+            cause="forked",
+            origin=str(token),
+            lineage=lineage.of_fork(event, token.log_id, token.commit_ts, token.hash),
+        )
+    )
+    return msgspec.structs.replace(event, operations=codec.join(parts))

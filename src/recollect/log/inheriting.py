@@ -10,12 +10,13 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from recollect.log import chain
+from recollect.log import chain, salting
 from recollect.log.erasing import ENVELOPE, Tally
 from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
 from recollect.model.ids import IdSource
-from recollect.model.operations import ENGINE_SCOPE, Erase, Erased
+from recollect.model.operations import ENGINE_SCOPE, Erase, ErasedOperation, Redacted
+from recollect.model.redacted import AnySlot, Hidden, NameSlot, Renamed
 from recollect.storage.port import Reader, Writer
 
 FORK = "fork"
@@ -29,22 +30,46 @@ class Inheritance:
         self._through = through
         self._tally = Tally()
         self._rows: list[tuple[int, int, bytes]] = []
+        self._pseudonyms: dict[str, None] = {}
+        """The pseudonyms that commits named which the fork does not have."""
 
     def take(self, event: SealedEvent) -> SealedEvent:
         """Return an event in which what was erased names a commit that the fork has, or will."""
         envelope = codec.decode_erased_envelope(event.envelope)
         if envelope is not None and envelope.erasure > self._through:
+            self._pseudonyms[envelope.actor] = None
             left = codec.encode(replace(envelope, erasure=self._through + 1))
             self._note(event.commit_ts, ENVELOPE, left)
             event = replace(event, envelope=left)
         parts = codec.split(event.operations)
         changed = False
         for position, operation in enumerate(codec.decode_operations(event.operations)):
-            if isinstance(operation, Erased) and operation.erasure > self._through:
-                parts[position] = codec.encode(replace(operation, erasure=self._through + 1))
+            if isinstance(operation, ErasedOperation) and operation.erasure > self._through:
+                parts[position] = codec.encode(self._named_anew(operation))
                 self._note(event.commit_ts, position, parts[position])
                 changed = True
         return replace(event, operations=codec.join(parts)) if changed else event
+
+    def _named_anew(self, left: ErasedOperation) -> ErasedOperation:
+        """Return what is left of an operation, in the name of the fork's own commit."""
+        left = replace(left, erasure=self._through + 1)
+        if not isinstance(left, Redacted):
+            return left
+        first, second = left.scope_slots
+        names = (self._hidden(first, left.namespace), self._hidden(second, left.agent_id))
+        return replace(left, scope_slots=names, slots=tuple(map(self._renamed, left.slots)))
+
+    def _hidden(self, slot: NameSlot, name: str) -> NameSlot:
+        if not isinstance(slot, Hidden) or slot.erasure <= self._through:
+            return slot
+        self._pseudonyms[name] = None
+        return replace(slot, erasure=self._through + 1)
+
+    def _renamed(self, slot: AnySlot) -> AnySlot:
+        if not isinstance(slot, Renamed) or slot.erasure <= self._through:
+            return slot
+        self._pseudonyms[slot.name] = None
+        return replace(slot, erasure=self._through + 1)
 
     def _note(self, commit_ts: int, position: int, left: bytes) -> None:
         digest = sha256(left).digest()
@@ -71,7 +96,8 @@ class Inheritance:
             None,
             self._tally.count,
             self._tally.digest,
+            pseudonyms=tuple(self._pseudonyms),
         )
-        salts = ids.entropy(chain.SALT_SIZE * chain.salt_count(1))
-        envelope = Envelope(ids.unique(), ENGINE_SCOPE.agent_id, chain.request_hash(salts, b""))
+        salts = salting.SaltSource(ids).draw([said])
+        envelope = Envelope(ids.unique(), ENGINE_SCOPE.agent_id, chain.request_hash(salts, b"", 1))
         return chain.seal(last, last.committed_at + 1, salts, envelope, [said])

@@ -337,9 +337,13 @@ WHERE commit_ts < 1 OR commit_ts > (SELECT COALESCE(MAX(commit_ts), 0) FROM even
 ORDER BY commit_ts LIMIT 1
 
 -- name: event_salts_without_effect
--- The salts of transactions that changed nothing, where the request's is not gone yet.
+-- The salts of transactions that changed nothing, where the request's is not gone yet: it is the
+-- first of two, or in chain version 2 the last of two behind a byte.
 SELECT commit_ts, salts FROM event
-WHERE LENGTH(operations) = 1 AND SUBSTR(salts, 1, :size) <> ZEROBLOB(:size)
+WHERE LENGTH(operations) = 1 AND CASE LENGTH(salts)
+    WHEN 2 * :size THEN SUBSTR(salts, 1, :size)
+    ELSE SUBSTR(salts, 2 + :size, :size)
+END <> ZEROBLOB(:size)
 
 -- name: event_salts_set
 UPDATE event SET salts = :salts WHERE commit_ts = :commit_ts

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from recollect.log.erasing import Left
+from recollect.log.redaction import Left
 from recollect.model.memory import inbox_of
 from recollect.model.operations import (
     AUDIT_SCOPE,
@@ -24,7 +24,7 @@ from recollect.model.operations import (
     Classify,
     CloseLink,
     Configure,
-    Erased,
+    ErasedOperation,
     KeepTranscript,
     MemoryStub,
     Notify,
@@ -34,12 +34,11 @@ from recollect.model.operations import (
     TranscriptStub,
     Write,
 )
+from recollect.model.redacted import FORGOTTEN
 from recollect.model.refs import FactRef, KeyRef, Ref
 from recollect.model.scope import Scope
 
 ENGINE_SPACES = (ENGINE_SCOPE.namespace, AUDIT_SCOPE.namespace)
-FORGOTTEN = ""
-"""Stands for a key, or for an assertion, in a reference to one that was forgotten."""
 _FACT_NEEDLE = msgspec.msgpack.encode(FactRef("-" * 36)).split(b"-")[0]
 """What every reference to a fact begins with."""
 _NAMING = ("by", "agent")
@@ -79,9 +78,10 @@ def left_if_changed(
     """Return what is left of an operation, if that is less than there was."""
     if left == operation:
         return None
-    if isinstance(operation, Erased) and scope == (operation.namespace, operation.agent_id):
+    same = scope == (operation.namespace, operation.agent_id)
+    if same and isinstance(operation, ErasedOperation):
         return None
-    assert not isinstance(left, Erased), "what is left is an operation, a stub or nothing"
+    assert not isinstance(left, ErasedOperation), "what is left is an operation, a stub or nothing"
     return Left(*scope, left)
 
 

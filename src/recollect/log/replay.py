@@ -15,9 +15,11 @@ from recollect.log.summing import Summing
 from recollect.model import codec
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant, to_micros
-from recollect.model.operations import Erased, shown
+from recollect.model.operations import Erased, Redacted, is_restated, shown
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES
 from recollect.storage.port import Engine, Reader, Row
+
+_ERASED = frozenset((Erased, Redacted))
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,9 +146,9 @@ class Replay:
         event = ReplayEvent(
             commit_ts, committed_at, sender.txn_id, sender.actor, said, event_hash, self._log_id
         )
-        if sender.signature is None and Erased not in map(type, said):  # as most are
+        if sender.signature is None and _ERASED.isdisjoint(map(type, said)):  # as most are
             return event
-        restated = any(isinstance(each, Erased) and each.rest for each in said)
+        restated = any(is_restated(each) for each in said)
         return replace(
             event,
             operations=tuple(map(shown, said)),

@@ -26,7 +26,7 @@ from recollect.log.views import Views
 from recollect.model import codec
 from recollect.model.erasure import AGENT, PSEUDONYM_PREFIX, SWEEP, Forget
 from recollect.model.event import TOKEN_SIZE, SealedEvent
-from recollect.model.operations import AnyOperation, Erase, Erased
+from recollect.model.operations import AnyOperation, Erase, ErasedOperation
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader
 
@@ -37,11 +37,12 @@ def find_earlier(reader: Reader, views: Views, request: Request) -> int | None:
     if commit_ts is None:
         return None
     event = _event(reader, commit_ts)
-    if event.salts.startswith(chain.NO_SALT):
+    operations = codec.decode_operations(event.operations)
+    if not chain.can_compare(event, operations):
         _check_fingerprint(reader, views, request, event, _fingerprint(event))
     else:
         known = codec.decode_envelope(event.envelope).request_hash[:HASH_SIZE]
-        if chain.request_hash(event.salts, request.encoded) != known:
+        if chain.request_hash(event.salts, request.encoded, len(operations)) != known:
             raise _other(request, commit_ts)
     return commit_ts
 
@@ -156,7 +157,7 @@ def _is_pseudonym(name: str) -> bool:
 
 def _erased_in(operation: AnyOperation) -> int:
     """Return the commit behind which a name that went can have come back."""
-    return operation.erasure if isinstance(operation, Erased) else 0
+    return operation.erasure if isinstance(operation, ErasedOperation) else 0
 
 
 def _is_erasure_of(erases: Forget, event: SealedEvent) -> bool:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import get_args
 
 from recollect.errors import ChainBroken, ViewsDiffer
-from recollect.log import blobs, chain, cursors, pages
+from recollect.log import blobs, chain, cursors, pages, salting
 from recollect.log.chain import Opened
+from recollect.log.commitments import Scopes
 from recollect.log.erasures import Erasures
 from recollect.log.scopes import INDEX_VERSION, touched
 from recollect.model.event import Envelope, Head, SealedEvent
@@ -19,6 +20,7 @@ from recollect.model.operations import (
     Erase,
     Erased,
     Operation,
+    Redacted,
     RetireKey,
     TrustKey,
     standing,
@@ -36,7 +38,7 @@ _PLAIN = frozenset(
     kind
     for kind in get_args(AnyOperation)
     if kind.blob is Operation.blob
-    and not issubclass(kind, Erased | Erase | TrustKey | RetireKey)
+    and not issubclass(kind, Erased | Redacted | Erase | TrustKey | RetireKey)
     and not hasattr(kind, "by")
 )
 """The kinds of operation that are checked when their event is: nothing beside the log is theirs,
@@ -52,11 +54,11 @@ def _is_plain(opened: Opened) -> bool:
         and envelope.actor in (operations[0].agent_id, NOBODY)
         and envelope.signature is None
         and bool(envelope.txn_id)
-        and not row[_SALTS].startswith(chain.NO_SALT)
+        and not row[_SALTS].startswith(salting.NO_SALT)
     )
 
 
-Attend = Callable[[SealedEvent, Envelope, Sequence[AnyOperation]], None]
+Attend = Callable[[Reader, SealedEvent, Envelope, Sequence[AnyOperation]], None]
 """Is shown the events that say something of keys, and those that somebody signed."""
 
 
@@ -79,6 +81,7 @@ class Walk:
         self._touched = 0
         """How many scopes all events touched, those of each counted anew."""
         self._erasures = Erasures()
+        self._scopes: Scopes = {}
         self._has_blobs = reader.row("table_there", name="blob") is not None
         stray = reader.row("event_before_first")
         if stray is not None:
@@ -108,7 +111,7 @@ class Walk:
         before, reached = self.head, [self.head]
         wanted: list[_Wanted] = []
         quiet = _PLAIN if keep is None else frozenset[type]()
-        for opened in chain.follow(before, rows, quiet, reached.append):
+        for opened in chain.follow(before, rows, quiet, reached.append, self._scopes):
             if keep is None or not _is_plain(opened):
                 self._look_into(reader, opened, wanted)
             if keep is not None:
@@ -142,7 +145,7 @@ class Walk:
         event = SealedEvent(*row)
         self._erasures.check(reader, event, operations)
         if self._attend is not None:
-            self._attend(event, envelope, operations)
+            self._attend(reader, event, envelope, operations)
         self._transactions -= envelope.indexed is None  # whoever asked for it is forgotten
         self._touched += len(touched(envelope.actor, [*map(standing, operations)])) - 1
         for position, operation in enumerate(operations):

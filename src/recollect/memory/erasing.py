@@ -17,6 +17,7 @@ from recollect.model.operations import (
     Begun,
     Carried,
     Configure,
+    Continued,
     MemoryStub,
     Notify,
     Remember,
@@ -30,7 +31,18 @@ from recollect.storage.port import Reader, Writer
 
 Again = Callable[[Writer, At, AnyOperation, str], None]
 """Applies to one memory what an operation says of it."""
-_OF_A_MEMORY = (Remember, Revise, Retract, Touch, Notify, Resolve, MemoryStub, Begun, Carried)
+_OF_A_MEMORY = (
+    Remember,
+    Revise,
+    Retract,
+    Touch,
+    Notify,
+    Resolve,
+    MemoryStub,
+    Begun,
+    Carried,
+    Continued,
+)
 
 
 def places_of(reader: Reader, target: Target, viewer: str | None) -> list[Place]:

@@ -1,8 +1,9 @@
 """Keeping memories through a compaction: as they were at the horizon, and where something rests.
 
 Of a memory's rows those stay that can still be asked for, together with the operations that made
-them. Where operations before such a row go, the last of them leaves what the memory had come to,
-so that every row that stays comes out as it was.
+them. Where operations before such a row go, the last of them leaves the numbers that the memory had
+come to, and those that gave it its version and its title leave that they did: what was said stays
+where it was said, so it can be proven, and every row that stays comes out as it was.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from recollect.model.operations import (
     AnyOperation,
     Begun,
     Carried,
+    Continued,
     Remember,
     Retract,
     Revise,
@@ -39,13 +41,43 @@ _SETTLING = (
 )
 
 
+class _Going:
+    """Rows of a memory that go: the last one, and those that gave it its version and its title."""
+
+    def __init__(self) -> None:
+        self._last: Row | None = None
+        self._version: Row | None = None
+        self._title: Row | None = None
+
+    def take(self, row: Row, *, is_new: bool) -> None:
+        """Take the next row that goes; a new version that is not retracted has a title."""
+        self._last = row
+        if is_new:
+            self._version = row
+            if not row[11]:
+                self._title = row
+
+    def needed(self, following: Row | None) -> list[Row]:
+        """Return the rows that must leave something before one that stays.
+
+        A version that follows has a title itself, unless it is one that was taken back.
+        """
+        if following is not None and not following[11]:
+            rows: tuple[Row | None, ...] = (self._last,)
+        elif following is not None:
+            rows = (self._title, self._last)
+        else:
+            rows = (self._title, self._version, self._last)
+        return [*{row[3:5]: row for row in rows if row is not None}.values()]
+
+
 class MemoryKeeper(Keeper):
     """Keeps what each memory was at the horizon, and the versions that something rests on.
 
     Links, citations, notices and transcripts name ids and stay: they can still be asked for.
     """
 
-    kinds = (Remember, Revise, Retract, Touch, Begun, Carried)
+    kinds = (Remember, Revise, Retract, Touch, Begun, Carried, Continued)
 
     def __init__(self, notes: Retained, ids: IdSource) -> None:
         self._notes = notes
@@ -73,7 +105,10 @@ class MemoryKeeper(Keeper):
             return self._reduced(operation, title=title, detailed=detailed)
         if isinstance(operation, Carried) and carried is not None:
             return self._reduced(operation, title=operation.title, detailed=detailed)
-        return carried
+        if not isinstance(operation, Revise | Retract | Touch | Continued) or carried is None:
+            return None
+        assert isinstance(carried, Carried), "nothing else is noted"
+        return _continued(operation, carried, detailed=detailed)
 
     def _reduced(
         self, left: Begun | Carried, *, title: str | None, detailed: bool
@@ -97,26 +132,26 @@ class MemoryKeeper(Keeper):
         )
 
     def _carried(self, rows: Iterator[Row]) -> Iterator[tuple[Place, Carried]]:
-        """Yield what the last operation that goes leaves before each row that stays.
+        """Yield what operations that go leave before each row that stays.
 
         Rows that follow from links and decisions have neither a new version nor one more access:
         those operations stay, and need only what was there before them.
         """
         last: Row | None = None
-        going: Row | None = None
+        going = _Going()
         for row in rows:
             if last is None or last[0] != row[0]:
-                last, going = None, None
-            own = last is None or (last[6], last[15]) != (row[6], row[15])
+                last, going = None, _Going()
+            is_new = last is None or last[6] != row[6]
             if row[17] == 0:  # what it leaves says all that is needed of those before it
                 yield self._carry(row, codec.decode_details(row[18]))
-                going = None
+                going = _Going()
             elif row[17]:
-                if going is not None:
-                    yield self._carry(going)
-                going = None
-            elif own:
-                going = row
+                for left in going.needed(row if is_new else None):
+                    yield self._carry(left)
+                going = _Going()
+            elif is_new or (last is not None and last[15] != row[15]):
+                going.take(row, is_new=is_new)
             last = row
 
     def _carry(self, row: Row, details: Details | None = None) -> tuple[Place, Carried]:
@@ -141,3 +176,28 @@ class MemoryKeeper(Keeper):
             self._ids.entropy(_SALT_BYTES),
             details,
         )
+
+
+def _continued(
+    operation: Revise | Retract | Touch | Continued, carried: Carried, *, detailed: bool
+) -> Continued:
+    """Return what an operation leaves: what it said and is still needed, and the numbers then."""
+    base = operation.base if isinstance(operation, Continued) else operation
+    known = operation if isinstance(operation, Continued) else None
+    without_content = known is not None and known.without_content
+    without_details = known is not None and known.without_details
+    if isinstance(base, Revise):
+        without_content = without_content or base.content is not None
+        without_details = without_details or (base.details is not None and not detailed)
+        base = replace(base, content=None, details=base.details if detailed else None)
+    return Continued(
+        operation.namespace,
+        operation.agent_id,
+        base,
+        carried.expires_at,
+        carried.depth,
+        carried.access_count,
+        carried.last_accessed_at,
+        without_content,
+        without_details,
+    )

@@ -10,7 +10,7 @@ import msgspec
 from recollect.memory.standing import STILL
 from recollect.model import codec
 from recollect.model.memory import Content, Details
-from recollect.model.operations import Begun, Carried, Remember
+from recollect.model.operations import Begun, Carried, Continued, Remember, Retract, Revise
 from recollect.storage.gathering import Gathering
 from recollect.storage.port import Writer
 
@@ -90,6 +90,55 @@ def carried_of(operation: Carried) -> Values:
     if operation.details is not None:
         known |= details_of(operation.details)
     return known | {"retracted": int(operation.retracted)}
+
+
+def revised_of(operation: Revise, at: At, last: Values) -> Values:
+    """Return what a row says anew where a memory takes a new version."""
+    state: Values = {
+        "version": operation.version,
+        "updated_at": at.time,
+        "kind": operation.kind,
+        "tier": operation.tier,
+        "title": operation.title,
+        "retracted": 0,
+        "reason": None,
+    }
+    if operation.expiry is not None:
+        state["expires_at"] = operation.expiry.end(at.time, last["expires_at"])
+    if operation.details is not None:
+        state |= details_of(operation.details)
+    if operation.content is not None:
+        state |= content_of(operation.content)
+    return state
+
+
+def retracted_of(operation: Retract, at: At) -> Values:
+    """Return what a row says anew where a memory is taken back."""
+    return {
+        "version": operation.version,
+        "updated_at": at.time,
+        "retracted": 1,
+        "reason": operation.reason,
+    }
+
+
+def continued_of(operation: Continued, at: At, last: Values) -> Values:
+    """Return what a row says anew where a memory goes on from what is gone."""
+    state: Values = {}
+    if isinstance(operation.base, Revise):
+        state = revised_of(operation.base, at, last)
+    elif isinstance(operation.base, Retract):
+        state = retracted_of(operation.base, at)
+    if operation.without_details:
+        state |= details_of(Details())
+    if operation.without_content:
+        state |= {"content_in": None, "digest": None, "size": None, "content": None}
+    return state | {
+        "expires_at": operation.expires_at,
+        "depth": operation.depth,
+        "access_count": operation.access_count,
+        "last_accessed_at": operation.last_accessed_at,
+    }
 
 
 def add_state(writer: Writer, at: At, memory: int, state: Values) -> None:

@@ -22,10 +22,11 @@ from recollect.memory.states import (
     add_state,
     begin,
     carried_of,
-    content_of,
-    details_of,
+    continued_of,
     last_state,
     move_title,
+    retracted_of,
+    revised_of,
 )
 from recollect.memory.stubs import add_stub, add_transcript_stub, put_again
 from recollect.memory.sweeping import overdue
@@ -41,6 +42,7 @@ from recollect.model.operations import (
     Cite,
     CloseLink,
     Configure,
+    Continued,
     KeepTranscript,
     MemoryStub,
     Notify,
@@ -107,6 +109,7 @@ class MemoryView(View):
             TranscriptStub: self._leave_transcript_stub,
             Begun: self._remember,
             Carried: self._carry,
+            Continued: self._continue,
             Revise: self._revise,
             Retract: self._retract,
             Touch: self._touch,
@@ -213,22 +216,15 @@ class MemoryView(View):
         writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         move_title(writer, at, memory, last["title"], operation.title)
-        state = last | {
-            "version": operation.version,
-            "updated_at": at.time,
-            "kind": operation.kind,
-            "tier": operation.tier,
-            "title": operation.title,
-            "retracted": 0,
-            "reason": None,
-        }
-        if operation.expiry is not None:
-            state["expires_at"] = operation.expiry.end(at.time, last["expires_at"])
-        if operation.details is not None:
-            state |= details_of(operation.details)
-        if operation.content is not None:
-            state |= content_of(operation.content)
-        add_state(writer, at, memory, state)
+        add_state(writer, at, memory, last | revised_of(operation, at, last))
+
+    def _continue(self, rows: Gathering, at: At, operation: Continued) -> None:
+        """Apply what is left of an operation, and let the memory be what it had come to then."""
+        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
+        last = last_state(writer, memory)
+        if isinstance(operation.base, Revise):
+            move_title(writer, at, memory, last["title"], operation.base.title)
+        add_state(writer, at, memory, last | continued_of(operation, at, last))
 
     def _carry(self, rows: Gathering, at: At, operation: Carried) -> None:
         """Let a memory be what operations had made of it that are gone."""
@@ -239,13 +235,7 @@ class MemoryView(View):
 
     def _retract(self, rows: Gathering, at: At, operation: Retract) -> None:
         writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
-        changes = {
-            "version": operation.version,
-            "updated_at": at.time,
-            "retracted": 1,
-            "reason": operation.reason,
-        }
-        add_state(writer, at, memory, last_state(writer, memory) | changes)
+        add_state(writer, at, memory, last_state(writer, memory) | retracted_of(operation, at))
 
     def _touch(self, rows: Gathering, at: At, operation: Touch) -> None:
         writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)

@@ -24,6 +24,8 @@ class Erase(Operation, frozen=True, tag=21, gc=False):
     digest: bytes
     pseudonym: str | None = None
     """What stands wherever the name stood of the agent or namespace that was forgotten."""
+    pseudonyms: tuple[str, ...] = ()
+    """Those of earlier erasures, where a fork vouches for what they left."""
 
 
 class Summary(Operation, frozen=True, tag=22, gc=False):

@@ -6,8 +6,10 @@ the erasure that left them here has a hash of it, and they may be erased themsel
 
 from __future__ import annotations
 
+from recollect.model import document
 from recollect.model.graph_operations import Name
 from recollect.model.memory import Details, Expiry
+from recollect.model.memory_operations import Retract, Revise, Touch
 from recollect.model.operation import Operation, OperationType
 
 
@@ -65,3 +67,42 @@ class Mentioned(Operation, frozen=True, tag=42, gc=False):
 
     names: tuple[Name, ...]
     salt: bytes
+
+
+class Continued(Operation, frozen=True, tag=44, gc=False):
+    """What a memory had come to with an operation, where operations before that are gone.
+
+    The operation says what it said, but for content and details that were replaced since; the
+    numbers are those of the memory after it.
+    """
+
+    type = OperationType.UPDATE
+    address = "memory:{0.memory_id}"
+
+    base: Revise | Retract | Touch
+    expires_at: int | None
+    depth: int
+    access_count: int
+    last_accessed_at: int | None
+    without_content: bool = False
+    without_details: bool = False
+
+    @property
+    def memory_id(self) -> str:
+        """The memory."""
+        return self.base.memory_id
+
+    @property
+    def private(self) -> bool:
+        """Whether no other agent is shown the memory."""
+        return self.base.private
+
+    @property
+    def version(self) -> int:
+        """The memory's version."""
+        return self.base.version
+
+    @property
+    def value(self) -> document.Document | None:
+        """What the operation said, and how often the memory was of use."""
+        return (self.base.value or {}) | {"access_count": self.access_count}

@@ -13,6 +13,7 @@ from recollect.model.operations import AnyOperation, standing
 from recollect.model.refs import Evidence
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
+MOST_INTEGER = 2**63
 _ERASED = b"\0"
 """Where a whole envelope has a text, behind the byte that says how many fields it has."""
 
@@ -24,6 +25,7 @@ encode_all: Callable[[Sequence[msgspec.Struct]], bytes] = _encoder.encode
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _operation = msgspec.msgpack.Decoder(AnyOperation)
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_anything = msgspec.msgpack.Decoder()
 _envelope = msgspec.msgpack.Decoder(Envelope)
 _erased_envelope = msgspec.msgpack.Decoder(ErasedEnvelope)
 _details = msgspec.msgpack.Decoder(Details)
@@ -34,6 +36,29 @@ read_operations: Callable[[bytes], tuple[AnyOperation, ...]] = _operations.decod
 """As `decode_operations`, at once: what it raises is `UNREADABLE`."""
 read_envelope: Callable[[bytes], Envelope] = _envelope.decode
 """As `decode_envelope`, at once: what it raises is `UNREADABLE`, also for one that was erased."""
+
+
+def check_canonical(data: bytes) -> None:
+    """Raise `Corruption` unless bytes are what this engine writes for what they say.
+
+    Whoever reads them in another way must not find another number or another text.
+    """
+    try:
+        found = _anything.decode(data)
+        canonical = _encoder.encode(found) == data
+    except UNREADABLE as error:
+        raise Corruption(f"an operation or an envelope cannot be read: {error}") from error
+    if not canonical or not _fits(found):
+        raise Corruption("a number, a text or a list is not spelled as an event spells it")
+
+
+def _fits(found: object) -> bool:
+    """Say whether every number in it has at most 64 bits."""
+    if isinstance(found, list):
+        return all(map(_fits, found))
+    if isinstance(found, dict):
+        return all(map(_fits, found.values()))
+    return not isinstance(found, int) or found < MOST_INTEGER
 
 
 def join(parts: Sequence[bytes]) -> bytes:

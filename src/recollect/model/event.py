@@ -61,12 +61,14 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     commit_ts: int
     committed_at: int
     hash: bytes
+    version: int = 1
+    """The chain version of its event, where the log was followed to here."""
 
 
 class SealedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event as it is stored: the exact bytes its hash covers.
 
-    `salts` holds `SALT_SIZE` bytes for the request, the envelope and each operation, in this order.
+    `salts` also tell the chain version of the event: see `recollect.log.salting`.
     """
 
     commit_ts: int

@@ -8,9 +8,10 @@ ever written can be read. New fields at the end, with a default, are the one exc
 
 from __future__ import annotations
 
-from recollect.model import document
+from typing import cast
+
 from recollect.model.audit_operations import Erase, Refuse, RetireKey, Summary, TrustKey
-from recollect.model.carried import Begun, Carried, Mentioned
+from recollect.model.carried import Begun, Carried, Continued, Mentioned
 from recollect.model.graph_operations import (
     Alias,
     Assert,
@@ -34,8 +35,9 @@ from recollect.model.memory_operations import (
     Touch,
 )
 from recollect.model.operation import Operation, OperationType
-from recollect.model.refs import Ref
+from recollect.model.redacted import Redacted
 from recollect.model.scope import Scope
+from recollect.model.state_operations import Ancestor, Delete, Epoch, Write
 from recollect.model.stubs import MemoryStub, TranscriptStub
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "ENGINE_SCOPE",
     "AddLink",
     "Alias",
+    "Ancestor",
     "AnyOperation",
     "Assert",
     "Begun",
@@ -51,12 +54,14 @@ __all__ = [
     "Classify",
     "CloseLink",
     "Configure",
+    "Continued",
     "Delete",
     "End",
     "EndFrom",
     "Epoch",
     "Erase",
     "Erased",
+    "ErasedOperation",
     "KeepTranscript",
     "MemoryStub",
     "Mentioned",
@@ -64,6 +69,7 @@ __all__ = [
     "Notify",
     "Operation",
     "OperationType",
+    "Redacted",
     "Refuse",
     "Remember",
     "Resolve",
@@ -76,54 +82,17 @@ __all__ = [
     "TrustKey",
     "Withdraw",
     "Write",
+    "is_restated",
     "shown",
     "standing",
 ]
 
 
-class Write(Operation, frozen=True, tag=1, gc=False):
-    """A state key takes a value."""
-
-    type = OperationType.WRITE
-
-    key: str
-    version: int
-    encoded: bytes
-    because: tuple[Ref, ...] = ()
-
-    @property
-    def value(self) -> document.Document:
-        """The value written."""
-        return document.decode(self.encoded)
-
-
-class Delete(Operation, frozen=True, tag=2, gc=False):
-    """A state key loses its value; the deletion has a version of its own."""
-
-    type = OperationType.DELETE
-
-    key: str
-    version: int
-
-
-class Epoch(Operation, frozen=True, tag=3, gc=False):
-    """The log begins, or goes on in another place: a copy, a restored backup, a fork.
-
-    It stands in the first event written there, in the engine's own scope.
-    """
-
-    type = OperationType.EPOCH
-    address = "epoch:{0.version}"
-    told = ("epoch_id", "cause", "origin")
-
-    version: int
-    epoch_id: str
-    cause: str
-    origin: str | None = None
-
-
 class Erased(Operation, frozen=True, tag=0, gc=False):
-    """What is left of an operation whose content was erased: its hash, so the chain holds."""
+    """What is left of an operation whose content was erased, in an event of chain version 1.
+
+    Its hash is there, so the chain holds; nothing proves that `rest` is what the operation said.
+    """
 
     type = OperationType.ERASED
 
@@ -142,20 +111,30 @@ _OfTranscripts = KeepTranscript | Cite
 _OfFacts = Assert | End | EndFrom | Withdraw | Classify | Alias | Merge
 _OfTheLog = Epoch | Erase | Summary | TrustKey | RetireKey | Refuse
 Stub = MemoryStub | TranscriptStub | Mentioned
-_Carried = Begun | Carried
+_Carried = Begun | Carried | Continued
 """What stays of memories and transcripts, inside what is left of an operation."""
 _Whole = _OfState | _OfMemories | _OfTranscripts | _OfFacts | Configure | _OfTheLog
 Rest = _Whole | Stub | _Carried
 """Everything that can stand in the place of an operation that was erased."""
-AnyOperation = _Whole | Stub | _Carried | Erased
+ErasedOperation = Erased | Redacted
+"""What stands where something was erased: in an event of chain version 1, and of version 2."""
+AnyOperation = _Whole | Stub | _Carried | ErasedOperation
 """Every operation; where a decoder or a type checker needs the whole list."""
 
 
 def standing(operation: AnyOperation) -> AnyOperation:
     """Return what applies at an operation's place: itself, or what is left of it."""
-    if isinstance(operation, Erased) and operation.rest is not None:
-        return operation.rest
+    if isinstance(operation, ErasedOperation):
+        left = cast("Rest | None", operation.rest)
+        return operation if left is None else left
     return operation
+
+
+def is_restated(operation: AnyOperation) -> bool:
+    """Say whether something applies in an operation's place that its fields do not prove."""
+    if isinstance(operation, Redacted):
+        return bool(operation.numbers)
+    return isinstance(operation, Erased) and operation.rest is not None
 
 
 def shown(operation: AnyOperation) -> AnyOperation:

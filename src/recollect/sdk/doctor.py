@@ -214,7 +214,8 @@ def _check_clock(engine: Engine, clock: Clock) -> Finding:
 
 
 def _check_chain(engine: Engine, progress: Progress | None) -> Finding:
-    log_id, attend = _log_id(engine), Attestations().take
+    log_id = _log_id(engine)
+    attend = Attestations(log_id).take
     with engine.reading() as reader:
         signed = reader.row("table_there", name="checkpoint") is not None
     witness = Witness(engine, log_id) if signed else None

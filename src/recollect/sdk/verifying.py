@@ -44,7 +44,7 @@ def verify_store(
         checkpoint=None if note is None else plain_text("checkpoint", note),
         keys=None if keys is None else [_key(each) for each in keys],
     )
-    attested = Attestations()
+    attested = Attestations(core.log_id)
     follow = None if witness.idle else witness.follow
     asked = (core.engine, core.log_id, core.clock)
     try:

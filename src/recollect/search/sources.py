@@ -13,6 +13,7 @@ from recollect.model.operations import (
     Begun,
     Carried,
     Cite,
+    Continued,
     KeepTranscript,
     Notify,
     Remember,
@@ -23,7 +24,7 @@ from recollect.model.operations import (
 from recollect.search.folding import MOST_CHARACTERS
 from recollect.storage.port import Reader
 
-_OF_A_MEMORY = (Remember, Revise, Retract, Cite, Notify, Begun, Carried)
+_OF_A_MEMORY = (Remember, Revise, Retract, Cite, Notify, Begun, Carried, Continued)
 _OF_A_FACT = (Assert, Withdraw)
 APPLIED = frozenset((*_OF_A_MEMORY, *_OF_A_FACT, KeepTranscript))
 """The kinds of operation that change what can be found."""

@@ -8,11 +8,12 @@ from datetime import datetime
 import msgspec
 
 from recollect.graph.explaining import standing_of
-from recollect.log import pages, reducing
+from recollect.log import pages
 from recollect.memory import transcripts, versions
 from recollect.memory.standing import Standing, text_of
 from recollect.memory.transcripts import WHOLE, TranscriptInfo
 from recollect.memory.versions import VersionStanding
+from recollect.model import redacted
 from recollect.model.memory import Span
 from recollect.model.refs import FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
 from recollect.state.versions import KeyStanding, find_versions
@@ -91,7 +92,7 @@ def lost(name: Name) -> Node:
     if isinstance(name, MemoryRef):
         return Node(name=name, kind="memory", ref=name, stale=("gone",))
     ref = name.ref if isinstance(name, Earlier) else name
-    if ref.key == reducing.FORGOTTEN:
+    if ref.key == redacted.FORGOTTEN:
         return Node(name=name, kind="key", ref=None, stale=(FORGOTTEN,))
     return Node(name=name, kind="key", ref=ref, stale=("gone",))
 

@@ -12,9 +12,12 @@ import msgspec
 
 import recollect
 from recollect.log import chain
+from recollect.log.salting import SaltSource
 from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
-from recollect.model.operations import ENGINE_SCOPE, Erase, Erased
+from recollect.model.operations import ENGINE_SCOPE, Erase
+from recollect.testing import FixedIds
+from tests.chains import erased
 
 Place = tuple[int, int]
 
@@ -56,7 +59,7 @@ class Eraser:
     def append(self, operations: Sequence[Erase]) -> None:
         ((head,),) = self._database.execute("SELECT MAX(commit_ts) FROM event")
         last = self.event(head)
-        salts = sha256(last.hash).digest()[:16] * (len(operations) + 2)
+        salts = SaltSource(FixedIds(last.hash.hex())).draw(operations)
         event = chain.seal(
             Head(last.commit_ts, last.committed_at, last.hash),
             last.committed_at + 1,
@@ -76,24 +79,15 @@ class Eraser:
         )
 
     def _replace(self, commit_ts: int, position: int, erasure: int) -> bytes:
-        event = self.event(commit_ts)
-        parts = codec.split(event.operations)
-        operation = codec.decode_operations(event.operations)[position]
-        leaf = chain.operation_leaves(event)[position]
-        parts[position] = codec.encode(
-            Erased(operation.namespace, operation.agent_id, leaf, erasure)
-        )
-        salts = bytearray(event.salts)
-        for first in (0, 16 * (position + 2)):
-            salts[first : first + 16] = bytes(16)
+        event = erased(self.event(commit_ts), {position: None}, erasure)
         self._database.execute(
             "UPDATE event SET salts = ?, operations = ? WHERE commit_ts = ?",
-            (bytes(salts), codec.join(parts), commit_ts),
+            (event.salts, event.operations, commit_ts),
         )
         self._database.execute(
             "DELETE FROM blob WHERE commit_ts = ? AND position = ?", (commit_ts, position)
         )
-        return sha256(parts[position]).digest()
+        return sha256(codec.split(event.operations)[position]).digest()
 
 
 def erased_store(path: Path) -> None:

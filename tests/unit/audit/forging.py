@@ -10,9 +10,11 @@ import apsw
 import msgspec
 
 from recollect.log import chain
+from recollect.log.salting import SaltSource
 from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
 from recollect.model.operations import AnyOperation
+from recollect.testing import FixedIds
 
 _COLUMNS = "commit_ts, committed_at, hash, salts, envelope, operations"
 
@@ -66,15 +68,14 @@ def envelope_of(event: SealedEvent) -> Envelope:
 def with_operations(
     change: Callable[[list[AnyOperation]], list[AnyOperation]],
 ) -> Callable[[SealedEvent], SealedEvent]:
-    """Return what changes the operations of an event; those that are new get salts of zeros."""
+    """Return what changes the operations of an event, with salts that fit them."""
 
     def changed(event: SealedEvent) -> SealedEvent:
         operations = change([*codec.decode_operations(event.operations)])
-        salts = event.salts.ljust(chain.SALT_SIZE * chain.salt_count(len(operations)), b"\0")
         return msgspec.structs.replace(
             event,
             operations=codec.join([*map(codec.encode, operations)]),
-            salts=salts[: chain.SALT_SIZE * chain.salt_count(len(operations))],
+            salts=SaltSource(FixedIds("forged")).draw(operations),
         )
 
     return changed

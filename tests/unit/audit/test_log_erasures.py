@@ -120,12 +120,14 @@ def drop_the_erasing_event(lines: list[Fields]) -> None:
 
 def salt_left(lines: list[Fields]) -> None:
     event = find(lines, 5)
-    event["salts"] = encoded(bytes(48) + b"\1" * 16)
+    event["salts"] = encoded(b64decode(event["salts"])[:-16] + b"\1" * 16)
 
 
 def request_salt_left(lines: list[Fields]) -> None:
     event = find(lines, 5)
-    event["salts"] = encoded(b"\1" + b64decode(event["salts"])[1:])
+    salts = bytearray(b64decode(event["salts"]))
+    salts[-32] ^= 1
+    event["salts"] = encoded(bytes(salts))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def forged(data: bytes, count: int, digest: bytes) -> bytes:
     last = chain.seal(
         log.head,
         log.head.committed_at + 1,
-        b"\1" * 48,
+        b"\2" + b"\1" * 64,
         Envelope("erasing", "local", b""),
         [Eraser.erasing(None, count, digest)],  # type: ignore[arg-type]
     )
@@ -318,10 +320,10 @@ def test_an_erased_envelope_is_followed(data: bytes) -> None:
     lines = lines_of(data)
     event, last = find(lines, 7), find(lines, 11)
     salts, envelope = b64decode(event["salts"]), b64decode(event["envelope"])
-    leaf = sha256(b"\1" + salts[16:32] + envelope).digest()
-    left = msgspec.msgpack.encode([0, leaf, "forgotten-1", 11])
+    leaf = sha256(b"\1" + salts[1:17] + envelope).digest()
+    left = msgspec.msgpack.encode([0, leaf, "forgotten-0123456789abcdef", 11])
     event["envelope"] = encoded(left)
-    event["salts"] = encoded(bytes(32) + salts[32:])
+    event["salts"] = encoded(b"\2" + bytes(16) + salts[17:])
     event["erased"].insert(0, [-1, 11, sha256(left).hexdigest()])
     told = refusal(spelled(lines))
     assert "what commit 11 erased is not what it says" in (told or ""), "all but the count fits"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+from hashlib import sha256, shake_128
 from pathlib import Path
 from typing import Any
 
 import apsw
 import msgspec
+import pytest
 
 import recollect
+from recollect import ChainBroken, KeyRef, MemoryRef
 from recollect.log import chain
+from recollect.log.redaction import Left, redacted
+from recollect.log.salting import SaltSource, without_request
 from recollect.model import codec
 from recollect.model.event import Envelope, SealedEvent
-from recollect.model.operations import Erased, Write
+from recollect.model.graph_operations import Name
+from recollect.model.operations import Assert, Write
 from recollect.testing import FixedClock, FixedIds
 
 
@@ -31,22 +36,70 @@ def test_an_events_hash_is_what_the_format_says(tmp_path: Path) -> None:
     database.close()
     commit_ts, committed_at, event_hash, salts, envelope, operations = row
     epoch, write = msgspec.msgpack.decode(operations, type=list[msgspec.Raw])
+    assert (salts[:1], len(salts)) == (b"\2", 1 + 16 * 7)
+    sealed, *scopes, third, fourth = (salts[at : at + 16] for at in range(1, len(salts), 16))
     request = msgspec.msgpack.encode(
         [[1, {"namespace": "default", "agent_id": "a"}, "k", b'{"x":1}', None, []]]
     )
-    request_hash = sha256(b"\2" + salts[:16] + request).digest()
+    request_hash = sha256(b"\2" + third + fourth + request).digest()
     assert bytes(write) == msgspec.msgpack.encode([1, "default", "a", "k", 1, b'{"x":1}', []])
     fingerprint = sha256(b"recollect request fingerprint\0" + msgspec.msgpack.encode([[1]]))
     asked = request_hash + fingerprint.digest()[:16]
     assert envelope == msgspec.msgpack.encode(["t-1", "local", asked, None])
+    engine = msgspec.msgpack.encode("_log") + msgspec.msgpack.encode("_engine")
+    own = msgspec.msgpack.encode("default") + msgspec.msgpack.encode("a")
     leaves = [
-        sha256(b"\1" + salts[16:32] + envelope).digest(),
-        sha256(b"\0" + salts[32:48] + bytes(epoch)).digest(),
-        sha256(b"\0" + salts[48:64] + bytes(write)).digest(),
+        sha256(b"\1" + sealed + envelope).digest(),
+        b"\1",
+        sha256(b"\6" + scopes[0] + b"_log").digest(),
+        sha256(b"\7" + scopes[1] + b"_engine").digest(),
+        sha256(b"\x08" + third + b"\3\0" + bytes(epoch)[2 + len(engine) :]).digest(),
+        b"\1",
+        sha256(b"\6" + scopes[2] + b"default").digest(),
+        sha256(b"\7" + scopes[3] + b"a").digest(),
+        sha256(b"\x08" + fourth + b"\1\0" + bytes(write)[2 + len(own) :]).digest(),
     ]
     genesis = sha256(b"\4" + log_id.encode()).digest()
-    covered = number(commit_ts) + number(committed_at) + genesis + number(3) + b"".join(leaves)
-    assert event_hash == sha256(b"\3" + covered).digest()
+    covered = number(commit_ts) + number(committed_at) + genesis + number(2) + b"".join(leaves)
+    assert event_hash == sha256(b"\x0b" + covered).digest()
+
+
+def test_fields_that_can_be_erased_apart_have_commitments_of_their_own() -> None:
+    ref = KeyRef("k", 1, "a", "n")
+    write = Write("n", "a", "key", 2, b"{}", (ref, MemoryRef("m", 1)))
+    said = Assert("n", "a", "id", Name("Ann", "ann"), Name("at", "at", "relation"),
+                  Name("HQ", "hq"), None, 0.5)  # fmt: skip
+    salts = SaltSource(FixedIds()).draw([write, said])
+    _, first, second, third, fourth = (salts[at : at + 16] for at in range(1, len(salts), 16))
+    scope = sha256(b"\6" + first + b"n").digest() + sha256(b"\7" + second + b"a").digest()
+    pack = msgspec.msgpack.encode
+    slots, items = shake_128(third).digest(32), b""
+    salted = shake_128(slots[16:]).digest(32)
+    for at, item in ((0, [1, "k", 1, "a", "n"]), (16, [2, "m", 1])):
+        items += sha256(b"\x09" + salted[at : at + 16] + pack(item)).digest()
+    value = pack("key") + pack(2) + pack(b"{}")
+    leaf = b"\2" + scope + sha256(b"\x08" + slots[:16] + b"\1\0" + value).digest()
+    leaf += sha256(b"\x0a" + b"\1\1" + items).digest()
+    names = [pack(["Ann", "ann", "entity"]), pack(["at", "at", "relation"])]
+    parts = [pack("id") + pack(None) + pack(0.5) + pack(None), *names, pack(["HQ", "hq", "entity"])]
+    slots = shake_128(fourth).digest(64)
+    other = b"\4" + scope
+    for at, part in enumerate(parts):
+        salt = slots[16 * at : 16 * at + 16]
+        other += sha256(b"\x08" + salt + bytes([15, at]) + part).digest()
+    assert chain.leaves_of(salts, [write, said]) == [leaf, other]
+
+
+def test_the_salt_of_a_request_without_operations_is_covered() -> None:
+    salts = SaltSource(FixedIds()).draw([])
+    assert salts[1:17] == sha256(b"\x0c" + salts[17:]).digest()[:16]
+    event = chain.seal(chain.genesis("log"), 1, salts, Envelope("t", "a", b"hash"), [])
+    chain.check(chain.genesis("log"), event)
+    without = msgspec.structs.replace(event, salts=without_request(salts))
+    chain.check(chain.genesis("log"), without)
+    changed = msgspec.structs.replace(event, salts=salts[:-1] + bytes([salts[-1] ^ 1]))
+    with pytest.raises(ChainBroken, match="salt was changed"):
+        chain.check(chain.genesis("log"), changed)
 
 
 def test_an_end_without_a_source_has_the_bytes_it_always_had(tmp_path: Path) -> None:
@@ -65,7 +118,7 @@ def test_an_end_without_a_source_has_the_bytes_it_always_had(tmp_path: Path) -> 
     assert sourced == [28, "default", "a", sourced[3], *names, [2, memory.id, 1]]
     salts, envelope, _ = rows[0]
     asked = [[32, {"namespace": "default", "agent_id": "a"}, plain[3], *names]]
-    request_hash = sha256(b"\2" + salts[:16] + msgspec.msgpack.encode(asked)).digest()
+    request_hash = sha256(b"\2" + salts[-16:] + msgspec.msgpack.encode(asked)).digest()
     fingerprint = sha256(b"recollect request fingerprint\0" + msgspec.msgpack.encode([[32]]))
     known = request_hash + fingerprint.digest()[:16]
     assert envelope == msgspec.msgpack.encode(["t-2", "local", known, None])
@@ -73,18 +126,18 @@ def test_an_end_without_a_source_has_the_bytes_it_always_had(tmp_path: Path) -> 
 
 def test_an_erased_operation_keeps_its_place_in_the_chain() -> None:
     start = chain.genesis("log")
-    salts = FixedIds().entropy(chain.SALT_SIZE * chain.salt_count(2))
     envelope = Envelope("t", "a", b"hash")
     writes = [Write("n", "a", key, 1, b"{}") for key in ("secret", "kept")]
+    salts = SaltSource(FixedIds()).draw(writes)
     event = chain.seal(start, 1, salts, envelope, writes)
-    secret, kept = codec.split(event.operations)
-    leaf = sha256(b"\0" + salts[32:48] + secret).digest()
-    erased = codec.encode(Erased("n", "a", leaf))
+    _, kept = codec.split(event.operations)
+    left = redacted(writes[0], (salts[17:49], salts[49:65]), Left("n", "a"), 2, bytes(16))
+    erased = codec.encode(left)
     without = SealedEvent(
         commit_ts=1,
         committed_at=1,
         hash=event.hash,
-        salts=salts[:32] + bytes(16) + salts[48:],
+        salts=salts[:49] + bytes(16) + salts[65:],
         envelope=event.envelope,
         operations=codec.join([erased, kept]),
     )

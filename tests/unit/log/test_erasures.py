@@ -11,8 +11,13 @@ import pytest
 
 import recollect
 from recollect import ChainBroken
+from recollect.log import chain
 from recollect.model import codec
-from recollect.model.operations import Erase, Erased
+from recollect.model.erasure import Forget, Target
+from recollect.model.event import SealedEvent
+from recollect.model.operations import Erase, Redacted
+from recollect.model.scope import Scope
+from tests.chains import erased
 from tests.leftovers import leftovers
 
 KEPT, GONE, ERASURE = 1, 2, 4
@@ -55,17 +60,19 @@ def test_the_hash_stays_and_the_salts_go(tmp_path: Path) -> None:
         ((after, left),) = rows(path, "SELECT hash, salts FROM event WHERE commit_ts = 1")
         store.verify()
     assert before == after
-    # the request, the envelope, the epoch of the new log, the write
-    assert [left[n : n + 16] for n in range(0, 64, 16)] == [
-        *(bytes(16), bytes(16), salts[32:48], bytes(16)),
-    ]
+    # the envelope, the scope of the epoch of the new log, that of the write, the epoch, the write
+    assert (len(salts), len(left)) == (1 + 7 * 16, 1 + 5 * 16)
+    assert left == salts[:1] + bytes(16) + salts[17:49] + salts[81:97] + bytes(16)
 
 
 def test_the_erasing_event_says_nothing_that_can_be_guessed(path: Path) -> None:
-    ((salts, operations),) = rows(
-        path, "SELECT salts, operations FROM event WHERE commit_ts = ?", (ERASURE,)
+    ((salts, envelope, operations),) = rows(
+        path, "SELECT salts, envelope, operations FROM event WHERE commit_ts = ?", (ERASURE,)
     )
-    assert salts[:16] == bytes(16)
+    asked = codec.encode_all((Forget(Target("key", "gone", Scope("default", "ann")), "ann", ""),))
+    known = codec.decode_envelope(envelope).request_hash
+    assert len(known) == 32
+    assert chain.request_hash(salts, asked, 1) != known
     (said,) = codec.decode_operations(operations)
     assert isinstance(said, Erase)
     assert b"gone" not in operations
@@ -84,7 +91,7 @@ def test_the_erasing_event_says_nothing_that_can_be_guessed(path: Path) -> None:
         ("INSERT INTO erased SELECT 3, commit_ts, position, digest FROM erased", 3),
         ("UPDATE event SET salts = randomblob(length(salts)) WHERE commit_ts = 2", GONE),
         (
-            "UPDATE event SET salts = CAST(randomblob(16) || substr(salts, 17) AS BLOB)"
+            "UPDATE event SET salts = CAST(substr(salts, 1, 17) || randomblob(16) AS BLOB)"
             " WHERE commit_ts = 2",
             GONE,
         ),
@@ -97,20 +104,15 @@ def test_what_was_erased_is_vouched_for(path: Path, statement: str, commit_ts: i
 
 def forge(path: Path, erasure: int, *, vouched: bool) -> None:
     """Erase the operation of commit 1 by hand, as if a commit had done it."""
-    ((salts, operations),) = rows(
-        path, "SELECT salts, operations FROM event WHERE commit_ts = ?", (KEPT,)
-    )
-    parts = codec.split(operations)
-    leaf = sha256(b"\0" + salts[48:64] + parts[1]).digest()
-    parts[1] = codec.encode(Erased("default", "ann", leaf, erasure))
-    zeroed = bytes(16) + salts[16:48] + bytes(16)
+    (row,) = rows(path, "SELECT * FROM event WHERE commit_ts = ?", (KEPT,))
+    event = erased(SealedEvent(*row), {1: None}, erasure)
     rows(
         path,
         "UPDATE event SET operations = ?, salts = ? WHERE commit_ts = ?",
-        (codec.join(parts), zeroed, KEPT),
+        (event.operations, event.salts, KEPT),
     )
     if vouched:
-        digest = sha256(parts[1]).digest()
+        digest = sha256(codec.split(event.operations)[1]).digest()
         rows(path, "INSERT INTO erased VALUES (?, ?, ?, ?)", (erasure, KEPT, 1, digest))
 
 
@@ -154,7 +156,7 @@ def test_what_was_left_first_cannot_be_guessed_when_more_of_it_is_erased(tmp_pat
         ann.forget(memory_id=memory.id)
         ((operations,),) = rows(path, "SELECT operations FROM event WHERE commit_ts = 2")
         (left,) = codec.decode_operations(operations)
-        assert isinstance(left, Erased)
+        assert isinstance(left, Redacted)
         assert len(left.salt) == 16
         store.forget(agent_id="ann")
         store.verify()

@@ -16,7 +16,7 @@ import pytest
 import recollect
 from recollect import ChainBroken, KeyRef, Store
 from recollect.memory.requests import MemoryChanges, ReviseMemory
-from recollect.model import codec
+from recollect.model import codec, slots
 from recollect.model.memory import Content
 from recollect.model.operations import Erased, Write
 from recollect.model.packing import digest_of
@@ -37,16 +37,27 @@ def confirmed(path: Path, guesses: Iterable[bytes]) -> bool:
     return any(
         sha256(prefix + salt + guess).digest() in there
         for guess in guesses
-        for prefix in (b"", b"\0", b"\1", b"\2")
+        for prefix in (b"", b"\0", b"\1", b"\2", b"\6", b"\7", b"\x08", b"\x09")
         for salt in tried
     )
+
+
+def committed(part: bytes) -> list[bytes]:
+    """Return what the commitments to an operation's slots cover behind their salts."""
+    return [
+        part[1:2] + bytes([index]) + value
+        for index, value in enumerate(slots.values(part))
+        if isinstance(value, bytes)
+    ]
 
 
 def guesses(answer: str, because: tuple[KeyRef, ...] = ()) -> list[bytes]:
     """Return what was written and asked for, to the byte, if the answer is this one."""
     encoded = msgspec.json.encode({"allergic": answer})
+    write = codec.encode(Write("default", "ann", "health", 1, encoded, because))
     return [
-        codec.encode(Write("default", "ann", "health", 1, encoded, because)),
+        write,
+        *committed(write),
         codec.encode_all((WriteKey(Scope("default", "ann"), "health", encoded, None, because),)),
         encoded,
     ]
@@ -69,14 +80,15 @@ def _salts(store: Store) -> list[bytes]:
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_a_short_value(path: Path, answer: str) -> None:
     with opened(path) as store:
+        store.write(key="before", value={})
         store.write(key="health", value={"allergic": answer})
-    written, asked, _ = guesses(answer)
+    asked = guesses(answer)[2]
     assert confirmed(path, [asked]), "while it is there, the salt beside it gives it away"
     with opened(path) as store:
-        (salts,) = _salts(store)
+        _, salts = _salts(store)
         store.forget(key="health")
         assert not store.stats().pending_purge
-    hashed = sha256(b"\0" + salts[-SALT:] + written).digest()
+    hashed = sha256(b"\x08" + salts[-SALT:] + guesses(answer)[1]).digest()
     assert hashed in path.read_bytes(), "the salt alone is missing"
     assert not confirmed(path, guesses(answer))
 
@@ -140,6 +152,20 @@ def test_a_salt_that_went_for_no_reason_is_found(path: Path) -> None:
         engine = store._core.engine
         (salts,) = _salts(store)
         with engine.writing() as writer:
-            writer.put("event_salts_set", bytes(SALT) + salts[SALT:], 1)
-        with pytest.raises(ChainBroken, match="salt is gone"):
+            writer.put("event_salts_set", salts[:-SALT] + bytes(SALT), 1)
+        with pytest.raises(ChainBroken, match="another is gone"):
             store.verify()
+
+
+def test_the_salt_of_a_name_does_not_come_back_with_the_name(path: Path) -> None:
+    with opened(path) as store:
+        patient = store.bind(agent_id="patient-7")
+        patient.write(key="k", value={})
+        patient.write(key="k", value={})
+        first, second = _salts(store)
+        assert first[-SALT * 4 : -SALT * 2] == second[-SALT * 3 : -SALT]
+        store.forget(agent_id="patient-7")
+        patient.write(key="k", value={})
+        assert second[-SALT * 2 : -SALT] not in b"".join(_salts(store))
+        store.forget(agent_id="patient-7")
+    assert not confirmed(path, [b"patient-7"])

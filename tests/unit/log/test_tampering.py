@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from pathlib import Path
 
 import apsw
@@ -10,8 +9,11 @@ import pytest
 
 import recollect
 from recollect import ChainBroken
+from recollect.log import chain
 from recollect.model import codec
-from recollect.model.operations import Erased
+from recollect.model.event import SealedEvent
+from recollect.model.operations import Erased, Write
+from tests.chains import erased, rewritten
 
 BAD = 7
 
@@ -53,6 +55,7 @@ UPDATE event SET (committed_at, hash, salts, envelope, operations) = (
         "UPDATE event SET committed_at = committed_at + 1 WHERE commit_ts = :bad",
         "UPDATE event SET committed_at = 1 WHERE commit_ts = :bad",
         "UPDATE event SET hash = randomblob(32) WHERE commit_ts = :bad",
+        "UPDATE event SET salts = randomblob(length(salts)) WHERE commit_ts = :bad",
         "UPDATE event SET salts = randomblob(64) WHERE commit_ts = :bad",
         "UPDATE event SET salts = substr(salts, 1, 48) WHERE commit_ts = :bad",
         "UPDATE event SET envelope = CAST(replace(envelope, 'local', 'loca1') AS BLOB)"
@@ -76,10 +79,9 @@ def test_a_changed_event_is_named(path: Path, statement: str) -> None:
 
 def test_every_byte_of_an_event_counts(path: Path) -> None:
     database = apsw.Connection(str(path))
-    columns = {"hash": 0, "salts": 16, "envelope": 0, "operations": 0}  # the request's salt is free
-    for column, start in columns.items():
+    for column in ("hash", "salts", "envelope", "operations"):
         ((content,),) = database.execute(f"SELECT {column} FROM event WHERE commit_ts = {BAD}")
-        for index in range(start, len(content)):
+        for index in range(len(content)):
             changed = bytearray(content)
             changed[index] ^= 1 << index % 8
             update = f"UPDATE event SET {column} = ? WHERE commit_ts = {BAD}"
@@ -92,17 +94,25 @@ def test_every_byte_of_an_event_counts(path: Path) -> None:
     verify(path)
 
 
-def test_an_operation_cannot_be_passed_off_as_erased(path: Path) -> None:
+def old_form(event: SealedEvent) -> SealedEvent:
+    """Return an event with what version 1 leaves of an operation, which opens nothing."""
+    leaf = chain.operation_leaves(event)[0]
+    forged = Erased("default", "a", leaf[:32], 99, Write("default", "a", "k", 1, b"{}"))
+    return rewritten(event, [codec.encode(forged), codec.split(event.operations)[1]])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_operation_cannot_be_passed_off_as_erased(path: Path, *, whole: bool) -> None:
     database = apsw.Connection(str(path))
-    ((salts, operations),) = database.execute(
-        "SELECT salts, operations FROM event WHERE commit_ts = ?", (BAD,)
+    (row,) = database.execute("SELECT * FROM event WHERE commit_ts = ?", (BAD,))
+    event = SealedEvent(*row)
+    forged = erased(event, {0: None}) if whole else old_form(event)
+    database.execute(
+        "UPDATE event SET operations = ?, salts = ? WHERE commit_ts = ?",
+        (forged.operations, forged.salts, BAD),
     )
-    first, second = codec.split(operations)
-    leaf = sha256(b"\0" + salts[32:48] + first).digest()
-    forged = codec.join([codec.encode(Erased("default", "a", leaf)), second])
-    database.execute("UPDATE event SET operations = ? WHERE commit_ts = ?", (forged, BAD))
     database.close()
-    with pytest.raises(ChainBroken, match="erased") as caught:
+    with pytest.raises(ChainBroken, match="erased" if whole else "another version") as caught:
         verify(path)
     assert caught.value.commit_ts == BAD
 
@@ -121,7 +131,10 @@ def test_every_salt_is_its_own(path: Path) -> None:
     database = apsw.Connection(str(path))
     salts = [row[0] for row in database.execute("SELECT salts FROM event")]
     database.close()
-    each = [salt[n : n + 16] for salt in salts for n in range(0, len(salt), 16)]
+    first, *others = salts  # an epoch and two writes, then two writes of other scopes each
+    assert {each[17:81] for each in others} == {first[49:113]}, "a scope has its salts again"
+    own = [slice(1, 17), slice(-32, -16), slice(-16, None)]
+    each = [salt[at] for salt in salts for at in own]
     assert len(set(each)) == len(each)
 
 

@@ -14,9 +14,11 @@ import pytest
 import recollect
 from recollect import ALL_NAMESPACES, ChainBroken, InvalidInput, KeyRef, LogForked, Store
 from recollect.log import chain
+from recollect.log.redaction import Left, redacted
+from recollect.log.salting import SaltSource
 from recollect.model import codec
 from recollect.model.event import Envelope
-from recollect.model.operations import Erased, Write
+from recollect.model.operations import Write
 from recollect.testing import FixedClock, FixedIds, memory_store
 
 AGENTS = ("planner", "helper", "local")
@@ -215,14 +217,14 @@ def test_a_changed_log_is_not_lent_a_new_chain(store: Store, path: Path) -> None
 def test_an_erased_operation_keeps_its_hash_in_another_chain() -> None:
     ids = FixedIds()
     here, there = chain.genesis("here"), chain.genesis("there")
-    salts = ids.entropy(chain.SALT_SIZE * chain.salt_count(1))
     write = Write("default", "a", "k", 1, b"{}")
+    salts = SaltSource(ids).draw([write])
     event = chain.seal(here, 1, salts, Envelope("t", "a", b""), [write])
-    leaf = chain._operation_leaf(salts, 0, codec.encode(write))
+    left = redacted(write, (salts[17:49], salts[49:]), Left("default", "a"), 2, bytes(16))
     erased = msgspec.structs.replace(
         event,
-        operations=codec.join([codec.encode(Erased("default", "a", leaf))]),
-        salts=salts[: -chain.SALT_SIZE] + bytes(chain.SALT_SIZE),
+        operations=codec.join([codec.encode(left)]),
+        salts=salts[:17] + bytes(16),
     )
     chain.check(here, erased)
     again = chain.seal_again(there, erased)

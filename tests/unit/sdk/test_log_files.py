@@ -329,8 +329,8 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(full: Store, tmp_path: Path) -
 
 def test_a_newer_version_is_told_from_what_is_no_log(full: Store, tmp_path: Path) -> None:
     lines = lines_of(exported(full))
-    lines[0] |= {"version": 2, "more": "to say"}
-    with pytest.raises(UnsupportedFormat, match=r"version 2.*upgrade Recollect"):
+    lines[0] |= {"version": 3, "more": "to say"}
+    with pytest.raises(UnsupportedFormat, match=r"version 3.*upgrade Recollect"):
         recollect.import_log(BytesIO(spelled(lines)), tmp_path / "new.db")
     for other in (b"", b"{}\n", b"[1]\n", b"\xff\n", b'{"type":"event","version":9}\n'):
         with pytest.raises(Corruption):

@@ -1,0 +1,39 @@
+"""Events that are changed by hand: what tests of the chain share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from recollect.log.erasing import _salts_left
+from recollect.log.redaction import Left, redacted
+from recollect.log.salting import Salts
+from recollect.model import codec
+from recollect.model.event import SealedEvent
+from recollect.model.operations import Redacted
+
+SALT = bytes(range(16))
+
+
+def left_of(event: SealedEvent, position: int, left: Left | None, erasure: int) -> Redacted:
+    """Return what is left of an operation; no left: nothing but whose it was."""
+    operations = codec.decode_operations(event.operations)
+    salts, before = Salts(event.salts, operations), operations[position]
+    left = left or Left(before.namespace, before.agent_id)
+    scope = salts.scopes.get((before.namespace, before.agent_id), b"")
+    return redacted(before, (scope, salts.operations[position]), left, erasure, SALT)
+
+
+def erased(event: SealedEvent, places: Mapping[int, Left | None], erasure: int = 99) -> SealedEvent:
+    """Return an event of which operations were erased."""
+    parts = codec.split(event.operations)
+    for position, left in places.items():
+        parts[position] = codec.encode(left_of(event, position, left, erasure))
+    return rewritten(event, parts)
+
+
+def rewritten(event: SealedEvent, parts: list[bytes]) -> SealedEvent:
+    """Return an event with other operations in its places, without the salts of those erased."""
+    new = msgspec.structs.replace(event, operations=codec.join(parts))
+    return msgspec.structs.replace(new, salts=_salts_left(event, new))
