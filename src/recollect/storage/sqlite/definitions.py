@@ -24,7 +24,7 @@ Definition = tuple[str, str, str, str | None]
 """A kind, a name, the table it belongs to, and the SQL."""
 _SHADOW = re.compile(r"words_(config|content|data|docsize|idx)")
 _PLAIN_COLUMNS = re.compile(
-    r"CREATE TABLE '\w+'\((?!.*\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|REFERENCES)\b)[\w, ()]+\)"
+    r"\ACREATE TABLE '\w+'\((?!.*\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|REFERENCES)\b)[\w, ()]+\)"
     r"( WITHOUT ROWID)?",
     re.IGNORECASE,
 )
