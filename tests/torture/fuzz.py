@@ -24,7 +24,9 @@ from recollect import AsyncStore, RecollectError, Store, Transaction
 from recollect.model.clock import FixedClock
 from recollect.testing import memory_store
 from tests.torture.fuzz_cli import commands, fuzz_command
+from tests.torture.fuzz_handles import async_handles, handles, subscribed
 from tests.torture.hostile import Provoked, hostile, raises_itself
+from tests.torture.hostile_messages import messages
 
 ITEMS = 20
 """How many items of an iterator are looked at."""
@@ -97,6 +99,9 @@ _PLAUSIBLE: Mapping[str, tuple[Any, ...]] = {
     "source_uri": ("file:x",),
     "decimals": (1,),
     "work": (_do_nothing,),
+    "quote": ("Oslo", "I live in Oslo.\nBen"),
+    "after": (0, 3),
+    "offset": (0, 5),
     "facts": ([{"subject": "Ann", "relation": "likes", "object": "tea"}], []),
     "url": (":memory:", "u.db", "other.db"),
     "path": ("copy.db", "log.jsonl", "k.key"),
@@ -209,6 +214,8 @@ class Fuzz:
 
     def _value(self, name: str) -> Any:
         random = self._random
+        if name == "text" and random.random() < 0.5:
+            return messages(random)
         if random.random() < 0.35:
             value = hostile(random)
             return None if name in _CALLED and callable(value) else value
@@ -233,8 +240,9 @@ class Fuzz:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = (name, type(error).__name__, f"{place.filename}:{place.lineno}")
         if where not in self.defects:
-            told = "".join(traceback.format_exception(error, limit=-6))
-            self.defects[where] = f"{name}({brief(given)})\n{told[-3000:]}"
+            told = "".join(traceback.format_tb(error.__traceback__, limit=-6))
+            kind = brief({type(error).__name__: error})
+            self.defects[where] = f"{name}({brief(given)})\n{told[-3000:]}{kind}"
 
     def report(self) -> None:
         """Raise if any call raised what is not ours."""
@@ -338,12 +346,18 @@ def fuzz_store(fuzz: Fuzz, store: Store, calls: int, random: Random) -> None:
     agent = store.bind(agent_id="a")
     methods, functions = public_calls(agent), module_calls()
     subscribe = ("Store.subscribe", agent.subscribe)
+    parts = [call for handle in handles(store) for call in public_calls(handle)]
     transaction = agent.begin_transaction()
     end = fuzz.calls + calls
     while fuzz.calls < end:
         chance = random.random()
         if chance < 0.05:
             fuzz.call(*random.choice([*functions, subscribe]))
+        elif chance < 0.1:
+            fuzz.call(*random.choice(parts))
+        elif chance < 0.105:
+            for number, call in enumerate(subscribed(agent, random)):
+                fuzz.call(f"Subscription, {number}", call)
         elif chance < 0.4:
             transaction = _fuzz_transaction(fuzz, transaction, agent, random)
         else:
@@ -365,8 +379,9 @@ async def fuzz_async(fuzz: Fuzz, calls: int, random: Random) -> None:
         store: AsyncStore = opened.bind(agent_id="a")
         await store.write(key="k1", value={"n": 1})
         methods = public_calls(store)
+        parts = [call for handle in await async_handles(store) for call in public_calls(handle)]
         for _ in range(calls):
-            await fuzz.call_async(*random.choice(methods))
+            await fuzz.call_async(*random.choice(parts if random.random() < 0.3 else methods))
         await opened.verify(deep=True)
 
 

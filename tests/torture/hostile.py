@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import recollect
@@ -238,10 +239,21 @@ def hostile(random: Random) -> Any:
 
 
 def raises_itself(value: object) -> bool:
-    """Say whether code of the value itself may raise `Provoked`."""
-    kinds = (BadRepr, BadEquality, Text, Number, Table, Iterator)
-    if isinstance(value, kinds):
+    """Say whether code of the value itself may raise `Provoked`, on any level that is read.
+
+    What has to be run to read a value is its owner's: an iterator, a mapping. To print, compare or
+    hash a value is for messages and look-ups, which have to do without.
+    """
+    return _raises(value, 6)
+
+
+def _raises(value: object, levels: int) -> bool:
+    if isinstance(value, (Table, Iterator)) or hasattr(type(value), "model_dump"):
         return True
-    if isinstance(value, Mapping):
-        return any(isinstance(part, kinds) for part in value.values())
-    return isinstance(value, list | tuple) and any(isinstance(part, kinds) for part in value)
+    inner = [*dict.values(value)] if isinstance(value, dict) else value
+    inner = [*vars(value).values()] if isinstance(value, SimpleNamespace) else inner
+    return (
+        levels > 0
+        and isinstance(inner, list | tuple)
+        and any(_raises(part, levels - 1) for part in inner[:20])
+    )

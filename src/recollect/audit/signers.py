@@ -29,6 +29,7 @@ from recollect.audit.keys import ED25519, PublicKey
 from recollect.audit.notes import Signature
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.model.ids import IdSource
+from recollect.model.paths import check_names, check_path
 from recollect.storage.locks import new_lock
 from recollect.storage.newfiles import appearing, told_as_ours
 
@@ -84,8 +85,9 @@ class Listed(msgspec.Struct, frozen=True):
 
 def create(path: str | os.PathLike[str], name: str, *, ids: IdSource) -> Signer:
     """Make a new private key in a new file; what is there already stays as it is."""
+    target = check_path("path", path)
     seed = ids.entropy(ed25519.SEED_SIZE)
-    return _keep(Path(path), Signer(keys.check_new_name(name), seed), seed)
+    return _keep(target, Signer(keys.check_new_name(name), seed), seed)
 
 
 def create_in(folder: str | os.PathLike[str], name: str, *, ids: IdSource) -> Signer:
@@ -93,10 +95,12 @@ def create_in(folder: str | os.PathLike[str], name: str, *, ids: IdSource) -> Si
 
     So a signer and the one that takes its place can have the same name, as notes allow.
     """
+    place = check_path("folder", folder)
     seed = ids.entropy(ed25519.SEED_SIZE)
     signer = Signer(keys.check_new_name(name), seed)
     file = f"{quote(name, safe='')}+{signer.public.id.hex()}{SUFFIX}"
-    return _keep(Path(folder) / file, signer, seed)
+    check_names("name", place / file)
+    return _keep(place / file, signer, seed)
 
 
 def _keep(target: Path, signer: Signer, seed: bytes) -> Signer:
@@ -110,7 +114,7 @@ def _keep(target: Path, signer: Signer, seed: bytes) -> Signer:
 
 def load(path: str | os.PathLike[str]) -> Signer:
     """Return the signer in a file, if nobody but its owner, who is us, can read it."""
-    target = Path(path)
+    target = check_path("path", path)
     with _opened(target) as descriptor:
         caution = _check_guarded(target, descriptor)
         data = os.read(descriptor, _MOST_BYTES)
@@ -123,7 +127,7 @@ def load(path: str | os.PathLike[str]) -> Signer:
 
 def listed(folder: str | os.PathLike[str]) -> list[Listed]:
     """Return every signer's file in a folder, by name; those that cannot be used say why."""
-    place = Path(folder)
+    place = check_path("folder", folder)
     if not place.is_dir():
         raise NotFound(f"there is no folder {place}")
     return [_listed(path) for path in sorted(place.glob(f"*{SUFFIX}"))]

@@ -32,7 +32,7 @@ def check_commit(field: str, commit: object) -> int:
         raise InvalidInput(field, f"{shown(commit)} is {type(commit).__name__}, not a number")
     if commit < 0:
         raise InvalidInput(field, f"{shown(commit)} is negative: commits are numbered from 1")
-    return commit
+    return int(commit)  # a plain one, whatever prints itself in its place
 
 
 def commit_at(reader: Reader, field: str, moment: Moment) -> int:

@@ -153,7 +153,11 @@ def _name(message: Plain, where: str) -> str | None:
 
 def _is_item(kind: object) -> bool:
     """Say whether a message is a part itself: calls are a model's, what comes back is a tool's."""
-    return _is_call(kind) or _is_result(kind) or kind in _THOUGHTS
+    return _is_call(kind) or _is_result(kind) or _is_thought(kind)
+
+
+def _is_thought(kind: object) -> bool:
+    return isinstance(kind, str) and kind in _THOUGHTS
 
 
 def _is_call(kind: object) -> bool:
@@ -169,7 +173,7 @@ def _parts(message: Plain, speaker: str, where: str) -> Iterator[Part]:
     if message.get("role") is None and _is_item(kind):
         yield from _part(message, speaker, where)
         return
-    called: set[object] = set()
+    called: set[str] = set()
     for content in _contents(message):
         for item in _items(content, where):
             yield from _part(item, speaker, where)
@@ -198,12 +202,14 @@ def _items(content: object, where: str) -> Iterable[object]:
     raise InvalidInput(where, f"{shown(content)} is neither a text nor a list of parts")
 
 
-def _calls(message: Plain, speaker: str, called: set[object]) -> Iterator[Part]:
+def _calls(message: Plain, speaker: str, called: set[str]) -> Iterator[Part]:
     """Yield the calls that stand beside the content, but for those that stand in it too."""
     listed = message.get("tool_calls")
     for call in listed if isinstance(listed, list) else []:
-        if isinstance(call, Mapping) and not (call.get("id") and call.get("id") in called):
-            yield _call(call, speaker)
+        if isinstance(call, Mapping):
+            number = call.get("id")
+            if not (isinstance(number, str) and number in called):
+                yield _call(call, speaker)
     if isinstance(message.get("function_call"), Mapping):
         yield _call(message["function_call"], speaker)
 
@@ -218,12 +224,13 @@ def _part(item: object, speaker: str, where: str) -> Iterator[Part]:
         yield from _results(item)
     elif _is_call(item.get("type")):
         yield _call(item, speaker)
-    elif item.get("type") in _THOUGHTS:
+    elif _is_thought(item.get("type")):
         yield Part(speaker, "thinking", "\n".join(_thoughts(item)))
     else:
         text = _text(item)
-        known = item.get("type") in _TEXTS and text is not None
-        yield Part(speaker, "" if known else _named(item.get("type") or "part"), text)
+        kind = item.get("type")
+        known = (kind is None or isinstance(kind, str)) and kind in _TEXTS and text is not None
+        yield Part(speaker, "" if known else _named(kind or "part"), text)
 
 
 def _text(item: Plain) -> str | None:

@@ -88,6 +88,12 @@ def check_callable(field: str, value: object) -> None:
         raise InvalidInput(field, f"{shown(value)} is not a function")
 
 
+def check_kind(field: str, value: object, kind: type) -> None:
+    """Refuse what is neither None nor of a kind that is asked for."""
+    if value is not None and not isinstance(value, kind):
+        raise InvalidInput(field, f"{shown(value)} is not a {kind.__name__}")
+
+
 def check_items(field: str, value: object) -> Iterator[object]:
     """Return an iterator over a list or another iterable; one text is not taken for its letters."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):

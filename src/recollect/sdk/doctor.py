@@ -30,7 +30,7 @@ from recollect.log.purging import first_pending
 from recollect.log.verification import clock_warnings, verify
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.finding import Finding, fine, problem, warning
-from recollect.model.limits import check_callable
+from recollect.model.limits import check_callable, check_kind
 from recollect.sdk.open import (
     check_format,
     check_journal,
@@ -44,6 +44,7 @@ from recollect.sdk.urls import Url, file_of
 from recollect.search import checking, filling
 from recollect.search import kept as vectors_kept
 from recollect.search.embedding import Embedder, Given, embedder_of
+from recollect.storage.newfiles import is_there
 from recollect.storage.port import Engine, Progress
 from recollect.storage.workfolders import leftovers
 
@@ -72,13 +73,14 @@ def diagnose(
     vectors are of that.
     """
     check_callable("progress", progress)
+    check_kind("clock", clock, Clock)
     embedding = embedder_of(embedder)
     path = file_of("url", url)
     yield fine("python", f"Python {platform.python_version()} on {platform.platform(terse=True)}")
     yield check_version()
-    found = _check_file(path)
+    found = _told("file", lambda: _check_file(path))
     yield found
-    if found.status == "problem" and not path.is_file():
+    if found.status == "problem" and (found.error == "Unavailable" or not path.is_file()):
         return
     yield check_place(path)
     yield _check_space(path)
@@ -123,7 +125,7 @@ def _problem(check: str, error: RecollectError) -> Finding:
 
 def _check_file(path: Path) -> Finding:
     """Say whether the file is there, and what may be done with it."""
-    if not path.exists():
+    if not is_there(path):
         return problem(
             "file",
             f"there is no store at {path}",

@@ -18,7 +18,7 @@ from recollect.log.failpoints import Failpoint, pass_by
 from recollect.log.signal import Signal
 from recollect.model.clock import Clock, SystemClock
 from recollect.model.ids import IdSource, SystemIds
-from recollect.model.limits import Limits, check_callable, check_flag, shown
+from recollect.model.limits import Limits, check_callable, check_flag, check_kind
 from recollect.sdk.aio import AsyncStore
 from recollect.sdk.core import Core, Defaults
 from recollect.sdk.registry import all_views
@@ -192,10 +192,8 @@ def _check_parts(clock: object, ids: object, limits: object, progress: object) -
     """Refuse parts of the wrong kind before a file is touched."""
     check_callable("progress", progress)
     for field, part, kind in (("clock", clock, Clock), ("ids", ids, IdSource)):
-        if part is not None and not isinstance(part, kind):
-            raise InvalidInput(field, f"{shown(part)} is not a {kind.__name__}")
-    if limits is not None and not isinstance(limits, Limits):
-        raise InvalidInput("limits", f"{shown(limits)} is not a Limits")
+        check_kind(field, part, kind)
+    check_kind("limits", limits, Limits)
 
 
 def _assemble(

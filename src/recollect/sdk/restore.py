@@ -15,7 +15,7 @@ from recollect.model.limits import check_callable
 from recollect.sdk.arrival import check_arrived
 from recollect.sdk.open import check_unused, open_engine, orphans, place_file, replace_file
 from recollect.sdk.urls import Url, file_of
-from recollect.storage.newfiles import appearing, make_private
+from recollect.storage.newfiles import appearing, is_there, make_private
 from recollect.storage.port import Engine, Progress
 
 
@@ -30,9 +30,9 @@ def restore(
     """
     check_callable("progress", progress)
     source, target = file_of("backup", backup), file_of("url", url).resolve()
-    if not source.exists():
+    if not is_there(source):
         raise NotFound(f"there is no backup at {source}: check the path")
-    if target.exists():
+    if is_there(target):
         _check_replaceable(source, target, overwrite=overwrite)
     elif not overwrite:
         _check_nothing_left(target)

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from recollect.errors import InvalidInput
 from recollect.model.limits import plain_text, shown
+from recollect.model.paths import check_names
 
 Url = str | os.PathLike[str]
 """A path, `sqlite:///path`, or `:memory:`."""
@@ -22,12 +23,18 @@ def path_of(field: str, url: object) -> Path | None:
         return None
     scheme, separator, rest = text.partition("://")
     if not separator and text:
-        return Path(text).absolute()
+        return _absolute(field, text)
     if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
         raise InvalidInput(
             field, f"{shown(text)} is not understood: give a path, sqlite:///path or ':memory:'"
         )
-    return Path(plain_text(field, unquote(rest[1:]))).absolute()
+    return _absolute(field, plain_text(field, unquote(rest[1:])))
+
+
+def _absolute(field: str, text: str) -> Path:
+    path = Path(text).absolute()
+    check_names(field, path)
+    return path
 
 
 def file_of(field: str, url: object) -> Path:

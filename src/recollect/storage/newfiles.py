@@ -55,7 +55,9 @@ def appearing(
 
 def check_free(field: str, path: Path) -> None:
     """Refuse a name that is taken."""
-    if path.exists() or path.is_symlink():
+    with told_as_ours(path):
+        taken = path.exists() or path.is_symlink()
+    if taken:
         raise _taken(field, path)
 
 
@@ -75,6 +77,14 @@ def make_private(path: Path) -> None:
             else:
                 return
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+
+
+def is_there(path: Path) -> bool:
+    """Say whether there is something at a path that can be reached."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be reached: {error.strerror}") from error
 
 
 def keep_private(path: Path, like: Path | None) -> None:

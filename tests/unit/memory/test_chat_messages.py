@@ -354,6 +354,33 @@ class TestForging:
         assert turned not in line
 
 
+ODD: tuple[Any, ...] = ({}, [], {"a": [1]}, 7, 1.5, True, "", "x", None, [[]], [{}])
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_members_of_any_kind_are_read_or_refused(odd: object) -> None:
+    """Whatever JSON stands where: a message is rendered, or `InvalidInput` says why not."""
+    names = ("type", "text", "content", "id", "name", "input", "arguments", "output", "summary",
+             "thinking", "function", "value", "parts", "data", "kwargs", "role", "timestamp",
+             "tool_calls", "function_call", "refusal", "reasoning_content", "author")  # fmt: skip
+    kinds = (None, "text", "tool_use", "tool_result", "thinking", "human", "constructor", "odd")
+    for name in names:
+        for kind in kinds:
+            part = {"type": kind, "text": "x", "id": "1", name: odd}
+            call = {"id": "1", "name": "f", name: odd}
+            for message in (
+                {"role": "user", "content": [part], "tool_calls": [call]},
+                {"role": "user", "content": "x", "type": kind, name: odd},
+                {"type": kind, "data": part, "kwargs": part, name: odd},
+            ):
+                try:
+                    found = rendering_of([message])
+                except InvalidInput as error:
+                    assert "message 1" in str(error)  # noqa: PT017
+                else:
+                    assert found.spans == ((0, len(found.text)),)
+
+
 class TestPlaces:
     def test_each_byte_belongs_to_one_message(self) -> None:
         found = rendering_of(ANTHROPIC)

@@ -12,7 +12,7 @@ from typing import TypeVar
 import apsw
 
 from recollect import errors
-from recollect.model.limits import shown
+from recollect.model.limits import plain_text, shown
 from recollect.storage.locks import busy_with_itself, check_process, held, new_lock
 from recollect.storage.newfiles import keep_private
 from recollect.storage.port import OutcomeUnknown, Parameters
@@ -52,7 +52,8 @@ class SqliteEngine(WholeFile):
         migrate: bool = True,
         read_only: bool = False,
     ) -> None:
-        if durability not in tuple(_SYNCHRONOUS):
+        durability = plain_text("durability", durability)
+        if durability not in _SYNCHRONOUS:
             raise errors.InvalidInput(
                 "durability", f"{shown(durability)} is not 'full' or 'relaxed'"
             )

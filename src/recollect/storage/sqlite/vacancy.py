@@ -80,5 +80,5 @@ def remove_orphans(path: Path) -> None:
 def _is_empty(path: Path) -> bool:
     try:
         return path.stat().st_size == 0
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return True

@@ -1,0 +1,94 @@
+"""Paths that no file can have are refused, with an error of ours and in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import InvalidInput, RecollectError, Store
+from tests.torture.hostile import BadEquality
+
+
+class Odd(str):
+    """A text that cannot be printed."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+CALLS: dict[str, Callable[[Store, Any], object]] = {
+    "backup": lambda store, path: store.backup(path),
+    "fork": lambda store, path: store.fork(path, at=1),
+    "export_log": lambda store, path: store.export_log(path),
+    "checkpoint": lambda store, path: store.checkpoint(signer=path),
+    "open": lambda _, path: recollect.open(path),
+    "diagnose": lambda _, path: list(recollect.diagnose(path)),
+    "restore": lambda _, path: recollect.restore(path, "copy.db"),
+    "restore to": lambda _, path: recollect.restore("s.db", path),
+    "import_log": lambda _, path: recollect.import_log(path, "copy.db"),
+    "import_log to": lambda _, path: recollect.import_log("log.jsonl", path),
+    "create_signer": lambda _, path: recollect.create_signer(path, name="x"),
+    "load_signer": lambda _, path: recollect.load_signer(path),
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("paths")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        with recollect.open("s.db", durability="relaxed") as opened:
+            opened.bind(agent_id="a").write(key="k", value={})
+            opened.export_log("log.jsonl")
+            yield opened
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("path", ["y" * 5_000, "d/" * 3_000 + "x", "y" * 250])
+def test_what_is_too_long(store: Store, name: str, path: str) -> None:
+    with pytest.raises(InvalidInput, match="too long") as caught:
+        CALLS[name](store, path)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", 5, b"x", None])
+def test_what_is_no_path(store: Store, name: str, path: object) -> None:
+    if (name, path) != ("checkpoint", None):
+        with pytest.raises(RecollectError):
+            CALLS[name](store, path)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - {"diagnose"}))
+def test_a_file_for_a_folder(store: Store, name: str) -> None:
+    with pytest.raises(RecollectError):
+        CALLS[name](store, "s.db/x.key")
+
+
+def test_a_text_that_cannot_be_printed_is_taken_for_its_characters(
+    store: Store, tmp_path: Path
+) -> None:
+    made = recollect.create_signer(Odd(tmp_path / "one.key"), name="x")
+    assert recollect.load_signer(Odd(tmp_path / "one.key")).public == made.public
+    store.export_log(Odd(tmp_path / "log.jsonl"))
+
+
+def test_what_cannot_be_compared(store: Store) -> None:
+    with pytest.raises(InvalidInput, match="durability"):
+        recollect.open("t.db", durability=BadEquality())  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput):
+        store.bind(agent_id="a").remember("x", kind=BadEquality())  # type: ignore[arg-type]
+
+
+def test_a_clock_that_is_none() -> None:
+    clock: Any = 5
+    with pytest.raises(InvalidInput, match="clock: 5 is not a Clock"):
+        list(recollect.diagnose("s.db", clock=clock))
