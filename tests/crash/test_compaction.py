@@ -1,4 +1,4 @@
-"""Killed in the middle of a compaction: all of it is there, or nothing of it."""
+"""Killed in the middle of a compaction: whole slices are there, and the next one goes on."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ HORIZON = 2 * VERSIONS
 CHILD = """
 import sys
 from pathlib import Path
-from recollect.log.compaction import Plan
+from recollect.log import slices
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 
-path, failpoint = sys.argv[1:]
-core = open_core(Path(path), failpoint=dies_at(failpoint, 1))
-core.committer.compact(Plan("default", {horizon}, "a1"), confirmed=True)
+path, failpoint, nth = sys.argv[1:]
+slices.LEAST = slices.BEGIN = slices.MOST = 16
+core = open_core(Path(path), failpoint=dies_at(failpoint, int(nth)))
+core.committer.compact(slices.Plan("default", {horizon}, "a1"), confirmed=True)
 """
 
 
@@ -48,12 +49,20 @@ def held(agent: Store) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("failpoint", [*OF_COMPACTION, "before-commit", "acknowledged"])
-def test_all_or_nothing(tmp_path: Path, failpoint: str) -> None:
+@pytest.mark.parametrize(
+    ("failpoint", "nth", "committed"),
+    [
+        *((failpoint, 1, 0) for failpoint in (*OF_COMPACTION, "before-commit")),
+        *((failpoint, 3, 2) for failpoint in (*OF_COMPACTION, "before-commit")),
+        ("acknowledged", 1, 1),
+        ("acknowledged", 2, 2),
+    ],
+)
+def test_slices_are_there_or_not(tmp_path: Path, failpoint: str, nth: int, committed: int) -> None:
     path = tmp_path / "store.db"
     before = filled(path)
     child = subprocess.run(
-        [sys.executable, "-c", CHILD.format(horizon=HORIZON), str(path), failpoint],
+        [sys.executable, "-c", CHILD.format(horizon=HORIZON), str(path), failpoint, str(nth)],
         cwd=ROOT,
         check=False,
     )
@@ -61,12 +70,17 @@ def test_all_or_nothing(tmp_path: Path, failpoint: str) -> None:
     with recollect.open(path) as store:
         agent = store.bind(agent_id="a1")
         assert held(agent) == before
-        assert store.verify().commits == 2 * VERSIONS + 1 + (failpoint == "acknowledged")
+        assert store.verify(deep=True).commits == 2 * VERSIONS + 1 + committed
         assert store.rebuild().identical
-        if failpoint == "acknowledged":
+        if committed:
             with pytest.raises(Compacted):
                 agent.get_state(key="k", at=HORIZON - 1)
         else:
             assert len(list(agent.history(key="k"))) == VERSIONS
-            assert agent.compact(before=HORIZON, confirm=True).erased == 2 * VERSIONS - 3
-            assert held(agent) == before
+        assert len(store.stats().warnings) == (1 if committed else 0)
+        erased = sum(each.operations for each in store.erasures())
+        done = agent.compact(before=HORIZON, confirm=True)
+        assert done.erased + erased == 2 * VERSIONS - 3
+        assert held(agent) == before
+        assert store.stats().warnings == ()
+        store.verify(deep=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from recollect import (
     Conflict,
@@ -18,6 +20,8 @@ from recollect import (
     ReflectionTooDeep,
     Store,
 )
+from recollect.log import slices
+from recollect.log.slices import Plan, Slice, Step
 from recollect.testing import FixedClock, FixedIds, memory_store
 
 SPACES = ("n", "team/x")
@@ -81,14 +85,32 @@ class Twins:
             self.done += 1
             self._both(getattr(self, f"_{deed}")())
 
-    def compact(self, namespace: str, before: int) -> int:
-        """Sum one up; the other makes a commit that says nothing instead."""
+    def compact(self, namespace: str, before: int, *, weight: int, deeds: int = 0) -> int:
+        """Compact one in slices; the other makes commits that say nothing instead.
+
+        Behind each slice the views are what a rebuild gives, and some things are done to both.
+        """
         plain, summed = self.stores
-        done = summed.compact(namespace=namespace, before=before, confirm=True)
-        if done.commit_ts is not None:
-            plain.write(agent_id="_", namespace="other", key="k", value={})
-            assert plain.stats().commits == done.commit_ts
-        return done.erased
+        self.old_versions = False  # the one would refuse to rest on them
+        carry_out = summed._core.committer._carry_out
+
+        def slice_and_go_on(plan: Plan, part: Slice) -> Step:
+            step = carry_out(plan, part)
+            if step.commit_ts is not None:
+                plain.write(agent_id="_", namespace="other", key="k", value={})
+                assert plain.stats().commits == step.commit_ts
+                if deeds:
+                    assert summed.rebuild().identical
+                    summed.verify()
+                self.do(deeds)
+            return step
+
+        with ExitStack() as changed:
+            for name in ("LEAST", "BEGIN", "MOST"):
+                changed.enter_context(patch.object(slices, name, weight))
+            committer = summed._core.committer
+            changed.enter_context(patch.object(committer, "_carry_out", slice_and_go_on))
+            return summed.compact(namespace=namespace, before=before, confirm=True).erased
 
     def _both(self, deed: Callable[[Store], Any]) -> None:
         answers = []

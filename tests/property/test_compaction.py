@@ -35,8 +35,21 @@ def test_what_is_asked_from_the_horizon_on_is_as_it_would_be_often(seed: int) ->
     check(seed, deeds=150)
 
 
-def check(seed: int, *, deeds: int) -> None:
-    """Do things to both, sum one up, compare; go on, and sum it up again."""
+@given(seed=SEEDS)
+@settings(max_examples=4, deadline=None, phases=PHASES)
+def test_others_write_between_its_slices(seed: int) -> None:
+    check(seed, deeds=40, weight=8, between=2)
+
+
+@pytest.mark.slow
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None, phases=PHASES)
+def test_others_write_between_its_slices_often(seed: int) -> None:
+    check(seed, deeds=80, weight=Random(seed).choice((1, 3, 10)), between=1)
+
+
+def check(seed: int, *, deeds: int, weight: int = 256, between: int = 0) -> None:
+    """Do things to both, compact one in slices, compare; go on, and compact it again."""
     twins, random = Twins(seed), Random(seed)
     horizons = dict.fromkeys(SPACES, 0)
     for round_ in range(3):
@@ -44,9 +57,8 @@ def check(seed: int, *, deeds: int) -> None:
         for namespace in SPACES if round_ else SPACES[:1]:
             head = twins.stores[1].stats().commits
             horizon = random.randrange(head // 3, head + 1)
-            if twins.compact(namespace, horizon):
+            if twins.compact(namespace, horizon, weight=weight, deeds=between):
                 horizons[namespace] = max(horizons[namespace], horizon)
-        twins.old_versions = False
         plain, summed = twins.stores
         assert summed.rebuild().identical
         summed.verify()

@@ -32,9 +32,6 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
         yield database
 
 
-NOTES = ("relied", "retained", "carried")
-"""What a compaction notes for itself: it empties them before it begins, and nobody else looks."""
-
 INDEX = (
     *("to_index", "shelf", "passage", "vector", "words", "word_count"),
     *("words_config", "words_content", "words_data", "words_docsize", "words_idx"),
@@ -50,7 +47,7 @@ def tables_of(database: apsw.Connection) -> list[Table]:
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
     )
     names = [str(name) for (name,) in found.fetchall()]
-    return [_table(database, name) for name in names if name not in (*NOTES, *INDEX)]
+    return [_table(database, name) for name in names if name not in INDEX]
 
 
 def _table(database: apsw.Connection, name: str) -> Table:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--reason", metavar="TEXT", help="Why; it stands in the log.")
+@click.option("--purge", is_flag=True, help="Then write the file anew, smaller.")
 @takes_target
 def compact(
     target: Target,
@@ -37,12 +38,14 @@ def compact(
     dry_run: bool,
     yes: bool,
     reason: str | None,
+    purge: bool,
 ) -> None:
     """Sum up what was done in a namespace up to a moment, by all of its agents, for good.
 
     What holds at that moment stays, with its versions and times, and so does what anything rests
     on. The other operations keep only their hashes: the chain still verifies, but what was in
-    between can no longer be asked for. Nobody else can write until it is done.
+    between can no longer be asked for. Others go on writing meanwhile. If it is interrupted, the
+    store is sound, and the next compaction of the namespace goes on with it.
     """
     import recollect
     from recollect.cli import shapes
@@ -58,7 +61,7 @@ def compact(
             moment = found.horizon  # the one that was agreed to
         with meter("Looking" if dry_run else "Compacting") as progress:
             found = store.compact(
-                before=moment, confirm=not dry_run, reason=reason, progress=progress
+                before=moment, confirm=not dry_run, reason=reason, purge=purge, progress=progress
             )
     if target.as_json:
         write_json(shapes.report(found))
@@ -83,6 +86,8 @@ def _tell(found: Compaction, *, done: bool) -> None:
         click.echo(f"Nothing to sum up in {safe(found.namespace)} to commit {found.horizon}.")
         return
     told = f"{_said(found)} {'are gone' if done else 'would go'}, {found.kept:,} stay."
+    if found.unfinished:
+        told += " An earlier compaction was interrupted: this is what it has left."
     click.echo(told if found.commit_ts is None else f"{told} Commit {found.commit_ts}.")
 
 

@@ -6,7 +6,7 @@ anything was erased is emptied, and its own operations are applied again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from recollect.graph.derive import STILL
 from recollect.graph.names import normal_name
@@ -41,7 +41,7 @@ _CLEAR = ("graph_scope_edges", "graph_scope_statements", "graph_scope_roots", "g
 def places_of(reader: Reader, target: Target) -> Iterator[Place]:
     """Yield where the log has an assertion, what names an entity, or what a source gave."""
     if target.kind == FACT:
-        yield from _places_of_assertions(reader, [target.name])
+        yield from _places_of_assertion(reader, target.name)
     elif target.kind == ENTITY:
         yield from _places_of_entity(reader, target)
     elif target.kind == FACTS:
@@ -69,7 +69,6 @@ def _places_of_entity(reader: Reader, target: Target) -> Iterator[Place]:
     keys = {name.key for name in names}
     row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
     assert row is not None, "a scope with names has a number"
-    said: dict[str, None] = {}
     for commit_ts in commits_of(reader, row[0]):
         (event,) = pages.events_of(reader, [commit_ts])
         for position, operation in enumerate(codec.decode_standing(event.operations)):
@@ -77,8 +76,7 @@ def _places_of_entity(reader: Reader, target: Target) -> Iterator[Place]:
                 continue
             yield commit_ts, position
             if isinstance(operation, Assert | End):
-                said[operation.assertion_id] = None
-    yield from _places_of_assertions(reader, said)
+                yield from _places_of_assertion(reader, operation.assertion_id)
 
 
 def _named(operation: AnyOperation) -> set[str]:
@@ -102,21 +100,20 @@ def _places_from(reader: Reader, target: Target) -> Iterator[Place]:
         codec.encode(TranscriptRef(target.name)).removesuffix(b"\x90"),
     ):
         rows = reader.rows("graph_statements_from", first=first, beyond=first + _BEYOND)
-        yield from _places_of_assertions(reader, dict.fromkeys(row[0] for row in rows))
+        for (assertion_id,) in rows:
+            yield from _places_of_assertion(reader, assertion_id)
 
 
-def _places_of_assertions(reader: Reader, ids: Iterable[str]) -> Iterator[Place]:
-    """Yield the places of assertions, of the ends that belong to them, and of their withdrawals."""
-    withdrawn: dict[int, set[str]] = {}
-    for assertion_id in ids:
-        for commit_ts, position, until in reader.rows("graph_places", assertion_id=assertion_id):
-            yield commit_ts, position
-            if until < STILL:
-                withdrawn.setdefault(until, set()).add(assertion_id)
+def _places_of_assertion(reader: Reader, assertion_id: str) -> Iterator[Place]:
+    """Yield the places of an assertion, of the end that belongs to it, and of its withdrawal."""
+    withdrawn = set()
+    for commit_ts, position, until in reader.rows("graph_places", assertion_id=assertion_id):
+        yield commit_ts, position
+        if until < STILL:
+            withdrawn.add(until)
     for event in pages.events_of(reader, sorted(withdrawn)):
-        gone = withdrawn[event.commit_ts]
         for position, operation in enumerate(codec.decode_standing(event.operations)):
-            if isinstance(operation, Withdraw) and operation.assertion_id in gone:
+            if isinstance(operation, Withdraw) and operation.assertion_id == assertion_id:
                 yield event.commit_ts, position
 
 

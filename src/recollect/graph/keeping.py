@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from recollect.log.retaining import Keeper, Retained
+from collections.abc import Iterator
+
+from recollect.log import pages
+from recollect.log.retaining import Decision, Keeper, Retained, rests_on
+from recollect.model import codec
 from recollect.model.erasure import Place
 from recollect.model.graph_operations import Name
 from recollect.model.ids import IdSource
 from recollect.model.operations import AnyOperation, Assert, End, EndFrom, Mentioned, Withdraw
-from recollect.model.refs import MemoryRef
+from recollect.storage.port import Engine, Reader
 
 _SALT_BYTES = 16
 
@@ -16,7 +20,8 @@ class GraphKeeper(Keeper):
     """Keeps the statements that stood at the horizon.
 
     Where something rests on a fact, all of its timeline stays: how the fact was believed when it
-    was relied on follows from what was said by then. Names and cardinalities stay.
+    was relied on follows from what was said by then. Names and cardinalities stay. What was taken
+    back goes in the same commit as what took it back, or it would stand again in between.
     """
 
     kinds = (Assert, End, EndFrom, Withdraw)
@@ -24,51 +29,90 @@ class GraphKeeper(Keeper):
     def __init__(self, notes: Retained, ids: IdSource) -> None:
         self._notes = notes
         self._ids = ids
+        self._relied: set[Place] = set()
+        """The statements that were taken back, and that a belief of the past rests on."""
 
-    def look(self, _: Place, operation: AnyOperation, /) -> None:
+    def look(self, _: Reader, __: Place, operation: AnyOperation, /) -> None:
         """Note which memories facts, and the ends of facts, come from."""
-        if isinstance(operation, (Assert, End)) and isinstance(operation.source, MemoryRef):
-            self._notes.rely(operation.source)
+        if isinstance(operation, (Assert, End)):
+            for ref in rests_on(operation):
+                self._notes.rely(ref)
 
-    def settle(self) -> None:
-        """Find the statements that stay."""
-        notes = self._notes
-        notes.writer.run("graph_retain", namespace=notes.namespace, horizon=notes.horizon)
+    def settle(self, engine: Engine, /) -> None:
+        """Find the statements that stay although they were taken back."""
+        horizon = self._notes.horizon
+        for assertion_id in self._notes.facts:
+            with engine.reading() as reader:
+                rows = reader.rows(
+                    "graph_timeline_withdrawn", assertion_id=assertion_id, horizon=horizon
+                )
+            self._relied.update((commit_ts, position) for commit_ts, position in rows)
 
-    def left_of(self, place: Place, operation: AnyOperation, /) -> AnyOperation | None:
+    def left_of(
+        self, reader: Reader, place: Place, operation: AnyOperation, /
+    ) -> AnyOperation | None:
         """Return all of it, names that came up in it, or nothing."""
         if isinstance(operation, Withdraw):
-            query, values = "graph_retained_find", {"assertion_id": operation.assertion_id}
-            return operation if self._notes.writer.row(query, **values) else None
-        if self._notes.keeps(place):
-            return operation
+            said = self._said(reader, operation)
+            return operation if any(left is whole for _, whole, left in said) else None
         assert isinstance(operation, (Assert, End)), "nothing else is decided on here"
-        if isinstance(operation, End) and self._belongs(place, operation):
-            return None
+        if self._stands(reader, place, operation):
+            return operation
+        asserted = self._asserted_with(reader, place, operation)
+        if asserted is not None:  # it has the same names, and bounds what was asserted
+            before = (place[0], place[1] - 1)
+            return operation if self.left_of(reader, before, asserted) is asserted else None
         named = [operation.subject, operation.relation, operation.object]
-        names = tuple(name for name in named if name and self._is_new(place, operation, name))
+        names = tuple(name for name in named if name and _is_new(reader, place, operation, name))
         if not names:
             return None
-        if operation.source is not None:
-            self._notes.keep(place)  # who forgets the source, forgets the names with it
+        if operation.source is not None:  # who forgets the source, forgets the names with it
             return operation
         scope, salt = operation.scope, self._ids.entropy(_SALT_BYTES)
         return Mentioned(scope.namespace, scope.agent_id, names, salt)
 
-    def _belongs(self, place: Place, operation: End) -> bool:
-        """Say whether an end was said with an assertion, which has the same names."""
-        row = self._notes.writer.row(
-            "graph_asserted_with", assertion_id=operation.assertion_id, commit_ts=place[0]
-        )
-        return row is not None
+    def along_with(self, reader: Reader, operation: AnyOperation, /) -> Iterator[Decision]:
+        """Yield what an operation took back."""
+        if isinstance(operation, Withdraw):
+            yield from self._said(reader, operation)
 
-    def _is_new(self, place: Place, operation: Assert | End, name: Name) -> bool:
-        """Say whether a name came up in this commit for the first time."""
-        row = self._notes.writer.row(
-            "graph_node_begun",
-            agent_id=operation.agent_id,
-            namespace=operation.namespace,
-            kind=name.kind,
-            key=name.key,
-        )
-        return row == (place[0],)
+    def _said(self, reader: Reader, operation: Withdraw) -> Iterator[Decision]:
+        """Yield what an operation took back, and what is left of it."""
+        rows = reader.rows("graph_places", assertion_id=operation.assertion_id)
+        for commit_ts, position, _ in rows:
+            (event,) = pages.events_of(reader, [commit_ts])
+            said = codec.decode_standing(event.operations)[position]
+            if isinstance(said, (Assert, End)):
+                place = (commit_ts, position)
+                yield place, said, self.left_of(reader, place, said)
+
+    def _stands(self, reader: Reader, place: Place, operation: Assert | End) -> bool:
+        """Say whether a statement stood at the horizon, or a belief of the past rests on it."""
+        if place in self._relied:
+            return True
+        rows = reader.rows("graph_places", assertion_id=operation.assertion_id)
+        until = {(commit_ts, position): until for commit_ts, position, until in rows}
+        return place not in until or until[place] > self._notes.horizon
+
+    def _asserted_with(
+        self, reader: Reader, place: Place, operation: Assert | End
+    ) -> Assert | None:
+        """Return the assertion that an end was said with, if it was: it stands right before it."""
+        if not isinstance(operation, End) or not place[1]:
+            return None
+        (event,) = pages.events_of(reader, [place[0]])
+        said = codec.decode_standing(event.operations)[place[1] - 1]
+        same = isinstance(said, Assert) and said.assertion_id == operation.assertion_id
+        return said if same and isinstance(said, Assert) else None
+
+
+def _is_new(reader: Reader, place: Place, operation: Assert | End, name: Name) -> bool:
+    """Say whether a name came up in this commit for the first time."""
+    row = reader.row(
+        "graph_node_begun",
+        agent_id=operation.agent_id,
+        namespace=operation.namespace,
+        kind=name.kind,
+        key=name.key,
+    )
+    return row == (place[0],)

@@ -86,8 +86,6 @@ SELECT commit_ts, position, asserts, bound FROM (
     SELECT commit_ts, position, asserts, bound FROM graph_statement
     WHERE subject_root = :subject AND relation = :relation AND asserts = 1
         AND at = :at AND object_root = :object AND until_commit = 9223372036854775807
-        AND (commit_ts, position) >= (:commit_ts, :position)
-        AND (commit_ts, position) <= (:last_commit, :last_position)
     UNION ALL
     SELECT commit_ts, position, asserts, bound FROM graph_statement
     WHERE object_root IN (0, :object) AND subject_root = :subject AND relation = :relation
@@ -95,19 +93,6 @@ SELECT commit_ts, position, asserts, bound FROM (
         AND until_commit = 9223372036854775807
 ) AS said
 ORDER BY commit_ts, position
-
--- name: graph_statement_bound
--- The end that the assertion at a place was made with, if it stands.
-SELECT bound FROM graph_statement
-WHERE subject_root = :subject AND relation = :relation AND asserts = 1
-    AND until_commit = 9223372036854775807
-    AND at = :at AND commit_ts = :commit_ts AND position = :position
-
--- name: graph_timeline_size
--- How many statements of a timeline stand.
-SELECT COUNT(*) FROM graph_statement
-WHERE subject_root = :subject AND relation = :relation AND asserts IN (0, 1)
-    AND until_commit = 9223372036854775807
 
 -- name: graph_end_after
 -- The next end of an object, or of whatever there is, that was not said with an assertion.
@@ -471,7 +456,6 @@ WITH entity AS (
     FROM entity
     JOIN graph_statement AS said
         ON said.object_root = entity.id AND said.asserts = 0 AND said.bound = 9223372036854775807
-        AND said.until_commit = 9223372036854775807
 )
 SELECT COUNT(*)
 FROM touched
@@ -600,33 +584,15 @@ FROM scope
 JOIN graph_node AS node ON node.scope_id = scope.id AND node.kind = :kind AND node.key = :key
 WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace
 
--- name: graph_retain
--- Note the statements of a namespace that stood at its horizon, and the whole timelines of facts
--- that something rests on.
-INSERT INTO retained (commit_ts, position)
-SELECT said.commit_ts, said.position
-FROM scope
-JOIN graph_node AS subject ON subject.scope_id = scope.id
-JOIN graph_statement AS said ON said.subject_root = subject.id
-WHERE scope.namespace = :namespace AND said.commit_ts <= :horizon AND (
-    said.until_commit > :horizon
-    OR EXISTS (
-        SELECT 1
-        FROM graph_statement AS other
-        JOIN relied ON relied.kind = 'fact' AND relied.name = other.assertion_id
-        WHERE other.subject_root = said.subject_root AND other.relation = said.relation
-    )
-)
-ON CONFLICT DO NOTHING
+-- name: graph_timeline_withdrawn
+-- Where the statements of a fact's timeline stand that were taken back by a horizon.
+SELECT DISTINCT said.commit_ts, said.position
+FROM graph_statement AS other
+JOIN graph_statement AS said
+    ON said.subject_root = other.subject_root AND said.relation = other.relation
+WHERE other.assertion_id = :assertion_id
+    AND said.commit_ts <= :horizon AND said.until_commit <= :horizon
 
--- name: graph_retained_find
--- Whether anything stays that was said under an id.
-SELECT 1
-FROM graph_statement AS said
-JOIN retained ON retained.commit_ts = said.commit_ts AND retained.position = said.position
-WHERE said.assertion_id = :assertion_id
-LIMIT 1
-
--- name: graph_asserted_with
-SELECT 1 FROM graph_statement
-WHERE assertion_id = :assertion_id AND commit_ts = :commit_ts AND asserts = 1
+-- name: graph_statement_drop
+DELETE FROM graph_statement
+WHERE assertion_id = :assertion_id AND commit_ts = :commit_ts AND position = :position

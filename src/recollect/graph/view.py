@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,9 +15,9 @@ from recollect.graph.nodes import Node, Nodes
 from recollect.graph.queries import timeline_changed
 from recollect.graph.rules import GraphRules
 from recollect.graph.saying import Saying
-from recollect.graph.timelines import Timeline
+from recollect.graph.timelines import Timeline, statement_of
 from recollect.graph.times import bound_of, instant_of
-from recollect.graph.withdrawing import withdraw
+from recollect.graph.trimming import GraphTrimmer
 from recollect.log.retaining import Retained
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
@@ -27,7 +27,6 @@ from recollect.model.graph_operations import Name
 from recollect.model.ids import IdSource
 from recollect.model.operations import (
     Alias,
-    AnyOperation,
     Assert,
     Classify,
     End,
@@ -85,12 +84,13 @@ class GraphView(View):
             Assert: self._state,
             End: self._state,
             EndFrom: self._state,
+            Withdraw: self._withdraw,
             Classify: self._classify,
             Alias: self._alias,
             Merge: self._merge,
             Mentioned: self._mention,
         }
-        self.applied = frozenset({*self._appliers, Withdraw})
+        self.applied = frozenset(self._appliers)
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> GraphRules:
         """Return the rules for one transaction."""
@@ -106,7 +106,12 @@ class GraphView(View):
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
-        self._apply_each(writer, commit, enumerate(commit.operations))
+        saying = self._saying(writer, commit)
+        for position, operation in enumerate(commit.operations):
+            applier = self._appliers.get(type(operation))
+            if applier is not None:
+                applier(saying, commit, position, operation)
+        saying.settled()
 
     def places(self, reader: Reader, target: Target, _: str | None, /) -> Iterator[Place]:
         """Return where the log has an assertion, what names an entity, or what a source gave."""
@@ -120,37 +125,19 @@ class GraphView(View):
         """Return what derives anew what is left of facts."""
         return GraphEraser(writer, self._again)
 
+    def trimmer(self, writer: Writer, /) -> GraphTrimmer:
+        """Return what drops what a compaction erases."""
+        return GraphTrimmer(writer)
+
     def _again(self, writer: Writer, commit: Commit, scope: Scope) -> None:
         """Apply what a commit says of one scope's facts; what relations are like stays known."""
-        self._apply_each(
-            writer,
-            commit,
-            (
-                (position, operation)
-                for position, operation in enumerate(commit.operations)
-                if operation.scope == scope and not isinstance(operation, Classify)
-            ),
-        )
-
-    def _apply_each(
-        self, writer: Writer, commit: Commit, operations: Iterable[tuple[int, AnyOperation]]
-    ) -> None:
-        """Apply operations in order; what is taken back in one go is taken together."""
         saying = self._saying(writer, commit)
-        withdrawals: list[Withdraw] = []
-        for position, operation in operations:
-            if isinstance(operation, Withdraw):
-                withdrawals.append(operation)
-            elif applier := self._appliers.get(type(operation)):
-                self._withdraw(saying, commit, withdrawals)
-                applier(saying, commit, position, operation)
-        self._withdraw(saying, commit, withdrawals)
+        for position, operation in enumerate(commit.operations):
+            applier = self._appliers.get(type(operation))
+            if applier is None or isinstance(operation, Classify) or operation.scope != scope:
+                continue
+            applier(saying, commit, position, operation)
         saying.settled()
-
-    def _withdraw(self, saying: Saying, commit: Commit, operations: list[Withdraw]) -> None:
-        if operations:
-            withdraw(saying, commit.commit_ts, operations, self._is_single)
-            operations.clear()
 
     def _saying(self, writer: Writer, commit: Commit) -> Saying:
         """Return who gathers what a commit says; in bulk, nobody asks what a statement did."""
@@ -198,6 +185,22 @@ class GraphView(View):
             single=self._nodes.is_single(writer, scope.namespace, operation.relation.key),
             new=subject.new_in == commit_ts,
         )
+
+    def _withdraw(self, saying: Saying, commit: Commit, _: int, operation: Withdraw) -> None:
+        """Take back what was said under an id: an assertion, and the end that belongs to it."""
+        writer = saying.settled()
+        for row in writer.rows("graph_statements_live", assertion_id=operation.assertion_id):
+            number, subject, relation, *statement = row
+            writer.run(
+                "graph_statement_withdraw",
+                id=number,
+                commit_ts=commit.commit_ts,
+                reason=operation.reason,
+            )
+            said = statement_of(tuple(statement))
+            single = self._is_single(writer, relation)
+            change = Timeline(writer, subject, relation).update(said, stands=False, single=single)
+            saying.note((subject, relation), change)
 
     def _classify(self, saying: Saying, commit: Commit, _: int, operation: Classify) -> None:
         """Change a cardinality, and derive what was said of the relation anew."""

@@ -7,6 +7,7 @@ from copy import copy
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from recollect.errors import (
     CommitUnknown,
@@ -26,21 +27,23 @@ from recollect.log import (
     epochs,
     fingerprints,
     forgetting,
+    horizons,
     pages,
     refusals,
     retries,
     salting,
     signing,
 )
-from recollect.log.compaction import Compaction, Compactor, Plan
+from recollect.log.compaction import Compactor
 from recollect.log.failpoints import Failpoint
+from recollect.log.purging import forgotten_since
+from recollect.log.slices import Plan, Slice, SliceEraser, Step
 from recollect.log.transaction import Request
 from recollect.log.views import Commit, Views
 from recollect.model.clock import Clock
 from recollect.model.erasure import AGENT, Forget
 from recollect.model.event import Envelope, Head
 from recollect.model.ids import IdSource
-from recollect.model.instant import to_datetime
 from recollect.model.operations import AnyOperation, Erase
 from recollect.storage.port import Engine, OutcomeUnknown, Writer
 
@@ -53,10 +56,6 @@ _REFUSALS = (
     TransactionExpired,
 )
 """Errors about one transaction, raised before anything of it is written; the batch goes on."""
-
-
-class _OnlyAsked(Exception):
-    """What was written was only to find something out: it is rolled back."""
 
 
 Outcome = int | RecollectError
@@ -123,56 +122,38 @@ class BatchWriter:
             if isinstance(outcome, RecollectError):
                 self.refusals.lost(noted)
 
-    def compact(self, plan: Plan, *, confirmed: bool) -> Compaction:
-        """Sum a namespace up, or only find out what that would do.
+    def compactor(self, plan: Plan) -> Compactor:
+        """Return who compacts a namespace."""
+        return Compactor(self._engine, self._views, self._ids, plan)
 
-        It is one storage transaction of its own, which may take long, and nobody else writes then.
-        """
+    def carry_out(self, plan: Plan, part: Slice) -> Step:
+        """Carry out a slice of a compaction, durable by then."""
         self._forget()
-        txn_id = self._ids.unique()
-        done: list[Compaction] = []
-
-        def work(writer: Writer) -> None:
-            done.append(self._compact(writer, plan, txn_id, confirmed=confirmed))
-            if not confirmed:
-                raise _OnlyAsked
-            self.failpoint("before-commit")
-
+        request = Request(
+            self._ids.unique(), False, plan.by, (), b"", frozenset(), 0, 0.0, signing=plan.signing
+        )
         try:
-            self._engine.write(work)
-        except _OnlyAsked:
-            pass
+            step = self._engine.write(partial(self._carry_out, plan, part, request))
         except OutcomeUnknown as error:
-            raise CommitUnknown(txn_id) from error
+            raise CommitUnknown(request.txn_id) from error
         finally:
             self._forget()
-        return done[0]
+        return replace(step, seconds=self._clock.monotonic() - step.seconds)
 
-    def _compact(self, writer: Writer, plan: Plan, txn_id: str, *, confirmed: bool) -> Compaction:
+    def _carry_out(self, plan: Plan, part: Slice, request: Request, writer: Writer) -> Step:
+        begun = self._clock.monotonic()  # from here on others wait
         head = pages.head(writer, self._genesis)
-        appended: list[Head] = []
-
-        request = Request(
-            txn_id, False, plan.by, (), b"", frozenset(), 0, 0.0, signing=plan.signing
-        )
         claimed = self._claimed(writer, request, ())
-
-        def append(operations: Sequence[AnyOperation]) -> None:
+        eraser = SliceEraser(writer, self._views, self._ids, plan, head)
+        operations, step = eraser.carry_out(part, self.failpoint)
+        if operations:
             home = self._engine.home()
             moved = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
-            appended.append(self._append(writer, request, head, [*moved, *claimed, *operations]))
-
-        compactor = Compactor(writer, self._views, self._ids, plan, head)
-        found = compactor.run(append, self._log_id, confirmed=confirmed, failpoint=self.failpoint)
-        time = writer.row("event_time", commit_ts=plan.horizon)
-        return Compaction(
-            namespace=plan.namespace,
-            horizon=plan.horizon,
-            horizon_at=to_datetime(time[0]) if time else None,
-            erased=found.erased,
-            kept=found.kept,
-            commit_ts=appended[0].commit_ts if appended else None,
-        )
+            head = self._append(writer, request, head, [*moved, *claimed, *operations])
+            self.failpoint("compaction-appended")
+            step = replace(step, commit_ts=head.commit_ts)
+        self.failpoint("before-commit")
+        return replace(step, seconds=begun)
 
     def _forget(self) -> None:
         """Remember nothing of the tables: something was rolled back, or may have been."""
@@ -240,7 +221,9 @@ class BatchWriter:
             )
 
     def _check_reads(self, writer: Writer, request: Request) -> None:
-        if writer.row("erased_since", since=request.since) is not None:
+        since = request.since
+        behind = horizons.set_behind(writer, since)
+        if forgotten_since(writer, since) or any(each.commit_ts > since for each in behind):
             raise TransactionConflict(
                 f"something was erased since commit {request.since}, where this transaction began, "
                 "and it may have read that: run it again, as `store.transact` does"

@@ -29,9 +29,10 @@ import msgspec
 
 from recollect.errors import CommitUnknown, StoreBusy, StoreClosed
 from recollect.log.batch import BatchWriter
-from recollect.log.compaction import Compaction, Plan
+from recollect.log.compaction import Compaction
 from recollect.log.pending import Channel, Lead, Pending, WaitingThread, commit_of, tell
 from recollect.log.signal import Signal
+from recollect.log.slices import Plan, Slice, Step
 from recollect.log.transaction import Request
 from recollect.storage.locks import (
     Wakeup,
@@ -48,6 +49,8 @@ LOOK_AGAIN = 0.5
 """Seconds after which those who wait look for themselves, should a wake-up have been lost."""
 _YIELD = 0.002
 """Seconds between two looks whether somebody else still writes."""
+_LONGEST_PAUSE = 0.1
+"""Seconds that a compaction leaves to others behind a slice, at most."""
 _PATIENCE = 0.0005
 """Seconds in which one more has to come for a leader to wait on."""
 
@@ -71,6 +74,8 @@ class Committer:
         It is taken under the mutex, by a call whose `finally` begins by giving it up: an
         assignment, before which no call stands, so no interrupt can come in between.
         """
+        self._turn: Lead | None = None
+        """Who writes a slice of a compaction once nobody leads; nobody else takes the lead then."""
         self._closed = False
         self._worker: ThreadPoolExecutor | None = None
 
@@ -108,29 +113,46 @@ class Committer:
                 self.withdraw(pending)
 
     def compact(self, plan: Plan, *, confirmed: bool) -> Compaction:
-        """Sum a namespace up, once those who write now are done; the others wait meanwhile."""
+        """Compact a namespace, or find out what that would do, while others write."""
         check_process(self._owner)
+        return self._writer.compactor(plan).run(self._carry_out, confirmed=confirmed)
+
+    def _carry_out(self, plan: Plan, part: Slice) -> Step:
+        """Write a slice of a compaction, then let others write for as long."""
         lead = Lead()
         try:
             self._lead_next(lead)
-            done = self._writer.compact(plan, confirmed=confirmed)
-            if done.commit_ts is not None:
+            step = self._writer.carry_out(plan, part)
+            if step.commit_ts is not None:
                 self._written()
-            return done
         finally:
+            if self._turn is lead:
+                self._turn = None
             if self._leader is lead:
                 self._leader = None
-                self._wake_next()
+            self._wake_next()
+        if step.seconds > 0:
+            Wakeup().wait(min(step.seconds, _LONGEST_PAUSE))
+        return step
 
     def _lead_next(self, lead: Lead) -> None:
-        """Wait until nobody has the lead, and take it."""
+        """Wait until nobody has the lead, and take it.
+
+        Meanwhile nobody else takes it: a slice follows a batch, and a batch follows a slice.
+        """
         pause = Wakeup()
-        while not self._takes_the_lead(lead):
+        while not self._takes_its_turn(lead):
             if self._closed:
                 raise StoreClosed
             pause.wait(_YIELD)
         if self._closed:
             raise StoreClosed
+
+    def _takes_its_turn(self, lead: Lead) -> bool:
+        with self._mutex:
+            if self._turn is None:
+                self._turn = lead
+        return self._takes_the_lead(lead)
 
     def submit(self, request: Request, channel: Channel) -> Pending:
         """Queue a commit; once `set_off` was called, the channel is told when it is settled."""
@@ -224,7 +246,8 @@ class Committer:
     def _leads_alone(self, lead: Lead) -> bool:
         """Take the lead if there is nobody to share it with: then no queue is needed."""
         with self._mutex:
-            alone = self._leader is None and not self._queue and self._company == 1
+            free = self._leader is None and self._turn is None
+            alone = free and not self._queue and self._company == 1
             if not alone or self._closed:
                 return False
             self._leader = lead
@@ -234,6 +257,8 @@ class Committer:
         with self._mutex:
             leader = self._leader
             if leader is None:
+                if self._turn is not None and self._turn is not lead:
+                    return False
                 leader = self._leader = lead
             elif leader is not lead and leader.thread == lead.thread:
                 raise busy_with_itself()
@@ -327,6 +352,8 @@ class Committer:
         try:
             while self._queue and self._takes_the_lead(lead):
                 self._lead(lead)
+                if self._turn is not None:
+                    break
         finally:
             if self._leader is lead:
                 self._leader = None

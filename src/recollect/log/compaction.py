@@ -1,43 +1,39 @@
 """Compaction: a namespace's log up to a horizon, without what no longer holds there.
 
 What still holds at the horizon stays where it was said, and so does what something that stays rests
-on. The other operations keep only their hashes. One event says so: an `Erase` that vouches for all
-of it, and a `Summary` with the horizon. All of it is one storage transaction, and so is filling the
-views again, which then have only what is left.
+on. The other operations keep only their hashes. It is done in slices, each a commit of its own that
+vouches with an `Erase` for what it took away, and others write in between:
+
+1. The log is surveyed in short reads: what rests on what.
+2. The first slice sets the horizon, with a `Summary`. From then on nobody is told of what was
+   before, and nothing can come to rest on what was replaced by then; so the survey stays true. If
+   anything was committed behind the survey that rests on something, the horizon is set alone, and
+   the survey is made again.
+3. What goes is erased from the horizon back to the log's beginning, and what it had led to is left
+   there before it goes: so each slice leaves the views as a rebuild would.
+4. The last slice says with another `Summary` that nothing is left to go.
+
+One that was interrupted is gone on with by the next one, which finds again what is to go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
-from recollect.log import horizons, pages
-from recollect.log.erasing import Erasure
-from recollect.log.failpoints import Failpoint, pass_by
-from recollect.log.redaction import Left
-from recollect.log.retaining import Keeper, Retained
-from recollect.log.signing import Signing
-from recollect.log.views import Views, fill
-from recollect.model import codec
-from recollect.model.erasure import Place
-from recollect.model.event import Head
+from recollect.log import horizons
+from recollect.log.slices import Changed, Pace, Plan, Slice, Step
+from recollect.log.surveying import Portion, Survey
+from recollect.log.views import Views
 from recollect.model.ids import IdSource
-from recollect.model.operations import (
-    ENGINE_SCOPE,
-    AnyOperation,
-    Erase,
-    Rest,
-    Summary,
-    standing,
-)
-from recollect.storage.port import Progress, Writer
+from recollect.model.instant import to_datetime
+from recollect.storage.port import Engine
 
-TARGET = "compaction"
-_COMMITS = 1024
-_PARTS = 3
-"""It goes through the log three times: to see what stays, to erase, and to fill the views."""
+CarryOut = Callable[[Plan, Slice], Step]
+"""Carries out a slice in a commit of its own, when nobody else writes."""
 
 
 class Compaction(msgspec.Struct, frozen=True):
@@ -53,133 +49,112 @@ class Compaction(msgspec.Struct, frozen=True):
     kept: int
     """How many stay, because they still hold or something rests on them."""
     commit_ts: int | None = None
-    """The commit that says so; None: nothing was done, or there was nothing to do."""
-
-
-class Tallied(msgspec.Struct, frozen=True):
-    """How many operations of a namespace go, and how many stay."""
-
-    erased: int = 0
-    kept: int = 0
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """What is to be summed up, by whom, and how that is told."""
-
-    namespace: str
-    horizon: int
-    by: str
-    reason: str | None = None
-    progress: Progress | None = None
-    signing: Signing | None = None
-
-
-Append = Callable[[Sequence[AnyOperation]], object]
-"""Appends an event with these operations."""
+    """The last commit that says so; None: nothing was done, or there was nothing to do."""
+    unfinished: bool = False
+    """Whether an earlier one was interrupted: who confirms goes on with it, up to its horizon."""
 
 
 class Compactor:
-    """Sums one namespace up, inside one storage transaction."""
+    """Compacts one namespace: finds out what goes, and has it erased slice by slice."""
 
-    def __init__(self, writer: Writer, views: Views, ids: IdSource, plan: Plan, head: Head) -> None:
-        self._writer = writer
+    def __init__(self, engine: Engine, views: Views, ids: IdSource, plan: Plan) -> None:
+        self._engine = engine
         self._views = views
         self._ids = ids
         self._plan = plan
-        self._head = head
-        self._notes = Retained(writer, plan.namespace, plan.horizon)
-        keepers = [view.keeper(self._notes, ids) for view in views.all]
-        self._keepers = [keeper for keeper in keepers if keeper is not None]
-        self._keeper_of: dict[type, Keeper] = {
-            kind: keeper for keeper in self._keepers for kind in keeper.kinds
-        }
-        self._kept = 0
+        self._erased = self._kept = 0
+        self._commit_ts: int | None = None
+        self._told = (0, 0)
 
-    def run(
-        self, append: Append, log_id: str, *, confirmed: bool, failpoint: Failpoint = pass_by
-    ) -> Tallied:
-        """Erase what no longer holds and fill the views again, or only count."""
-        known = horizons.find(self._writer, self._plan.namespace)
+    def run(self, carry_out: CarryOut, *, confirmed: bool) -> Compaction:
+        """Erase what no longer holds, or only count; a preview takes no lock."""
+        with self._engine.reading() as reader:
+            known = horizons.find(reader, self._plan.namespace)
         if known is not None and known.commit_ts >= self._plan.horizon:
-            return Tallied()
-        self._notes.clear()  # whatever may be there: it was not noted now
-        self._survey()
-        erasure = Erasure(self._writer, Views(()), self._head.commit_ts + 1, self._ids)
-        for commits in self._commits():
-            erasure.erase(commits, self._left)
-            self._tell(1, commits[-1])
-        self._notes.clear()
-        failpoint("compaction-erased")
-        found = Tallied(erasure.tally.count, self._kept)
-        if found.erased and confirmed:
-            append(self._said(erasure))
-            failpoint("compaction-appended")
-            fill(self._writer, log_id, self._views, self._told_of_views)
-            failpoint("compaction-filled")
-        return found
+            if not known.unfinished:
+                return self._result(unfinished=False)
+            self._plan = replace(self._plan, horizon=known.commit_ts)
+        if confirmed:
+            while not self._erase(carry_out):
+                pass
+            return self._result(unfinished=False)
+        survey = self._surveyed()
+        for _ in survey.slices(Pace(), self._teller(survey, surveyed=True)):
+            pass
+        self._erased, self._kept = survey.erased, survey.kept
+        return self._result(unfinished=known is not None and known.unfinished)
 
-    def _survey(self) -> None:
-        """Show every operation to the keepers, the newest first, then let them decide."""
-        for place, operation in self._operations_back():
-            for keeper in self._keepers:
-                keeper.look(place, operation)
-            if self._notes.covers(place, operation):
-                self._notes.look_again(place[0])
-        for keeper in self._keepers:
-            keeper.settle()
+    def _surveyed(self) -> Survey:
+        plan = self._plan
+        survey = Survey(
+            self._engine,
+            self._views,
+            self._ids,
+            namespace=plan.namespace,
+            horizon=plan.horizon,
+        )
+        survey.look(self._teller(survey, surveyed=False))
+        return survey
 
-    def _operations_back(self) -> Iterator[tuple[Place, AnyOperation]]:
-        before = self._head.commit_ts + 1
-        while rows := self._writer.rows(
-            "event_page_back", before=before, most=pages.PAGE_ROWS, budget=pages.PAGE_BYTES
-        ):
-            for before, operations in rows:
-                found = codec.decode_operations(operations)
-                for position in range(len(found) - 1, -1, -1):
-                    yield (before, position), standing(found[position])
-            self._tell(0, self._head.commit_ts - before)
+    def _erase(self, carry_out: CarryOut) -> bool:
+        """Erase slice by slice, and say whether that was all: else it is to be surveyed anew."""
+        survey, pace = self._surveyed(), Pace()
+        surveyed: int | None = survey.through
+        slices = survey.slices(pace, self._teller(survey, surveyed=True))
+        for portion, is_last in _with_last(slices):
+            parts, after = portion.parts, 0 if is_last else None
+            while True:
+                part = Slice(parts, self._erased, surveyed, after)
+                try:
+                    step = carry_out(self._plan, part)
+                except Changed:
+                    return False
+                self._note(step, survey)
+                if step.survey_again:
+                    return False
+                parts, surveyed, after = {}, None, step.requests_after
+                if after is None:
+                    pace.note(portion.weight, step.seconds)
+                    break
+        return True
 
-    def _commits(self) -> Iterator[list[int]]:
-        """Yield the commits that have operations to be summed up."""
-        after = 0
-        while rows := self._writer.rows("retained_commits", after=after, most=_COMMITS):
-            yield [commit_ts for (commit_ts,) in rows]
-            after = rows[-1][0]
+    def _note(self, step: Step, survey: Survey) -> None:
+        self._erased += step.erased
+        self._kept = survey.kept
+        if step.commit_ts is not None:
+            self._commit_ts = step.commit_ts
 
-    def _left(self, place: Place, operation: AnyOperation) -> Left | None:
-        """Return what is to stay of an operation; None: all of it."""
-        if not self._notes.covers(place, operation):
-            return None
-        keeper = self._keeper_of.get(type(operation))
-        left: AnyOperation | None = operation
-        if keeper is not None:
-            left = keeper.left_of(place, operation)
-        if left is operation or left == operation:
-            self._kept += 1
-            return None
-        assert left is None or isinstance(left, Rest), "what is left is an operation or nothing"
-        return Left(operation.namespace, operation.agent_id, left)
+    def _result(self, *, unfinished: bool) -> Compaction:
+        plan = self._plan
+        with self._engine.reading() as reader:
+            time = reader.row("event_time", commit_ts=plan.horizon)
+        return Compaction(
+            namespace=plan.namespace,
+            horizon=plan.horizon,
+            horizon_at=to_datetime(time[0]) if time else None,
+            erased=self._erased,
+            kept=self._kept,
+            commit_ts=self._commit_ts,
+            unfinished=unfinished,
+        )
 
-    def _said(self, erasure: Erasure) -> list[AnyOperation]:
-        plan, tally = self._plan, erasure.tally
-        return [
-            Erase(
-                ENGINE_SCOPE.namespace,
-                ENGINE_SCOPE.agent_id,
-                self._ids.unique(),
-                TARGET,
-                plan.by,
-                plan.reason,
-                tally.count,
-                tally.digest,
-            ),
-            Summary(plan.namespace, ENGINE_SCOPE.agent_id, plan.horizon, tally.count),
-        ]
+    def _teller(self, survey: Survey, *, surveyed: bool) -> Callable[[int], None]:
+        """Return what tells how far it is; it never goes back, should it be surveyed again."""
+        progress, whole = self._plan.progress, survey.through + self._plan.horizon
+        before = survey.through if surveyed else 0
 
-    def _told_of_views(self, done: int, _: int) -> None:
-        self._tell(2, done)
+        def tell(done: int) -> None:
+            if progress is not None:
+                self._told = max(self._told, (before + done, whole))
+                progress(*self._told)
 
-    def _tell(self, part: int, done: int) -> None:
-        if self._plan.progress is not None:
-            whole = self._head.commit_ts
-            self._plan.progress(part * whole + min(done, whole), _PARTS * whole)
+        return tell
+
+
+def _with_last(slices: Iterator[Portion]) -> Iterator[tuple[Portion, bool]]:
+    """Yield slices, one at least, and whether each is the last."""
+    last = next(slices, Portion({}))
+    for following in slices:
+        yield last, False
+        last = following
+    yield last, True

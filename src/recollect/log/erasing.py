@@ -9,7 +9,7 @@ transaction of that commit, whose `Erase` operation has a digest over the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from struct import Struct
 
@@ -59,10 +59,20 @@ class Tally:
 class Erasure:
     """An erasure that is being carried out, in the commit that says so."""
 
-    def __init__(self, writer: Writer, views: Views, commit_ts: int, ids: IdSource) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        views: Views,
+        commit_ts: int,
+        ids: IdSource,
+        *,
+        erasers: Sequence[Eraser] | None = None,
+    ) -> None:
         self._writer = writer
         self._commit_ts = commit_ts
-        self._erasers: list[Eraser] = [view.eraser(writer) for view in views.all]
+        if erasers is None:
+            erasers = [view.eraser(writer) for view in views.all]
+        self._erasers = erasers
         self._views = views
         self._ids = ids
         self.tally = Tally()
@@ -89,11 +99,10 @@ class Erasure:
         for eraser in self._erasers:
             eraser.finish()
         if self.tally.count:
-            self._forget_requests()
             note_pending(self._writer, self._commit_ts)
         self._views.forget()
 
-    def _forget_requests(self) -> None:
+    def forget_requests(self) -> None:
         """Let nobody confirm a guess from a transaction that asked for what was so already.
 
         Nothing tells which of them named what is erased now: they have no operations.

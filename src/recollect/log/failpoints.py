@@ -8,11 +8,10 @@ before-commit  the whole batch is written, the storage has not committed
 after-commit   the batch is durable, nobody was told
 acknowledged   everybody was told
 
-A compaction has moments of its own before it is committed:
+Each slice of a compaction has moments of its own before it is committed:
 
-compaction-erased    what goes is gone from the events, nothing says so
-compaction-appended  the event that says so is written, the views are as they were
-compaction-filled    the views are filled again
+compaction-erased    what goes is gone from the events and the views, nothing says so
+compaction-appended  the event that says so is written
 
 And so has the index, which is filled behind the commits:
 
@@ -40,7 +39,7 @@ NAMES = (
 
 OF_INDEXING = ("derived", "indexing", "indexed")
 
-OF_COMPACTION = ("compaction-erased", "compaction-appended", "compaction-filled")
+OF_COMPACTION = ("compaction-erased", "compaction-appended")
 
 
 def pass_by(name: str) -> None:

@@ -11,6 +11,7 @@ from recollect.errors import NotFound
 from recollect.log import pages
 from recollect.log.cursors import drop_cursors_of
 from recollect.log.erasing import Erasure
+from recollect.log.purging import note_forgotten
 from recollect.log.redaction import Left
 from recollect.log.reducing import Names, left_if_changed, without_content
 from recollect.log.views import Views
@@ -93,6 +94,8 @@ def forget(
     erasure.erase(found.commits, found.left_of, actor, envelopes=True)
     if not erasure.tally.count:
         raise not_found(asked.target)
+    erasure.forget_requests()
+    note_forgotten(writer, commit_ts)
     if asked.target.kind == AGENT:
         writer.run("scope_drop_agent", agent_id=asked.target.name)
         drop_cursors_of(writer, asked.target.name)

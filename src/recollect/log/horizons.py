@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from recollect.errors import Compacted
-from recollect.storage.port import Reader
+from recollect.storage.port import Reader, Row
 
 
 class Horizon(msgspec.Struct, frozen=True):
@@ -16,17 +16,30 @@ class Horizon(msgspec.Struct, frozen=True):
     namespace: str
     commit_ts: int
     summed_in: int
+    """The commit from which on nothing is told of what was before the horizon."""
+    unfinished: bool = False
+    """Whether some of what is to go is still there: who compacts again goes on with it."""
 
 
 def find(reader: Reader, namespace: str) -> Horizon | None:
     """Return a namespace's horizon, if it has one."""
     row = reader.row("horizon_get", namespace=namespace)
-    return Horizon(*row) if row else None
+    return _horizon(row) if row else None
 
 
 def listed(reader: Reader) -> list[Horizon]:
     """Return every horizon there is."""
-    return [Horizon(*row) for row in reader.rows("horizon_rows")]
+    return [_horizon(row) for row in reader.rows("horizon_rows")]
+
+
+def set_behind(reader: Reader, since: int) -> list[Horizon]:
+    """Return the horizons that were set after a commit."""
+    return [_horizon(row) for row in reader.rows("horizons_behind", since=since)]
+
+
+def unfinished(reader: Reader) -> list[Horizon]:
+    """Return the horizons up to which something is still to go."""
+    return [horizon for horizon in listed(reader) if horizon.unfinished]
 
 
 def check(reader: Reader, namespaces: Iterable[str], at: int) -> None:
@@ -63,6 +76,11 @@ def known_from(reader: Reader, commit: int) -> int:
     """Return the first commit, at or behind one, as of which everything is known."""
     row = reader.row("horizon_highest")
     return commit if row is None else max(commit, row[0])
+
+
+def _horizon(row: Row) -> Horizon:
+    namespace, commit_ts, summed_in, unfinished = row
+    return Horizon(namespace, commit_ts, summed_in, bool(unfinished))
 
 
 def _unknown(namespace: str, at: int, horizon: int) -> Compacted:

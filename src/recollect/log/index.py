@@ -113,4 +113,5 @@ def _sum_up(writer: Writer, commit_ts: int, operation: Summary) -> None:
         namespace=operation.namespace,
         commit_ts=operation.horizon,
         summed_in=commit_ts,
+        unfinished=int(operation.unfinished),
     )

@@ -184,17 +184,16 @@ VALUES (:erasure, :commit_ts, :position, :digest)
 -- A page of the whole log, the newest first.
 SELECT commit_ts, operations FROM event WHERE commit_ts < :before ORDER BY commit_ts DESC LIMIT :most
 
--- name: retained_commits
--- A page of the commits that a compaction has to look at again.
-SELECT commit_ts FROM retained WHERE commit_ts > :after AND position = -1
-ORDER BY commit_ts LIMIT :most
-
 -- name: horizon_set
-INSERT INTO horizon (namespace, commit_ts, summed_in) VALUES (:namespace, :commit_ts, :summed_in)
-ON CONFLICT (namespace) DO UPDATE SET commit_ts = excluded.commit_ts, summed_in = excluded.summed_in
+-- Set a namespace's horizon; the commit that set the same one before stays the one that did.
+INSERT INTO horizon (namespace, commit_ts, summed_in, unfinished)
+VALUES (:namespace, :commit_ts, :summed_in, :unfinished)
+ON CONFLICT (namespace) DO UPDATE SET
+    summed_in = CASE commit_ts WHEN excluded.commit_ts THEN summed_in ELSE excluded.summed_in END,
+    commit_ts = excluded.commit_ts, unfinished = excluded.unfinished
 
 -- name: horizon_get
-SELECT namespace, commit_ts, summed_in FROM horizon WHERE namespace = :namespace
+SELECT namespace, commit_ts, summed_in, unfinished FROM horizon WHERE namespace = :namespace
 
 -- name: horizon_above
 SELECT commit_ts FROM horizon WHERE namespace = :namespace AND commit_ts > :at
@@ -210,34 +209,12 @@ ORDER BY namespace LIMIT 1
 DELETE FROM horizon
 
 -- name: horizon_rows
-SELECT namespace, commit_ts, summed_in FROM horizon ORDER BY namespace
+SELECT namespace, commit_ts, summed_in, unfinished FROM horizon ORDER BY namespace
 
--- name: relied_add
-INSERT INTO relied (kind, name, version) VALUES (:kind, :name, :version) ON CONFLICT DO NOTHING
-
--- name: relied_find
-SELECT 1 FROM relied WHERE kind = :kind AND name = :name AND version = :version
-
--- name: relied_clear
-DELETE FROM relied
-
--- name: retained_add
-INSERT INTO retained (commit_ts, position) VALUES (:commit_ts, :position) ON CONFLICT DO NOTHING
-
--- name: retained_find
-SELECT 1 FROM retained WHERE commit_ts = :commit_ts AND position = :position AND whole = 1
-
--- name: retained_clear
-DELETE FROM retained
-
--- name: carried_add
-INSERT INTO carried (commit_ts, position, rest) VALUES (:commit_ts, :position, :rest)
-
--- name: carried_find
-SELECT rest FROM carried WHERE commit_ts = :commit_ts AND position = :position
-
--- name: carried_clear
-DELETE FROM carried
+-- name: horizons_behind
+-- The horizons that were set after a commit.
+SELECT namespace, commit_ts, summed_in, unfinished FROM horizon
+WHERE summed_in > :since ORDER BY namespace
 
 -- name: horizon_highest
 SELECT commit_ts FROM horizon ORDER BY commit_ts DESC LIMIT 1
@@ -344,6 +321,11 @@ WHERE LENGTH(operations) = 1 AND CASE LENGTH(salts)
     WHEN 2 * :size THEN SUBSTR(salts, 1, :size)
     ELSE SUBSTR(salts, 2 + :size, :size)
 END <> ZEROBLOB(:size)
+
+-- name: event_salts_without_effect_page
+-- A page of the salts of transactions that changed nothing, whether the request's is gone or not.
+SELECT commit_ts, salts FROM event
+WHERE LENGTH(operations) = 1 AND commit_ts > :after ORDER BY commit_ts LIMIT :most
 
 -- name: event_salts_set
 UPDATE event SET salts = :salts WHERE commit_ts = :commit_ts

@@ -79,6 +79,9 @@ class Replay:
             self.at = leap
             return self._summing.passed([], after, leap)
         rows = self._next_rows() if self.at < self.through else []
+        if rows and self._summing.is_new(after, self.through):
+            self._merged = None  # something of what was read may have gone meanwhile
+            return []
         self.at = rows[-1][0] if rows else max(self.at, self.through)
         decode, part_of = self._decode, self._selection.part_of
         events = [part for row in rows if (part := part_of(decode(row)))]

@@ -34,7 +34,7 @@ class Summing:
     def begin(self, reader: Reader, after: int, through: int) -> None:
         """Find the horizons that are passed; a replay that ends before one cannot be given."""
         for horizon in self._selected(reader):
-            if after >= horizon.commit_ts:
+            if after >= horizon.commit_ts or self._ahead.get(horizon.namespace) == horizon:
                 continue
             end = min(through, horizon.commit_ts)
             if not self._missed(reader, horizon.namespace, after, end):
@@ -45,6 +45,17 @@ class Summing:
                     f"namespace {horizon.namespace!r} cannot be replayed up to commit {through}",
                 )
             self._ahead[horizon.namespace] = horizon
+
+    def is_new(self, after: int, through: int) -> bool:
+        """Say whether a horizon is passed, from a commit on, that was set since this was asked.
+
+        Nothing is erased of a namespace before its horizon is set: what was read before this is
+        asked, and no new one found, is whole.
+        """
+        known = dict(self._ahead)
+        with self._engine.reading() as reader:
+            self.begin(reader, after, through)
+        return known != self._ahead
 
     @property
     def leap(self) -> int | None:
@@ -91,16 +102,17 @@ class Summing:
         return horizon is not None and commit_ts <= horizon.commit_ts
 
     def _summary(self, horizon: Horizon) -> ReplayEvent:
+        """Return what is left up to a horizon, as of one moment: more of it may be going."""
         includes, left = self._selection.includes, list[AnyOperation]()
-        for row in self._rows(horizon):
-            left.extend(
-                operation
-                for operation in codec.decode_standing(row[4])
-                if operation.namespace == horizon.namespace
-                and operation.type is not OperationType.ERASED
-                and includes(operation)
-            )
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
+            for row in self._rows(reader, horizon):
+                left.extend(
+                    operation
+                    for operation in codec.decode_standing(row[4])
+                    if operation.namespace == horizon.namespace
+                    and operation.type is not OperationType.ERASED
+                    and includes(operation)
+                )
             there = reader.row("event_shown", commit_ts=horizon.commit_ts)
             summed = reader.row("event_shown", commit_ts=horizon.summed_in)
         assert there is not None, "a horizon is a commit"
@@ -117,19 +129,14 @@ class Summing:
             True,
         )
 
-    def _rows(self, horizon: Horizon) -> Iterator[Row]:
+    def _rows(self, reader: Reader, horizon: Horizon) -> Iterator[Row]:
         """Yield the events up to a horizon that may have something of what is asked for."""
         after, query, scope = 0, "event_page_of_all", dict[str, int]()
         if self._agent_id is not None:
-            with self._engine.reading() as reader:
-                row = reader.row("scope_find", agent_id=self._agent_id, namespace=horizon.namespace)
+            row = reader.row("scope_find", agent_id=self._agent_id, namespace=horizon.namespace)
             assert row is not None, "it was touched"
             query, scope = "event_page_of_scope", {"scope_id": row[0]}
         bounds = {"through": horizon.commit_ts, "most": pages.PAGE_ROWS}
-        while True:
-            with self._engine.reading() as reader:
-                rows = reader.rows(query, **scope, **bounds, after=after, budget=pages.PAGE_BYTES)
-            if not rows:
-                return
+        while rows := reader.rows(query, **scope, **bounds, after=after, budget=pages.PAGE_BYTES):
             yield from rows
             after = rows[-1][0]

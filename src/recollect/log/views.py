@@ -145,6 +145,13 @@ class View(ABC):
         """Return what brings the tables up to date while something is erased."""
         return Eraser()
 
+    def trimmer(self, writer: Writer, /) -> Eraser:
+        """Return what does the same while a namespace is compacted: with what is left of each row.
+
+        Events are rewritten from the newest to the oldest then, a slice in each commit.
+        """
+        return self.eraser(writer)
+
     def keeper(self, notes: Retained, ids: IdSource, /) -> Keeper | None:  # noqa: ARG002
         """Return who says what of this view stays when a namespace is summed up."""
         return None

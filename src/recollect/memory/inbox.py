@@ -34,7 +34,7 @@ class Inbox:
 
     def next_page(self) -> list[Invalidation]:
         """Return the next notices."""
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             rows = reader.rows("notice_page", **self._range, after=self._after)
             horizons.check(reader, (row[2] for row in rows), self._range["at"])
         if rows:

@@ -3,72 +3,53 @@
 Of a memory's rows those stay that can still be asked for, together with the operations that made
 them. Where operations before such a row go, the last of them leaves the numbers that the memory had
 come to, and those that gave it its version and its title leave that they did: what was said stays
-where it was said, so it can be proven, and every row that stays comes out as it was.
+where it was said, so it can be proven, and every row that stays comes out as it was. It is decided
+from the newest operation to the oldest, and erased in that order: at every moment what stands
+before a row is all that led to it, or says as much of that as the row needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import enum
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from msgspec.structs import replace
 
+from recollect.log import pages
 from recollect.log.retaining import Keeper, Retained
-from recollect.model import codec
 from recollect.model.erasure import Place
 from recollect.model.ids import IdSource
-from recollect.model.memory import Details
 from recollect.model.operations import (
+    AddLink,
     AnyOperation,
     Begun,
     Carried,
+    CloseLink,
     Continued,
     Remember,
+    Resolve,
     Retract,
     Revise,
     Touch,
 )
-from recollect.storage.port import Row
+from recollect.storage.port import Engine, Reader, Row
 
 _SALT_BYTES = 16
-_SETTLING = (
-    "memory_rely_on_current",
-    "memory_rely_on_linked",
-    "memory_retain_first_of_version",
-    "memory_retain_last_of_version",
-    "memory_retain_expiry",
-    "memory_retain_details",
-    "memory_retain_content",
-)
+_ID, _COMMIT, _POSITION, _VERSION, _EXPIRES_AT, _DETAILS_IN, _CONTENT_IN = range(2, 9)
+"""The columns of `memory_rows_up_to` behind those that say whose row it is."""
 
 
-class _Going:
-    """Rows of a memory that go: the last one, and those that gave it its version and its title."""
+class _Needs(enum.Flag):
+    """What a row takes from those before it: nothing of it is said again in the row's operation."""
 
-    def __init__(self) -> None:
-        self._last: Row | None = None
-        self._version: Row | None = None
-        self._title: Row | None = None
-
-    def take(self, row: Row, *, is_new: bool) -> None:
-        """Take the next row that goes; a new version that is not retracted has a title."""
-        self._last = row
-        if is_new:
-            self._version = row
-            if not row[11]:
-                self._title = row
-
-    def needed(self, following: Row | None) -> list[Row]:
-        """Return the rows that must leave something before one that stays.
-
-        A version that follows has a title itself, unless it is one that was taken back.
-        """
-        if following is not None and not following[11]:
-            rows: tuple[Row | None, ...] = (self._last,)
-        elif following is not None:
-            rows = (self._title, self._last)
-        else:
-            rows = (self._title, self._version, self._last)
-        return [*{row[3:5]: row for row in rows if row is not None}.values()]
+    NOTHING = 0
+    NUMBERS = enum.auto()
+    VERSION = enum.auto()
+    TITLE = enum.auto()
+    """And its kind and its tier."""
+    ALL = NUMBERS | VERSION | TITLE
 
 
 class MemoryKeeper(Keeper):
@@ -82,33 +63,91 @@ class MemoryKeeper(Keeper):
     def __init__(self, notes: Retained, ids: IdSource) -> None:
         self._notes = notes
         self._ids = ids
+        self._several: set[str] = set()
+        """The memories that have more than one row up to the horizon: of others all stays."""
+        self._whole: set[Place] = set()
+        self._details: set[Place] = set()
+        """Where the details of rows that stay come from: of these places the content may go."""
+        self._needs: dict[str, _Needs] = {}
+        """What the next row of a memory, among those that stay, takes from what was before it."""
 
-    def settle(self) -> None:
-        """Find the rows that stay, and what has to be left before them."""
-        notes = self._notes
-        which = {"namespace": notes.namespace, "horizon": notes.horizon}
-        for query in _SETTLING:
-            notes.writer.run(query, **which)
-        for place, rest in self._carried(notes.writer.stream("memory_rows_up_to", **which)):
-            notes.carry(place, rest)
+    def settle(self, engine: Engine, /) -> None:
+        """Find the rows that stay."""
+        for memory, group in groupby(self._rows(engine), key=itemgetter(0)):
+            rows = list(group)
+            if len(rows) > 1:
+                self._several.add(rows[0][1])
+                with engine.reading() as reader:
+                    linked = reader.rows(
+                        "memory_versions_linked", memory=memory, horizon=self._notes.horizon
+                    )
+                self._retain(rows, {version for (version,) in linked})
 
-    def left_of(self, place: Place, operation: AnyOperation, /) -> AnyOperation | None:
+    def _rows(self, engine: Engine) -> Iterator[Row]:
+        """Yield the rows of the namespace's memories up to the horizon, read in pages."""
+        which = {"horizon": self._notes.horizon, "most": pages.PAGE_ROWS}
+        namespace, memory, rows = self._notes.namespace, 0, list[Row]()
+        while True:
+            with engine.reading() as reader:
+                if len(rows) == pages.PAGE_ROWS:  # there may be more of the last memory
+                    place = {"after": rows[-1][_COMMIT], "after_position": rows[-1][_POSITION]}
+                    rows = reader.rows("memory_rows_behind", memory=memory, **place, **which)
+                else:
+                    query = "memory_rows_up_to"
+                    rows = reader.rows(query, namespace=namespace, after=memory, **which)
+                    if not rows:
+                        return
+            yield from rows
+            memory = rows[-1][0] if rows else memory
+
+    def _retain(self, rows: Sequence[Row], linked: set[int]) -> None:
+        """Note which rows of one memory stay, given the versions that links lead to."""
+        last, by_id = rows[-1], {row[_ID]: row for row in rows}
+        relied = {last[_VERSION], *linked, *self._notes.versions_of(last[1])}
+        first_of, last_of = dict[int, Row](), dict[int, Row]()
+        given: Row | None = None  # where it was given the end it has: how long it lasts follows
+        for row in rows:
+            first_of.setdefault(row[_VERSION], row)
+            last_of[row[_VERSION]] = row
+            if given is None and row[_EXPIRES_AT] == last[_EXPIRES_AT] is not None:
+                given = row
+        stay = [found[each] for found in (first_of, last_of) for each in relied if each in found]
+        stay += [] if given is None else [given]
+        brought = [by_id[row[_CONTENT_IN]] for row in stay if row[_CONTENT_IN] in by_id]
+        self._details |= {_place(by_id[row[_DETAILS_IN]]) for row in stay if row[_DETAILS_IN]}
+        self._whole |= {_place(row) for row in (*stay, *brought)}
+
+    def pass_by(self, _: Place, operation: AnyOperation, /) -> None:
+        """Note that a row stays which follows from a link, or a decision, and what was before."""
+        if isinstance(operation, (AddLink, CloseLink)):
+            self._needs.update((depth.memory_id, _Needs.ALL) for depth in operation.depths)
+        elif isinstance(operation, Resolve):
+            self._needs[operation.memory_id] = _Needs.ALL
+
+    def left_of(
+        self, reader: Reader, place: Place, operation: AnyOperation, /
+    ) -> AnyOperation | None:
         """Return all of it, what a memory had come to by then, or nothing."""
-        if self._notes.keeps(place):
+        assert isinstance(operation, self.kinds), "nothing else is decided on here"
+        memory_id, detailed = operation.memory_id, place in self._details
+        if memory_id not in self._several or place in self._whole:
+            self._needs[memory_id] = _needs_of(operation)
             return operation
-        carried = self._notes.carried(place)
-        detailed = isinstance(carried, Carried) and carried.details is not None
+        needs = self._needs.get(memory_id, _Needs.ALL)
         if isinstance(operation, Remember):
             operation = self._begun(operation)
         if isinstance(operation, Begun):
-            title = None if carried is None else operation.title
+            title = operation.title if needs or detailed else None
             return self._reduced(operation, title=title, detailed=detailed)
-        if isinstance(operation, Carried) and carried is not None:
-            return self._reduced(operation, title=operation.title, detailed=detailed)
-        if not isinstance(operation, Revise | Retract | Touch | Continued) or carried is None:
+        if not detailed and not needs & ~_needs_of(operation, left=True):
             return None
-        assert isinstance(carried, Carried), "nothing else is noted"
-        return _continued(operation, carried, detailed=detailed)
+        if isinstance(operation, Carried):
+            self._needs[memory_id] = _Needs.NOTHING
+            return self._reduced(operation, title=operation.title, detailed=detailed)
+        assert isinstance(operation, Revise | Retract | Touch | Continued), "all others are done"
+        left = _continued(reader, place, operation, detailed=detailed)
+        self._needs[memory_id] = _needs_of(left)
+        return left
 
     def _reduced(
         self, left: Begun | Carried, *, title: str | None, detailed: bool
@@ -131,57 +170,36 @@ class MemoryKeeper(Keeper):
             operation.details,
         )
 
-    def _carried(self, rows: Iterator[Row]) -> Iterator[tuple[Place, Carried]]:
-        """Yield what operations that go leave before each row that stays.
 
-        Rows that follow from links and decisions have neither a new version nor one more access:
-        those operations stay, and need only what was there before them.
-        """
-        last: Row | None = None
-        going = _Going()
-        for row in rows:
-            if last is None or last[0] != row[0]:
-                last, going = None, _Going()
-            is_new = last is None or last[6] != row[6]
-            if row[17] == 0:  # what it leaves says all that is needed of those before it
-                yield self._carry(row, codec.decode_details(row[18]))
-                going = _Going()
-            elif row[17]:
-                for left in going.needed(row if is_new else None):
-                    yield self._carry(left)
-                going = _Going()
-            elif is_new or (last is not None and last[15] != row[15]):
-                going.take(row, is_new=is_new)
-            last = row
-
-    def _carry(self, row: Row, details: Details | None = None) -> tuple[Place, Carried]:
-        memory_id, agent_id, private, commit_ts, position, namespace, version, updated_at = row[:8]
-        kind, tier, title, retracted, reason, expires_at, depth, count, accessed = row[8:17]
-        return (commit_ts, position), Carried(
-            namespace,
-            agent_id,
-            memory_id,
-            bool(private),
-            version,
-            updated_at,
-            kind,
-            tier,
-            title,
-            bool(retracted),
-            reason,
-            expires_at,
-            depth,
-            count,
-            accessed,
-            self._ids.entropy(_SALT_BYTES),
-            details,
-        )
+def _needs_of(operation: AnyOperation, *, left: bool = False) -> _Needs:
+    """Return what an operation's row takes from those before it; `left`: what is left of it."""
+    base = operation.base if isinstance(operation, Continued) else operation
+    numbers = _Needs.NOTHING if left or isinstance(operation, Continued) else _Needs.NUMBERS
+    if isinstance(base, Revise):
+        return numbers
+    if isinstance(base, Retract):
+        return numbers | _Needs.TITLE
+    if isinstance(base, Touch):
+        return numbers | _Needs.VERSION | _Needs.TITLE
+    return _Needs.NOTHING
 
 
 def _continued(
-    operation: Revise | Retract | Touch | Continued, carried: Carried, *, detailed: bool
-) -> Continued:
+    reader: Reader,
+    place: Place,
+    operation: Revise | Retract | Touch | Continued,
+    *,
+    detailed: bool,
+) -> Continued | Revise | Retract | Touch:
     """Return what an operation leaves: what it said and is still needed, and the numbers then."""
+    row = reader.row(
+        "memory_numbers_at",
+        memory_id=operation.memory_id,
+        commit_ts=place[0],
+        position=place[1],
+    )
+    if row is None:
+        return operation
     base = operation.base if isinstance(operation, Continued) else operation
     known = operation if isinstance(operation, Continued) else None
     without_content = known is not None and known.without_content
@@ -190,14 +208,19 @@ def _continued(
         without_content = without_content or base.content is not None
         without_details = without_details or (base.details is not None and not detailed)
         base = replace(base, content=None, details=base.details if detailed else None)
+    expires_at, depth, access_count, last_accessed_at = row
     return Continued(
         operation.namespace,
         operation.agent_id,
         base,
-        carried.expires_at,
-        carried.depth,
-        carried.access_count,
-        carried.last_accessed_at,
+        expires_at,
+        depth,
+        access_count,
+        last_accessed_at,
         without_content,
         without_details,
     )
+
+
+def _place(row: Row) -> Place:
+    return row[_COMMIT], row[_POSITION]

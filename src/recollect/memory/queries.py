@@ -190,7 +190,7 @@ class Memories:
 
     def _next(self) -> list[Memory]:
         namespace, number = self._after
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             bounds = self._filters.bounds()
             del bounds["inboxes"]
             horizons.check_below(reader, self._asked.commit, **bounds)
@@ -244,8 +244,10 @@ class MemoryHistory:
         return page
 
     def _next(self) -> list[Memory]:
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             commit, position = self._begin(reader) if self._is_new else self._after
+            for version in self._latest:  # it may have been compacted since the page before
+                check_known(reader, self._range["memory_id"], version)
             rows = reader.rows(
                 "memory_versions", **self._range, after=commit, after_position=position
             )

@@ -518,112 +518,131 @@ WHERE LENGTH(transcript.digest) > 0 AND transcript.expires_at <= :now
     )
 ORDER BY transcript.id
 
--- name: memory_rely_on_current
--- Note which version each memory of a namespace had at its horizon.
-INSERT INTO relied (kind, name, version)
-SELECT 'memory', memory.memory_id, (
-    SELECT version FROM memory_state
-    WHERE memory = memory.id AND commit_ts <= :horizon
-    ORDER BY commit_ts DESC, position DESC LIMIT 1
-)
-FROM memory WHERE memory.namespace = :namespace AND memory.commit_ts <= :horizon
-ON CONFLICT DO NOTHING
-
--- name: memory_rely_on_linked
--- Note which versions other memories reflect on or derive from.
-INSERT INTO relied (kind, name, version)
-SELECT 'memory', target.memory_id, COALESCE((
-    SELECT version FROM memory_state
-    WHERE memory = target.id AND (commit_ts, position) <= (link.commit_ts, link.position)
-    ORDER BY commit_ts DESC, position DESC LIMIT 1
-), 0)
-FROM memory AS target
-JOIN memory_link AS link ON link.target = target.id
-    AND link.relation IN ('reflects_on', 'derived_from') AND link.until_commit > :horizon
-WHERE target.namespace = :namespace AND target.commit_ts <= :horizon
-ON CONFLICT DO NOTHING
-
--- name: memory_retain_first_of_version
-INSERT INTO retained (commit_ts, position)
-SELECT state.commit_ts, state.position
-FROM memory
-JOIN relied ON relied.kind = 'memory' AND relied.name = memory.memory_id
-JOIN memory_state AS state ON state.id = (
-    SELECT id FROM memory_state
-    WHERE memory = memory.id AND version = relied.version AND commit_ts <= :horizon
-    ORDER BY commit_ts, position LIMIT 1
-)
-WHERE memory.namespace = :namespace
-ON CONFLICT DO NOTHING
-
--- name: memory_retain_last_of_version
-INSERT INTO retained (commit_ts, position)
-SELECT state.commit_ts, state.position
-FROM memory
-JOIN relied ON relied.kind = 'memory' AND relied.name = memory.memory_id
-JOIN memory_state AS state ON state.id = (
-    SELECT id FROM memory_state
-    WHERE memory = memory.id AND version = relied.version AND commit_ts <= :horizon
-    ORDER BY commit_ts DESC, position DESC LIMIT 1
-)
-WHERE memory.namespace = :namespace
-ON CONFLICT DO NOTHING
-
--- name: memory_retain_expiry
--- Note where each memory was given the end that it had at the horizon: how long it lasts follows.
-INSERT INTO retained (commit_ts, position)
-SELECT state.commit_ts, state.position
-FROM memory
-JOIN memory_state AS last ON last.id = (
-    SELECT id FROM memory_state
-    WHERE memory = memory.id AND commit_ts <= :horizon
-    ORDER BY commit_ts DESC, position DESC LIMIT 1
-)
-JOIN memory_state AS state ON state.id = (
-    SELECT id FROM memory_state
-    WHERE memory = memory.id AND expires_at = last.expires_at AND commit_ts <= :horizon
-    ORDER BY commit_ts, position LIMIT 1
-)
-WHERE memory.namespace = :namespace
-ON CONFLICT DO NOTHING
-
--- name: memory_retain_details
--- Note where the details of the rows that stay come from: of those places the content may go.
-INSERT INTO retained (commit_ts, position, whole)
-SELECT brought.commit_ts, brought.position, 0
-FROM memory
-JOIN memory_state AS state ON state.memory = memory.id
-JOIN retained ON retained.commit_ts = state.commit_ts AND retained.position = state.position
-JOIN memory_state AS brought ON brought.id = state.details_in
-WHERE memory.namespace = :namespace AND state.commit_ts <= :horizon
-ON CONFLICT DO NOTHING
-
--- name: memory_retain_content
--- Note where their content comes from.
-INSERT INTO retained (commit_ts, position)
-SELECT brought.commit_ts, brought.position
-FROM memory
-JOIN memory_state AS state ON state.memory = memory.id
-JOIN retained ON retained.commit_ts = state.commit_ts AND retained.position = state.position
-    AND retained.whole = 1
-JOIN memory_state AS brought ON brought.id = state.content_in
-WHERE memory.namespace = :namespace AND state.commit_ts <= :horizon
-ON CONFLICT (commit_ts, position) DO UPDATE SET whole = 1
-
 -- name: memory_rows_up_to
--- What each memory of a namespace was, oldest first, and whether that stays: all of it (1), or only
--- the details (0).
+-- A page of the rows of a namespace's memories up to its horizon, behind one of them, oldest first.
 SELECT
-    memory.memory_id, memory.agent_id, memory.private, state.commit_ts, state.position,
-    memory.namespace, state.version, state.updated_at, state.kind, state.tier, state.title,
-    state.retracted, state.reason, state.expires_at, state.depth, state.access_count,
-    state.last_accessed_at, retained.whole, state.details
+    memory.id, memory.memory_id, state.id, state.commit_ts, state.position, state.version,
+    state.expires_at, state.details_in, state.content_in
 FROM memory
 JOIN memory_state AS state ON state.memory = memory.id
-LEFT JOIN retained
-    ON retained.commit_ts = state.commit_ts AND retained.position = state.position
-WHERE memory.namespace = :namespace AND state.commit_ts <= :horizon
-ORDER BY memory.id, state.commit_ts, state.position
+WHERE memory.namespace = :namespace AND memory.id > :after AND state.commit_ts <= :horizon
+ORDER BY memory.id, state.commit_ts, state.position LIMIT :most
+
+-- name: memory_rows_behind
+-- A page of the same of one memory, behind a place.
+SELECT
+    memory.id, memory.memory_id, state.id, state.commit_ts, state.position, state.version,
+    state.expires_at, state.details_in, state.content_in
+FROM memory
+JOIN memory_state AS state ON state.memory = memory.id
+WHERE memory.id = :memory AND state.commit_ts <= :horizon
+    AND (state.commit_ts, state.position) > (:after, :after_position)
+ORDER BY state.commit_ts, state.position LIMIT :most
+
+-- name: memory_versions_linked
+-- The versions of a memory that others reflect on or derive from, by links that held at a horizon.
+SELECT DISTINCT (
+    SELECT version FROM memory_state
+    WHERE memory = link.target AND (commit_ts, position) <= (link.commit_ts, link.position)
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+FROM memory_link AS link
+WHERE link.target = :memory AND link.relation IN ('reflects_on', 'derived_from')
+    AND link.until_commit > :horizon
+
+-- name: memory_numbers_at
+-- The numbers that a memory had come to with an operation.
+SELECT state.expires_at, state.depth, state.access_count, state.last_accessed_at
+FROM memory JOIN memory_state AS state ON state.memory = memory.id
+WHERE memory.memory_id = :memory_id AND state.commit_ts = :commit_ts AND state.position = :position
+
+-- name: memory_state_around
+-- An operation's row of a memory, and those before and behind it.
+SELECT
+    memory.id, state.id, state.title, last.id, last.details_in, last.content_in, last.title,
+    next.commit_ts, next.position, next.title, state.details_in IS NULL, state.content_in IS NULL
+FROM memory
+JOIN memory_state AS state
+    ON state.memory = memory.id AND state.commit_ts = :commit_ts AND state.position = :position
+LEFT JOIN memory_state AS last ON last.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND (commit_ts, position) < (:commit_ts, :position)
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+LEFT JOIN memory_state AS next ON next.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND (commit_ts, position) > (:commit_ts, :position)
+    ORDER BY commit_ts, position LIMIT 1
+)
+WHERE memory.memory_id = :memory_id
+
+-- name: memory_state_drop
+DELETE FROM memory_state WHERE id = :id
+
+-- name: memory_states_behind
+-- A page of a memory's rows behind a place, and which rows brought their details and content.
+SELECT id, commit_ts, position, details_in, content_in FROM memory_state
+WHERE memory = :memory AND (commit_ts, position) > (:commit_ts, :position)
+ORDER BY commit_ts, position LIMIT :most
+
+-- name: memory_details_point
+-- Let a row's details be those that another row brought.
+UPDATE memory_state SET details_in = :into WHERE id = :id
+
+-- name: memory_content_point
+-- Let a row's content be that which another row brought.
+UPDATE memory_state SET content_in = :into WHERE id = :id
+
+-- name: memory_state_without_content
+-- Let a row bring no content; NULL: nor does any row before it.
+UPDATE memory_state SET content_in = :content_in, digest = NULL, size = NULL, content = NULL
+WHERE id = :id
+
+-- name: memory_state_details
+-- Let a row bring these details, or name the row that did.
+UPDATE memory_state SET details_in = :details_in, details = :details WHERE id = :id
+
+-- name: memory_state_title
+UPDATE memory_state SET title = :title WHERE id = :id
+
+-- name: title_begun
+-- Until when a memory has a title that it was given at a place.
+SELECT title.until_commit
+FROM memory JOIN memory_title AS title
+    ON title.namespace = memory.namespace
+    AND title.owner = CASE memory.private WHEN 1 THEN memory.agent_id ELSE '' END
+    AND title.title = :title AND title.commit_ts = :commit_ts AND title.position = :position
+    AND title.memory = memory.id
+WHERE memory.id = :memory
+
+-- name: title_drop
+DELETE FROM memory_title
+WHERE title = :title AND commit_ts = :commit_ts AND position = :position AND memory = :memory
+    AND (namespace, owner) = (
+        SELECT namespace, CASE private WHEN 1 THEN agent_id ELSE '' END
+        FROM memory WHERE id = :memory
+    )
+
+-- name: title_put
+INSERT INTO memory_title (namespace, owner, title, commit_ts, position, until_commit, memory)
+SELECT
+    namespace, CASE private WHEN 1 THEN agent_id ELSE '' END, :title, :commit_ts, :position,
+    :until_commit, id
+FROM memory WHERE id = :memory
+
+-- name: title_last_until
+-- Let the last time that a memory had a title, before a place, end with a commit.
+UPDATE memory_title SET until_commit = :until_commit
+WHERE memory = :memory AND title = :title
+    AND (namespace, owner, commit_ts, position) = (
+        SELECT past.namespace, past.owner, past.commit_ts, past.position
+        FROM memory JOIN memory_title AS past
+            ON past.namespace = memory.namespace
+            AND past.owner = CASE memory.private WHEN 1 THEN memory.agent_id ELSE '' END
+            AND past.title = :title AND past.memory = memory.id
+        WHERE memory.id = :memory AND (past.commit_ts, past.position) < (:commit_ts, :position)
+        ORDER BY past.commit_ts DESC, past.position DESC LIMIT 1
+    )
 
 -- name: memory_version_at_horizon
 -- From which commit on a memory's namespace is known, and the version that the memory had then.

@@ -178,7 +178,7 @@ class Transcripts:
     def next_page(self) -> list[TranscriptInfo]:
         """Return the next transcripts."""
         namespace, number = self._after
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             bounds = {name: self._range[name] for name in ("namespace", "children", "beyond")}
             horizons.check_below(reader, self._range["at"], **bounds)
             rows = reader.rows(

@@ -30,6 +30,7 @@ from recollect.memory.states import (
 )
 from recollect.memory.stubs import add_stub, add_transcript_stub, put_again
 from recollect.memory.sweeping import overdue
+from recollect.memory.trimming import MemoryTrimmer
 from recollect.memory.working import Working
 from recollect.model.erasure import Place, Target
 from recollect.model.ids import IdSource
@@ -168,6 +169,10 @@ class MemoryView(View):
     def eraser(self, writer: Writer, /) -> MemoryEraser:
         """Return what brings the tables to what is left of memories and transcripts."""
         return MemoryEraser(writer, self._again)
+
+    def trimmer(self, writer: Writer, /) -> MemoryTrimmer:
+        """Return what takes the rows of compacted operations out of the tables."""
+        return MemoryTrimmer(writer)
 
     def _again(self, writer: Writer, at: At, operation: AnyOperation, memory_id: str) -> None:
         """Apply to one memory, whose states were dropped, what an operation says of it."""

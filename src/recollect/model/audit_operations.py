@@ -31,7 +31,9 @@ class Erase(Operation, frozen=True, tag=21, gc=False):
 class Summary(Operation, frozen=True, tag=22, gc=False):
     """A namespace is known only from a commit on: what it held then stays, the way there does not.
 
-    It stands in that namespace, beside the erasure of what is gone.
+    It stands in that namespace, beside the erasure of what is gone. A compaction in several slices
+    says so twice: with the first one, from which on nothing is told of what was before, and with
+    the last one.
     """
 
     type = OperationType.SUMMARY
@@ -40,7 +42,9 @@ class Summary(Operation, frozen=True, tag=22, gc=False):
 
     horizon: int
     count: int
-    """How many operations went."""
+    """How many operations went, by now."""
+    unfinished: bool = False
+    """Whether some of what is to go is still there."""
 
 
 class TrustKey(Operation, frozen=True, tag=23, gc=False):

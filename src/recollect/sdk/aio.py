@@ -80,7 +80,7 @@ from recollect.graph.requests import (
 from recollect.graph.resolution import EdgeResolution, ExistingEdge, RelationCardinality
 from recollect.log import certificates, pages, retries
 from recollect.log.certificates import Certificate, Certificates
-from recollect.log.compaction import Compaction, Plan
+from recollect.log.compaction import Compaction
 from recollect.log.cursors import Cursor, list_cursors
 from recollect.log.feed import Feed, Start
 from recollect.log.forking import Fork
@@ -91,6 +91,7 @@ from recollect.log.purging import purge as purge_storage
 from recollect.log.replay import Bounds, Replay
 from recollect.log.selection import Kinds, Selection, check_kinds
 from recollect.log.signal import LOOK_SECONDS, RESTS
+from recollect.log.slices import Plan
 from recollect.log.transaction import Draft, Request
 from recollect.log.turns import TURN_SECONDS, OutOfTurn, Turn
 from recollect.log.verification import Verification
@@ -280,7 +281,7 @@ class AsyncStaging:
     def _titled(self, key: TitleKey) -> str | None:
         """Return which memory has a title, as this transaction sees it; a read that is tracked."""
         self._draft.track(key)
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return self._memories.working(reader).titled(key)
 
     def _text(self, reader: Reader, found: Standing) -> str:
@@ -1040,7 +1041,7 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
             self.abort()
 
     def _read(self, scope: Scope, key: str) -> StateRecord | None:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return self._pending.get(reader, scope, key, self._draft.since)
 
     def _scan(self, prefix: str, agent_id: str | None, namespace: str | None) -> PendingScan:
@@ -1667,7 +1668,7 @@ class AsyncMemoryCalls(AsyncHandle):
         at: Moment | None,
         viewer: str,
     ) -> Memory | None:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             asked = asked_at(reader, self._core.clock, at)
             if memory_id is None:
                 return queries.get_titled(reader, keys, asked, viewer, version)
@@ -1829,7 +1830,7 @@ class AsyncLinkCalls(AsyncHandle):
         include_closed: bool,
     ) -> list[Link]:
         commit = self._core.commit_at("at", at)
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return links.links_of(
                 reader, memory_id, commit, viewer, relation=relation, closed=include_closed
             )
@@ -1838,7 +1839,7 @@ class AsyncLinkCalls(AsyncHandle):
         self, memory_id: str, depth: int | None, at: Moment | None, viewer: str
     ) -> list[DependentRecord]:
         commit = self._core.commit_at("at", at)
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return provenance.dependents(reader, memory_id, depth, commit, viewer)
 
 
@@ -2639,19 +2640,19 @@ class AsyncTranscriptCalls(AsyncHandle):
         return await self._calls.run(self._origins, memory_id, at, viewer)
 
     def _transcript(self, transcript_id: str, at: Moment | None) -> TranscriptInfo | None:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             commit = asked_at(reader, self._core.clock, at).commit
             return transcripts.get(reader, transcript_id, commit)
 
     def _cited(self, memory_id: str, at: Moment | None, viewer: str) -> list[TranscriptLink]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             commit = asked_at(reader, self._core.clock, at).commit
             if standing.find_one(reader, memory_id, commit, viewer=viewer) is None:
                 return []
             return transcripts.links_of_memory(reader, memory_id, commit)
 
     def _citing(self, transcript_id: str, at: Moment | None, viewer: str) -> list[TranscriptLink]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             commit = asked_at(reader, self._core.clock, at).commit
             found = transcripts.find(reader, [transcript_id], commit).get(transcript_id)
             if found is None:
@@ -2661,12 +2662,12 @@ class AsyncTranscriptCalls(AsyncHandle):
     def _replay(
         self, memory_id: str, depth: int | None, at: Moment | None, viewer: str
     ) -> list[Replayed]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             asked = asked_at(reader, self._core.clock, at)
             return provenance.replay_transcripts(reader, memory_id, depth, asked, viewer)
 
     def _origins(self, memory_id: str, at: Moment | None, viewer: str) -> Origin | None:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             asked = asked_at(reader, self._core.clock, at)
             return provenance.origins(reader, memory_id, asked, viewer)
 
@@ -3286,7 +3287,7 @@ class AsyncCompactCalls(AsyncHandle):
         namespace: str | None = None,
         confirm: bool = False,
         reason: str | None = None,
-        purge: bool = True,
+        purge: bool = False,
         progress: Progress | None = None,
     ) -> Compaction:
         """Sum up what every agent did in a namespace up to a moment, for good.
@@ -3294,8 +3295,10 @@ class AsyncCompactCalls(AsyncHandle):
         Whatever holds then, or something rests on, stays and is read as before. The other
         operations keep only their hashes, and what is asked about moments before raises
         `Compacted`. Without `confirm=True` nothing is done: the answer says what would go.
-        `before` may be `RETENTION`: as long ago as the namespace's `log_retention` says. Nobody
-        else can write until it is done. With `purge` the file is then made smaller.
+        `before` may be `RETENTION`: as long ago as the namespace's `log_retention` says. Others go
+        on writing meanwhile: it is done in slices of some milliseconds. One that is interrupted
+        leaves a sound store, and the next one goes on with it. With `purge` the file is then made
+        smaller, for which it is written anew and nobody else can write.
         """
         check_callable("progress", progress)
         if before is None:

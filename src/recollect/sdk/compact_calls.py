@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 
 from recollect.errors import InvalidInput, StoreBusy, StoreFull, Unavailable
-from recollect.log.compaction import Compaction, Plan
+from recollect.log.compaction import Compaction
 from recollect.log.moments import Moment, commit_at_time
 from recollect.log.purging import purge as purge_storage
+from recollect.log.slices import Plan
 from recollect.memory import settings
 from recollect.memory.inputs import check_note
 from recollect.model.limits import check_callable
@@ -26,7 +27,7 @@ class CompactCalls(Handle):
         namespace: str | None = None,
         confirm: bool = False,
         reason: str | None = None,
-        purge: bool = True,
+        purge: bool = False,
         progress: Progress | None = None,
     ) -> Compaction:
         """Sum up what every agent did in a namespace up to a moment, for good.
@@ -34,8 +35,10 @@ class CompactCalls(Handle):
         Whatever holds then, or something rests on, stays and is read as before. The other
         operations keep only their hashes, and what is asked about moments before raises
         `Compacted`. Without `confirm=True` nothing is done: the answer says what would go.
-        `before` may be `RETENTION`: as long ago as the namespace's `log_retention` says. Nobody
-        else can write until it is done. With `purge` the file is then made smaller.
+        `before` may be `RETENTION`: as long ago as the namespace's `log_retention` says. Others go
+        on writing meanwhile: it is done in slices of some milliseconds. One that is interrupted
+        leaves a sound store, and the next one goes on with it. With `purge` the file is then made
+        smaller, for which it is written anew and nobody else can write.
         """
         check_callable("progress", progress)
         if before is None:

@@ -156,9 +156,10 @@ class Core(msgspec.Struct, frozen=True):
         self, scope: Scope, key: str, version: int | None, at: Moment | None
     ) -> StateRecord | None:
         """Return a key's value: now, at a version, or at a moment."""
-        with self.engine.reading() as reader:
-            if version is None and at is None:
+        if version is None and at is None:
+            with self.engine.reading() as reader:
                 return queries.get(reader, scope, key)
+        with self.engine.snapshot() as reader:
             through = pages.head_commit(reader) if at is None else commit_at(reader, "at", at)
             return queries.get_at(reader, scope, key, through, version)
 

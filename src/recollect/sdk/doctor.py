@@ -23,7 +23,7 @@ from recollect.errors import (
     StoreReadOnly,
     ViewsDiffer,
 )
-from recollect.log import chain, pages
+from recollect.log import chain, horizons, pages
 from recollect.log.comparison import compare_views
 from recollect.log.epochs import known_log_id
 from recollect.log.purging import first_pending
@@ -108,6 +108,7 @@ def diagnose(
         yield from _check_vectors(engine, embedding)
         yield from _check_erased(engine)
         yield from _check_copies(engine, path)
+        yield from _check_compactions(engine)
 
 
 def _told(name: str, check: Check) -> Finding:
@@ -191,6 +192,22 @@ def _check_copies(engine: Engine, path: Path) -> Iterator[Finding]:
             f"a process that was killed left {size:,} bytes of unfinished copies, which may hold "
             "what was erased since",
             f"nobody needs them: rm -r {names}",
+        )
+
+
+def _check_compactions(engine: Engine) -> Iterator[Finding]:
+    """Say so where a compaction was interrupted, or is under way."""
+    with engine.reading() as reader:
+        if reader.row("column_there", table="horizon", name="unfinished") is None:
+            return
+        unfinished = horizons.unfinished(reader)
+    for horizon in unfinished:
+        told = f"namespace {horizon.namespace!r} is not compacted to the end up to commit"
+        yield warning(
+            "compaction",
+            f"{told} {horizon.commit_ts}",
+            f"unless that is under way: `recollect compact --namespace {horizon.namespace} "
+            f"--before {horizon.commit_ts} --yes` goes on with it",
         )
 
 

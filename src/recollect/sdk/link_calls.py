@@ -166,7 +166,7 @@ class LinkCalls(Handle):
         include_closed: bool,
     ) -> list[Link]:
         commit = self._core.commit_at("at", at)
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return links.links_of(
                 reader, memory_id, commit, viewer, relation=relation, closed=include_closed
             )
@@ -175,5 +175,5 @@ class LinkCalls(Handle):
         self, memory_id: str, depth: int | None, at: Moment | None, viewer: str
     ) -> list[DependentRecord]:
         commit = self._core.commit_at("at", at)
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return provenance.dependents(reader, memory_id, depth, commit, viewer)

@@ -249,7 +249,7 @@ class MemoryCalls(Handle):
         at: Moment | None,
         viewer: str,
     ) -> Memory | None:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             asked = asked_at(reader, self._core.clock, at)
             if memory_id is None:
                 return queries.get_titled(reader, keys, asked, viewer, version)

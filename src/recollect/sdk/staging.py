@@ -56,7 +56,7 @@ class Staging:
     def _titled(self, key: TitleKey) -> str | None:
         """Return which memory has a title, as this transaction sees it; a read that is tracked."""
         self._draft.track(key)
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return self._memories.working(reader).titled(key)
 
     def _text(self, reader: Reader, found: Standing) -> str:

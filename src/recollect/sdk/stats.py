@@ -7,7 +7,8 @@ from datetime import datetime
 import msgspec
 
 from recollect.audit import stored
-from recollect.log import chain, pages
+from recollect.log import chain, horizons, pages
+from recollect.log.horizons import Horizon
 from recollect.log.purging import first_pending
 from recollect.log.verification import clock_warnings
 from recollect.model.event import Head
@@ -70,6 +71,7 @@ def gather(core: Core) -> Stats:
         kept = stored.last(reader)
         covered = reader.row("event_time", commit_ts=kept[0]) if kept else None
         believed = reader.row("memory_counts", now=core.clock.now()) or (0, 0, 0)
+        unfinished = horizons.unfinished(reader)
     footprint = core.engine.footprint()
     return Stats(
         log_id=core.log_id,
@@ -87,7 +89,13 @@ def gather(core: Core) -> Stats:
         data_bytes=footprint.data,
         journal_bytes=footprint.journal,
         pending_purge=pending is not None,
-        warnings=(*_clock(core, head), *_signing(core), *_indexing(core), *vectors.warnings),
+        warnings=(
+            *_clock(core, head),
+            *_signing(core),
+            *_indexing(core),
+            *vectors.warnings,
+            *map(_compacting, unfinished),
+        ),
         checkpoint_size=kept[0] if kept else 0,
         checkpoint_at=to_datetime(covered[0]) if covered else None,
         signing=core.checkpointer.log_signer.signer.public.text if core.checkpointer else None,
@@ -106,6 +114,11 @@ def _signing(core: Core) -> tuple[str, ...]:
     if core.checkpointer is None or core.checkpointer.failure is None:
         return ()
     return (f"the log is not being signed: {core.checkpointer.failure}",)
+
+
+def _compacting(horizon: Horizon) -> str:
+    told = f"namespace {horizon.namespace!r} is not compacted to the end up to commit"
+    return f"{told} {horizon.commit_ts}: compact it again, unless that is under way"
 
 
 def _indexing(core: Core) -> tuple[str, ...]:

@@ -157,7 +157,7 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
             self.abort()
 
     def _read(self, scope: Scope, key: str) -> StateRecord | None:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             return self._pending.get(reader, scope, key, self._draft.since)
 
     def _scan(self, prefix: str, agent_id: str | None, namespace: str | None) -> PendingScan:

@@ -150,19 +150,19 @@ class TranscriptCalls(Handle):
         return self._calls.run(self._origins, memory_id, at, viewer)
 
     def _transcript(self, transcript_id: str, at: Moment | None) -> TranscriptInfo | None:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             commit = asked_at(reader, self._core.clock, at).commit
             return transcripts.get(reader, transcript_id, commit)
 
     def _cited(self, memory_id: str, at: Moment | None, viewer: str) -> list[TranscriptLink]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             commit = asked_at(reader, self._core.clock, at).commit
             if standing.find_one(reader, memory_id, commit, viewer=viewer) is None:
                 return []
             return transcripts.links_of_memory(reader, memory_id, commit)
 
     def _citing(self, transcript_id: str, at: Moment | None, viewer: str) -> list[TranscriptLink]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             commit = asked_at(reader, self._core.clock, at).commit
             found = transcripts.find(reader, [transcript_id], commit).get(transcript_id)
             if found is None:
@@ -172,11 +172,11 @@ class TranscriptCalls(Handle):
     def _replay(
         self, memory_id: str, depth: int | None, at: Moment | None, viewer: str
     ) -> list[Replayed]:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             asked = asked_at(reader, self._core.clock, at)
             return provenance.replay_transcripts(reader, memory_id, depth, asked, viewer)
 
     def _origins(self, memory_id: str, at: Moment | None, viewer: str) -> Origin | None:
-        with self._core.engine.reading() as reader:
+        with self._core.engine.snapshot() as reader:
             asked = asked_at(reader, self._core.clock, at)
             return provenance.origins(reader, memory_id, asked, viewer)

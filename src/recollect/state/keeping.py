@@ -6,6 +6,7 @@ from recollect.log.retaining import Keeper, Retained
 from recollect.model.erasure import Place
 from recollect.model.operations import AnyOperation, Delete, Write
 from recollect.model.refs import KeyRef
+from recollect.storage.port import Reader
 
 
 class StateKeeper(Keeper):
@@ -20,31 +21,31 @@ class StateKeeper(Keeper):
     def __init__(self, notes: Retained) -> None:
         self._notes = notes
 
-    def look(self, place: Place, operation: AnyOperation, /) -> None:
-        """Note what stays, and what that rests on."""
-        if not isinstance(operation, (Write, Delete)):
+    def look(self, reader: Reader, place: Place, operation: AnyOperation, /) -> None:
+        """Note what a value that stays was written because of."""
+        if not isinstance(operation, Write) or not operation.because:
             return
-        if self._notes.covers(place, operation):
-            if not self._stays(place, operation):
-                return
-            self._notes.keep(place)
-        for ref in operation.because if isinstance(operation, Write) else ():
-            self._notes.rely(ref)
+        if not self._notes.covers(place, operation) or self._stays(reader, place, operation):
+            for ref in operation.because:
+                self._notes.rely(ref)
 
-    def left_of(self, place: Place, operation: AnyOperation, /) -> AnyOperation | None:
+    def left_of(
+        self, reader: Reader, place: Place, operation: AnyOperation, /
+    ) -> AnyOperation | None:
         """Return all of it, or nothing."""
-        return operation if self._notes.keeps(place) else None
+        assert isinstance(operation, (Write, Delete)), "nothing else is decided on here"
+        return operation if self._stays(reader, place, operation) else None
 
-    def _stays(self, place: Place, operation: Write | Delete) -> bool:
+    def _stays(self, reader: Reader, place: Place, operation: Write | Delete) -> bool:
         notes, scope = self._notes, operation.scope
-        last = notes.writer.row(
+        ref = KeyRef(operation.key, operation.version, scope.agent_id, scope.namespace)
+        if notes.is_relied_on(ref):
+            return True
+        last = reader.row(
             "state_place_at",
             agent_id=scope.agent_id,
             namespace=scope.namespace,
             key=operation.key,
             at=notes.horizon,
         )
-        if last is not None and (last[0], last[2]) == place:
-            return True
-        ref = KeyRef(operation.key, operation.version, scope.agent_id, scope.namespace)
-        return notes.is_relied_on(ref)
+        return last is None or (last[0], last[2]) == place

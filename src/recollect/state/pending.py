@@ -75,7 +75,7 @@ class PendingScan:
         due = [key for key in self._touched if not committed or key <= committed[-1].key]
         self._touched = self._touched[len(due) :]
         entries = {entry.key: entry for entry in committed}
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             for key in due:
                 entries.pop(key, None)
                 if record := self._pending.get(reader, self._scope, key, self._at):

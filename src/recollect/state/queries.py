@@ -127,7 +127,7 @@ class Keys(_Keyset):
 
     def next_page(self) -> list[str]:
         """Return the next keys."""
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             self._check(reader)
             rows = reader.rows("state_keys", **self._range, after=self._after)
         keys = [key for (key,) in rows]
@@ -140,7 +140,7 @@ class Scan(_Keyset):
 
     def next_page(self) -> list[StateEntry]:
         """Return the next entries."""
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             self._check(reader)
             rows = reader.rows(
                 "state_page", **self._range, after=self._after, budget=pages.PAGE_BYTES
@@ -207,8 +207,10 @@ class History:
 
     def next_page(self) -> list[StateVersion]:
         """Return the next versions."""
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             after_commit, after_version = self._begin(reader) if self._is_new else self._after
+            if not self._is_new:  # it may have been compacted since the page before
+                check_known(reader, self._scope, self._key["key"], after_version + 1)
             rows = reader.rows(
                 "state_history",
                 **self._key,
@@ -253,7 +255,7 @@ class Diff:
         return changes
 
     def _page(self) -> list[StateChange]:
-        with self._engine.reading() as reader:
+        with self._engine.snapshot() as reader:
             horizons.check(reader, (self._range["namespace"],), self._range["unchanged_through"])
             rows = reader.rows("state_diff", **self._range, after=self._after)
             places = [(row[1], row[3]) for row in rows] + [(row[4], row[6]) for row in rows]

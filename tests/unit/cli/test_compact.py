@@ -44,6 +44,7 @@ def test_in_json(grown: Cli) -> None:
         "erased": 4,
         "kept": 1,
         "commit_ts": 6,
+        "unfinished": False,
     }
 
 

@@ -18,8 +18,8 @@ from recollect.testing import FixedClock, FixedIds, memory_store
 ODD = "k:%/'\"\x01\u2028\uffff😀"
 VIEWS = ("agents", "events", "operations", "state", "state_history")
 TABLES = (
-    "blob", "carried", "checkpoint", "citation", "erased", "event", "event_scope",
-    "graph_cardinality", "horizon", "relied", "retained",
+    "blob", "checkpoint", "citation", "erased", "event", "event_scope",
+    "graph_cardinality", "horizon",
     "graph_edge", "graph_node", "graph_root", "graph_statement", "memory", "memory_link",
     "memory_state", "memory_title", "meta", "notice", "public_key", "scope", "setting",
     "passage", "shelf", "sqlite_sequence", "state_version", "to_index", "transcript", "tree_node",

@@ -19,6 +19,9 @@ SELECT 1 FROM sqlite_schema LIMIT 1
 -- name: table_there
 SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = :name
 
+-- name: column_there
+SELECT 1 FROM pragma_table_info(:table) WHERE name = :name
+
 -- name: schema_rows
 -- Everything that is defined in the database, as it was defined.
 SELECT type, name, tbl_name, sql FROM sqlite_schema

@@ -11,17 +11,20 @@ ALTER TABLE graph_statement ADD COLUMN bound INTEGER NOT NULL DEFAULT 9223372036
 DROP INDEX graph_end_by_object;
 CREATE INDEX graph_end_by_object
     ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
-    WHERE asserts = 0 AND bound = 9223372036854775807 AND until_commit = 9223372036854775807;
+    WHERE asserts = 0 AND bound = 9223372036854775807;
 CREATE INDEX graph_bound_by_object
     ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
-    WHERE asserts = 0 AND bound < 9223372036854775807 AND until_commit = 9223372036854775807;
--- What was withdrawn stands apart from what stands: who looks for the next of those passes by none.
-DROP INDEX graph_statement_by_time;
-CREATE INDEX graph_statement_by_time ON graph_statement (
-    subject_root, relation, asserts, until_commit, at, commit_ts, position
-);
+    WHERE asserts = 0 AND bound < 9223372036854775807;
 
 -- Transcripts: what each was given as: 0 is a text; else messages, and by which rendering they become
 -- the text that `size` and all spans are of. `messages_size` is how many bytes their JSON has.
 ALTER TABLE transcript ADD COLUMN form INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE transcript ADD COLUMN messages_size INTEGER NOT NULL DEFAULT 0;
+
+-- A compaction goes in slices, each of which is a commit of its own: whether there is more to go.
+ALTER TABLE horizon ADD COLUMN unfinished INTEGER NOT NULL DEFAULT 0;
+
+-- A compaction notes what stays in memory, outside the write lock.
+DROP TABLE relied;
+DROP TABLE retained;
+DROP TABLE carried;

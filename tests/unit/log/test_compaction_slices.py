@@ -1,0 +1,389 @@
+"""Compaction in slices: how much each does, what others do meanwhile, and one half done."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import Compacted, KeyRef, MemoryRef, Store, StoreClosed, TransactionConflict
+from recollect.log import slices
+from recollect.log.slices import Step
+from recollect.model.operations import Summary
+from recollect.testing import FixedClock, memory_store
+from tests.compacting import Stopped, compact_partly, sliced, stopping_after
+
+WRITES = 40
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+def grow(agent: Store, writes: int = WRITES, title: str = "t") -> int:
+    """Do something of everything, and return the last commit."""
+    memory = agent.remember("first words", title=title, tags=["x"])
+    for number in range(writes):
+        agent.write(key="k", value={"n": number})
+        agent.touch(memory.id)
+        if number % 5 == 0:
+            agent.update_memory(memory.id, content=f"words {number}", title=f"{title}{number % 3}")
+            said = agent.assert_fact(subject=f"s{number}", relation="is", object="x")
+            agent.retract_fact(assertion_id=said.assertion_id)
+    return agent.stats().commits
+
+
+def held(agent: Store, at: int) -> list[object]:
+    return [
+        list(agent.scan_prefix(prefix="", at=at)),
+        list(agent.list_memories(content=True, at=at)),
+        agent.facts(known_at=at),
+        list(agent.entities(known_at=at)),
+    ]
+
+
+def sound(store: Store) -> None:
+    store.verify(deep=True)
+    assert store.rebuild().identical
+
+
+class TestASlice:
+    def test_does_no_more_however_much_there_is(self) -> None:
+        """What one hold of the write lock does does not grow with the log."""
+        most = {}
+        for writes in (WRITES, 8 * WRITES):
+            agent = memory_store().bind(agent_id="a")
+            horizon = grow(agent, writes)
+            with sliced(agent, 16) as done:
+                agent.compact(before=horizon, confirm=True)
+            most[writes] = max(len(part.left) for part in done)
+            assert sum(len(part.left) for part in done) > writes
+        assert most[8 * WRITES] <= most[WRITES] + 1 <= 18
+
+    def test_is_vouched_for_by_its_own_commit_and_leaves_what_a_rebuild_gives(
+        self, path: Path
+    ) -> None:
+        with recollect.open(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            horizon = grow(agent)
+            before = held(agent, horizon)
+
+            def check(step: Step) -> None:
+                sound(store)
+                assert held(agent, horizon) == before
+                assert step.commit_ts == store.stats().commits
+
+            with sliced(store, 20, check) as done:
+                found = agent.compact(before=horizon, confirm=True, reason="enough")
+            assert len(done) > 3
+            certificates = list(store.erasures())
+            assert [each.target for each in certificates] == ["compaction"] * len(done)
+            assert sum(each.operations for each in certificates) == found.erased
+            summaries = [
+                operation
+                for event in store.replay(agent_id=recollect.ALL_AGENTS)
+                for operation in event.operations
+                if isinstance(operation, Summary)
+            ]
+            assert [each.unfinished for each in summaries] == [True, False]
+            assert summaries[-1].count == found.erased
+
+    def test_takes_as_long_as_is_aimed_at(self) -> None:
+        pace = slices.Pace()
+        pace.note(slices.BEGIN, 2 * slices.AIM)
+        assert pace.weight == slices.BEGIN // 2
+        pace.note(slices.BEGIN // 2, slices.AIM / 100)
+        assert pace.weight == slices.BEGIN  # never more than double
+        pace.note(5, slices.AIM / 100)
+        assert pace.weight == slices.BEGIN  # a light one says nothing
+        pace.note(1, 100 * slices.AIM)
+        assert pace.weight == slices.LEAST
+        for _ in range(20):
+            pace.note(pace.weight, 0.0)
+        assert pace.weight == slices.MOST
+
+    def test_a_preview_takes_no_lock(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with recollect.open(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            horizon = grow(agent)
+            with store._core.engine.writing():  # somebody else has it all the while
+                found: list[recollect.Compaction] = []
+                asking = threading.Thread(
+                    target=lambda: found.append(agent.compact(before=horizon))
+                )
+                asking.start()
+                asking.join(60)
+            assert found[0].erased == agent.compact(before=horizon, confirm=True).erased
+
+
+class TestOthers:
+    def test_what_comes_to_rest_on_something_during_the_survey_is_seen(self) -> None:
+        """Between the survey and the horizon a version can still be named that was to go."""
+        agent = memory_store().bind(agent_id="a")
+        for number in range(10):
+            agent.write(key="k", value={"n": number})
+        memory = agent.remember("one")
+        agent.update_memory(memory.id, content="two")
+        horizon = agent.stats().commits
+        committer = agent._core.committer
+        carry_out, named = committer._carry_out, list[int]()
+
+        def named_before(plan: slices.Plan, part: slices.Slice) -> Step:
+            if not named:
+                refs = (KeyRef("k", 3), MemoryRef(memory.id, 1))
+                named.append(agent.write(key="l", value={}, because=refs))
+            return carry_out(plan, part)
+
+        committer._carry_out = named_before  # type: ignore[method-assign]
+        done = agent.compact(before=horizon, confirm=True)
+        assert done.erased == 8
+        reason = agent.why("l")
+        assert reason.because[0].ref == KeyRef("k", 3, "a", "default")
+        assert "one" in repr(reason)
+        with pytest.raises(Compacted):
+            agent.write(key="l", value={}, because=[KeyRef("k", 4)])
+        sound(agent)
+
+    def test_a_transaction_that_read_below_the_horizon_has_to_run_again(self) -> None:
+        agent = memory_store().bind(agent_id="a")
+        agent.write(key="k", value={"n": 0})
+        transaction = agent.begin_transaction()
+        assert transaction.get_state(key="k") is not None
+        agent.write(key="l", value={})
+        agent.write(key="l", value={})
+        agent.compact(before=agent.stats().commits, confirm=True)
+        transaction.write(key="m", value={})
+        with pytest.raises(TransactionConflict):
+            transaction.commit()
+
+    def test_one_that_read_behind_the_horizon_does_not(self) -> None:
+        agent = memory_store().bind(agent_id="a")
+        horizon = grow(agent)
+        agent.write(key="other", value={})
+        transaction = agent.begin_transaction()
+        transaction.get_state(key="k")
+
+        def commit(_: Step) -> None:
+            nonlocal transaction
+            transaction.write(key="m", value={})
+            transaction.commit()
+            transaction = agent.begin_transaction()
+            transaction.get_state(key="k")
+
+        with sliced(agent, 16, commit) as done:
+            agent.compact(before=horizon, confirm=True)
+        assert len(done) > 2
+        sound(agent)
+
+    def test_a_replay_that_is_under_way_gets_the_summary(self, path: Path) -> None:
+        with recollect.open(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            horizon = grow(agent, 200)
+            agent.write(key="behind", value={})
+            replay = agent.replay()
+            seen = [next(replay) for _ in range(3)]
+            compact_partly(agent, horizon)
+            rest = list(replay)
+            shown = [event.commit_ts for event in seen + rest if not event.summary]
+            (summary,) = [event for event in rest if event.summary]
+            assert summary.commit_ts == horizon
+            assert shown == sorted(set(shown))
+            assert horizon not in shown
+            during = next(agent.replay())
+            agent.compact(before=horizon, confirm=True)
+            after = next(agent.replay())
+            assert (after.commit_ts, after.txn_id, after.actor, after.summary) == (
+                *(during.commit_ts, during.txn_id, during.actor),
+                True,
+            )
+
+    def test_a_history_that_is_under_way_ends_where_it_was_compacted(self, path: Path) -> None:
+        with recollect.open(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            horizon = grow(agent)
+            history, memories = agent.history(key="k"), agent.list_memories(at=horizon - 1)
+            next(history)
+            compact_partly(agent, horizon)
+            for reading in (history, memories):
+                with pytest.raises(Compacted):
+                    list(reading)
+
+    def test_those_who_wait_write_between_the_slices(self, path: Path) -> None:
+        with recollect.open(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            horizon = grow(agent)
+            other, ended = store.bind(agent_id="b", namespace="other"), threading.Event()
+            written = list[int]()
+
+            def write() -> None:
+                while not ended.is_set():
+                    written.append(other.write(key="k", value={}))
+
+            writers = [threading.Thread(target=write) for _ in range(3)]
+            for writer in writers:
+                writer.start()
+            commits = list[int]()
+            with sliced(store, 8, lambda step: commits.append(step.commit_ts or 0)):
+                agent.compact(before=horizon, confirm=True)
+            ended.set()
+            for writer in writers:
+                writer.join()
+            assert len([each for each in written if commits[0] < each < commits[-1]]) > 5
+            sound(store)
+
+
+class TestHalfDone:
+    def test_it_is_told_and_gone_on_with(self, path: Path) -> None:
+        with recollect.open(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            horizon = grow(agent)
+            before = held(agent, horizon)
+            compact_partly(agent, horizon)
+        for finding in recollect.diagnose(path):
+            if finding.check == "compaction":
+                assert f"--before {horizon}" in (finding.remedy or "")
+                break
+        else:
+            raise AssertionError("nobody said so")
+        with recollect.open(path) as store:
+            agent = store.bind(agent_id="a")
+            assert any("not compacted to the end" in each for each in store.stats().warnings)
+            assert held(agent, horizon) == before
+            with pytest.raises(Compacted):
+                held(agent, horizon - 1)
+            sound(store)
+            planned = agent.compact(before=horizon - 5)  # a lower one goes on with it, too
+            assert (planned.unfinished, planned.horizon) == (True, horizon)
+            done = agent.compact(before=horizon - 5, confirm=True)
+            assert (done.erased, done.horizon, done.unfinished) == (planned.erased, horizon, False)
+            assert store.stats().warnings == ()
+            assert agent.compact(before=horizon, confirm=True).commit_ts is None
+            assert held(agent, horizon) == before
+            sound(store)
+        assert "compaction" not in [finding.check for finding in recollect.diagnose(path)]
+
+    def test_a_later_horizon_takes_it_over(self) -> None:
+        agent = memory_store().bind(agent_id="a")
+        grow(agent)
+        first = grow_more(agent)
+        compact_partly(agent, first)
+        second = grow_more(agent)
+        before = held(agent, second)
+        done = agent.compact(before=second, confirm=True)
+        assert (done.horizon, agent.stats().warnings) == (second, ())
+        assert held(agent, second) == before
+        sound(agent)
+
+    def test_two_at_once(self, path: Path) -> None:
+        """Each finds what the other has done meanwhile."""
+        one = recollect.open(path, durability="relaxed")
+        two = recollect.open(path, durability="relaxed")
+        with one, two:
+            agent = one.bind(agent_id="a")
+            horizon = grow(agent)
+            before = held(agent, horizon)
+            left = iter(range(2))
+
+            def compact_too(_: Step) -> None:
+                if next(left, None) is not None:
+                    with sliced(two, 8, stopping_after(2)), pytest.raises(Stopped):
+                        two.bind(agent_id="b").compact(before=horizon, confirm=True)
+
+            with sliced(one, 8, compact_too):
+                agent.compact(before=horizon, confirm=True)
+            assert held(agent, horizon) == before
+            assert two.bind(agent_id="b").compact(before=horizon).erased == 0
+            assert one.stats().warnings == ()
+            sound(one)
+
+    @pytest.mark.parametrize("target", ["memory", "agent", "key", "sweep"])
+    def test_something_is_forgotten_in_between(self, target: str) -> None:
+        clock = FixedClock()
+        agent = memory_store(clock=clock).bind(agent_id="a")
+        agent.remember("brief", ttl=timedelta(hours=1), agent_id="c")
+        other = agent.bind(agent_id="b")
+        horizon = max(grow(agent), grow(other, title="u"))
+        (memory,) = agent.list_memories(agent_id="a")
+        left = iter(range(1))
+
+        def forget(_: Step) -> None:
+            if next(left, None) is None:
+                return
+            if target == "memory":
+                agent.forget(memory_id=memory.id)
+            elif target == "agent":
+                agent.forget(agent_id="b")
+            elif target == "key":
+                other.forget(key="k")
+            else:
+                clock.advance(100 * 86400)
+                assert agent.sweep() is not None
+
+        with sliced(agent, 16, forget) as done:
+            agent.compact(before=horizon, confirm=True)
+        assert len(done) > 3
+        assert agent.stats().warnings == ()
+        assert agent.compact(before=horizon).erased == 0
+        sound(agent)
+
+    def test_the_store_is_closed_in_between(self, path: Path) -> None:
+        store = recollect.open(path, durability="relaxed")
+        agent = store.bind(agent_id="a")
+        horizon = grow(agent)
+        with sliced(store, 8, lambda _: store.close()), pytest.raises(StoreClosed):
+            agent.compact(before=horizon, confirm=True)
+        with recollect.open(path) as again:
+            sound(again)
+            assert again.bind(agent_id="a").compact(before=horizon, confirm=True).erased
+
+    def test_copies_are_made_in_between(self, path: Path, tmp_path: Path) -> None:
+        with recollect.open(path, durability="relaxed") as store:
+            agent = store.bind(agent_id="a")
+            horizon = grow(agent)
+            before = held(agent, horizon)
+            compact_partly(agent, horizon)
+            with pytest.raises(Compacted):
+                store.fork(tmp_path / "early.db", at=horizon)
+            store.backup(tmp_path / "backup.db")
+            store.fork(tmp_path / "fork.db", at=horizon + 1)  # which has only the first slice
+            store.export_log(tmp_path / "log.jsonl")
+            recollect.import_log(tmp_path / "log.jsonl", tmp_path / "import.db")
+        for name in ("backup.db", "fork.db", "import.db"):
+            with recollect.open(tmp_path / name) as copy:
+                bound = copy.bind(agent_id="a")
+                sound(copy)
+                assert any("not compacted" in each for each in copy.stats().warnings), name
+                assert bound.compact(before=horizon, confirm=True).erased
+                assert held(bound, horizon)[0] == before[0]
+                assert copy.stats().warnings == ()
+                sound(copy)
+
+
+def grow_more(agent: Store) -> int:
+    for number in range(10):
+        agent.write(key="k", value={"more": number})
+    return agent.stats().commits
+
+
+def test_transactions_without_effect_are_forgotten_in_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What they asked for may be what goes: no guess of it can be confirmed when that is gone."""
+    monkeypatch.setattr(slices, "_REQUESTS", 4)
+    agent = memory_store().bind(agent_id="a")
+    memory = agent.remember("x")
+    agent.configure(tiers={"short": 60})
+    for number in range(10):
+        agent.configure(tiers={"short": 60}, txn_id=f"t{number}")
+        agent.write(key="k", value={"n": number})
+    with sliced(agent, 256) as done:
+        agent.compact(before=agent.stats().commits, confirm=True)
+    assert memory.id
+    assert len(done) > 2
+    with agent._core.engine.reading() as reader:
+        assert reader.rows("event_salts_without_effect", size=16) == []
+    sound(agent)
