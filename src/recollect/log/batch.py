@@ -289,7 +289,9 @@ class BatchWriter:
         if request.blobs:
             blobs.append(writer, event.commit_ts, operations, request.blobs)
         self.failpoint("appended")
-        commit = Commit(event.commit_ts, committed_at, envelope, tuple(operations))
+        commit = Commit(
+            event.commit_ts, committed_at, envelope, tuple(operations), event.operations
+        )
         self._views.apply(writer, commit)
         self.failpoint("applied")
         return Head(event.commit_ts, event.committed_at, event.hash)

@@ -6,9 +6,13 @@ from msgspec.structs import replace
 
 from recollect.log.scopes import INDEX_VERSION, Scopes, touched
 from recollect.log.views import Commit, Eraser, LookUp, Rewritten, View
+from recollect.model import codec
 from recollect.model.operations import AUDIT_SCOPE, Epoch, Refuse, Summary
 from recollect.model.scope import NOBODY
 from recollect.storage.port import Reader, Writer
+
+_FEW = 16
+"""How many operations an event has at most for a replay to look at all of them."""
 
 
 class _Noting:
@@ -56,9 +60,10 @@ class LogIndex(View):
                 writer.run("meta_set", name="epoch", value=str(operation.version))
             elif type(operation) is Summary:
                 _sum_up(writer, commit_ts, operation)
+        places = _places(commit)
         for agent_id, namespace in _touched(commit):
             scope_id = self._scopes.id_of(writer, agent_id, namespace)
-            writer.put("event_scope_add", scope_id, commit_ts)
+            writer.put("event_scope_add", scope_id, commit_ts, places.get((agent_id, namespace)))
 
     def eraser(self, writer: Writer, /) -> LogIndexEraser:
         """Return what indexes rewritten events under the scopes they have now."""
@@ -98,13 +103,27 @@ class LogIndexEraser(Eraser):
         for _, left_out, after in rewritten.changes():
             if isinstance(left_out, Summary) and not isinstance(after, Summary):
                 writer.run("horizon_remove", namespace=left_out.namespace)
-        for agent_id, namespace in new - old:
+        places = _places(rewritten.after)
+        moved = new if len(before.operations) > _FEW else new - old
+        for agent_id, namespace in moved:
             scope_id = self._scopes.id_of(writer, agent_id, namespace)
-            writer.put("event_scope_add", scope_id, commit_ts)
+            writer.put("event_scope_add", scope_id, commit_ts, places.get((agent_id, namespace)))
 
 
 def _touched(commit: Commit) -> set[tuple[str, str]]:
     return touched(commit.envelope.actor, commit.operations)
+
+
+def _places(commit: Commit) -> dict[tuple[str, str], bytes]:
+    """Return where those scopes' operations stand that have a small part of a large event."""
+    if len(commit.operations) <= _FEW:
+        return {}
+    spans = codec.spans(commit.stored)
+    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for span, operation in zip(spans or (), commit.operations, strict=False):
+        found.setdefault((operation.agent_id, operation.namespace), []).append(span)
+    most = len(commit.operations) // 2
+    return {scope: codec.pack_spans(own) for scope, own in found.items() if len(own) <= most}
 
 
 def _sum_up(writer: Writer, commit_ts: int, operation: Summary) -> None:

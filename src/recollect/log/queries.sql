@@ -63,6 +63,16 @@ WHERE event_scope.scope_id = :scope_id
   AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
 ORDER BY event_scope.commit_ts LIMIT :most
 
+-- name: event_places_of_scope
+-- The same, with where in the operations those of the scope stand, if that is known.
+SELECT
+    event.commit_ts, event.committed_at, event.hash, event.envelope, event_scope.places,
+    event.operations
+FROM event_scope JOIN event ON event.commit_ts = event_scope.commit_ts
+WHERE event_scope.scope_id = :scope_id
+  AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
+ORDER BY event_scope.commit_ts LIMIT :most
+
 -- name: event_shown
 -- One event, as replay shows it.
 SELECT commit_ts, committed_at, hash, envelope, operations FROM event WHERE commit_ts = :commit_ts
@@ -107,13 +117,14 @@ WHERE agent_id = :agent_id AND namespace <> '_audit' AND EXISTS (
 SELECT id FROM scope WHERE agent_id = :agent_id
 
 -- name: event_scope_add
-INSERT INTO event_scope (scope_id, commit_ts) VALUES (:scope_id, :commit_ts)
+INSERT INTO event_scope (scope_id, commit_ts, places) VALUES (:scope_id, :commit_ts, :places)
+ON CONFLICT (scope_id, commit_ts) DO UPDATE SET places = excluded.places
 
 -- name: event_scope_clear
 DELETE FROM event_scope
 
 -- name: event_scope_rows
-SELECT scope.agent_id, scope.namespace, event_scope.commit_ts
+SELECT scope.agent_id, scope.namespace, event_scope.commit_ts, event_scope.places
 FROM event_scope LEFT JOIN scope ON scope.id = event_scope.scope_id
 ORDER BY scope.agent_id, scope.namespace, event_scope.commit_ts
 

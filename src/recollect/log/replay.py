@@ -106,7 +106,7 @@ class Replay:
             return self._rows_of_many()
         if self._selection.agent_id is ALL_AGENTS:
             return self._page("event_page_of_all")
-        return self._page("event_page_of_scope", scope_id=self._scopes[0]) if self._scopes else []
+        return self._page("event_places_of_scope", scope_id=self._scopes[0]) if self._scopes else []
 
     def _page(self, query: str, **scope: int) -> list[Row]:
         with self._engine.reading() as reader:
@@ -141,9 +141,13 @@ class Replay:
         return rows
 
     def _decode(self, row: Row) -> ReplayEvent:
-        commit_ts, committed_at, event_hash, envelope, operations = row
+        commit_ts, committed_at, event_hash, envelope, *places, operations = row
         try:
-            sender, said = codec.read_envelope(envelope), codec.read_operations(operations)
+            sender = codec.read_envelope(envelope)
+            if places and places[0] is not None:
+                said = codec.read_spans(operations, places[0])
+            else:
+                said = codec.read_operations(operations)
         except codec.UNREADABLE:  # or erased
             sender, said = codec.decode_envelope(envelope), codec.decode_operations(operations)
         event = ReplayEvent(

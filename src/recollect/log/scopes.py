@@ -8,8 +8,8 @@ from recollect.model.operations import AUDIT_SCOPE, AnyOperation
 from recollect.model.scope import NOBODY
 from recollect.storage.port import Writer
 
-INDEX_VERSION = 2
-"""Raised when `touched` begins to find other scopes: stores are then indexed anew when opened."""
+INDEX_VERSION = 3
+"""Raised when other scopes are found, or more of them noted: stores are then indexed anew."""
 
 
 class Scopes:

@@ -35,6 +35,8 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
     committed_at: int
     envelope: Envelope
     operations: tuple[AnyOperation, ...]
+    stored: bytes
+    """The bytes of the operations as the log has them."""
 
     @classmethod
     def of(cls, event: SealedEvent) -> Commit:
@@ -44,13 +46,14 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
             event.committed_at,
             codec.decode_envelope(event.envelope),
             codec.decode_standing(event.operations),
+            event.operations,
         )
 
     @classmethod
     def opened(cls, opened: chain.Opened) -> Commit:
         """Return the same of an event that was read along the chain."""
         row, envelope, operations = opened
-        return cls(row[0], row[1], envelope, tuple(map(standing, operations)))
+        return cls(row[0], row[1], envelope, tuple(map(standing, operations)), row[-1])
 
 
 class LookUp(Protocol):

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import get_args
 
 import msgspec
 
 from recollect.errors import Corruption
 from recollect.model.event import Envelope, ErasedEnvelope
 from recollect.model.memory import Details
-from recollect.model.operations import AnyOperation, standing
+from recollect.model.operations import AnyOperation, OperationType, standing
 from recollect.model.refs import Evidence
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 MOST_INTEGER = 2**63
 _ERASED = b"\0"
 """Where a whole envelope has a text, behind the byte that says how many fields it has."""
+
+_WIDE, _WIDE_HEAD, _HEAD = 0xDC, 3, 1
+"""How a long array begins in msgpack, and how many bytes stand before the first item of either."""
+_ERASED_TAGS = frozenset(
+    kind.__struct_config__.tag
+    for kind in get_args(AnyOperation)
+    if kind.type is OperationType.ERASED
+)
 
 _encoder = msgspec.msgpack.Encoder()
 encode: Callable[[msgspec.Struct], bytes] = _encoder.encode
@@ -24,6 +33,7 @@ encode_all: Callable[[Sequence[msgspec.Struct]], bytes] = _encoder.encode
 """Returns what `join` makes of the bytes of each."""
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _operation = msgspec.msgpack.Decoder(AnyOperation)
+_numbers = msgspec.msgpack.Decoder(list[int])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _anything = msgspec.msgpack.Decoder()
 _envelope = msgspec.msgpack.Decoder(Envelope)
@@ -77,6 +87,32 @@ def parts(operations: bytes) -> list[msgspec.Raw]:
         return _parts.decode(operations)
     except UNREADABLE as error:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
+
+
+def spans(operations: bytes) -> list[tuple[int, int]] | None:
+    """Return where each operation begins and ends; None: something was erased."""
+    found, whole = [], parts(operations)
+    start = len(operations) - sum(map(len, whole))
+    for part in whole:
+        end = start + len(part)
+        head = start + (_WIDE_HEAD if operations[start] == _WIDE else _HEAD)
+        if operations[head] in _ERASED_TAGS:
+            return None
+        found.append((start, end))
+        start = end
+    return found
+
+
+def pack_spans(spans: Iterable[tuple[int, int]]) -> bytes:
+    """Return the bytes of some places in an event's operations."""
+    return _encoder.encode([place for span in spans for place in span])
+
+
+def read_spans(operations: bytes, packed: bytes) -> tuple[AnyOperation, ...]:
+    """Return the operations at some places of an event: what it raises is `UNREADABLE`."""
+    numbers = _numbers.decode(packed)
+    places = zip(numbers[::2], numbers[1::2], strict=False)
+    return tuple(_operation.decode(operations[start:end]) for start, end in places)
 
 
 def decode_operations(operations: bytes) -> tuple[AnyOperation, ...]:

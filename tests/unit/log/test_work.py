@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect import ALL_NAMESPACES, KeyRef, Store
+from recollect import ALL_AGENTS, ALL_NAMESPACES, KeyRef, Store, ViewsDiffer
 from recollect.testing import memory_store
 from tests.work import Work, counted, grows_with
 
@@ -139,3 +139,81 @@ def test_a_replay_of_all_decodes_each_once(stores: tuple[Store, Store]) -> None:
         assert sum(len(event.operations) for event in shown) == 2 * count
 
     check(*work_of(stores, read))
+
+
+AGENTS = 40
+
+
+def shared(commits: int = 5) -> Store:
+    """Return a store with transactions of which each of many agents has a part."""
+    store = memory_store()
+    for turn in range(commits):
+        with store.begin_transaction() as tx:
+            for number in range(AGENTS):
+                tx.write(agent_id=f"a{number}", key="k", value={"n": turn})
+                tx.write(agent_id=f"a{number}", key=f"k{turn}", value={}, namespace="other")
+            tx.remember("long " * 5_000, agent_id="a0", title=f"t{turn}")
+    return store
+
+
+def shown(store: Store, agent_id: str, **more: Any) -> list[list[tuple[str, str, object]]]:
+    events = store.replay(agent_id=agent_id, **more)
+    return [
+        [(each.agent_id, each.key, each.value) for each in event.operations] for event in events
+    ]
+
+
+def test_a_replay_decodes_what_it_shows_of_transactions_that_many_share() -> None:
+    with shared() as store:
+        with counted(store) as work:
+            assert shown(store, "a7") == [[("a7", "k", {"n": turn})] for turn in range(5)]
+        assert work.decoded == 5
+        everything = shown(store, "a7", namespace=ALL_NAMESPACES)
+        assert [len(event) for event in everything] == [2] * 5
+        assert len(shown(store, "a0")[0]) == 2
+
+
+@pytest.mark.parametrize("target", [{"agent_id": "a3"}, {"key": "k"}], ids=repr)
+def test_what_is_erased_of_a_transaction_that_many_share_is_erased_for_all(
+    target: dict[str, Any],
+) -> None:
+    with shared() as store:
+        store.bind(agent_id="a3").forget(**target)
+        for agent_id in ("a0", "a7", "a39"):
+            part = shown(store, agent_id)
+            assert [values[0] for values in part] == [
+                (agent_id, "k", {"n": turn}) for turn in range(5)
+            ]
+        assert all(value is None for event in shown(store, "a3") for _, _, value in event)
+        store.verify(deep=True)
+        assert store.rebuild().identical
+
+
+def test_a_part_of_a_transaction_is_of_the_same_event() -> None:
+    with shared(1) as store:
+        (event,) = store.replay(agent_id="a5")
+        (whole,) = (each for each in store.replay(agent_id=ALL_AGENTS) if each.commit_ts == 1)
+        assert (event.signature, event.hash, event.actor) == (
+            whole.signature,
+            whole.hash,
+            whole.actor,
+        )
+
+
+def test_a_place_that_is_wrong_shows_nothing_of_others() -> None:
+    with shared(1) as store:
+        with store._core.engine.writing() as writer:
+            row = writer.row("scope_find", agent_id="a5", namespace="default")
+            assert row is not None
+            other = writer.row("scope_find", agent_id="a6", namespace="default")
+            assert other is not None
+            (places,) = [
+                each[4]
+                for each in writer.rows(
+                    "event_places_of_scope", scope_id=other[0], after=0, through=1, most=1
+                )
+            ]
+            writer.put("event_scope_add", row[0], 1, places)
+        assert shown(store, "a5") == []
+        with pytest.raises(ViewsDiffer, match="event_scope"):
+            store.verify(deep=True)

@@ -3,6 +3,10 @@
 -- The erasures that took envelopes, and so txn_ids: the ids that are derived from such begin anew.
 CREATE INDEX erased_envelope ON erased (erasure) WHERE position = -1;
 
+-- Where in the bytes of an event's operations those of a scope stand: the beginning and the end of each,
+-- for events of many operations of which nothing was erased. NULL: look at all of them.
+ALTER TABLE event_scope ADD COLUMN places BLOB;
+
 -- Facts: an end that was said with an assertion bounds that assertion and is told from the others.
 -- `bound` is its instant, in the row of the assertion and in that of the end, which stands right
 -- behind it in the log; 9223372036854775807: an assertion without one, an end that stands alone. The
