@@ -72,7 +72,7 @@ def _forge(path: Path, change: Callable[[Events], Events]) -> None:
         database.execute("DELETE FROM event")
         for table in ("checkpoint", "tree_node"):
             database.execute(f"DELETE FROM {table}")
-        database.execute("DELETE FROM meta WHERE name = 'tree' OR name LIKE 'cursor:%'")
+        database.execute("DELETE FROM meta WHERE name = 'tree' OR name LIKE 'cursor%'")
         for (commit_ts,) in database.execute("SELECT DISTINCT commit_ts FROM blob").fetchall():
             if commit_ts not in kept:
                 database.execute("DELETE FROM blob WHERE commit_ts = ?", (commit_ts,))

@@ -18,7 +18,8 @@ from recollect.errors import (
     StoreFull,
     Unavailable,
 )
-from recollect.log import moments, pages
+from recollect.log import cursor_seal, moments, pages
+from recollect.log.cursor_seal import BEYOND, PREFIX
 from recollect.log.purging import note_pending
 from recollect.log.purging import purge as purge_storage
 from recollect.model.event import ReplayEvent, ResumeToken
@@ -26,8 +27,6 @@ from recollect.model.limits import check_text, shown
 from recollect.storage.port import Engine, OutcomeUnknown, Reader, Writer
 
 MOST_NAME_BYTES = 512
-_PREFIX = "cursor:"
-_BEYOND = "cursor;"  # sorts behind every name with the prefix, and before all others
 
 
 class Cursor:
@@ -37,7 +36,7 @@ class Cursor:
         self._engine = engine
         self._log_id = log_id
         self._name = check_text("cursor", name, most_bytes=MOST_NAME_BYTES)
-        self._row = _PREFIX + self._name
+        self._row = PREFIX + self._name
         self._owner = owner
 
     def find(self, reader: Reader) -> int | None:
@@ -60,7 +59,8 @@ class Cursor:
         def keep(writer: Writer) -> None:
             row = writer.row("event_hash", commit_ts=commit_ts)
             token = str(ResumeToken(self._log_id, commit_ts, row[0]) if row else commit_ts)
-            writer.run("meta_keep", name=self._row, value=_noted(token, self._owner))
+            if writer.row("meta_get", name=self._row) is None:  # who comes second keeps it
+                cursor_seal.change(writer, self._row, _noted(token, self._owner))
 
         self._write(keep)
 
@@ -74,7 +74,7 @@ class Cursor:
             row = writer.row("meta_get", name=self._row)
             if row is None or _commit_of(row[0]) < commit_ts:
                 owner = self._owner if row is None else _owner_of(row[0])
-                writer.run("meta_set", name=self._row, value=_noted(event.token, owner))
+                cursor_seal.change(writer, self._row, _noted(event.token, owner))
 
         self._write(move)
 
@@ -82,7 +82,7 @@ class Cursor:
         """Forget it, and let its name leave the files if that is asked for. None there is fine."""
 
         def remove(writer: Writer) -> None:
-            writer.run("meta_remove", name=self._row)
+            cursor_seal.change(writer, self._row, None)
             if purge:
                 note_pending(writer, pages.head_commit(writer) + 1)
 
@@ -104,21 +104,21 @@ class Cursor:
 def list_cursors(engine: Engine) -> list[tuple[str, int]]:
     """Return the cursors in order of their names, and the commits they stand at."""
     with engine.reading() as reader:
-        rows = reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND)
-    return [(name.removeprefix(_PREFIX), _commit_of(token)) for name, token in rows]
+        rows = reader.rows("meta_range", first=PREFIX, beyond=BEYOND)
+    return [(name.removeprefix(PREFIX), _commit_of(token)) for name, token in rows]
 
 
 def cursor_names(reader: Reader) -> list[str]:
     """Return the names of all cursors."""
-    rows = reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND)
-    return [name.removeprefix(_PREFIX) for name, _ in rows]
+    rows = reader.rows("meta_range", first=PREFIX, beyond=BEYOND)
+    return [name.removeprefix(PREFIX) for name, _ in rows]
 
 
 def cursors_of(reader: Reader, agent_id: str | None) -> list[str]:
     """Return the names of an agent's own cursors."""
-    rows = reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND)
+    rows = reader.rows("meta_range", first=PREFIX, beyond=BEYOND)
     return [
-        name.removeprefix(_PREFIX)
+        name.removeprefix(PREFIX)
         for name, note in rows
         if agent_id is not None and _owner_of(note) == agent_id
     ]
@@ -127,17 +127,17 @@ def cursors_of(reader: Reader, agent_id: str | None) -> list[str]:
 def drop_cursors_of(writer: Writer, agent_id: str) -> None:
     """Forget the cursors of an agent that is forgotten."""
     for name in cursors_of(writer, agent_id):
-        writer.run("meta_remove", name=_PREFIX + name)
+        cursor_seal.change(writer, PREFIX + name, None)
 
 
 def check_all(reader: Reader, log_id: str) -> None:
     """Raise `ChainBroken` where a cursor remembers what the log does not have.
 
     It keeps the hash of an event that was once read, so it is a witness of the log; one that was
-    put at a bare number is none, and may well be beyond the end.
+    put at a bare number is none, and may well be beyond the end. All of them are sealed.
     """
-    for row, note in reader.rows("meta_range", first=_PREFIX, beyond=_BEYOND):
-        name, token = row.removeprefix(_PREFIX), _token_of(note)
+    for row, note in reader.rows("meta_range", first=PREFIX, beyond=BEYOND):
+        name, token = row.removeprefix(PREFIX), _token_of(str(note))
         try:
             moments.commit_of_token(reader, "cursor", log_id, token)
         except LogForked as error:
@@ -150,6 +150,7 @@ def check_all(reader: Reader, log_id: str) -> None:
             raise ChainBroken(max(1, min(commit_ts, end + 1)), problem) from error
         except InvalidInput as error:
             raise Corruption(f"cursor {name!r} cannot be read: drop it to start anew") from error
+    cursor_seal.check(reader)  # behind what says more: which commit is not the one it was
 
 
 def _noted(token: str, owner: str | None) -> str:

@@ -7,10 +7,6 @@ SELECT value FROM meta WHERE name = :name
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 
--- name: meta_keep
--- Sets a name once; who comes second keeps what is there.
-INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING
-
 -- name: meta_remove
 DELETE FROM meta WHERE name = :name
 

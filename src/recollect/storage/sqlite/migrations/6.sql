@@ -32,3 +32,7 @@ ALTER TABLE horizon ADD COLUMN unfinished INTEGER NOT NULL DEFAULT 0;
 DROP TABLE relied;
 DROP TABLE retained;
 DROP TABLE carried;
+
+-- Cursors are sealed: what an older version has left of them is, when one of them next moves.
+INSERT INTO meta (name, value) SELECT 'cursors', 'unsealed'
+WHERE EXISTS (SELECT 1 FROM meta WHERE name >= 'cursor:' AND name < 'cursor;');
