@@ -44,6 +44,7 @@ from recollect.model.clock import Clock
 from recollect.model.erasure import AGENT, Forget
 from recollect.model.event import Envelope, Head
 from recollect.model.ids import IdSource
+from recollect.model.instant import check_commit_time
 from recollect.model.operations import AnyOperation, Erase
 from recollect.storage.port import Engine, OutcomeUnknown, Writer
 
@@ -143,6 +144,7 @@ class BatchWriter:
     def _carry_out(self, plan: Plan, part: Slice, request: Request, writer: Writer) -> Step:
         begun = self._clock.monotonic()  # from here on others wait
         head = pages.head(writer, self._genesis)
+        self._time_behind(head)
         claimed = self._claimed(writer, request, ())
         eraser = SliceEraser(writer, self._views, self._ids, plan, head)
         operations, step = eraser.carry_out(part, self.failpoint)
@@ -193,6 +195,7 @@ class BatchWriter:
             return head, head.commit_ts
         if self._clock.monotonic() > request.deadline:
             raise TransactionExpired
+        self._time_behind(head)  # refused before anything is written, or erased
         if request.since != head.commit_ts:
             self._check_unchanged(writer, request)
         try:
@@ -207,6 +210,10 @@ class BatchWriter:
         self.failpoint("decided")
         head = self._append(writer, request, head, operations)
         return head, head.commit_ts
+
+    def _time_behind(self, head: Head) -> int:
+        """Return the time of the next commit."""
+        return check_commit_time(max(head.committed_at + 1, self._clock.now()))
 
     def _check_unchanged(self, writer: Writer, request: Request) -> None:
         """Raise if what a transaction was made from is not as it was when it began."""
@@ -279,7 +286,7 @@ class BatchWriter:
             asked += fingerprints.of(request.staged)
         actor = request.actor if erases is None else _actor(request, operations)
         envelope = Envelope(request.txn_id, actor, asked)
-        committed_at = max(head.committed_at + 1, self._clock.now())
+        committed_at = self._time_behind(head)
         if request.signing is not None and not _forgets_itself(request):
             place = (head.commit_ts + 1, committed_at)
             within = signing.Within(self._log_id, head.hash)

@@ -12,7 +12,7 @@ from recollect.memory.requests import MemoryChanges
 from recollect.memory.settings import LOG_RETENTION, MAX_REFLECTION_DEPTH, TRANSCRIPT_RETENTION
 from recollect.model import document
 from recollect.model.document import Document
-from recollect.model.instant import Instant, to_micros
+from recollect.model.instant import MOST_LIFETIME, Instant, to_micros
 from recollect.model.limits import Limits, check_text, plain_text, shown
 from recollect.model.memory import KINDS, TIERS, Content, Details, Span
 from recollect.model.packing import digest_of, pack
@@ -20,7 +20,7 @@ from recollect.model.packing import digest_of, pack
 INLINE_BYTES = 4096
 """Longer content is kept beside the log."""
 _MOST_DEPTH = 1_000_000
-MOST_SECONDS = 10_000_000_000
+MOST_SECONDS = MOST_LIFETIME
 """The longest lifetime, some 316 years: the end of one is always a time that can be shown."""
 
 Duration = timedelta | float

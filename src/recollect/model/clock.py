@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from typing import Protocol, runtime_checkable
+
+from recollect.errors import InvalidInput
+from recollect.model.instant import Instant, to_micros
+from recollect.model.limits import shown
 
 
 @runtime_checkable
@@ -37,11 +42,22 @@ class SystemClock:
         time.sleep(seconds)
 
 
+def _micros(now: object) -> int:
+    if isinstance(now, datetime | str):
+        return to_micros("now", now)
+    raise InvalidInput(
+        "now",
+        f"{shown(now)} is no time: give microseconds since 1970 UTC as an int, an aware datetime, "
+        "or RFC 3339 text",
+    )
+
+
 class FixedClock:
     """A clock that stands still until it is moved: what tests inject."""
 
-    def __init__(self, now: int = 1_767_225_600_000_000) -> None:  # 2026-01-01T00:00:00Z
-        self._now = now
+    def __init__(self, now: int | Instant = 1_767_225_600_000_000) -> None:  # 2026-01-01T00:00:00Z
+        """Set it to microseconds since 1970 UTC, an aware datetime or RFC 3339 text."""
+        self._now = now if type(now) is int else _micros(now)
         self._elapsed = 0.0
 
     def now(self) -> int:

@@ -15,6 +15,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 LAST_MICROS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+MOST_LIFETIME = 10_000_000_000
+"""How many seconds anything may be said to last from its commit on."""
+_LAST_COMMIT = LAST_MICROS - MOST_LIFETIME * 1_000_000 - 1
+"""So late that whatever is said to last from then on ends at a time that can be shown."""
 _RFC3339 = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE
 )
@@ -37,6 +41,18 @@ def to_micros(field: str, value: Instant) -> int:
             field, f"{value} is outside the years 1 to 9999 in UTC: give a time within them"
         )
     return micros
+
+
+def check_commit_time(micros: int) -> int:
+    """Return the time of a commit, unless what follows from it could not be shown."""
+    if micros <= _LAST_COMMIT:
+        return micros
+    said = to_rfc3339(micros) if micros <= LAST_MICROS else f"{micros} microseconds since 1970"
+    raise InvalidInput(
+        "clock",
+        f"says {said}, and the last time that a commit can have is {to_rfc3339(_LAST_COMMIT)}: set "
+        "the clock right",
+    )
 
 
 def _parse(field: str, text: str) -> datetime:

@@ -25,7 +25,7 @@ from recollect.storage.sqlite.connection import (
 )
 from recollect.storage.sqlite.copying import duplicate
 from recollect.storage.sqlite.definitions import check_definitions
-from recollect.storage.sqlite.journal import Journal
+from recollect.storage.sqlite.journal import Journal, use_write_ahead_log
 from recollect.storage.sqlite.leases import Lease
 from recollect.storage.sqlite.opening import LOCK_WAIT_MS, Opener
 from recollect.storage.sqlite.paths import check_mount, check_path, not_opened
@@ -312,7 +312,7 @@ class SqliteEngine(WholeFile):
         """Make the tables of a new store, or bring those that are there up to date."""
         database = self._writer.database
         if create and formats.is_new(self._writer):
-            database.pragma("journal_mode", "WAL")
+            use_write_ahead_log(database, LOCK_WAIT_MS)
             with self.writing():  # another process may be doing the same: look again, locked
                 if formats.is_new(self._writer):
                     formats.create(database)

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 import apsw
 
+from recollect.model.clock import SystemClock
+
 _WAL_PAGES = 1_000
 """How long it gets before it is copied into the file: 4 MiB. Syncing it takes longer while it grows
 than when it is written over."""
 _WAL_PAGES_BOUND = 16_000
 """How long it may get before readers are waited for, so that it can start over."""
 _READERS_WAIT_MS = 250
+_LOOK_SECONDS = 0.005
+
+
+def use_write_ahead_log(database: apsw.Connection, lock_wait_ms: int) -> None:
+    """Let a file have a write-ahead log from now on.
+
+    Others may be making the same new store. SQLite waits for none of them here, as two that did
+    would wait for each other, so it is tried again until it is done, whoever does it.
+    """
+    clock = SystemClock()
+    deadline = clock.monotonic() + lock_wait_ms / 1000
+    while True:
+        try:
+            database.pragma("journal_mode", "WAL")
+        except apsw.BusyError:
+            if clock.monotonic() >= deadline:
+                raise
+        else:
+            return
+        clock.sleep(_LOOK_SECONDS)
 
 
 class Journal:
