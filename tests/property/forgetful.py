@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +17,10 @@ import apsw
 
 import recollect
 from recollect import ALL_NAMESPACES, KeyRef, MemoryRef, RecollectError, Store
+from recollect.log.salting import Salts
+from recollect.model import codec
+from recollect.model.operations import Redacted
+from recollect.model.redacted import Kept
 
 AGENTS = ("agent-ann", "agent-bob", "agent-cyd")
 SPACES = ("space-one", "space-one/deeper", "space-two")
@@ -330,13 +335,36 @@ class History:
         return found
 
 
-def salts_of(path: Path) -> dict[int, list[bytes]]:
-    """Return the salts of every event: the request's, the envelope's, each operation's."""
-    database = apsw.Connection(str(path))
+@dataclass
+class Salted:
+    """The salts in a store's file, and the names that stand there."""
+
+    events: dict[int, list[bytes]] = field(default_factory=dict)
+    """By commits: the envelope's, and each operation's."""
+    names: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
+    """Of the names of agents and namespaces."""
+    present: set[str] = field(default_factory=set)
+    """The names that anything is said to be of."""
+    opened: set[bytes] = field(default_factory=set)
+    """Of what stays of operations of which something else went."""
+
+
+def salts_of(path: Path) -> Salted:
+    """Return the salts of every event."""
+    database, found = apsw.Connection(str(path)), Salted()
     try:
-        return {
-            commit_ts: [salts[n : n + SALT] for n in range(0, len(salts), SALT)]
-            for commit_ts, salts in database.execute("SELECT commit_ts, salts FROM event")
-        }
+        rows = list(database.execute("SELECT commit_ts, salts, operations FROM event"))
     finally:
         database.close()
+    for commit_ts, stored, encoded in rows:
+        operations = codec.decode_operations(encoded)
+        salts = Salts(stored, operations)
+        found.events[commit_ts] = [salts.envelope, *salts.operations]
+        for pair, salt in salts.scopes.items():
+            for name, own in zip(pair, (salt[:SALT], salt[SALT:]), strict=True):
+                found.names[name].add(own)
+        for each in operations:
+            found.present |= {each.namespace, each.agent_id}
+            if isinstance(each, Redacted):
+                found.opened |= {slot.salt for slot in each.slots if isinstance(slot, Kept)}
+    return found

@@ -45,12 +45,13 @@ def test_what_is_to_go_is_gone_and_all_else_is_as_it_was(tmp_path: Path, seed: i
             if not history.forget():
                 continue
             left = salts_of(path)
-            for commit_ts, known in salts.items():
-                new = left[commit_ts]
-                gone |= {old for old, now in zip(known, new, strict=True) if old != now}
-                assert all(now in (old, bytes(SALT)) for old, now in zip(known, new, strict=True))
-            gone.discard(bytes(SALT))
-            check(history, path, before, gone)
+            for name, known in salts.names.items():
+                gone |= known if name not in left.present else set()
+            for commit_ts, old in salts.events.items():
+                pairs = list(zip(old, left.events[commit_ts], strict=True))
+                gone |= {was for was, now in pairs if was != now}
+                assert all(now in (was, bytes(SALT)) for was, now in pairs)
+            check(history, path, before, gone - {bytes(SALT), *left.opened})
     with recollect.open(path) as store:
         assert not store.stats().pending_purge
         store.verify()
