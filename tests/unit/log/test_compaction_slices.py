@@ -92,6 +92,34 @@ class TestASlice:
             assert [each.unfinished for each in summaries] == [True, False]
             assert summaries[-1].count == found.erased
 
+    def test_what_was_taken_back_goes_with_what_took_it_back(self) -> None:
+        """Between the two it would stand again."""
+        agent = memory_store().bind(agent_id="a")
+        said = agent.assert_fact(subject="bob", relation="likes", object="tea")
+        for number in range(10):
+            agent.write(key="k", value={"n": number})
+        agent.retract_fact(assertion_id=said.assertion_id)
+
+        def check(_: Step) -> None:
+            assert agent.facts() == []
+            sound(agent)
+
+        with sliced(agent, 1, check) as done:
+            agent.compact(before=agent.stats().commits, confirm=True)
+        assert len(done) > 5
+
+    def test_what_a_link_made_of_a_memory_is_as_it_was(self) -> None:
+        agent = memory_store().bind(agent_id="a")
+        below, memory = agent.remember("below"), agent.remember("m", title="t")
+        for _ in range(3):
+            agent.touch(memory.id)
+        agent.link(source=memory.id, target=below.id, relation="reflects_on")
+        for _ in range(3):
+            agent.touch(memory.id)
+        with sliced(agent, 1, lambda _: sound(agent)) as done:
+            agent.compact(before=agent.stats().commits, confirm=True)
+        assert len(done) > 3
+
     def test_takes_as_long_as_is_aimed_at(self) -> None:
         pace = slices.Pace()
         pace.note(slices.BEGIN, 2 * slices.AIM)
