@@ -32,7 +32,7 @@ EXTRA = {
     "partial index": "CREATE INDEX spy ON state (key) WHERE abs(version) > 0",
 }
 CHANGED = {
-    "default": ("retained", "DEFAULT 1", "DEFAULT (randomblob(8))"),
+    "default": ("transcript", "form INTEGER NOT NULL DEFAULT 0", "form INTEGER NOT NULL DEFAULT 1"),
     "check": ("meta", "value TEXT NOT NULL", "value TEXT NOT NULL CHECK (length(value) >= 0)"),
     "generated": (
         "meta",

@@ -20,6 +20,7 @@ from recollect.storage import queries
 from recollect.storage.port import Parameters, Row
 from recollect.storage.sqlite.connection import translate
 from recollect.storage.sqlite.functions import FUNCTIONS
+from recollect.storage.sqlite.parameters import check_parameters
 
 _PAGE_ROWS = 256
 _PAGE_BYTES = 1024 * 1024
@@ -50,6 +51,7 @@ class SqlAnswer:
         self._database = database
         with ExitStack() as on_failure:
             on_failure.callback(database.close)
+            parameters = check_parameters(parameters)
             views = _make_views(database)
             first, self._columns = _compile(views, statement, parameters)
             _restrict(database)
@@ -120,6 +122,8 @@ def _compile_first(
     with _blamed_on_the_statement(), suppress(apsw.ExecTraceAbort):
         try:
             cursor.execute(statement, parameters)
+        except KeyError as error:
+            raise InvalidInput("parameters", f"there is none called {error}: give it") from error
         except (apsw.BindingsError, TypeError) as error:
             raise InvalidInput("parameters", str(error)) from error
     return compiled[0]
