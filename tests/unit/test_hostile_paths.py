@@ -92,3 +92,15 @@ def test_a_clock_that_is_none() -> None:
     clock: Any = 5
     with pytest.raises(InvalidInput, match="clock: 5 is not a Clock"):
         list(recollect.diagnose("s.db", clock=clock))
+
+
+def test_values_that_are_none_of_the_kind(store: Store) -> None:
+    odd: Any = BadEquality()
+    agent = store.bind(agent_id="a")
+    with pytest.raises(InvalidInput, match="work: 'x' is not a function"):
+        agent.transact("x")  # type: ignore[arg-type]
+    for field in ("namespace", "agent_id"):
+        with pytest.raises(InvalidInput, match=field):
+            agent.forget(**{field: odd})
+    with pytest.raises(InvalidInput, match="embedder"):
+        list(recollect.diagnose("s.db", embedder="/" + "x" * 5_000))

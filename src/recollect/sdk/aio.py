@@ -1347,6 +1347,8 @@ class AsyncHandle:
         Those of this process that are in conflict are run one after another, first come, first
         served, and nobody else waits for them.
         """
+        if not callable(work):
+            raise InvalidInput("work", f"{shown(work)} is not a function")
         turn = Turn(self._core.turns)
         attempt = 0
         try:

@@ -9,7 +9,7 @@ from recollect.errors import InvalidInput
 from recollect.graph.inputs import check_entity
 from recollect.memory.inputs import check_id
 from recollect.model.erasure import AGENT, ENTITY, KEY, NAMESPACE, TRANSCRIPT, Target, TargetKind
-from recollect.model.limits import Limits, check_text, shown
+from recollect.model.limits import Limits, check_text, plain_text, shown
 from recollect.model.operations import ENGINE_SCOPE
 from recollect.sdk.core import Defaults
 
@@ -43,12 +43,14 @@ def check_target(given: Mapping[str, object], defaults: Defaults, limits: Limits
         key = check_text("key", value, most_bytes=limits.key_bytes)
         return Target(kind, key, defaults.scope(None, None, limits, writing=True))
     if kind == AGENT:
-        if value == ENGINE_SCOPE.agent_id:
+        agent_id = plain_text("agent_id", value)
+        if agent_id == ENGINE_SCOPE.agent_id:
             raise InvalidInput("agent_id", f"{shown(value)} is the engine itself: name an agent")
-        scope = Defaults(str(value)).scope(None, None, limits, writing=True)
+        scope = Defaults(agent_id).scope(None, None, limits, writing=True)
         return Target(kind, scope.agent_id)
     if kind == NAMESPACE:
-        scope = Defaults(defaults.actor, str(value)).scope(None, None, limits, writing=True)
+        path = plain_text("namespace", value)
+        scope = Defaults(defaults.actor, path).scope(None, None, limits, writing=True)
         return Target(kind, scope.namespace, children=bool(given.get("children")))
     checked = check_id(_FIELDS[kind], value)
     return Target(kind, checked, derived=kind == TRANSCRIPT and bool(given.get("derived")))

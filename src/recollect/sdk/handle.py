@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from recollect.errors import RecollectError, TransactionConflict
+from recollect.errors import InvalidInput, RecollectError, TransactionConflict
 from recollect.log.moments import Asked, Moment, asked_at
 from recollect.log.turns import TURN_SECONDS, OutOfTurn, Turn
 from recollect.memory.committed import Committed
 from recollect.model.erasure import Forget
+from recollect.model.limits import shown
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from recollect.sdk.calls import Calls
 from recollect.sdk.core import TIMEOUT, Core, Defaults
@@ -51,6 +52,8 @@ class Handle:
         Those of this process that are in conflict are run one after another, first come, first
         served, and nobody else waits for them.
         """
+        if not callable(work):
+            raise InvalidInput("work", f"{shown(work)} is not a function")
         turn = Turn(self._core.turns)
         attempt = 0
         try:

@@ -12,12 +12,12 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import index
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from recollect.errors import InvalidInput, RecollectError, Unavailable
 from recollect.model.limits import check_text, plain_text, shown
+from recollect.model.paths import check_path
 from recollect.search.floors import floor_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _named(text: str) -> Embedder:
         return EmbeddingsEndpoint.of_url(text)
     from recollect.search.onnx_model import OnnxModel
 
-    return OnnxModel(Path(text))
+    return OnnxModel(check_path("embedder", text))
 
 
 def _local() -> Embedder:
