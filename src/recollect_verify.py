@@ -19,7 +19,8 @@ to begin with the events that were signed; without one, but with keys, with what
 in the file itself was signed for.
 
 It ends with 0 if the claim holds, 3 if it does not or is not in the form it should be in, 2 if the
-command or a key is wrong, 4 if a file cannot be read, 1 if the check cannot be made here.
+command or a key is wrong, 4 if a file cannot be read, 1 if the check cannot be made here, 5 if a
+log holds, and erasures left something of events of chain version 1 that nothing proves.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from pathlib import Path
 from struct import Struct
 from typing import IO, Any
 
-HOLDS, CANNOT_CHECK, USAGE, REFUSED, UNREADABLE = range(5)
+HOLDS, CANNOT_CHECK, USAGE, REFUSED, UNREADABLE, UNPROVEN = range(6)
 MOST_BYTES, MOST_EVENTS = 1_000_000, 2**63 - 1
 _KEY = re.compile(
     r"([^+\s\x00-\x1f\ud800-\udfff]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)"
@@ -95,10 +96,20 @@ def parse_key(line: str) -> Key:
     data = _base64(encoded, WrongKey)
     if data[:1] != b"\1" or len(data) != 33:
         raise WrongKey(f"{line!r} is not an Ed25519 key")
+    if _is_weak(data[1:]):
+        raise WrongKey(f"{line!r} is a point of small order, which proves nothing")
     identity = sha256(name.encode() + b"\n" + data).digest()[:4]
     if identity.hex() != hashed:
         raise WrongKey(f"{line!r} does not have the hash it says: copy it again")
     return Key(name, identity, data[1:], int(first or 0), int(last or MOST_EVENTS))
+
+
+def _is_weak(key: bytes) -> bool:
+    """Tell whether signatures of anything fit a key: its order divides 8."""
+    prime = 2**255 - 19
+    order_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+    second = (int.from_bytes(key, "little") & (2**255 - 1)) % prime
+    return second in (0, 1, prime - 1, order_8, prime - order_8)
 
 
 def parse_keys(data: bytes) -> list[Key]:
@@ -426,7 +437,7 @@ class _Log:
         self._claims: dict[int, _Claim] = {}
         self._places: set[tuple[int, object]] = set()
         """Where in the last event something was erased, and by which commits."""
-        self._erased = self._notes = 0
+        self._erased = self._notes = self._unproven = 0
         self._last_note = ""
         self._vouched: Checkpoint | None = None
 
@@ -452,7 +463,8 @@ class _Log:
         """Return what the log is, and which checkpoint it was compared with."""
         told = {name: self._header[name] for name in ("log_id", "commits", "head_hash")}
         vouched = None if self._vouched is None else asdict(self._vouched)
-        return {**told, "erased": self._erased, "checkpoints": self._notes, "checkpoint": vouched}
+        told |= {"erased": self._erased, "unproven": self._unproven, "checkpoints": self._notes}
+        return {**told, "checkpoint": vouched}
 
     def _take_header(self, line: Line) -> None:
         if type(line["version"]) is not int or line["version"] not in (1, 2):
@@ -501,6 +513,8 @@ class _Log:
             raise Refused("its salts do not fit its operations")
         leaves = [_envelope_leaf(envelope, salts, rows)]
         leaves += [_operation_leaf(index, part, salts, rows) for index, part in enumerate(parts)]
+        left = [_array(part)[5:6] for part in parts if _tag(part) == _ERASED]
+        self._unproven += sum(each not in ([], [None]) for each in left)
         return b"\3", len(leaves).to_bytes(8, "big"), leaves
 
     def _second_form(
@@ -1072,7 +1086,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"recollect-verify: {error}\n")
         return _CODES.get(type(error), UNREADABLE)
     sys.stdout.write(json.dumps({"holds": claim, **found}, indent=2) + "\n")
-    return HOLDS
+    return UNPROVEN if found.get("unproven") else HOLDS
 
 
 _CHECKS: dict[str, Callable[..., dict[str, object]]] = {

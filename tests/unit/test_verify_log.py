@@ -69,6 +69,7 @@ def test_it_says_what_the_log_is() -> None:
         "commits": 20,
         "head_hash": header["head_hash"],
         "erased": 0,
+        "unproven": 0,
         "checkpoints": 0,
         "checkpoint": None,
     }

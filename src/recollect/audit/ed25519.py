@@ -13,6 +13,12 @@ from recollect.errors import RecollectError
 KEY_SIZE = 32
 SEED_SIZE = 32
 SIGNATURE_SIZE = 64
+_PRIME, _Y_BITS = 2**255 - 19, 2**255 - 1
+_ORDER_8 = int.from_bytes(
+    bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
+)
+_SMALL_ORDER = frozenset((0, 1, _PRIME - 1, _ORDER_8, _PRIME - _ORDER_8))
+"""The second coordinates of the points whose order divides 8, whichever way they are spelled."""
 
 
 def public_key(seed: bytes) -> bytes:
@@ -42,6 +48,11 @@ def signing(seed: bytes) -> Callable[[bytes], bytes]:
     return Ed25519PrivateKey.from_private_bytes(seed).sign
 
 
+def is_weak(key: bytes) -> bool:
+    """Tell whether a public key is a point of small order: signatures of anything fit it."""
+    return (int.from_bytes(key, "little") & _Y_BITS) % _PRIME in _SMALL_ORDER
+
+
 def verify(key: bytes, message: bytes, signature: bytes) -> bool:
     """Tell whether a signature of a message was made with the private half of this key."""
     try:
@@ -49,6 +60,8 @@ def verify(key: bytes, message: bytes, signature: bytes) -> bool:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     except ImportError as error:
         raise _missing() from error
+    if is_weak(key):
+        return False
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
     except InvalidSignature:

@@ -80,10 +80,19 @@ def parse(line: str) -> PublicKey:
     if found is None:
         raise InvalidInput("key", f"{shown(rest)} is not like 'from=100 until=199'")
     key = algorithm_key("key", encoded)
+    check_strong("key", key)
     if key_id(name, key).hex() != hashed:
         raise InvalidInput("key", f"{shown(text)} does not have the hash it says: copy it again")
     first, last = found.groups()
     return PublicKey(name, key, int(first or 0), None if last is None else int(last))
+
+
+def check_strong(field: str, key: bytes) -> None:
+    """Refuse a key that signatures of anything fit: nobody has its private half, or everybody."""
+    if ed25519.is_weak(key):
+        raise InvalidInput(
+            field, "is a point of small order, which proves nothing: create a signer"
+        )
 
 
 def rotated(old: PublicKey, new: PublicKey, *, at: int) -> tuple[PublicKey, PublicKey]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from recollect.audit.keys import PublicKey
+from recollect.audit.keys import PublicKey, check_strong
 from recollect.errors import InvalidInput, NotFound
 from recollect.log.views import Commit, Eraser, LookUp, Rewritten, View
 from recollect.model.operations import ENGINE_SCOPE, AnyOperation, RetireKey, TrustKey
@@ -78,6 +78,8 @@ class KeyRules:
     def decide(self, staged: TrustRequest | RetireRequest, /) -> Iterable[AnyOperation]:
         """Return the operation that is asked for; none, if it is so already."""
         key = PublicKey(staged.name, staged.public_key)
+        if isinstance(staged, TrustRequest):
+            check_strong("key", key.key)
         if (key.name, key.key) in self._decided:
             raise InvalidInput("key", f"{key.text} stands twice in one transaction: once is enough")
         self._decided.add((key.name, key.key))

@@ -14,12 +14,15 @@ MEANINGS: Mapping[int, str] = {
     "view is not what the log says, or a proof does not hold.",
     4: "What was asked for is not there: a key, a version, the store itself.",
     5: "Somebody else was first; read again and decide again.",
+    6: "The chain holds, and nothing proves some places in it: an erasure left something of events "
+    "that an older version has written.",
     130: "Interrupted with Ctrl-C.",
     141: "Whoever read the output closed it, as `head` does.",
 }
 FAILED = 1
 DAMAGED = 3
 NOT_FOUND = 4
+UNPROVEN = 6
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 

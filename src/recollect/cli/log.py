@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.cli import exits
 from recollect.cli.options import Target, takes_limit, takes_target
 from recollect.cli.output import warn, write_each, write_facts, write_json
 from recollect.cli.progress import meter
@@ -92,7 +93,9 @@ def verify(
 
     The whole log is verified, whichever agent is named, and held to every checkpoint that the store
     keeps. Only one that was kept elsewhere shows that a log was truncated or chained anew. If
-    anything does not hold, the exit code is 3 and the message names the first bad commit.
+    anything does not hold, the exit code is 3 and the message names the first bad commit. It is 6
+    if all holds, and erasures left something of events that an older version has written: nothing
+    but the erasing commit says that this is what stood there.
 
     With --deep, what reads are answered from is built again in a temporary file and compared; the
     message names the first row that differs, and `recollect rebuild` repairs it. Nothing changes.
@@ -106,6 +109,7 @@ def verify(
         found = store.verify(checkpoint=note, keys=keys, deep=deep, progress=progress)
     if target.as_json:
         write_json(shapes.report(found))
+        _end_unproven(found)
         return
     views = "" if found.rows is None else ", and the views are what the log says"
     click.secho(f"The chain holds{views}.", fg="green")
@@ -122,9 +126,17 @@ def verify(
                 else ()
             ),
             *((("rows compared", f"{found.rows:,}"),) if found.rows is not None else ()),
+            *((("unproven places", f"{found.unproven:,}"),) if found.unproven else ()),
         )
     )
     _warn_all(found.warnings)
+    _end_unproven(found)
+
+
+def _end_unproven(found: Verification) -> None:
+    """End with a code of its own if something is left of older events that nothing proves."""
+    if found.unproven:
+        click.get_current_context().exit(exits.UNPROVEN)
 
 
 @click.command()

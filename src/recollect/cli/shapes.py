@@ -70,6 +70,8 @@ def event(found: ReplayEvent) -> Shape:
         "token": found.token,
         "operations": [operation(each) for each in found.operations],
     }
+    if found.unproven:
+        shape["unproven"] = True
     if found.signature is not None:
         shape |= {"attest_level": found.attest_level, "signature": found.signature}
     return {**shape, "summary": True} if found.summary else shape

@@ -32,7 +32,7 @@ import msgspec
 from recollect.errors import ChainBroken, Corruption
 from recollect.log import leaves
 from recollect.log.commitments import SALT_SIZE, Scopes, of_scope
-from recollect.log.leaves import ENVELOPE, EVENT, FIRST_SLOTS, ONE_SLOT_LEAF, SLOT
+from recollect.log.leaves import ENVELOPE, EVENT, FIRST_SLOTS, SLOT
 from recollect.log.salting import NO_SALT, Salts, is_second
 from recollect.model import codec
 from recollect.model.event import Envelope, Head, SealedEvent
@@ -41,8 +41,10 @@ from recollect.model.operations import (
     AnyOperation,
     Erase,
     ErasedOperation,
+    Write,
 )
 from recollect.model.scope import NOBODY
+from recollect.model.slots import ONE_SLOT
 from recollect.storage.port import Row
 
 Opened = tuple[Row, Envelope, tuple[AnyOperation, ...]]
@@ -52,10 +54,8 @@ _ARRAY_OF_ONE = 0x91
 """The byte before the operation, where an event has one: so it need not be looked for."""
 _OF_ONE = bytes([_ARRAY_OF_ONE])
 _SALTS_OF_ONE = 1 + 4 * SALT_SIZE
-"""The size of the salts of an event with one operation."""
-_ENVELOPE_SALT, _SCOPE_SALTS, _OWN_SALT = slice(1, 17), slice(17, 49), slice(49, 65)
-"""Where they stand then."""
-_WITH_ONE = Struct(">cqq32sq32sc64s32s").pack
+"""The size of the salts of an event with one operation: envelope, scope, operation."""
+_WITH_ONE = Struct(">cqq32sq32s65s32s").pack
 """Joins what the hash of an event with one operation of one slot covers."""
 _REQUEST, _GENESIS = b"\x02", b"\x04"
 
@@ -101,7 +101,7 @@ def seal(
         return _seal_one(previous, committed_at, salts, envelope, operations[0], known)
     parts = [*map(codec.encode, operations)]
     sealed = codec.encode(envelope)
-    own = leaves.of_second(salts, sealed, parts, operations, known)
+    own = leaves.of_new(salts, sealed, parts, operations, known)
     commit_ts = previous.commit_ts + 1
     found = leaves.event_hash(salts, commit_ts, committed_at, previous.hash, own)
     return SealedEvent(commit_ts, committed_at, found, salts, sealed, codec.join(parts))
@@ -117,13 +117,11 @@ def _seal_one(
 ) -> SealedEvent:
     """Do the same where there is one operation of one slot."""
     number, sealed, part = previous.commit_ts + 1, codec.encode(envelope), codec.encode(operation)
-    first = sha256(ENVELOPE + salts[_ENVELOPE_SALT] + sealed).digest()
-    scope = of_scope(salts[_SCOPE_SALTS], operation.namespace, operation.agent_id, known)
+    first = sha256(ENVELOPE + salts[1:17] + sealed).digest()
+    scope = of_scope(salts[17:49], operation.namespace, operation.agent_id, known)
     place = FIRST_SLOTS[part[1]]
-    slot = sha256(SLOT + salts[_OWN_SALT] + place + part[scope[3] :]).digest()
-    covered = _WITH_ONE(
-        EVENT, number, committed_at, previous.hash, 1, first, ONE_SLOT_LEAF, scope[2], slot
-    )
+    slot = sha256(SLOT + salts[49:] + place + part[scope[3] :]).digest()
+    covered = _WITH_ONE(EVENT, number, committed_at, previous.hash, 1, first, scope[4], slot)
     found = sha256(covered).digest()
     return SealedEvent(number, committed_at, found, salts, sealed, _OF_ONE + part)
 
@@ -141,7 +139,7 @@ def follow(
     previous: Head,
     rows: Iterable[Row],
     quiet: Container[type] = frozenset(),
-    at_end: Callable[[Head], None] | None = None,
+    at_end: Callable[[Head], object] = bool,
     known: Scopes | None = None,
 ) -> Iterator[Opened]:
     """Yield stored events with what they say, or raise `ChainBroken` for the first bad one.
@@ -152,59 +150,50 @@ def follow(
     """
     number, time, last = previous.commit_ts, previous.committed_at, previous.hash
     version, known = previous.version, {} if known is None else known
+    read_envelope, read_operations = codec.read_envelope, codec.read_operations
     for row in rows:
         number += 1
+        commit_ts, committed_at, found, salts, envelope, operations = row
         try:
-            if row[0] != number or not time < row[1] <= LAST_MICROS:
+            if commit_ts != number or not time < committed_at <= LAST_MICROS:
                 raise _refused(number, time, row)
-            who, what = _read(row[4], row[5])
-            if len(row[3]) == _SALTS_OF_ONE and _is_common(row[3], who, what):
-                (only,), version = what, SECOND_VERSION
-                own = who.actor == only.agent_id or who.actor == NOBODY
-                plain = own and who.signature is None and type(only) in quiet
-                covered = _covered_with_one(row, last, only, known)
+            try:
+                who, what = read_envelope(envelope), read_operations(operations)
+            except codec.UNREADABLE:  # or erased
+                who, what = codec.decode_envelope(envelope), codec.decode_operations(operations)
+            plain = False
+            if (
+                len(salts) == _SALTS_OF_ONE
+                and operations[0] == _ARRAY_OF_ONE
+                and salts[0] == SECOND_VERSION
+                and who.txn_id
+                and (kind := type(only := what[0])) in ONE_SLOT
+                and not (kind is Write and only.because)  # type: ignore[union-attr]
+            ):
+                scope = known.get(salts[17:49])
+                if scope is None or scope[1] != only.agent_id or scope[0] != only.namespace:
+                    scope = of_scope(salts[17:49], only.namespace, only.agent_id, known)
+                own = who.actor == scope[1] or who.actor == NOBODY
+                plain = own and kind in quiet and who.signature is None
+                version = SECOND_VERSION
+                first = sha256(ENVELOPE + salts[1:17] + envelope).digest()
+                slot = SLOT + salts[49:] + FIRST_SLOTS[operations[2]] + operations[scope[3] + 1 :]
+                slot = sha256(slot).digest()
+                covered = _WITH_ONE(EVENT, number, committed_at, last, 1, first, scope[4], slot)
             else:
-                plain, version = False, _next_version(version, row[3])
-                parts = leaves.of_event(row[3], row[4], row[5], what, known)
-                covered = leaves.covered(row[3], number, row[1], last, parts)
+                version = _next_version(version, salts)
+                parts = leaves.of_event(salts, envelope, operations, what, known)
+                covered = leaves.covered(salts, number, committed_at, last, parts)
         except Corruption as error:
             raise _at(number, error) from error
         except (TypeError, struct.error) as error:  # SQLite can be made to hold anything anywhere
             raise ChainBroken(number, "a column has another type than an event's") from error
-        if sha256(covered).digest() != row[2]:
+        if sha256(covered).digest() != found:
             raise ChainBroken(number, "its content does not have its hash")
-        time, last = row[1], row[2]
+        time, last = committed_at, found
         if not plain:
             yield row, who, what
-    if at_end is not None:
-        at_end(Head(number, time, last, version))
-
-
-def _read(envelope: bytes, operations: bytes) -> tuple[Envelope, tuple[AnyOperation, ...]]:
-    try:
-        return codec.read_envelope(envelope), codec.read_operations(operations)
-    except codec.UNREADABLE:  # or erased
-        return codec.decode_envelope(envelope), codec.decode_operations(operations)
-
-
-def _is_common(salts: bytes, who: Envelope, what: Sequence[AnyOperation]) -> bool:
-    """Say whether an event is of version 2 and whole, with one operation of one slot."""
-    return (
-        len(what) == 1
-        and salts[0] == SECOND_VERSION
-        and bool(who.txn_id)
-        and leaves.has_one_slot(what[0])
-    )
-
-
-def _covered_with_one(row: Row, last: bytes, only: AnyOperation, known: Scopes) -> bytes:
-    """Return what the hash of such an event covers."""
-    number, committed_at, _, salts, envelope, operations = row
-    first = sha256(ENVELOPE + salts[_ENVELOPE_SALT] + envelope).digest()
-    scope = of_scope(salts[_SCOPE_SALTS], only.namespace, only.agent_id, known)
-    slot = SLOT + salts[_OWN_SALT] + FIRST_SLOTS[operations[2]] + operations[scope[3] + 1 :]
-    own = sha256(slot).digest()
-    return _WITH_ONE(EVENT, number, committed_at, last, 1, first, ONE_SLOT_LEAF, scope[2], own)
+    at_end(Head(number, time, last, version))
 
 
 def _next_version(version: int, salts: bytes) -> int:

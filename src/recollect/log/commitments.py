@@ -28,13 +28,15 @@ HASH_SIZE = 32
 SCOPE_SALTS = 2 * SALT_SIZE
 """The salts of a namespace and of an agent in it."""
 _NAMESPACE, _AGENT, _SLOT, _ITEM, _LIST = (bytes([number]) for number in range(6, 11))
+_ONE_SLOT = b"\x01"
 _HEADS = [bytes([number]) for number in range(256)]
 
 _MOST_SCOPES = 4096
 _packed = msgspec.msgpack.Encoder().encode
 
-OfScope = tuple[str, str, bytes, int]
-"""Namespace, agent, the commitments to both, and where an operation's own fields begin."""
+OfScope = tuple[str, str, bytes, int, bytes]
+"""Namespace, agent, the commitments to both, and where an operation's own fields begin; and what
+the leaf of an operation with one slot begins with."""
 Scopes = MutableMapping[bytes, OfScope]
 """What was computed for scopes, by their salts: a scope mostly has the same ones again."""
 
@@ -49,7 +51,7 @@ def of_scope(salts: bytes, namespace: str, agent_id: str, known: Scopes) -> OfSc
     names = of_name(_NAMESPACE, salts[:SALT_SIZE], namespace)
     names += of_name(_AGENT, salts[SALT_SIZE:], agent_id)
     fields = 2 + len(_packed(namespace)) + len(_packed(agent_id))
-    known[salts] = found = (namespace, agent_id, names, fields)
+    known[salts] = found = (namespace, agent_id, names, fields, _ONE_SLOT + names)
     return found
 
 

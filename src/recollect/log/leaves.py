@@ -8,15 +8,13 @@ from struct import Struct
 
 from recollect.errors import Corruption
 from recollect.log import commitments
-from recollect.log.commitments import SALT_SIZE, Scopes, of_scope
+from recollect.log.commitments import SALT_SIZE, SCOPE_SALTS, OfScope, Scopes, of_scope
 from recollect.log.salting import Salts, is_second
 from recollect.model import codec
 from recollect.model.operations import AnyOperation, Erased, Redacted, Write, standing
 from recollect.model.slots import ONE_SLOT
 
 EVENT, ENVELOPE, SLOT = b"\x0b", b"\x01", b"\x08"
-ONE_SLOT_LEAF = b"\x01"
-"""How many slots a leaf of one slot has."""
 FIRST_SLOTS = [bytes([kind, 0]) for kind in range(256)]
 """What the commitment to a kind's first slot says of where it stands."""
 _OPERATION, _FIRST_EVENT = b"\x00", b"\x03"
@@ -49,9 +47,9 @@ def of_event(
     known: Scopes,
 ) -> list[bytes]:
     """Return what stands for an event's parts; `operations` are what `encoded` says."""
-    parts = codec.split(encoded)
     if is_second(salts):
-        return of_second(salts, envelope, parts, operations, known)
+        return of_second(salts, envelope, codec.split(encoded), operations, known)
+    parts = [encoded[1:]] if len(operations) == 1 else codec.split(encoded)
     if len(salts) != SALT_SIZE * (2 + len(operations)):
         raise Corruption("its salts do not fit its operations")
     leaves = [_envelope_leaf(salts[_FIRST_ENVELOPE_SALT], envelope)]
@@ -80,6 +78,34 @@ def of_second(
     return [_envelope_leaf(found.envelope, envelope), *own]
 
 
+def of_new(
+    salts: bytes,
+    envelope: bytes,
+    parts: Sequence[bytes],
+    operations: Sequence[AnyOperation],
+    known: Scopes,
+) -> list[bytes]:
+    """Return the same for an event that is being made: nothing of it was erased."""
+    leaves = [sha256(ENVELOPE + salts[1 : 1 + SALT_SIZE] + envelope).digest()]
+    scopes: dict[tuple[str, str], OfScope] = {}
+    first, at = 1 + SALT_SIZE, len(salts) - SALT_SIZE * len(operations)
+    for part, operation in zip(parts, operations, strict=True):
+        pair = (operation.namespace, operation.agent_id)
+        scope = scopes.get(pair)
+        if scope is None:
+            scopes[pair] = scope = of_scope(salts[first : first + SCOPE_SALTS], *pair, known)
+            first += SCOPE_SALTS
+        salt = salts[at : at + SALT_SIZE]
+        at += SALT_SIZE
+        kind = type(operation)
+        if kind in ONE_SLOT and not (kind is Write and operation.because):  # type: ignore[union-attr]
+            slot = sha256(SLOT + salt + FIRST_SLOTS[part[1]] + part[scope[3] :]).digest()
+            leaves.append(scope[4] + slot)
+        else:
+            leaves.append(commitments.of_whole(part, salt, scope[2]))
+    return leaves
+
+
 def of_operations(
     salts: Salts, parts: Sequence[bytes], operations: Sequence[AnyOperation], known: Scopes
 ) -> list[bytes]:
@@ -96,7 +122,7 @@ def of_operations(
         scope = of_scope(salts.scopes[namespace, agent_id], namespace, agent_id, known)
         if has_one_slot(operation):
             slot = sha256(SLOT + salt + FIRST_SLOTS[part[1]] + part[scope[3] :]).digest()
-            leaves.append(ONE_SLOT_LEAF + scope[2] + slot)
+            leaves.append(scope[4] + slot)
         else:
             leaves.append(commitments.of_whole(part, salt, scope[2]))
     return leaves

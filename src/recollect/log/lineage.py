@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from recollect.errors import Corruption
 from recollect.log import chain, leaves, pages
 from recollect.model import codec
@@ -28,7 +30,11 @@ def of_fork(event: SealedEvent, log_id: str, through: int, last: bytes) -> tuple
     """Return the lineage of a fork of a log, given its first event and the last that is forked."""
     position, epoch = epoch_in(event)
     own = Ancestor(log_id, through, last, chain.operation_leaves(event)[position])
-    return (*epoch.lineage, own)
+    older = (
+        each if each.commit_ts <= through else replace(each, commit_ts=through, hash=b"")
+        for each in epoch.lineage
+    )
+    return (*older, own)
 
 
 class Lineage:

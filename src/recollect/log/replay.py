@@ -15,7 +15,7 @@ from recollect.log.summing import Summing
 from recollect.model import codec
 from recollect.model.event import ReplayEvent
 from recollect.model.instant import Instant, to_micros
-from recollect.model.operations import Erased, Redacted, is_restated, shown
+from recollect.model.operations import Erased, Redacted, is_restated, is_unproven, shown
 from recollect.model.scope import ALL_AGENTS, ALL_NAMESPACES
 from recollect.storage.port import Engine, Reader, Row
 
@@ -161,4 +161,5 @@ class Replay:
             operations=tuple(map(shown, said)),
             # who signed did not sign what is left of what was erased
             signature=None if restated else signing.shown(sender),
+            unproven=any(is_unproven(each) for each in said),
         )

@@ -19,7 +19,7 @@ from hashlib import sha256
 from recollect.errors import Corruption
 from recollect.log.commitments import SALT_SIZE, SCOPE_SALTS, Scopes
 from recollect.model.ids import IdSource
-from recollect.model.operations import AnyOperation, ErasedOperation
+from recollect.model.operations import AnyOperation, Erased, Redacted
 
 SECOND = b"\x02"
 NO_SALT = bytes(SALT_SIZE)
@@ -27,6 +27,7 @@ NO_SALT = bytes(SALT_SIZE)
 _OF_REQUEST = b"\x0c"
 _FIRST = len(SECOND) + SALT_SIZE
 """Where the salts begin that follow the envelope's."""
+_ERASED = frozenset((Erased, Redacted))
 _MOST_SCOPES = 1024
 
 Pair = tuple[str, str]
@@ -62,7 +63,7 @@ class Salts:
             if request != NO_SALT and self.envelope != of_envelope(request):
                 raise Corruption("its request's salt was changed")
         for salt, operation in zip(self.operations, operations, strict=False):
-            if isinstance(operation, ErasedOperation) != (salt == NO_SALT):
+            if (type(operation) in _ERASED) != (salt == NO_SALT):
                 raise Corruption("the salt of something erased is still there, or another is gone")
 
 
@@ -77,9 +78,7 @@ def pairs(operations: Iterable[AnyOperation]) -> list[Pair]:
     """Return the scopes of whole operations, each once, in the order in which they come up."""
     return [
         *dict.fromkeys(
-            (each.namespace, each.agent_id)
-            for each in operations
-            if not isinstance(each, ErasedOperation)
+            (each.namespace, each.agent_id) for each in operations if type(each) not in _ERASED
         )
     ]
 
@@ -119,7 +118,8 @@ class SaltSource:
             pair = (operations[0].namespace, operations[0].agent_id)
             scope = self._scopes.get(pair) or self._scope(pair)
             return SECOND + drawn[:SALT_SIZE] + scope + drawn[SALT_SIZE:]
-        scopes = [self._scopes.get(pair) or self._scope(pair) for pair in pairs(operations)]
+        found = dict.fromkeys([(each.namespace, each.agent_id) for each in operations])
+        scopes = [self._scopes.get(pair) or self._scope(pair) for pair in found]
         return b"".join((SECOND, drawn[:SALT_SIZE], *scopes, drawn[SALT_SIZE:]))
 
     def _scope(self, pair: Pair) -> bytes:

@@ -34,6 +34,9 @@ class Verification(msgspec.Struct, frozen=True):
     """How many rows of views were compared; None: the log alone was looked at."""
     signed: int = 0
     """How many events carry a signature of the agent who acted; each of them holds."""
+    unproven: int = 0
+    """In how many places of events of chain version 1 an erasure left something: nothing but the
+    erasing commit says that it is what stood there."""
 
 
 def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:
@@ -105,4 +108,5 @@ def told(walk: Walk, log_id: str, clock: Clock, rows: int | None = None) -> Veri
         last_committed_at=to_datetime(last.committed_at) if last.commit_ts else None,
         warnings=clock_warnings(last.committed_at, clock) if last.commit_ts else (),
         rows=rows,
+        unproven=walk.unproven,
     )

@@ -23,12 +23,13 @@ from recollect.model.operations import (
     Redacted,
     RetireKey,
     TrustKey,
+    is_unproven,
     standing,
 )
 from recollect.model.scope import NOBODY
 from recollect.storage.port import Reader, Row
 
-_MOST_SKIPPED = 512
+_MOST_SKIPPED = 2048
 """How many events are checked before others can have the snapshot released."""
 _SALTS = 3
 """Where an event's salts stand in its row."""
@@ -81,6 +82,8 @@ class Walk:
         self._touched = 0
         """How many scopes all events touched, those of each counted anew."""
         self._erasures = Erasures()
+        self.unproven = 0
+        """How many places of older events have something left that nothing proves."""
         self._scopes: Scopes = {}
         self._has_blobs = reader.row("table_there", name="blob") is not None
         stray = reader.row("event_before_first")
@@ -148,6 +151,7 @@ class Walk:
             self._attend(reader, event, envelope, operations)
         self._transactions -= envelope.indexed is None  # whoever asked for it is forgotten
         self._touched += len(touched(envelope.actor, [*map(standing, operations)])) - 1
+        self.unproven += sum(map(is_unproven, operations))
         for position, operation in enumerate(operations):
             if operation.blob is not None:
                 wanted.append((row[0], position, operation))

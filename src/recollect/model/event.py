@@ -115,6 +115,8 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     """Whether it stands for all that was done up to here; of that only what holds is left."""
     signature: str | None = None
     """The actor's own signature of the whole transaction, in hexadecimal."""
+    unproven: bool = False
+    """Whether an erasure left something of it that nothing proves to be what was said."""
 
     @property
     def committed_at(self) -> datetime:

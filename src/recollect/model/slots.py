@@ -140,9 +140,8 @@ def ordered(kind: type[Operation], slot: Slot) -> Slot:
 def values(part: bytes) -> list[bytes | list[bytes]]:
     """Return the stored bytes of each slot of a whole operation; of a list, those of each item."""
     try:
-        items = [bytes(item) for item in _items.decode(part)]
-        tag = items[0][0]
-        if tag == 1 and len(items) > _BECAUSE_AT and items[_BECAUSE_AT] != _NO_ITEMS:
+        items, tag = _items.decode(part), part[1]
+        if tag == 1 and len(items) > _BECAUSE_AT and bytes(items[_BECAUSE_AT]) != _NO_ITEMS:
             listed = [bytes(item) for item in _items.decode(items[_BECAUSE_AT])]
             return [b"".join(items[_SCOPE:_BECAUSE_AT]), listed]
         places = _PLACES[tag]
@@ -150,7 +149,9 @@ def values(part: bytes) -> list[bytes | list[bytes]]:
         raise Corruption(f"an operation cannot be read: {error}") from error
     if len(items) > _SCOPE + sum(map(len, places)):
         raise Corruption("an operation has more fields than its kind")
-    return [b"".join(items[at] for at in slot if at < len(items)) for slot in places]
+    if len(items) < _SCOPE + sum(map(len, places)):
+        return [b"".join([items[at] for at in slot if at < len(items)]) for slot in places]
+    return [b"".join([items[at] for at in slot]) for slot in places]
 
 
 def decoder(kind: type[Operation], slot: Slot) -> msgspec.msgpack.Decoder[tuple[Any, ...]]:

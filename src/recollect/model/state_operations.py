@@ -40,7 +40,7 @@ class Ancestor(msgspec.Struct, frozen=True, array_like=True, gc=False):
     log_id: str
     commit_ts: int
     hash: bytes
-    """The hash of its last event that the fork has."""
+    """The hash of its last event that the fork has; empty if only an older fork knew it."""
     epoch: bytes
     """The leaf of the epoch in its first event, where the fork has an epoch of its own."""
 

@@ -12,11 +12,11 @@ from recollect.audit.attestation import Attestations
 from recollect.audit.keys import PublicKey
 from recollect.audit.stored import SignedCheckpoint
 from recollect.audit.witness import Witness
-from recollect.errors import ChainBroken
+from recollect.errors import ChainBroken, InvalidInput
 from recollect.log.comparison import verify_deep
 from recollect.log.verification import Verification, verify
 from recollect.log.views import Rebuild, rebuild
-from recollect.model.limits import plain_text
+from recollect.model.limits import plain_text, shown
 from recollect.sdk.core import Core
 from recollect.sdk.registry import all_views
 from recollect.search import checking
@@ -42,7 +42,7 @@ def verify_store(
         core.engine,
         core.log_id,
         checkpoint=None if note is None else plain_text("checkpoint", note),
-        keys=None if keys is None else [_key(each) for each in keys],
+        keys=None if keys is None else [_key(each) for each in _listed(keys)],
     )
     attested = Attestations(core.log_id)
     follow = None if witness.idle else witness.follow
@@ -88,6 +88,12 @@ def rebuild_store(core: Core, progress: Progress | None) -> Rebuild:
     if tree.refill(core.engine, progress):
         return found
     return msgspec.structs.replace(found, differing=(*found.differing, "tree"))
+
+
+def _listed(keys: object) -> Iterable[PublicKey | str]:
+    if isinstance(keys, (str, bytes, PublicKey)) or not isinstance(keys, Iterable):
+        raise InvalidInput("keys", f"{shown(keys)} is not a list of public keys: give a list")
+    return keys
 
 
 def _key(given: PublicKey | str) -> PublicKey:

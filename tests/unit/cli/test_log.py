@@ -130,7 +130,7 @@ def test_verify_prints_what_it_proved(filled: Cli) -> None:
     found = filled.row("verify")
     assert found.keys() == {
         "log_id", "commits", "head_hash", "last_committed_at", "warnings", "checkpoints",
-        "last_checkpoint", "rows", "signed",
+        "last_checkpoint", "rows", "signed", "unproven",
     }  # fmt: skip
     assert (found["commits"], found["warnings"], found["rows"]) == (5, [], None)
     shown = filled("verify")

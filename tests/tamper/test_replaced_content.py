@@ -1,0 +1,271 @@
+"""Whoever appends an erasure cannot leave anything in an operation's place that was not said there.
+
+The forger has the file, knows every salt and every hash, and appends an `Erase` that vouches for
+what it left, with a digest that fits: all that an erasure by the engine has.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import recollect
+import recollect_verify
+from recollect import ChainBroken, Corruption
+from recollect.log import chain
+from recollect.log.erasing import Tally
+from recollect.log.redaction import Left
+from recollect.log.salting import SaltSource
+from recollect.model import codec
+from recollect.model.event import Envelope, Head, SealedEvent
+from recollect.model.operations import (
+    ENGINE_SCOPE,
+    AnyOperation,
+    Erase,
+    Erased,
+    ErasedOperation,
+    Redacted,
+    standing,
+)
+from recollect.model.redacted import Blanked, Hidden, Kept, Listed, Renamed
+from recollect.model.slots import _PLACES, LAYOUTS
+from recollect.testing import FixedClock, FixedIds
+from tests.chains import erased, left_of
+from tests.logs import Fields, encoded, exported, lines_of, more, spelled
+from tests.scripts import load_script
+
+PSEUDONYM = "forgotten-0123456789abcdef"
+
+
+@cache
+def data() -> bytes:
+    """Return the log of a store with every kind of operation, of which nothing was erased."""
+    clock = FixedClock()
+    with recollect.open(":memory:", clock=clock, ids=FixedIds("forger")) as store:
+        load_script("make_golden").fill(store, clock)
+        more(store)
+        return exported(store)
+
+
+def event_of(line: Fields) -> SealedEvent:
+    return SealedEvent(
+        line["commit_ts"],
+        line["committed_at"],
+        bytes.fromhex(line["hash"]),
+        b64decode(line["salts"]),
+        b64decode(line["envelope"]),
+        codec.join([b64decode(each) for each in line["operations"]]),
+    )
+
+
+def line_of(event: SealedEvent) -> Fields:
+    return {
+        "type": "event",
+        "commit_ts": event.commit_ts,
+        "committed_at": event.committed_at,
+        "hash": event.hash.hex(),
+        "salts": encoded(event.salts),
+        "envelope": encoded(event.envelope),
+        "operations": [encoded(each) for each in codec.split(event.operations)],
+    }
+
+
+def forged(
+    commit_ts: int, position: int, left: AnyOperation, *, pseudonym: str | None = None
+) -> bytes:
+    """Return the log with something else in a place, and an erasure behind it that says so."""
+    lines = [line for line in lines_of(data()) if line["type"] != "end"]
+    at = next(n for n, line in enumerate(lines) if line.get("commit_ts") == commit_ts)
+    event = event_of(lines[at])
+    parts = codec.split(event.operations)
+    parts[position] = codec.encode(left)
+    salts = erased(event, {position: None}).salts
+    line = line_of(replace(event, operations=codec.join(parts), salts=salts))
+    line["hash"] = lines[at]["hash"]
+    head = lines[0]["commits"]
+    digest, tally = sha256(parts[position]).digest(), Tally()
+    tally.add((commit_ts, position), digest)
+    line["erased"] = [[position, head + 1, digest.hex()]]
+    blob = {"commit_ts": commit_ts, "position": position, "type": "blob"}
+    lines[at:] = [
+        line,
+        *(each for each in lines[at + 1 :] if {**each, **blob} != each),
+    ]
+    last = event_of([each for each in lines if each["type"] == "event"][-1])
+    scope = (ENGINE_SCOPE.namespace, ENGINE_SCOPE.agent_id)
+    said = Erase(*scope, "id", "key", "local", None, tally.count, tally.digest, pseudonym)
+    erasing = chain.seal(
+        Head(last.commit_ts, last.committed_at, last.hash),
+        last.committed_at + 1,
+        SaltSource(FixedIds("erasing")).draw([said]),
+        Envelope("erasing", "local", bytes(32)),
+        [said],
+    )
+    lines.append(line_of(erasing))
+    lines[0] |= {"commits": head + 1, "head_hash": erasing.hash.hex()}
+    return spelled(lines)
+
+
+def verdict(log: bytes, folder: Path) -> tuple[str | None, str | None]:
+    """Return what the engine and the verifier say against a log."""
+    ours = theirs = None
+    try:
+        recollect.import_log(BytesIO(log), folder / f"{sha256(log).hexdigest()}.db")
+    except (ChainBroken, Corruption) as error:
+        ours = str(error)
+    try:
+        recollect_verify.check_log(BytesIO(log), [])
+    except recollect_verify.Refused as error:
+        theirs = str(error)
+    return ours, theirs
+
+
+def operations() -> Iterator[tuple[int, int, AnyOperation]]:
+    """Yield the first operation of each kind."""
+    seen = set[tuple[type, bool]]()
+    for line in lines_of(data()):
+        if line["type"] == "event":
+            found = codec.decode_operations(event_of(line).operations)
+            for position, operation in enumerate(found):
+                kind = (type(operation), bool(getattr(operation, "because", ())))
+                if kind not in seen and not isinstance(operation, ErasedOperation):
+                    seen.add(kind)
+                    yield line["commit_ts"], position, operation
+
+
+def whole(commit_ts: int, position: int, operation: AnyOperation) -> Redacted:
+    """Return an operation of which everything is left, as an erasure could leave it."""
+    (line,) = (each for each in lines_of(data()) if each.get("commit_ts") == commit_ts
+               and each["type"] == "event")  # fmt: skip
+    head = lines_of(data())[0]["commits"]
+    left = Left(operation.namespace, operation.agent_id, operation)  # type: ignore[arg-type]
+    return left_of(event_of(line), position, left, head + 1)
+
+
+PLACES = [*operations()]
+NAMES = [f"{type(each[2]).__name__}{'-because' * bool(getattr(each[2], 'because', ()))}"
+         for each in PLACES]  # fmt: skip
+
+
+QUICK = ("Write", "Write-because", "Remember", "Assert")
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def forgeries(left: Redacted) -> Iterator[tuple[str, Redacted]]:
+    """Yield what is left with one thing replaced, everything in turn."""
+    for index, slot in enumerate(left.slots):
+        for what, new in replaced(slot):
+            slots = (*left.slots[:index], new, *left.slots[index + 1 :])
+            yield f"slot {index}: {what}", replace(left, slots=slots)
+    yield "another namespace", replace(left, namespace="else")
+    yield "another agent", replace(left, agent_id="else")
+    first, second = left.scope_slots
+    hidden = Hidden(bytes(32), left.erasure)
+    yield "a hidden namespace", replace(left, namespace="else", scope_slots=(hidden, second))
+    yield "a hidden agent", replace(left, agent_id="else", scope_slots=(first, hidden))
+    for kind in {1, 2, 4, 5, 10, 15, 21} - {left.kind}:
+        yield f"kind {kind}", replace(left, kind=kind)
+    yield "no kind", replace(left, kind=0)
+    yield "one slot more", replace(left, slots=(*left.slots, left.slots[-1]))
+    yield "one slot less", replace(left, slots=left.slots[:-1])
+    if len(left.slots) > 1:
+        yield "another order", replace(left, slots=left.slots[::-1])
+    yield "a text for a number", replace(left, numbers=("text", 0, 0, 0))
+
+
+def replaced(slot: object) -> Iterator[tuple[str, object]]:
+    if isinstance(slot, Listed):
+        for index, item in enumerate(slot.items):
+            assert isinstance(item, Kept)
+            for what, new in (
+                ("another reference", Kept(item.salt, flipped(item.value))),
+                ("blanked with content", Blanked(bytes(32), 1, "text")),  # type: ignore[arg-type]
+                ("blanked as another", Blanked(flipped(bytes(32)), 1, 1)),
+            ):
+                yield what, Listed((*slot.items[:index], new, *slot.items[index + 1 :]))
+        yield "one reference more", Listed((*slot.items, slot.items[0]))
+        return
+    assert isinstance(slot, Kept)
+    yield "another value", Kept(slot.salt, flipped(slot.value))
+    yield "more", Kept(slot.salt, slot.value + b"\xa5forge")
+    yield "another salt", Kept(flipped(slot.salt), slot.value)
+    yield "no salt", Kept(b"", slot.value)
+    yield "a pseudonym that says something", Renamed(bytes(32), 1, "forgotten-mallory")
+    yield "a pseudonym nobody names", Renamed(bytes(32), 1, PSEUDONYM)
+    yield "a list", Listed((slot,))
+    yield "another commitment", flipped(bytes(32))
+    yield "no commitment", b"forged text"
+
+
+@pytest.mark.parametrize(
+    ("commit_ts", "position", "operation"),
+    [
+        pytest.param(*place, id=name, marks=() if name in QUICK else pytest.mark.slow)
+        for place, name in zip(PLACES, NAMES, strict=True)
+    ],
+)
+def test_nothing_else_can_be_left(
+    tmp_path: Path, commit_ts: int, position: int, operation: AnyOperation
+) -> None:
+    left = whole(commit_ts, position, operation)
+    for what, forgery in forgeries(left):
+        ours, theirs = verdict(forged(commit_ts, position, forgery), tmp_path)
+        assert ours is not None, f"the engine accepts {what}"
+        assert theirs is not None, f"the verifier accepts {what}"
+
+
+@pytest.mark.parametrize(("commit_ts", "position", "operation"), PLACES[::4], ids=NAMES[::4])
+def test_the_form_of_older_events_does_not_pass_for_that_of_newer_ones(
+    tmp_path: Path, commit_ts: int, position: int, operation: AnyOperation
+) -> None:
+    head = lines_of(data())[0]["commits"]
+    scope = (operation.namespace, operation.agent_id)
+    left = Erased(*scope, bytes(32), head + 1, operation, bytes(16))  # type: ignore[arg-type]
+    assert None not in verdict(forged(commit_ts, position, left), tmp_path)
+
+
+def test_what_the_engine_could_leave_is_accepted(tmp_path: Path) -> None:
+    """The forger is found by what it leaves, and not by how it writes that."""
+    for commit_ts, position, operation in PLACES:
+        left = whole(commit_ts, position, operation)
+        if operation.blob is None:
+            assert verdict(forged(commit_ts, position, left), tmp_path) == (None, None)
+        assert standing(left) == operation
+
+
+def test_a_pseudonym_has_to_be_named(tmp_path: Path) -> None:
+    commit_ts, position, operation = next(each for each in PLACES if each[2].type.value == "write")
+    left = whole(commit_ts, position, operation)
+    hidden = Hidden(commitment_of_agent(left), left.erasure)
+    renamed = replace(left, agent_id=PSEUDONYM, scope_slots=(left.scope_slots[0], hidden))
+    assert None not in verdict(forged(commit_ts, position, renamed), tmp_path)
+    named = forged(commit_ts, position, renamed, pseudonym=PSEUDONYM)
+    assert verdict(named, tmp_path) == (None, None)
+
+
+def commitment_of_agent(left: Redacted) -> bytes:
+    salt = left.scope_slots[1]
+    assert isinstance(salt, bytes)
+    return sha256(b"\7" + salt + left.agent_id.encode()).digest()
+
+
+def test_every_kind_was_tried() -> None:
+    kinds = {type(each[2]) for each in PLACES}
+    missing = {kind.__name__ for kind in LAYOUTS} - {kind.__name__ for kind in kinds}
+    assert missing <= {"Summary", "TrustKey", "RetireKey", "Refuse", "Erase", "EndFrom", "Resolve"}
+
+
+def test_the_verifier_has_the_slots_that_the_engine_has() -> None:
+    assert {tag: [[*slot] for slot in slots] for tag, slots in _PLACES.items()} == (
+        recollect_verify._SLOTS
+    )
