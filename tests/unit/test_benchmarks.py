@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 import recollect
-from benchmarks import commits, embedding, facts, hybrid, locomo, memories, reads, recall, verify
+from benchmarks import (
+    commits,
+    embedding,
+    facts,
+    hostile,
+    hybrid,
+    locomo,
+    memories,
+    reads,
+    recall,
+    verify,
+)
 from tests.bulk import write_events
 
 
@@ -99,3 +110,15 @@ def test_a_log_without_hashes_is_no_log(tmp_path: Path) -> None:
         store.write(agent_id="a", key="k", value={})
         with pytest.raises(recollect.ChainBroken):
             store.verify()
+
+
+def test_a_writer_beside_hostile_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hostile, "MEMORY", 2_000)
+    monkeypatch.setattr(hostile, "_LOOK_EVERY", 10)
+    path = tmp_path / "store.db"
+    hostile.fill(path, 60_000)
+    with recollect.open(path, embedder=None) as store:
+        store.reindex()
+        for indexing in (True, False):
+            found = hostile.latencies(store, 0.2, indexing=indexing)
+            assert 0 < found.median <= found.p99 <= found.p999 <= found.longest
