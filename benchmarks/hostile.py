@@ -51,9 +51,7 @@ def transcripts(size: int) -> Iterator[str]:
     yield _filled("x" * 1_000_000 + "y", size)
     yield _filled("".join(chr(random.randrange(0x4E00, 0x9E00)) for _ in range(100_000)), size)
     yield _filled(("e" + "\u0301\u0327" * 12 + " o\u0308") * 1_000, size)
-    yield _filled(
-        "".join(f"{word} \u00e9t\u00e9 " for word in common), size
-    )
+    yield _filled("".join(f"{word} \u00e9t\u00e9 " for word in common), size)
 
 
 def memories() -> Iterator[str]:
@@ -78,7 +76,8 @@ def fill(path: Path, whole: int = WHOLE) -> None:
         size = 0
         while size < whole:
             for text in memories():
-                size += len(agent.remember(text).content.encode())
+                agent.remember(text)
+                size += len(text.encode())
             for text in transcripts(min(TRANSCRIPT, whole // 6)):
                 size += agent.store_transcript(text).original_size
                 if size >= whole:
@@ -102,8 +101,8 @@ def latencies(store: Store, seconds: float, *, indexing: bool) -> Latencies:
     passed = time.perf_counter() - begun
     taken.sort()
     last = len(taken) - 1
-    at = (taken[int(last * part)] for part in (0.5, 0.99, 0.999, 1.0))
-    return Latencies(*at, rate=len(taken) / passed)
+    median, p99, p999, longest = (taken[int(last * part)] for part in (0.5, 0.99, 0.999, 1.0))
+    return Latencies(median, p99, p999, longest, len(taken) / passed)
 
 
 def beside_indexing(path: Path, whole: int = WHOLE) -> tuple[Latencies, Latencies]:

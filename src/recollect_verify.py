@@ -351,6 +351,9 @@ _SLOTS: dict[int, list[list[int]]] = {
     24: [[3, 4], [5]],
     25: [[3, 5, 6], [4]],
     28: [[3, 7, 8], [4], [5], [6]],
+    29: [[3, 7, 8, 9], [4], [5], [6]],
+    30: [[3, 7, 8], [4], [5], [6]],
+    31: [[3], [4]],
 }
 """The fields of each kind of operation that share a commitment, by their places."""
 _LISTED = (1, 6)

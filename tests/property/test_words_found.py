@@ -35,6 +35,8 @@ class History:
         self.memories: list[tuple[str, str, str]] = []
         self.facts: list[tuple[str, str, str]] = []
         self.transcripts: list[tuple[str, str, str]] = []
+        self.private: set[str] = set()
+        """The private memories, and the facts that come from them."""
         self.cited: dict[tuple[str, str], int] = {}
         """Which memory cites which transcript, since which commit."""
 
@@ -56,6 +58,8 @@ class History:
         visibility = self.random.choice(["namespace", "private"])
         memory = self.bound().remember(self.text(), tags=[self.text()], visibility=visibility)
         self.memories.append((memory.id, *self.scope))
+        if visibility == "private":
+            self.private.add(memory.id)
 
     def revise(self) -> None:
         memory_id, *scope = self.random.choice(self.memories or [("", "one", "ann")])
@@ -85,13 +89,16 @@ class History:
         subject, object_ = self.random.sample(WORDS, k=2)
         sources = [each[0] for each in self.memories[-3:]]
         store = self.bound()
+        source = self.random.choice([None, *sources])
         with store.begin_transaction() as transaction:
             found = transaction.assert_fact(
                 subject=subject,
                 relation="next_to",
                 object=object_,
-                source=self.random.choice([None, *sources]),
+                source=source,
             )
+        if source in self.private:
+            self.private.add(found)
         self.facts.append((found, *self.scope))
 
     def withdraw(self) -> None:
@@ -128,7 +135,8 @@ class History:
             yield "memory", memory.id, own
         for row in self.store.sql("SELECT * FROM assertions WHERE kind = 'assert'"):
             until = row["retracted_in"] or at + 1
-            if row["namespace"] == space and row["commit_ts"] <= at < until:
+            hidden = row["id"] in self.private and row["agent_id"] != viewer
+            if row["namespace"] == space and row["commit_ts"] <= at < until and not hidden:
                 words = (row["subject"], row["relation"], row["object"])
                 yield "fact", row["id"], " ".join(words)
 

@@ -77,6 +77,11 @@ def takes_ground(command: Command) -> Command:
     return _takes_source(_takes_spans(command))
 
 
+takes_visibility = click.option(
+    "--visibility",
+    type=click.Choice(["namespace", "private"]),
+    help="Who is shown it; not given, as what it comes from: a private memory's facts are private.",
+)
 takes_txn_id = click.option(
     "--txn-id", metavar="ID", help="Name the write: tried again, it happens once."
 )

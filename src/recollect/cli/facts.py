@@ -21,6 +21,7 @@ from recollect.cli.fact_options import (
     takes_parts,
     takes_txn_id,
     takes_valid_at,
+    takes_visibility,
 )
 from recollect.cli.fact_walks import neighbors, path, subgraph, suggest_merges
 from recollect.cli.options import Target, takes_limit, takes_target
@@ -47,6 +48,7 @@ def fact() -> None:
 @click.option("--valid-to", metavar="TIME", help="When it stopped.")
 @click.option("--confidence", metavar="X", type=float, default=1.0, help="0 to 1.")
 @takes_ground
+@takes_visibility
 @takes_txn_id
 @takes_target
 def assert_(
@@ -83,6 +85,7 @@ def assert_(
 @takes_literal
 @click.option("--at", metavar="TIME", help="When it stopped; not given, now.")
 @takes_ground
+@takes_visibility
 @takes_txn_id
 @takes_target
 def end(

@@ -30,6 +30,8 @@ class Answer(msgspec.Struct, frozen=True):
     scope: Scope
     commit_ts: int
     assertion_id: str | None = None
+    viewer: str | None = None
+    """Who asks; None: nobody in particular, who sees all."""
 
 
 def answer(reader: Reader, effects: Effects, asked: Answer) -> EdgeResolution:
@@ -37,7 +39,8 @@ def answer(reader: Reader, effects: Effects, asked: Answer) -> EdgeResolution:
     horizon = horizons.find(reader, asked.scope.namespace)
     if horizon is not None and asked.commit_ts <= horizon.commit_ts:
         return EdgeResolution(None, assertion_id=asked.assertion_id, commit_ts=asked.commit_ts)
-    if asking_of(reader, Wanted(scope=asked.scope)) is None:  # a retry, behind an erasure
+    asking = asking_of(reader, Wanted(scope=asked.scope, viewer=asked.viewer))
+    if asking is None or asking.public:  # a retry, behind an erasure; or others are not to know
         return EdgeResolution(None, assertion_id=asked.assertion_id, commit_ts=asked.commit_ts)
     row = reader.row("event_get", commit_ts=asked.commit_ts)
     assert row is not None, "a transaction's own commit is there"

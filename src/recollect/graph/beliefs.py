@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from recollect.graph.derive import Holding, Place, belonging, derive, said_at
+from recollect.graph.derive import NEWEST, Holding, Place, belonging, derive, said_at
 from recollect.graph.literal import literal_of
 from recollect.graph.records import Fact
 from recollect.model import codec
 from recollect.model.graph_operations import ENTITY, Name
 from recollect.model.instant import to_datetime
-from recollect.model.refs import Evidence
+from recollect.model.refs import Evidence, MemoryRef
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader, Row
 
@@ -55,6 +55,23 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """The instant at which things hold; None: whenever."""
     relation: int | None = None
     object: int | None = None
+    viewer: str | None = None
+    """Who looks: others than whose they are see only what is not private. None: nobody, but all."""
+    public: bool = False
+    """Whether some of what they follow from is left out for that."""
+
+
+def seen_by(reader: Reader, asking: Asking, viewer: str | None) -> Asking:
+    """Return what is asked for as an agent sees it.
+
+    What follows from private statements, too, is kept in the tables; without these, it is derived.
+    """
+    asking = replace(asking, viewer=viewer)
+    if viewer in (None, asking.scope.agent_id):
+        return asking
+    if reader.row("graph_private_any", scope_id=asking.scope_id) is None:
+        return asking
+    return replace(asking, known=NEWEST if asking.known is None else asking.known, public=True)
 
 
 def of_subjects(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list[Belief]:
@@ -120,12 +137,33 @@ def among(reader: Reader, asking: Asking, nodes: Sequence[int], most: int) -> li
     return [each for each in found if each.held.object in wanted][:most]
 
 
-def facts_of(reader: Reader, scope: Scope, beliefs: Sequence[Belief]) -> list[Fact]:
-    """Return beliefs as callers see them, in the same order."""
+def facts_of(
+    reader: Reader, scope: Scope, beliefs: Sequence[Belief], viewer: str | None = None
+) -> list[Fact]:
+    """Return beliefs as a viewer sees them, in the same order; None: as whose they are does."""
     beliefs = backed(reader, beliefs)
     numbers = {number for each in beliefs for number in each.edge}
     nodes = names(reader, numbers)
-    return [_fact(scope, each, nodes) for each in beliefs]
+    found = [_fact(scope, each, nodes) for each in beliefs]
+    if viewer in (None, scope.agent_id):
+        return found
+    hidden = hidden_sources(reader, (each for fact in found for each in fact.sources), viewer)
+    return [
+        replace(fact, sources=tuple(each for each in fact.sources if each not in hidden))
+        for fact in found
+    ]
+
+
+def hidden_sources(
+    reader: Reader, sources: Iterable[Evidence | None], viewer: str | None
+) -> set[Evidence]:
+    """Return those of the sources that somebody is not told of: private memories of others."""
+    memories = [each for each in sources if isinstance(each, MemoryRef)]
+    if viewer is None or not memories:
+        return set()
+    listed = msgspec.json.encode([each.memory_id for each in memories]).decode()
+    hidden = {row[0] for row in reader.rows("memories_hidden", memory_ids=listed, viewer=viewer)}
+    return {each for each in memories if each.memory_id in hidden}
 
 
 def once_each(beliefs: Iterable[Belief]) -> list[Belief]:
@@ -149,7 +187,11 @@ def once_each(beliefs: Iterable[Belief]) -> list[Belief]:
 def said(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list[Row]:
     """Return what was known at a commit to have been said of some subjects, by timelines."""
     return reader.rows(
-        "graph_said_at", subjects=_listed(subjects), known=asking.known, relation=asking.relation
+        "graph_said_at",
+        subjects=_listed(subjects),
+        known=asking.known,
+        relation=asking.relation,
+        public=int(asking.public),
     )
 
 

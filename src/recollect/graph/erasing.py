@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from recollect.graph.derive import STILL
+from recollect.graph.explaining import hidden_from
 from recollect.graph.names import normal_name
 from recollect.log import pages
 from recollect.log.views import Commit, Eraser, Rewritten
@@ -38,9 +39,11 @@ _BEYOND = b"\xff"
 _CLEAR = ("graph_scope_edges", "graph_scope_statements", "graph_scope_roots", "graph_scope_nodes")
 
 
-def places_of(reader: Reader, target: Target) -> Iterator[Place]:
+def places_of(reader: Reader, target: Target, viewer: str | None) -> Iterator[Place]:
     """Yield where the log has an assertion, what names an entity, or what a source gave."""
     if target.kind == FACT:
+        if viewer is not None and hidden_from(reader, [target.name], viewer):
+            return
         yield from _places_of_assertion(reader, target.name)
     elif target.kind == ENTITY:
         yield from _places_of_entity(reader, target)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from recollect.graph import beliefs
@@ -20,6 +21,7 @@ from recollect.model.event import SealedEvent
 from recollect.model.graph_operations import ENTITY, Name
 from recollect.model.instant import to_datetime
 from recollect.model.operations import Assert, End
+from recollect.model.refs import Evidence
 from recollect.model.scope import Scope
 from recollect.storage.port import Reader
 
@@ -45,8 +47,9 @@ class Believed:
     What is asked of the newest commit is in the tables: all is to be read in one snapshot.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, viewer: str | None = None) -> None:
         self._reader = reader
+        self._viewer = viewer
         self._newest = pages.head_commit(reader)
         self._derived: dict[tuple[int, int, int], dict[str, Belief]] = {}
         self._stretches: dict[tuple[int, int, int, int], dict[Place, Place]] = {}
@@ -64,18 +67,18 @@ class Believed:
         if not held.is_open:
             end = self._ends(scope, belief, known)[held.first]
             belief = replace(belief, held=replace(held, end=end))
-        return beliefs.facts_of(self._reader, scope, [belief])[0]
+        return beliefs.facts_of(self._reader, scope, [belief], self._viewer)[0]
 
     def _ends(self, scope: Scope, belief: Belief, known: int) -> dict[Place, Place]:
         """Return where each edge of a timeline's object ends with those that overlap it."""
         subject, relation, object_ = belief.edge
         which = (subject, relation, object_, min(known, self._newest))
         if which not in self._stretches:
-            if known >= self._newest:
+            timeline = self._derived.get((subject, relation, known))
+            if timeline is None:
                 asking = Asking(scope=scope, scope_id=0, relation=relation, object=object_)
                 same = beliefs.of_subjects(self._reader, asking, [subject])
             else:
-                timeline = self._derived[subject, relation, known]
                 same = [each for each in timeline.values() if each.held.object == object_]
             self._stretches[which] = stretches(each.held for each in same)
         return self._stretches[which]
@@ -97,12 +100,14 @@ class Believed:
         scope = Scope(namespace, agent_id)
         if not begin <= known < end:
             return None
-        if known >= self._newest:
+        asking = Asking(scope=scope, scope_id=scope_id, known=known, relation=relation)
+        asking = beliefs.seen_by(self._reader, asking, self._viewer)
+        if known >= self._newest and not asking.public:
             edge = self._reader.row("graph_edge_of_assertion", assertion_id=assertion_id)
             assert edge is not None, "what stands is part of an edge"
             return scope, beliefs.belief_of(edge)
-        asking = Asking(scope=scope, scope_id=scope_id, known=known, relation=relation)
-        return scope, self._timeline(asking, Name(subject, subject))[assertion_id]
+        held = self._timeline(asking, Name(subject, subject)).get(assertion_id)
+        return None if held is None else (scope, held)  # None: it is private
 
     def _timeline(self, asking: Asking, subject: Name) -> dict[str, Belief]:
         """Return the edges of a timeline by the assertions they follow from."""
@@ -121,18 +126,38 @@ class Believed:
         return self._derived[which]
 
 
-def explain(reader: Reader, assertion_id: str, known: int) -> Explanation | None:
-    """Return a fact and everything that was said for it; None: the assertion did not stand."""
-    found = Believed(reader).belief(assertion_id, known)
+def hidden_from(reader: Reader, assertion_ids: Iterable[str], viewer: str) -> set[str]:
+    """Return those of the assertions that another agent keeps to itself."""
+    listed = msgspec.json.encode([*assertion_ids]).decode()
+    return {row[0] for row in reader.rows("graph_assertions_private", ids=listed, viewer=viewer)}
+
+
+def explain(
+    reader: Reader, assertion_id: str, known: int, viewer: str | None = None
+) -> Explanation | None:
+    """Return a fact and everything that was said for it; None: the assertion did not stand.
+
+    Nor does what is private to another than the viewer; a memory that is, is not told of.
+    """
+    found = Believed(reader, viewer).belief(assertion_id, known)
     if found is None:
         return None
     scope, belief = found
     horizons.check(reader, (scope.namespace,), known)
     (belief,) = beliefs.backed(reader, [belief])
-    (fact,) = beliefs.facts_of(reader, scope, [belief])
+    (fact,) = beliefs.facts_of(reader, scope, [belief], viewer)
     commits = {number: _commit(reader, number) for number in {s.place[1] for s in belief.said}}
     told = tuple(_assertion(said, commits[said.place[1]]) for said in belief.said)
-    return Explanation(fact, told, _ending(reader, belief.held, told))
+    end = _ending(reader, belief.held, told)
+    sources = [each.source for each in told] + ([] if end is None else [end.source])
+    hidden = beliefs.hidden_sources(reader, sources, viewer)
+    told = tuple(replace(each, source=_told(each.source, hidden)) for each in told)
+    end = None if end is None else replace(end, source=_told(end.source, hidden))
+    return Explanation(fact, told, end)
+
+
+def _told(source: Evidence | None, hidden: Collection[Evidence]) -> Evidence | None:
+    return None if source in hidden else source
 
 
 def _ending(reader: Reader, held: Holding[int], told: Sequence[Assertion]) -> Ending | None:

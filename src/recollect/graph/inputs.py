@@ -40,6 +40,15 @@ def check_object(value: object, limits: Limits) -> Name:
     return _name("object", value, limits, ENTITY)
 
 
+def check_visibility(visibility: object) -> bool | None:
+    """Return whether a fact is its agent's own; None: as what it comes from."""
+    if visibility is None:
+        return None
+    if visibility not in ("namespace", "private"):
+        raise InvalidInput("visibility", f"{shown(visibility)} is not 'namespace' or 'private'")
+    return visibility == "private"
+
+
 def check_confidence(value: object) -> float:
     """Return a degree of confidence."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:

@@ -10,7 +10,17 @@ from recollect.model import codec
 from recollect.model.erasure import Place
 from recollect.model.graph_operations import Name
 from recollect.model.ids import IdSource
-from recollect.model.operations import AnyOperation, Assert, End, EndFrom, Mentioned, Withdraw
+from recollect.model.operations import (
+    AnyOperation,
+    Assert,
+    AssertPrivately,
+    End,
+    EndFrom,
+    EndPrivately,
+    Mentioned,
+    Withdraw,
+    WithdrawPrivately,
+)
 from recollect.storage.port import Engine, Reader
 
 _SALT_BYTES = 16
@@ -24,7 +34,15 @@ class GraphKeeper(Keeper):
     back goes in the same commit as what took it back, or it would stand again in between.
     """
 
-    kinds = (Assert, End, EndFrom, Withdraw)
+    kinds = (
+        Assert,
+        AssertPrivately,
+        End,
+        EndFrom,
+        EndPrivately,
+        Withdraw,
+        WithdrawPrivately,
+    )
 
     def __init__(self, notes: Retained, ids: IdSource) -> None:
         self._notes = notes

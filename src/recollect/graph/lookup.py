@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -35,26 +36,39 @@ class Named(msgspec.Struct, frozen=True):
     node: int
 
 
-def by_assertions(reader: Reader, ids: Collection[str], when: When) -> dict[str, Fact]:
-    """Return facts by the ids of what was said for them; what does not hold is not there."""
+def by_assertions(
+    reader: Reader, ids: Collection[str], when: When, viewer: str | None = None
+) -> dict[str, Fact]:
+    """Return facts by the ids of what was said for them; what does not hold is not there.
+
+    Nor is what is private to another than the viewer, or follows from nothing else.
+    """
     if not ids:
         return {}
+    rows = reader.rows("graph_assertions_beside_private", ids=_listed(ids), viewer=viewer or "")
+    beside = set() if viewer is None else {row[0] for row in rows}
+    rest = [each for each in ids if each not in beside]
     found: dict[str, Fact] = {}
-    sought = _current(reader, ids) if when.known is None else _past(reader, ids, when.known)
-    for scope, held in sought:
-        for _, fact in shown_at(reader, scope, held, when):
+    sought = _current(reader, rest) if when.known is None else _past(reader, rest, when.known)
+    known = NEWEST if when.known is None else when.known
+    for scope, held in chain(sought, _past(reader, beside, known, viewer)):
+        for _, fact in shown_at(reader, scope, held, when, viewer):
             found.update(dict.fromkeys(fact.assertions, fact))
     return found
 
 
 def shown_at(
-    reader: Reader, scope: Scope, held: Iterable[Belief], when: When
+    reader: Reader,
+    scope: Scope,
+    held: Iterable[Belief],
+    when: When,
+    viewer: str | None = None,
 ) -> list[tuple[Belief, Fact]]:
     """Return those of some beliefs that hold at an instant, or held, as facts, each object once."""
     shown = beliefs.backed(reader, [each for each in held if _fits(each, when)])
     if not when.closed:
         shown = beliefs.once_each(shown)
-    return list(zip(shown, beliefs.facts_of(reader, scope, shown), strict=True))
+    return list(zip(shown, beliefs.facts_of(reader, scope, shown, viewer), strict=True))
 
 
 def named(
@@ -92,7 +106,9 @@ def _current(reader: Reader, ids: Collection[str]) -> Iterator[tuple[Scope, list
         yield scope, list({(each.edge, each.held.first): each for each in held.values()}.values())
 
 
-def _past(reader: Reader, ids: Collection[str], known: int) -> Iterator[tuple[Scope, list[Belief]]]:
+def _past(
+    reader: Reader, ids: Collection[str], known: int, viewer: str | None = None
+) -> Iterator[tuple[Scope, list[Belief]]]:
     """Yield what was believed at a commit of what these assertions are about."""
     subjects: dict[tuple[Scope, int], set[int]] = {}
     for row in reader.rows("graph_subjects_of_assertions", ids=_listed(ids), known=known):
@@ -100,6 +116,7 @@ def _past(reader: Reader, ids: Collection[str], known: int) -> Iterator[tuple[Sc
     wanted = set(ids)
     for (scope, scope_id), nodes in subjects.items():
         asking = Asking(scope=scope, scope_id=scope_id, known=known)
+        asking = beliefs.seen_by(reader, asking, viewer)
         held = beliefs.of_subjects(reader, asking, sorted(nodes))
         yield (
             scope,

@@ -64,7 +64,14 @@ class PendingFacts:
                 found[place] = error
         return found
 
-    def timeline(self, reader: Reader, read: TimelineRead, look_up: LookUp, now: int) -> list[Fact]:
+    def timeline(
+        self,
+        reader: Reader,
+        read: TimelineRead,
+        look_up: LookUp,
+        now: int,
+        viewer: str | None = None,
+    ) -> list[Fact]:
         """Return a timeline as the transaction sees it; what it says to hold from now on, from now.
 
         The same rules run again when it is committed, then on what is there by then.
@@ -77,7 +84,7 @@ class PendingFacts:
         subject = Name(read.subject, read.subject, ENTITY)
         spelling = Spelling(reader, read.scope, operations)
         told = [
-            *self._committed(reader, rules, read, subject, spelling),
+            *self._committed(reader, rules, read, subject, spelling, viewer),
             *_staged(rules, operations, read, subject, now),
         ]
         gone = {each.assertion_id for each in operations if isinstance(each, Withdraw)}
@@ -103,10 +110,11 @@ class PendingFacts:
         read: TimelineRead,
         subject: Name,
         spelling: Spelling,
+        viewer: str | None,
     ) -> Iterable[_Told]:
         """Yield what had been said when the transaction began."""
         relation = Name(read.relation, read.relation, RELATION)
-        wanted = Wanted(scope=read.scope, relation=relation, known=self._at)
+        wanted = Wanted(scope=read.scope, relation=relation, known=self._at, viewer=viewer)
         asking = asking_of(reader, wanted)
         if asking is None:
             return
@@ -115,7 +123,9 @@ class PendingFacts:
             rows = [] if root is None else beliefs.said(reader, asking, [root])
             named = beliefs.names(reader, {row[6] for row in rows if row[6]})
             spelling.learn(named.values())
-            for row in rows:
+            sources = [beliefs.evidence(row[10]) for row in rows]
+            hidden = beliefs.hidden_sources(reader, sources, viewer)
+            for row, source in zip(rows, sources, strict=True):
                 object_ = named.get(row[6])
                 yield _Told(
                     said_at(
@@ -126,7 +136,7 @@ class PendingFacts:
                     ),
                     row[7],
                     row[9] or 0.0,
-                    beliefs.evidence(row[10]),
+                    None if source in hidden else source,
                     row[8],
                 )
 

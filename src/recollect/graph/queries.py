@@ -33,6 +33,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     known: int | None = None
     valid: int | None = None
     """None: whenever they hold."""
+    viewer: str | None = None
+    """Who asks; None: nobody in particular, who sees all."""
 
 
 def facts(reader: Reader, wanted: Wanted) -> list[Fact]:
@@ -102,7 +104,7 @@ def asking_of(reader: Reader, wanted: Wanted) -> Asking | None:
         if object_ is None:
             return None
         asking = replace(asking, object=object_)
-    return asking
+    return beliefs.seen_by(reader, asking, wanted.viewer)
 
 
 def node_at(reader: Reader, scope_id: int, name: Name, known: int | None) -> int | None:
@@ -151,11 +153,27 @@ def entities_of(
     return [_entity(scope, root, names[root]) for root in sorted(names)]
 
 
-def entity(reader: Reader, scope: Scope, name: Name, known: int | None) -> Entity | None:
+def entity(reader: Reader, wanted: Wanted, name: Name) -> Entity | None:
     """Return what a name meant at a commit."""
-    asking = asking_of(reader, Wanted(scope=scope, known=known))
-    root = None if asking is None else node_at(reader, asking.scope_id, name, known)
-    return None if root is None else entities_of(reader, scope, [root], known)[0]
+    asking = asking_of(reader, wanted)
+    root = None if asking is None else node_at(reader, asking.scope_id, name, wanted.known)
+    if asking is None or root is None or not _shown_nodes(reader, asking, [root]):
+        return None
+    return entities_of(reader, wanted.scope, [root], wanted.known)[0]
+
+
+def _shown_nodes(reader: Reader, asking: Asking, numbers: Sequence[int]) -> list[int]:
+    """Return those of some entities that came up in anything the viewer may see."""
+    if not asking.public:
+        return [*numbers]
+    listed = msgspec.json.encode(numbers).decode()
+    hidden = {row[0] for row in reader.rows("graph_nodes_private", ids=listed)}
+    return [each for each in numbers if each not in hidden]
+
+
+def is_shown(reader: Reader, asking: Asking, number: int) -> bool:
+    """Say whether an entity came up in anything the viewer may see."""
+    return bool(_shown_nodes(reader, asking, [number]))
 
 
 def current_edges(reader: Reader, wanted: Wanted) -> list[ExistingEdge]:
@@ -197,21 +215,22 @@ def unclassified(reader: Reader, namespace: str, relation: str) -> bool:
 class Entities:
     """The entities of a scope, a page at a time."""
 
-    def __init__(self, engine: Engine, scope: Scope, known: int | None) -> None:
+    def __init__(self, engine: Engine, wanted: Wanted) -> None:
         self._engine = engine
-        self._scope = scope
-        self._known = known
+        self._wanted = wanted
         self._after = 0
 
     def next_page(self) -> list[Entity]:
         """Return the next entities."""
+        wanted = self._wanted
         with self._engine.snapshot() as reader:
-            asking = asking_of(reader, Wanted(scope=self._scope, known=self._known))
-            found = [] if asking is None else _entities(reader, asking, self._after)
-            if not found:
-                return []
-            self._after = found[-1]
-            return entities_of(reader, self._scope, found, self._known)
+            asking = asking_of(reader, wanted)
+            while asking is not None and (found := _entities(reader, asking, self._after)):
+                self._after = found[-1]
+                shown = _shown_nodes(reader, asking, found)
+                if shown:
+                    return entities_of(reader, wanted.scope, shown, wanted.known)
+        return []
 
 
 def _entity(scope: Scope, root: int, names: Iterable[tuple[int, str, str, int]]) -> Entity:
@@ -234,7 +253,7 @@ def _shown(reader: Reader, asking: Asking, found: list[beliefs.Belief]) -> list[
     """Return beliefs as facts; what holds at one instant with each object once."""
     if asking.valid is not None:
         found = beliefs.once_each(beliefs.backed(reader, found))
-    return beliefs.facts_of(reader, asking.scope, found)
+    return beliefs.facts_of(reader, asking.scope, found, asking.viewer)
 
 
 def _entities(reader: Reader, asking: Asking, after: int) -> list[int]:

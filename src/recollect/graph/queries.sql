@@ -49,10 +49,12 @@ WHERE scope.namespace = :namespace
 -- name: graph_statement_add
 INSERT INTO graph_statement (
     assertion_id, asserts, subject, relation, object, subject_root, object_root, at,
-    bound, commit_ts, position, committed_at, confidence, source, until_commit, reason
+    bound, commit_ts, position, committed_at, confidence, source, private, until_commit, reason
 ) VALUES (
     :assertion_id, :asserts, :subject, :relation, :object, :subject_root, :object_root, :at,
-    :bound, :commit_ts, :position, :committed_at, :confidence, :source, 9223372036854775807, NULL
+    :bound, :commit_ts, :position, :committed_at, :confidence, :source,
+    CASE WHEN :private THEN (SELECT scope_id FROM graph_node WHERE id = :subject) ELSE 0 END,
+    9223372036854775807, NULL
 )
 
 -- name: graph_statements_live
@@ -331,7 +333,7 @@ SELECT
     subject_root.kind AS subject_root_kind, said.object_root = 0 AS of_all_roots,
     object_root.scope_id = subject.scope_id AS object_root_here, object_root.key AS object_root,
     object_root.kind AS object_root_kind, said.at, said.bound, said.committed_at, said.confidence,
-    said.source, said.until_commit, said.reason
+    said.source, said.private > 0 AS private, said.until_commit, said.reason
 FROM graph_statement AS said
 LEFT JOIN graph_node AS subject ON subject.id = said.subject
 LEFT JOIN scope ON scope.id = subject.scope_id
@@ -378,14 +380,57 @@ JOIN graph_node AS root ON root.id = COALESCE(
 WHERE scope.agent_id = :agent_id AND scope.namespace = :namespace AND node.commit_ts <= :known
 
 -- name: graph_assertion_find
--- Whose assertion or end an id is, whether it asserts, and whether it stands.
+-- Whose assertion or end an id is, whether it asserts, whether it stands, and whether it is private.
 SELECT
-    scope.namespace, scope.agent_id, said.asserts, said.until_commit = 9223372036854775807, said.at
+    scope.namespace, scope.agent_id, said.asserts, said.until_commit = 9223372036854775807, said.at,
+    said.private > 0
 FROM graph_statement AS said
 JOIN graph_node AS subject ON subject.id = said.subject
 JOIN scope ON scope.id = subject.scope_id
 WHERE said.assertion_id = :assertion_id
 ORDER BY said.asserts DESC, said.position LIMIT 1
+
+-- name: graph_private_any
+-- Whether anything of a scope is private.
+SELECT 1 FROM graph_statement WHERE private > 0 AND private = :scope_id LIMIT 1
+
+-- name: graph_nodes_private
+-- Those of some nodes of which nothing was said but privately, nor in other names for them.
+SELECT node.id
+FROM json_each(:ids) AS wanted JOIN graph_node AS node ON node.id = wanted.value
+WHERE EXISTS (
+        SELECT 1 FROM graph_statement AS said
+        WHERE said.private > 0 AND said.private = node.scope_id
+            AND (said.subject = node.id OR said.object = node.id)
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM graph_statement AS said
+        WHERE said.subject_root = node.root AND said.private = 0
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM graph_statement AS said
+        WHERE said.object = node.id AND said.asserts = 1 AND said.private = 0
+    )
+    AND NOT EXISTS (SELECT 1 FROM graph_root AS past WHERE past.root = node.id OR past.node = node.id)
+
+-- name: graph_assertions_beside_private
+-- Those of some assertions that are of others, in a scope of which something is private.
+SELECT said.assertion_id
+FROM json_each(:ids) AS wanted
+JOIN graph_statement AS said ON said.assertion_id = wanted.value AND said.asserts = 1
+JOIN graph_node AS subject ON subject.id = said.subject
+JOIN scope ON scope.id = subject.scope_id
+WHERE scope.agent_id <> :viewer AND EXISTS (
+    SELECT 1 FROM graph_statement AS other WHERE other.private > 0 AND other.private = scope.id
+)
+
+-- name: graph_assertions_private
+-- Those of some assertions that another agent keeps to itself.
+SELECT said.assertion_id
+FROM json_each(:ids) AS wanted
+JOIN graph_statement AS said ON said.assertion_id = wanted.value AND said.private > 0
+JOIN scope ON scope.id = said.private
+WHERE scope.agent_id <> :viewer
 
 -- name: graph_assertion_known
 SELECT 1 FROM graph_statement WHERE assertion_id = :assertion_id LIMIT 1

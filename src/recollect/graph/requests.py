@@ -27,6 +27,12 @@ class AssertFact(msgspec.Struct, frozen=True, array_like=True, tag=31, gc=False)
     """Whether it is said only if nothing was said under its id before."""
 
 
+class AssertFactAs(AssertFact, frozen=True, array_like=True, tag=39, gc=False):
+    """Say so to everybody or to oneself, whatever it comes from."""
+
+    private: bool = False
+
+
 class EndFact(msgspec.Struct, frozen=True, array_like=True, tag=32, gc=False):
     """Say that something stopped being true."""
 
@@ -47,6 +53,13 @@ class EndFactFrom(EndFact, frozen=True, array_like=True, tag=38, gc=False):
     """Say so on the ground of a memory or of words; asking without has the bytes it always had."""
 
     source: Evidence
+
+
+class EndFactAs(EndFact, frozen=True, array_like=True, tag=40, gc=False):
+    """Say so to everybody or to oneself, whatever it comes from."""
+
+    source: Evidence | None = None
+    private: bool = False
 
 
 class RetractAssertion(msgspec.Struct, frozen=True, array_like=True, tag=33, gc=False):
@@ -99,6 +112,8 @@ class MergeEntities(msgspec.Struct, frozen=True, array_like=True, tag=37, gc=Fal
 
 GraphRequest = (
     AssertFact
+    | AssertFactAs
+    | EndFactAs
     | EndFact
     | EndFactFrom
     | RetractAssertion

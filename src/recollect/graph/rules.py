@@ -15,7 +15,9 @@ from recollect.graph.derive import NEWEST
 from recollect.graph.requests import (
     AliasEntity,
     AssertFact,
+    AssertFactAs,
     EndFact,
+    EndFactAs,
     EndFactFrom,
     GraphRequest,
     MergeEntities,
@@ -29,11 +31,14 @@ from recollect.model.operations import (
     Alias,
     AnyOperation,
     Assert,
+    AssertPrivately,
     Classify,
     End,
     EndFrom,
+    EndPrivately,
     Merge,
     Withdraw,
+    WithdrawPrivately,
 )
 from recollect.model.refs import Evidence, FactRef, MemoryRef, Referent, TranscriptRef
 from recollect.model.scope import Scope
@@ -68,8 +73,10 @@ class GraphRules:
         self._single: dict[tuple[str, str], bool] = {}
         self._deciders: Mapping[type, Callable[[Any], Operations]] = {
             AssertFact: self._assert,
+            AssertFactAs: self._assert,
             EndFact: self._end,
             EndFactFrom: self._end,
+            EndFactAs: self._end,
             RetractAssertion: self._retract_assertion,
             RetractFact: self._retract,
             SetCardinality: self._classify,
@@ -81,16 +88,20 @@ class GraphRules:
         """Return what a request becomes: nothing, if all is as it asks for."""
         return self._deciders[type(staged)](staged)
 
-    def look_up(self, ref: FactRef, asker: Scope, /) -> Referent:  # noqa: ARG002
+    def look_up(self, ref: FactRef, asker: Scope, /) -> Referent:
         """Return the fact that an assertion stands for."""
         said = self._said.get(ref.assertion_id)
         if isinstance(said, Assert):
             stands, begin = True, said.valid_from
+            hidden = said.private and said.agent_id != asker.agent_id
         else:
             row = self._reader.row("graph_assertion_find", assertion_id=ref.assertion_id)
             if row is None or not row[2]:
                 raise NotFound(f"there is no assertion {ref.assertion_id!r}")
             stands, begin = bool(row[3]), row[4]
+            hidden = bool(row[5]) and row[1] != asker.agent_id
+        if hidden:  # to others it is as if it had never been said
+            raise NotFound(f"there is no assertion {ref.assertion_id!r}")
         if not stands or ref.assertion_id in self._withdrawn:
             raise NotFound(f"assertion {ref.assertion_id!r} was retracted: rest on another one")
         return Referent(ref, begin)
@@ -98,12 +109,13 @@ class GraphRules:
     def _assert(self, asked: AssertFact) -> Operations:
         if asked.once and self._is_known(asked.assertion_id):
             return
-        valid_from, source = self._grounded(asked, asked.valid_from)
+        valid_from, source, private = self._grounded(asked, asked.valid_from)
         if asked.valid_to is not None and valid_from is not None and asked.valid_to <= valid_from:
             raise InvalidInput(
                 "valid_to", "is not after valid_from, and a fact holds for some time: give a later"
             )
-        said = Assert(
+        kind = AssertPrivately if private else Assert
+        said = kind(
             *_owner(asked.scope),
             asked.assertion_id,
             asked.subject,
@@ -116,16 +128,21 @@ class GraphRules:
         self._note(said)
         yield said
         if asked.valid_to is not None:
-            yield self._ending(asked, asked.object, asked.valid_to)
+            yield self._ending(asked, asked.object, asked.valid_to, private=private)
 
     def _grounded(
         self, asked: AssertFact | EndFact, time: int | None
-    ) -> tuple[int | None, Evidence | None]:
-        """Return when what is said is so, not given when its source was, and what that is."""
+    ) -> tuple[int | None, Evidence | None, bool]:
+        """Return when what is said is so, not given when its source was, what that is.
+
+        And whether it is private: as its source is, unless it is said otherwise.
+        """
+        chosen = asked.private if isinstance(asked, AssertFactAs | EndFactAs) else None
         if asked.source is None:
-            return time, None
+            return time, None, bool(chosen)
         found = self._look_up(asked.source, asked.scope)
-        return found.event_time if time is None else time, _evidence(found)
+        private = found.private if chosen is None else chosen
+        return found.event_time if time is None else time, _evidence(found), private
 
     def _is_known(self, assertion_id: str) -> bool:
         """Say whether anything was ever said under an id, be it taken back since."""
@@ -134,8 +151,8 @@ class GraphRules:
         return self._reader.row("graph_assertion_known", assertion_id=assertion_id) is not None
 
     def _end(self, asked: EndFact) -> Operations:
-        at, source = self._grounded(asked, asked.at)
-        said = self._ending(asked, asked.object, at, source)
+        at, source, private = self._grounded(asked, asked.at)
+        said = self._ending(asked, asked.object, at, source, private=private)
         self._note(said)
         yield said
 
@@ -162,6 +179,8 @@ class GraphRules:
         object_: Name | None,
         at: int | None,
         source: Evidence | None = None,
+        *,
+        private: bool = False,
     ) -> End:
         said = (
             *_owner(asked.scope),
@@ -171,6 +190,8 @@ class GraphRules:
             object_,
             at,
         )
+        if private:
+            return EndPrivately(*said, source)
         return End(*said) if source is None else EndFrom(*said, source)
 
     def _retract_assertion(self, asked: RetractAssertion) -> Operations:
@@ -208,7 +229,16 @@ class GraphRules:
     def _withdraw(self, scope: Scope, assertion_id: str, reason: str | None) -> Operations:
         if assertion_id not in self._withdrawn:
             self._withdrawn.add(assertion_id)
-            yield Withdraw(scope.namespace, scope.agent_id, assertion_id, reason)
+            kind = WithdrawPrivately if self._is_private(assertion_id) else Withdraw
+            yield kind(scope.namespace, scope.agent_id, assertion_id, reason)
+
+    def _is_private(self, assertion_id: str) -> bool:
+        """Say whether what was said under an id is its agent's own."""
+        said = self._said.get(assertion_id)
+        if said is not None:
+            return said.private
+        row = self._reader.row("graph_assertion_find", assertion_id=assertion_id)
+        return row is not None and bool(row[5])
 
     def _matching(self, asked: RetractFact) -> list[str]:
         """Return the assertions of a fact that stand, whatever names it was said under."""

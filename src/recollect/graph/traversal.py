@@ -184,11 +184,11 @@ def subgraph(
     entities = (names[node] for node in sorted(walk.reached))
     return Subgraph(
         entities=tuple(name.text for name in entities if name.kind == ENTITY),
-        facts=tuple(beliefs.facts_of(reader, asking.scope, shown)),
+        facts=tuple(beliefs.facts_of(reader, asking.scope, shown, asking.viewer)),
     )
 
 
 def _facts(reader: Reader, asking: Asking, steps: Sequence[Step]) -> list[Fact]:
     """Return the fact that each step passes."""
     passed = beliefs.backed(reader, [each for step in steps for each in step.via])
-    return beliefs.facts_of(reader, asking.scope, beliefs.once_each(passed))
+    return beliefs.facts_of(reader, asking.scope, beliefs.once_each(passed), asking.viewer)

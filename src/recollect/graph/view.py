@@ -28,12 +28,15 @@ from recollect.model.ids import IdSource
 from recollect.model.operations import (
     Alias,
     Assert,
+    AssertPrivately,
     Classify,
     End,
     EndFrom,
+    EndPrivately,
     Mentioned,
     Merge,
     Withdraw,
+    WithdrawPrivately,
 )
 from recollect.model.refs import FactRef
 from recollect.model.scope import Scope
@@ -52,8 +55,10 @@ class GraphView(View):
     version = 2
     staged = (
         requests.AssertFact,
+        requests.AssertFactAs,
         requests.EndFact,
         requests.EndFactFrom,
+        requests.EndFactAs,
         requests.RetractAssertion,
         requests.RetractFact,
         requests.SetCardinality,
@@ -82,9 +87,12 @@ class GraphView(View):
         self._effects = effects
         self._appliers: Mapping[type, Callable[[Saying, Commit, int, Any], None]] = {
             Assert: self._state,
+            AssertPrivately: self._state,
             End: self._state,
             EndFrom: self._state,
+            EndPrivately: self._state,
             Withdraw: self._withdraw,
+            WithdrawPrivately: self._withdraw,
             Classify: self._classify,
             Alias: self._alias,
             Merge: self._merge,
@@ -113,9 +121,9 @@ class GraphView(View):
                 applier(saying, commit, position, operation)
         saying.settled()
 
-    def places(self, reader: Reader, target: Target, _: str | None, /) -> Iterator[Place]:
+    def places(self, reader: Reader, target: Target, viewer: str | None, /) -> Iterator[Place]:
         """Return where the log has an assertion, what names an entity, or what a source gave."""
-        return places_of(reader, target)
+        return places_of(reader, target, viewer)
 
     def names(self, reader: Reader, target: Target, /) -> list[Name]:
         """Return the name of an entity, and its aliases."""
@@ -177,6 +185,7 @@ class GraphView(View):
             commit.committed_at,
             operation.confidence if isinstance(operation, Assert) else None,
             None if source is None else codec.encode(source),
+            int(operation.private),
         )
         saying.say(
             (subject.root, relation),

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from recollect.errors import Corruption
 from recollect.log import merging, moments, pages, signing
+from recollect.log.masking import masked
 from recollect.log.selection import Selection
 from recollect.log.summing import Summing
 from recollect.model import codec
@@ -85,7 +86,16 @@ class Replay:
         self.at = rows[-1][0] if rows else max(self.at, self.through)
         decode, part_of = self._decode, self._selection.part_of
         events = [part for row in rows if (part := part_of(decode(row)))]
-        return self._summing.passed(events, after, self.at)
+        return self._summing.passed(self._masked(events), after, self.at)
+
+    def _masked(self, events: list[ReplayEvent]) -> list[ReplayEvent]:
+        """Return events without the names of what others keep to themselves."""
+        viewer = self._selection.viewer
+        if viewer in (None, self._selection.agent_id) or not events:
+            return events
+        assert viewer is not None, "somebody looks"
+        with self._engine.reading() as reader:
+            return masked(reader, events, viewer)
 
     def _find_scopes(self, reader: Reader, after: int) -> list[int]:
         """Return the scopes of the agent that may have something to show."""

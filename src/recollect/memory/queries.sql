@@ -668,3 +668,9 @@ JOIN memory_state AS last ON last.id = (
 JOIN memory_state AS first ON first.memory = memory.id AND first.version = last.version
 WHERE memory.memory_id = :memory_id
 ORDER BY first.commit_ts, first.position LIMIT 1
+
+-- name: memories_hidden
+-- Those of some memories that another agent keeps to itself.
+SELECT memory.memory_id
+FROM json_each(:memory_ids) AS wanted JOIN memory ON memory.memory_id = wanted.value
+WHERE memory.private = 1 AND memory.agent_id <> :viewer

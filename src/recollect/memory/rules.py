@@ -95,7 +95,8 @@ class MemoryRules:
             raise NotFound(f"memory {ref.memory_id!r} has no version {version}")
         if version < found.version:
             self.working.check_known(ref.memory_id, version)
-        return Referent(MemoryRef(found.memory_id, version), found.details.event_time)
+        ref = MemoryRef(found.memory_id, version)
+        return Referent(ref, found.details.event_time, found.private)
 
     def _seen(self, memory_id: str, by: str, field: str = "memory_id") -> Standing:
         """Return a memory that whoever acts may see, and that was not forgotten."""

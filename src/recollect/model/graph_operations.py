@@ -99,6 +99,32 @@ class EndFrom(End, frozen=True, tag=28, gc=False):
         return super().value | {"source": msgspec.structs.asdict(self.source)}
 
 
+class AssertPrivately(Assert, frozen=True, tag=29, gc=False):
+    """Somebody says so to itself: no other agent is shown it, nor what follows from it alone."""
+
+    @property
+    def private(self) -> bool:
+        """It is its agent's own."""
+        return True
+
+
+class EndPrivately(End, frozen=True, tag=30, gc=False):
+    """Somebody says to itself that something stopped being true."""
+
+    source: Evidence | None = None
+
+    @property
+    def value(self) -> document.Document:
+        """What was said, in the words it was said in, and what it comes from."""
+        source = None if self.source is None else msgspec.structs.asdict(self.source)
+        return super().value | {"source": source}
+
+    @property
+    def private(self) -> bool:
+        """It is its agent's own."""
+        return True
+
+
 class Withdraw(Operation, frozen=True, tag=17, gc=False):
     """What was said of a fact was said in error."""
 
@@ -108,6 +134,15 @@ class Withdraw(Operation, frozen=True, tag=17, gc=False):
 
     assertion_id: str
     reason: str | None = None
+
+
+class WithdrawPrivately(Withdraw, frozen=True, tag=31, gc=False):
+    """What was said privately was said in error."""
+
+    @property
+    def private(self) -> bool:
+        """It is its agent's own."""
+        return True
 
 
 class Classify(Operation, frozen=True, tag=18, gc=False):

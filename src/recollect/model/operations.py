@@ -15,11 +15,14 @@ from recollect.model.carried import Begun, Carried, Continued, Mentioned
 from recollect.model.graph_operations import (
     Alias,
     Assert,
+    AssertPrivately,
     Classify,
     End,
     EndFrom,
+    EndPrivately,
     Merge,
     Withdraw,
+    WithdrawPrivately,
 )
 from recollect.model.memory_operations import (
     AddLink,
@@ -48,6 +51,7 @@ __all__ = [
     "Ancestor",
     "AnyOperation",
     "Assert",
+    "AssertPrivately",
     "Begun",
     "Carried",
     "Cite",
@@ -58,6 +62,7 @@ __all__ = [
     "Delete",
     "End",
     "EndFrom",
+    "EndPrivately",
     "Epoch",
     "Erase",
     "Erased",
@@ -81,6 +86,7 @@ __all__ = [
     "TranscriptStub",
     "TrustKey",
     "Withdraw",
+    "WithdrawPrivately",
     "Write",
     "is_restated",
     "is_unproven",
@@ -109,7 +115,8 @@ class Erased(Operation, frozen=True, tag=0, gc=False):
 _OfState = Write | Delete
 _OfMemories = Remember | Revise | Retract | Touch | AddLink | CloseLink | Notify | Resolve
 _OfTranscripts = KeepTranscript | Cite
-_OfFacts = Assert | End | EndFrom | Withdraw | Classify | Alias | Merge
+_Private = AssertPrivately | EndPrivately | WithdrawPrivately
+_OfFacts = Assert | End | EndFrom | Withdraw | Classify | Alias | Merge | _Private
 _OfTheLog = Epoch | Erase | Summary | TrustKey | RetireKey | Refuse
 Stub = MemoryStub | TranscriptStub | Mentioned
 _Carried = Begun | Carried | Continued

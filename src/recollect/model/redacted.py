@@ -17,7 +17,13 @@ import msgspec
 from recollect.errors import Corruption
 from recollect.model import slots
 from recollect.model.carried import Begun, Continued, Mentioned
-from recollect.model.graph_operations import Assert, End, EndFrom
+from recollect.model.graph_operations import (
+    Assert,
+    AssertPrivately,
+    End,
+    EndFrom,
+    EndPrivately,
+)
 from recollect.model.memory_operations import KeepTranscript, Remember, Retract, Revise, Touch
 from recollect.model.operation import Operation, OperationType
 from recollect.model.refs import FactRef, KeyRef, Ref
@@ -256,5 +262,7 @@ _PARTIAL: Final[
     Assert: _names,
     End: _names,
     EndFrom: _names,
+    AssertPrivately: _names,
+    EndPrivately: _names,
 }
 """What applies where only some slots are left, by the kind of operation."""

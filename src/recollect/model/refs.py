@@ -68,3 +68,5 @@ class Referent(msgspec.Struct, frozen=True):
     """The reference with everything said that was left out."""
     event_time: int | None = None
     """When what it names happened, if that is known."""
+    private: bool = False
+    """Whether its own agent alone is shown it."""

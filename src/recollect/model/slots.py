@@ -15,7 +15,18 @@ import msgspec
 
 from recollect.errors import Corruption
 from recollect.model.audit_operations import Erase, Refuse, RetireKey, Summary, TrustKey
-from recollect.model.graph_operations import Alias, Assert, Classify, End, EndFrom, Merge, Withdraw
+from recollect.model.graph_operations import (
+    Alias,
+    Assert,
+    AssertPrivately,
+    Classify,
+    End,
+    EndFrom,
+    EndPrivately,
+    Merge,
+    Withdraw,
+    WithdrawPrivately,
+)
 from recollect.model.memory_operations import (
     AddLink,
     Cite,
@@ -80,6 +91,9 @@ _SEPARATED: Final[Mapping[type[Operation], Layout]] = {
     End: (("assertion_id", "at"), *_NAMES),
     EndFrom: (("assertion_id", "at", "source"), *_NAMES),
     Withdraw: (("assertion_id",), ("reason",)),
+    AssertPrivately: (("assertion_id", "valid_from", "confidence", "source"), *_NAMES),
+    EndPrivately: (("assertion_id", "at", "source"), *_NAMES),
+    WithdrawPrivately: (("assertion_id",), ("reason",)),
     Erase: (
         ("erasure_id", "target", "count", "digest", "pseudonym", "pseudonyms"),
         ("by",),

@@ -61,6 +61,7 @@ from recollect.graph.inputs import (
     check_object,
     check_relation,
     check_score,
+    check_visibility,
 )
 from recollect.graph.pending import PendingFacts
 from recollect.graph.queries import Entities, Facts, Wanted
@@ -68,7 +69,9 @@ from recollect.graph.records import Entity, Explanation, Fact, MergeSuggestion, 
 from recollect.graph.requests import (
     AliasEntity,
     AssertFact,
+    AssertFactAs,
     EndFact,
+    EndFactAs,
     EndFactFrom,
     GraphRequest,
     MergeEntities,
@@ -655,6 +658,7 @@ class AsyncFactStaging(AsyncStaging):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        visibility: str | None = None,
         once: str | None = None,
     ) -> str:
         """Stage that something holds, and return the id of the assertion.
@@ -662,8 +666,10 @@ class AsyncFactStaging(AsyncStaging):
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
         else from the commit on. `valid_to` says where it ends; of a relation with many objects it
         ends this assertion only. `source` is the memory or transcript it comes from, `spans` the
-        places in the transcript. `once` names an occasion: on the same one the same thing is said
-        once, however often it is tried, be it retracted since.
+        places in the transcript. What comes from a private memory is private to its agent, too;
+        `visibility` says otherwise: "namespace", or "private" whatever it comes from. `once` names
+        an occasion: on the same one the same thing is said once, however often it is tried, be it
+        retracted since.
         """
         scope, limits = (self._owner(agent_id, namespace), self._core.limits)
         evidence = self._evidence(source, spans)
@@ -682,9 +688,10 @@ class AsyncFactStaging(AsyncStaging):
         else:
             occasion = check_text("once", once, most_bytes=limits.txn_id_bytes)
             assertion_id = _id_of(occasion, scope, names, details)
-        who, how, what = names
+        private = check_visibility(visibility)
+        asked = (scope, assertion_id, *names, *details, once is not None)
         self._stage_fact(
-            AssertFact(scope, assertion_id, who, how, what, *details, once is not None)
+            AssertFact(*asked) if private is None else AssertFactAs(*asked, private=private)
         )
         return assertion_id
 
@@ -699,11 +706,13 @@ class AsyncFactStaging(AsyncStaging):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        visibility: str | None = None,
     ) -> str:
         """Stage that something stopped being true, and return the id under which that is said.
 
         Without an object it is whatever held; without a time, since its source memory's event
-        happened, or else since the commit. `source` and `spans` are as in `assert_fact`.
+        happened, or else since the commit. `source`, `spans` and `visibility` are as in
+        `assert_fact`.
         """
         scope, limits = (self._owner(agent_id, namespace), self._core.limits)
         evidence = self._evidence(source, spans)
@@ -715,7 +724,10 @@ class AsyncFactStaging(AsyncStaging):
             None if object is None else check_object(object, limits),
             None if at is None else to_micros("at", at),
         )
+        private = check_visibility(visibility)
         request = EndFact(*asked) if evidence is None else EndFactFrom(*asked, evidence)
+        if private is not None:
+            request = EndFactAs(*asked, evidence, private)
         self._stage_fact(request)
         return request.assertion_id
 
@@ -851,7 +863,9 @@ class AsyncFactStaging(AsyncStaging):
     def _read_timeline(self, read: TimelineRead) -> list[Fact]:
         with self._core.engine.snapshot() as reader:
             memories = self._memories.rules(reader)
-            return self._facts.timeline(reader, read, memories.look_up, self._core.clock.now())
+            viewer = self._defaults.acting(read.scope.agent_id)
+            now = self._core.clock.now()
+            return self._facts.timeline(reader, read, memories.look_up, now, viewer)
 
     def _stage_fact(self, request: GraphRequest) -> None:
         self._draft.stage(request)
@@ -1861,6 +1875,7 @@ class AsyncFactCalls(AsyncHandle):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        visibility: str | None = None,
         once: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
@@ -1868,8 +1883,11 @@ class AsyncFactCalls(AsyncHandle):
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
         else from the commit on, and until `valid_to`; of a relation with many objects that ends
-        this assertion only. The order in which facts arrive does not matter. `once` names an
-        occasion, such as a document that is read: on it the same thing is said once.
+        this assertion only. The order in which facts arrive does not matter.
+
+        What comes from a private memory is private to its agent, too, unless `visibility` is
+        "namespace"; with "private" anything is. `once` names an occasion, such as a document that
+        is read: on it the same thing is said once.
         """
 
         async def work(transaction: AsyncTransaction) -> str | None:
@@ -1884,6 +1902,7 @@ class AsyncFactCalls(AsyncHandle):
                 spans=spans,
                 agent_id=agent_id,
                 namespace=namespace,
+                visibility=visibility,
                 once=once,
             )
 
@@ -1900,13 +1919,15 @@ class AsyncFactCalls(AsyncHandle):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        visibility: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
         """Say that something stopped being true, and return what that did.
 
         Without an object it is whatever held; without a time, since its source memory's event
         happened, or else since now. What is said on the ground of a `source` goes with it: when
-        that is forgotten, what was ended holds as if this was never said.
+        that is forgotten, what was ended holds as if this was never said. `visibility` is as in
+        `assert_fact`.
         """
 
         async def work(transaction: AsyncTransaction) -> str | None:
@@ -1919,6 +1940,7 @@ class AsyncFactCalls(AsyncHandle):
                 spans=spans,
                 agent_id=agent_id,
                 namespace=namespace,
+                visibility=visibility,
             )
 
         return await self._resolved(work, agent_id, namespace, txn_id)
@@ -2046,7 +2068,9 @@ class AsyncFactCalls(AsyncHandle):
         with self._core.engine.snapshot() as reader:
             if not made.is_own(reader):
                 return EdgeResolution(open=None)
-            return answer(reader, self._core.effects, Answer(scope, made.commit, assertion_id))
+            viewer = self._defaults.acting(scope.agent_id)
+            asked = Answer(scope, made.commit, assertion_id, viewer)
+            return answer(reader, self._core.effects, asked)
 
 
 class AsyncBulkCalls(AsyncHandle):
@@ -2197,6 +2221,7 @@ class AsyncBeliefCalls(AsyncHandle):
             scope=self._defaults.scope(agent_id, namespace, limits),
             subject=check_entity("subject", subject, limits),
             relation=check_relation("relation", relation, limits),
+            viewer=self._viewer(agent_id),
         )
         return await self._calls.run(self._facts, wanted, None, known_at, closed=True)
 
@@ -2236,8 +2261,9 @@ class AsyncBeliefCalls(AsyncHandle):
         """Return what a name means, with its other names; None: nobody has mentioned it."""
         limits = self._core.limits
         scope = self._defaults.scope(agent_id, namespace, limits)
+        wanted = Wanted(scope=scope, viewer=self._viewer(agent_id))
         return await self._calls.run(
-            self._entity, scope, check_entity("name", name, limits), known_at
+            self._entity, wanted, check_entity("name", name, limits), known_at
         )
 
     def entities(
@@ -2250,7 +2276,8 @@ class AsyncBeliefCalls(AsyncHandle):
         """Yield the entities that facts are about, in the order of their first mention."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
         known = None if known_at is None else self._core.commit_at("known_at", known_at)
-        return async_paged(self._calls, Entities(self._core.engine, scope, known))
+        wanted = Wanted(scope=scope, known=known, viewer=self._viewer(agent_id))
+        return async_paged(self._calls, Entities(self._core.engine, wanted))
 
     async def current_edges(
         self, scope: Scope, subject_key: str, relation: str
@@ -2259,6 +2286,7 @@ class AsyncBeliefCalls(AsyncHandle):
         limits = self._core.limits
         wanted = Wanted(
             scope=check_scope("scope", scope).check(limits),
+            viewer=self._viewer(scope.agent_id),
             subject=check_entity("subject_key", subject_key, limits),
             relation=check_relation("relation", relation, limits),
         )
@@ -2267,7 +2295,7 @@ class AsyncBeliefCalls(AsyncHandle):
     def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
         with self._core.engine.snapshot() as reader:
             known = asked_at(reader, self._core.clock, known_at, "known_at").commit
-            found = explain(reader, assertion_id, known)
+            found = explain(reader, assertion_id, known, viewer)
             if found is None:
                 when = "" if known_at is None else f" at commit {known}"
                 raise NotFound(f"fact: no assertion {assertion_id!r} stands{when}")
@@ -2289,6 +2317,7 @@ class AsyncBeliefCalls(AsyncHandle):
             subject=None if subject is None else check_entity("subject", subject, limits),
             relation=None if relation is None else check_relation("relation", relation, limits),
             object=None if object is None else check_object(object, limits),
+            viewer=self._viewer(scope.agent_id),
         )
 
     def _cardinalities(self, namespace: str) -> dict[str, RelationCardinality]:
@@ -2317,10 +2346,11 @@ class AsyncBeliefCalls(AsyncHandle):
         with self._core.engine.reading() as reader:
             return graph.instant_of(reader, asked)
 
-    def _entity(self, scope: Scope, name: Name, known_at: Moment | None) -> Entity | None:
-        known = None if known_at is None else self._core.commit_at("known_at", known_at)
+    def _entity(self, wanted: Wanted, name: Name, known_at: Moment | None) -> Entity | None:
+        if known_at is not None:
+            wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
         with self._core.engine.snapshot() as reader:
-            return graph.entity(reader, scope, name, known)
+            return graph.entity(reader, wanted, name)
 
 
 def _check_closed(valid_at: Instant | None, *, include_closed: bool) -> None:
@@ -2420,13 +2450,15 @@ class AsyncGraphCalls(AsyncHandle):
         """
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
         least, most = (check_score(score), check_count("limit", limit, least=1))
-        return await self._calls.run(self._suggest_merges, scope, least, most)
+        wanted = Wanted(scope=scope, viewer=self._viewer(agent_id))
+        return await self._calls.run(self._suggest_merges, wanted, least, most)
 
     def _walked(self, relation: str | None, agent_id: str | None, namespace: str | None) -> Wanted:
         limits = self._core.limits
         return Wanted(
             scope=self._defaults.scope(agent_id, namespace, limits),
             relation=None if relation is None else check_relation("relation", relation, limits),
+            viewer=self._viewer(agent_id),
         )
 
     def _neighbors(
@@ -2474,10 +2506,11 @@ class AsyncGraphCalls(AsyncHandle):
             asking, starts = _found(reader, wanted, {"entities": entities})
             return traversal.subgraph(reader, asking, starts, hops)
 
-    def _suggest_merges(self, scope: Scope, score: float, limit: int) -> list[MergeSuggestion]:
+    def _suggest_merges(self, wanted: Wanted, score: float, limit: int) -> list[MergeSuggestion]:
         from recollect.graph import suggestions
 
-        pages, entities = (Entities(self._core.engine, scope, self._core.head()), list[Entity]())
+        wanted = replace(wanted, known=self._core.head())
+        pages, entities = (Entities(self._core.engine, wanted), list[Entity]())
         while page := pages.next_page():
             entities.extend(page)
         return suggestions.suggest_merges(entities, score=score, limit=limit)
@@ -2504,7 +2537,7 @@ def _found(
         node = None
         if asking is not None:
             node = graph.node_at(reader, asking.scope_id, name, wanted.known)
-        if node is None:
+        if node is None or asking is None or (not graph.is_shown(reader, asking, node)):
             raise NotFound(f"{field}: nothing is known of an entity {name.text!r}")
         nodes.append(node)
     assert asking is not None, "who knows of an entity is known"

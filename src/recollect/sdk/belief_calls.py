@@ -88,6 +88,7 @@ class BeliefCalls(Handle):
             scope=self._defaults.scope(agent_id, namespace, limits),
             subject=check_entity("subject", subject, limits),
             relation=check_relation("relation", relation, limits),
+            viewer=self._viewer(agent_id),
         )
         return self._calls.run(self._facts, wanted, None, known_at, closed=True)
 
@@ -125,7 +126,8 @@ class BeliefCalls(Handle):
         """Return what a name means, with its other names; None: nobody has mentioned it."""
         limits = self._core.limits
         scope = self._defaults.scope(agent_id, namespace, limits)
-        return self._calls.run(self._entity, scope, check_entity("name", name, limits), known_at)
+        wanted = Wanted(scope=scope, viewer=self._viewer(agent_id))
+        return self._calls.run(self._entity, wanted, check_entity("name", name, limits), known_at)
 
     def entities(
         self,
@@ -137,13 +139,15 @@ class BeliefCalls(Handle):
         """Yield the entities that facts are about, in the order of their first mention."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
         known = None if known_at is None else self._core.commit_at("known_at", known_at)
-        return paged(self._calls, Entities(self._core.engine, scope, known))
+        wanted = Wanted(scope=scope, known=known, viewer=self._viewer(agent_id))
+        return paged(self._calls, Entities(self._core.engine, wanted))
 
     def current_edges(self, scope: Scope, subject_key: str, relation: str) -> list[ExistingEdge]:
         """Return the edges of a subject and relation that have no end: a store is a catalog."""
         limits = self._core.limits
         wanted = Wanted(
             scope=check_scope("scope", scope).check(limits),
+            viewer=self._viewer(scope.agent_id),
             subject=check_entity("subject_key", subject_key, limits),
             relation=check_relation("relation", relation, limits),
         )
@@ -152,7 +156,7 @@ class BeliefCalls(Handle):
     def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
         with self._core.engine.snapshot() as reader:
             known = asked_at(reader, self._core.clock, known_at, "known_at").commit
-            found = explain(reader, assertion_id, known)
+            found = explain(reader, assertion_id, known, viewer)
             if found is None:
                 when = "" if known_at is None else f" at commit {known}"
                 raise NotFound(f"fact: no assertion {assertion_id!r} stands{when}")
@@ -174,6 +178,7 @@ class BeliefCalls(Handle):
             subject=None if subject is None else check_entity("subject", subject, limits),
             relation=None if relation is None else check_relation("relation", relation, limits),
             object=None if object is None else check_object(object, limits),
+            viewer=self._viewer(scope.agent_id),
         )
 
     def _cardinalities(self, namespace: str) -> dict[str, RelationCardinality]:
@@ -202,10 +207,11 @@ class BeliefCalls(Handle):
         with self._core.engine.reading() as reader:
             return graph.instant_of(reader, asked)
 
-    def _entity(self, scope: Scope, name: Name, known_at: Moment | None) -> Entity | None:
-        known = None if known_at is None else self._core.commit_at("known_at", known_at)
+    def _entity(self, wanted: Wanted, name: Name, known_at: Moment | None) -> Entity | None:
+        if known_at is not None:
+            wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
         with self._core.engine.snapshot() as reader:
-            return graph.entity(reader, scope, name, known)
+            return graph.entity(reader, wanted, name)
 
 
 def _check_closed(valid_at: Instant | None, *, include_closed: bool) -> None:

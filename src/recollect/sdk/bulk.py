@@ -31,6 +31,7 @@ _FIELDS = (
     "spans",
     "agent_id",
     "namespace",
+    "visibility",
 )
 
 

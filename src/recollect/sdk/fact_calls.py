@@ -31,6 +31,7 @@ class FactCalls(Handle):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        visibility: str | None = None,
         once: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
@@ -38,8 +39,11 @@ class FactCalls(Handle):
 
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
         else from the commit on, and until `valid_to`; of a relation with many objects that ends
-        this assertion only. The order in which facts arrive does not matter. `once` names an
-        occasion, such as a document that is read: on it the same thing is said once.
+        this assertion only. The order in which facts arrive does not matter.
+
+        What comes from a private memory is private to its agent, too, unless `visibility` is
+        "namespace"; with "private" anything is. `once` names an occasion, such as a document that
+        is read: on it the same thing is said once.
         """
 
         def work(transaction: Transaction) -> str | None:
@@ -54,6 +58,7 @@ class FactCalls(Handle):
                 spans=spans,
                 agent_id=agent_id,
                 namespace=namespace,
+                visibility=visibility,
                 once=once,
             )
 
@@ -70,13 +75,15 @@ class FactCalls(Handle):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        visibility: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
         """Say that something stopped being true, and return what that did.
 
         Without an object it is whatever held; without a time, since its source memory's event
         happened, or else since now. What is said on the ground of a `source` goes with it: when
-        that is forgotten, what was ended holds as if this was never said.
+        that is forgotten, what was ended holds as if this was never said. `visibility` is as in
+        `assert_fact`.
         """
 
         def work(transaction: Transaction) -> str | None:
@@ -89,6 +96,7 @@ class FactCalls(Handle):
                 spans=spans,
                 agent_id=agent_id,
                 namespace=namespace,
+                visibility=visibility,
             )
 
         return self._resolved(work, agent_id, namespace, txn_id)
@@ -216,4 +224,6 @@ class FactCalls(Handle):
         with self._core.engine.snapshot() as reader:
             if not made.is_own(reader):  # it changed nothing
                 return EdgeResolution(open=None)
-            return answer(reader, self._core.effects, Answer(scope, made.commit, assertion_id))
+            viewer = self._defaults.acting(scope.agent_id)
+            asked = Answer(scope, made.commit, assertion_id, viewer)
+            return answer(reader, self._core.effects, asked)

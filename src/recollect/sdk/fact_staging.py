@@ -14,13 +14,16 @@ from recollect.graph.inputs import (
     check_entity,
     check_object,
     check_relation,
+    check_visibility,
 )
 from recollect.graph.pending import PendingFacts
 from recollect.graph.records import Fact
 from recollect.graph.requests import (
     AliasEntity,
     AssertFact,
+    AssertFactAs,
     EndFact,
+    EndFactAs,
     EndFactFrom,
     GraphRequest,
     MergeEntities,
@@ -65,6 +68,7 @@ class FactStaging(Staging):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        visibility: str | None = None,
         once: str | None = None,
     ) -> str:
         """Stage that something holds, and return the id of the assertion.
@@ -72,8 +76,10 @@ class FactStaging(Staging):
         It holds from `valid_from` on; not given, from when its source memory's event happened, or
         else from the commit on. `valid_to` says where it ends; of a relation with many objects it
         ends this assertion only. `source` is the memory or transcript it comes from, `spans` the
-        places in the transcript. `once` names an occasion: on the same one the same thing is said
-        once, however often it is tried, be it retracted since.
+        places in the transcript. What comes from a private memory is private to its agent, too;
+        `visibility` says otherwise: "namespace", or "private" whatever it comes from. `once` names
+        an occasion: on the same one the same thing is said once, however often it is tried, be it
+        retracted since.
         """
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         evidence = self._evidence(source, spans)
@@ -92,9 +98,10 @@ class FactStaging(Staging):
         else:
             occasion = check_text("once", once, most_bytes=limits.txn_id_bytes)
             assertion_id = _id_of(occasion, scope, names, details)
-        who, how, what = names
+        private = check_visibility(visibility)
+        asked = (scope, assertion_id, *names, *details, once is not None)
         self._stage_fact(
-            AssertFact(scope, assertion_id, who, how, what, *details, once is not None)
+            AssertFact(*asked) if private is None else AssertFactAs(*asked, private=private)
         )
         return assertion_id
 
@@ -109,11 +116,13 @@ class FactStaging(Staging):
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
+        visibility: str | None = None,
     ) -> str:
         """Stage that something stopped being true, and return the id under which that is said.
 
         Without an object it is whatever held; without a time, since its source memory's event
-        happened, or else since the commit. `source` and `spans` are as in `assert_fact`.
+        happened, or else since the commit. `source`, `spans` and `visibility` are as in
+        `assert_fact`.
         """
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         evidence = self._evidence(source, spans)
@@ -125,7 +134,10 @@ class FactStaging(Staging):
             None if object is None else check_object(object, limits),
             None if at is None else to_micros("at", at),
         )
+        private = check_visibility(visibility)
         request = EndFact(*asked) if evidence is None else EndFactFrom(*asked, evidence)
+        if private is not None:
+            request = EndFactAs(*asked, evidence, private)
         self._stage_fact(request)
         return request.assertion_id
 
@@ -261,7 +273,9 @@ class FactStaging(Staging):
     def _read_timeline(self, read: TimelineRead) -> list[Fact]:
         with self._core.engine.snapshot() as reader:
             memories = self._memories.rules(reader)
-            return self._facts.timeline(reader, read, memories.look_up, self._core.clock.now())
+            viewer = self._defaults.acting(read.scope.agent_id)
+            now = self._core.clock.now()
+            return self._facts.timeline(reader, read, memories.look_up, now, viewer)
 
     def _stage_fact(self, request: GraphRequest) -> None:
         self._draft.stage(request)

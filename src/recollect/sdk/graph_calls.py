@@ -23,7 +23,6 @@ from recollect.graph.records import Entity, Fact, MergeSuggestion, Neighbor, Sub
 from recollect.log.moments import Moment, asked_at
 from recollect.model.graph_operations import Name
 from recollect.model.instant import Instant, to_micros
-from recollect.model.scope import Scope
 from recollect.sdk.handle import Handle
 from recollect.storage.port import Reader
 
@@ -119,13 +118,15 @@ class GraphCalls(Handle):
         """
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
         least, most = check_score(score), check_count("limit", limit, least=1)
-        return self._calls.run(self._suggest_merges, scope, least, most)
+        wanted = Wanted(scope=scope, viewer=self._viewer(agent_id))
+        return self._calls.run(self._suggest_merges, wanted, least, most)
 
     def _walked(self, relation: str | None, agent_id: str | None, namespace: str | None) -> Wanted:
         limits = self._core.limits
         return Wanted(
             scope=self._defaults.scope(agent_id, namespace, limits),
             relation=None if relation is None else check_relation("relation", relation, limits),
+            viewer=self._viewer(agent_id),
         )
 
     def _neighbors(
@@ -173,10 +174,11 @@ class GraphCalls(Handle):
             asking, starts = _found(reader, wanted, {"entities": entities})
             return traversal.subgraph(reader, asking, starts, hops)
 
-    def _suggest_merges(self, scope: Scope, score: float, limit: int) -> list[MergeSuggestion]:
+    def _suggest_merges(self, wanted: Wanted, score: float, limit: int) -> list[MergeSuggestion]:
         from recollect.graph import suggestions  # few ask for any: rapidfuzz is loaded for those
 
-        pages, entities = Entities(self._core.engine, scope, self._core.head()), list[Entity]()
+        wanted = replace(wanted, known=self._core.head())
+        pages, entities = Entities(self._core.engine, wanted), list[Entity]()
         while page := pages.next_page():
             entities.extend(page)
         return suggestions.suggest_merges(entities, score=score, limit=limit)
@@ -203,7 +205,7 @@ def _found(
         node = None
         if asking is not None:
             node = graph.node_at(reader, asking.scope_id, name, wanted.known)
-        if node is None:
+        if node is None or asking is None or not graph.is_shown(reader, asking, node):
             raise NotFound(f"{field}: nothing is known of an entity {name.text!r}")
         nodes.append(node)
     assert asking is not None, "who knows of an entity is known"

@@ -180,8 +180,8 @@ def memory_words(
 
 def _facts(reader: Reader, assertion_ids: Iterable[str]) -> Iterator[Derived]:
     for row in reader.rows("search_facts", assertion_ids=_listed(assertion_ids)):
-        assertion_id, namespace, since, until, *names = row
-        spot = (namespace, EVERYBODY, FACT, until < STILL)
+        assertion_id, namespace, owner, since, until, *names = row
+        spot = (namespace, owner, FACT, until < STILL)
         text = " ".join(names).replace("_", " ")
         yield Derived(spot, assertion_id, 0, 0, since, until, partial(_fact_words, text))
 

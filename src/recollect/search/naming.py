@@ -47,6 +47,7 @@ class Where(msgspec.Struct, frozen=True):
 
     namespaces: tuple[str, ...]
     agent_id: str | None
+    viewer: str | None = None
 
 
 class Nearby(msgspec.Struct):
@@ -84,10 +85,11 @@ def nearby(reader: Reader, query: str, where: Where, when: When) -> Nearby:
     )
     for (scope, scope_id), nodes in _by_scope(_longest(entities)).items():
         asking = Asking(scope=scope, scope_id=scope_id, known=when.known, valid=when.valid)
+        asking = beliefs.seen_by(reader, asking, where.viewer)
         around = _around(reader, asking, nodes)
         weights = {belief.edge: weight for belief, weight in reversed(around)}
         held = [belief for belief, _ in around]
-        for belief, fact in lookup.shown_at(reader, scope, held, when):
+        for belief, fact in lookup.shown_at(reader, scope, held, when, where.viewer):
             name = fact.ref.assertion_id
             found.facts[name], found.weights[name] = fact, weights[belief.edge]
     return found

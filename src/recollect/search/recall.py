@@ -140,7 +140,7 @@ class _Search:
         if FACT not in question.asked.kinds.hits and MEMORY not in question.asked.kinds.hits:
             return Nearby()
         when = When(question.known, question.instant, question.asked.superseded)
-        where = Where(tuple(namespaces), question.asked.agent_id)
+        where = Where(tuple(namespaces), question.asked.agent_id, question.asked.viewer)
         return naming.nearby(self._reader, question.asked.query, where, when)
 
     def _add_nearby(self, found: dict[Key, Candidate]) -> None:

@@ -128,7 +128,7 @@ def _facts(
     """Return facts, each once, however many of its assertions were found."""
     when = When(question.known, question.instant, question.asked.superseded)
     sought = {each.id for each in found if each.id not in known}
-    facts = {**known, **lookup.by_assertions(reader, sought, when)}
+    facts = {**known, **lookup.by_assertions(reader, sought, when, question.asked.viewer)}
     kept: dict[str, Candidate] = {}
     for each in found:
         fact = facts.get(each.id)

@@ -10,6 +10,7 @@ from recollect.model import codec
 from recollect.model.operations import (
     AnyOperation,
     Assert,
+    AssertPrivately,
     Begun,
     Carried,
     Cite,
@@ -20,12 +21,13 @@ from recollect.model.operations import (
     Retract,
     Revise,
     Withdraw,
+    WithdrawPrivately,
 )
 from recollect.search.folding import MOST_CHARACTERS
 from recollect.storage.port import Reader
 
 _OF_A_MEMORY = (Remember, Revise, Retract, Cite, Notify, Begun, Carried, Continued)
-_OF_A_FACT = (Assert, Withdraw)
+_OF_A_FACT = (Assert, AssertPrivately, Withdraw, WithdrawPrivately)
 APPLIED = frozenset((*_OF_A_MEMORY, *_OF_A_FACT, KeepTranscript))
 """The kinds of operation that change what can be found."""
 _UNIT = 800

@@ -35,10 +35,10 @@ class Account(msgspec.Struct, frozen=True):
 
 
 def accounts(
-    reader: Reader, reliances: Sequence[Reliance], asked: Asked
+    reader: Reader, reliances: Sequence[Reliance], asked: Asked, viewer: str
 ) -> Iterator[tuple[Reliance, Account]]:
     """Yield an account of each that had been asserted by the moment asked about."""
-    believed = Believed(reader)
+    believed = Believed(reader, viewer)
     for reliance in reliances:
         standing = standing_of(reader, reliance.assertion_id)
         if standing is not None and standing.asserted_in <= asked.commit:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from recollect.graph.explaining import standing_of
+from recollect.graph.explaining import hidden_from, standing_of
 from recollect.log import pages
 from recollect.memory import transcripts, versions
 from recollect.memory.standing import Standing, text_of
@@ -195,7 +195,14 @@ def _doubts(found: Standing, current: Standing, now: int) -> Iterator[str]:
 
 
 def _facts(inquiry: Inquiry, reliances: Sequence[Reliance]) -> Iterator[tuple[Name, Node]]:
-    for name, account in accounts(inquiry.reader, reliances, inquiry.asked):
+    ids = [each.assertion_id for each in reliances]
+    hidden = hidden_from(inquiry.reader, ids, inquiry.viewer)
+    for name in reliances:
+        if name.assertion_id in hidden:
+            told = f"a fact that {inquiry.viewer!r} may not see"
+            yield name, Node(name=name, kind="fact", ref=None, summary=told, hidden=True)
+    reliances = [each for each in reliances if each.assertion_id not in hidden]
+    for name, account in accounts(inquiry.reader, reliances, inquiry.asked, inquiry.viewer):
         yield name, _fact(name, account)
     for name in reliances:  # what something rests on was asserted once
         if name.relied_at and standing_of(inquiry.reader, name.assertion_id) is None:

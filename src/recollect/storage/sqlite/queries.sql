@@ -298,7 +298,7 @@ FROM named
 JOIN graph_statement AS said ON said.subject_root = named.now AND said.subject = named.node
 LEFT JOIN graph_node AS object ON object.id = said.object
 WHERE said.commit_ts <= :known AND said.until_commit > :known
-    AND (:relation IS NULL OR said.relation = :relation)
+    AND (:relation IS NULL OR said.relation = :relation) AND (:public = 0 OR said.private = 0)
 ORDER BY named.root, said.relation, said.at, said.commit_ts, said.position
 
 -- name: graph_subjects_naming
@@ -639,8 +639,8 @@ ORDER BY memory.id, transcript.transcript_id, citation.first, citation.beyond
 
 -- name: search_facts
 SELECT
-    said.assertion_id, scope.namespace, said.commit_ts, said.until_commit,
-    subject.name, relation.name, object.name
+    said.assertion_id, scope.namespace, CASE said.private WHEN 0 THEN '' ELSE scope.agent_id END,
+    said.commit_ts, said.until_commit, subject.name, relation.name, object.name
 FROM json_each(:assertion_ids) AS wanted
 JOIN graph_statement AS said ON said.assertion_id = wanted.value AND said.asserts = 1
 JOIN graph_node AS subject ON subject.id = said.subject

@@ -20,6 +20,11 @@ CREATE INDEX graph_bound_by_object
     ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
     WHERE asserts = 0 AND bound < 9223372036854775807;
 
+-- Facts that are their agent's own: what was drawn from a private memory, or said to be so. `private`
+-- is the scope it is said in, and 0 for what others are shown, as all is that older formats have.
+ALTER TABLE graph_statement ADD COLUMN private INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX graph_statement_private ON graph_statement (private, subject, object) WHERE private > 0;
+
 -- Transcripts: what each was given as: 0 is a text; else messages, and by which rendering they become
 -- the text that `size` and all spans are of. `messages_size` is how many bytes their JSON has.
 ALTER TABLE transcript ADD COLUMN form INTEGER NOT NULL DEFAULT 0;
