@@ -36,7 +36,6 @@ from recollect.log import (
 )
 from recollect.log.compaction import Compactor
 from recollect.log.failpoints import Failpoint
-from recollect.log.purging import forgotten_since
 from recollect.log.slices import Plan, Slice, SliceEraser, Step
 from recollect.log.transaction import Request
 from recollect.log.views import Commit, Views
@@ -230,7 +229,9 @@ class BatchWriter:
     def _check_reads(self, writer: Writer, request: Request) -> None:
         since = request.since
         behind = horizons.set_behind(writer, since)
-        if forgotten_since(writer, since) or any(each.commit_ts > since for each in behind):
+        if forgetting.was_forgotten_since(writer, since) or any(
+            each.commit_ts > since for each in behind
+        ):
             raise TransactionConflict(
                 f"something was erased since commit {request.since}, where this transaction began, "
                 "and it may have read that: run it again, as `store.transact` does"

@@ -11,13 +11,13 @@ from recollect.errors import NotFound
 from recollect.log import pages
 from recollect.log.cursors import drop_cursors_of
 from recollect.log.erasing import Erasure
-from recollect.log.purging import note_forgotten
 from recollect.log.redaction import Left
 from recollect.log.reducing import Names, left_if_changed, without_content
 from recollect.log.views import Views
 from recollect.model import codec
 from recollect.model.erasure import (
     AGENT,
+    COMPACTION,
     ENTITY,
     FACTS,
     KEY,
@@ -95,7 +95,6 @@ def forget(
     if not erasure.tally.count:
         raise not_found(asked.target)
     erasure.forget_requests()
-    note_forgotten(writer, commit_ts)
     if asked.target.kind == AGENT:
         writer.run("scope_drop_agent", agent_id=asked.target.name)
         drop_cursors_of(writer, asked.target.name)
@@ -116,6 +115,20 @@ def forget(
         erasure.tally.digest,
         pseudonym,
     )
+
+
+def was_forgotten_since(reader: Reader, since: int) -> bool:
+    """Say whether anything was erased after a commit that could be asked for then.
+
+    A compaction erases nothing that could be, from its horizon on.
+    """
+    while (row := reader.row("erasure_behind", after=since)) is not None:
+        (since,) = row
+        (event,) = pages.events_of(reader, [since])
+        said = (each for each in codec.decode_standing(event.operations) if isinstance(each, Erase))
+        if any(each.target != COMPACTION for each in said):
+            return True
+    return False
 
 
 def would_erase(reader: Reader, views: Views, asked: Forget) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from recollect.storage.port import Engine, Reader, Writer
 
 _NAME = "purge"
-_FORGOTTEN = "forgotten"
 
 
 def first_pending(reader: Reader) -> int | None:
@@ -23,17 +22,6 @@ def note_pending(writer: Writer, erasure: int) -> None:
     first = first_pending(writer)
     value = f"{erasure if first is None else first}-{erasure}"
     writer.run("meta_set", name=_NAME, value=value)
-
-
-def note_forgotten(writer: Writer, erasure: int) -> None:
-    """Note the last commit that erased what could still be asked for."""
-    writer.run("meta_set", name=_FORGOTTEN, value=str(erasure))
-
-
-def forgotten_since(reader: Reader, since: int) -> bool:
-    """Say whether anything was erased after a commit that could be asked for then."""
-    row = reader.row("meta_get", name=_FORGOTTEN)
-    return row is not None and int(row[0]) > since
 
 
 def purge(engine: Engine) -> bool:

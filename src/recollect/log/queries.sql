@@ -275,6 +275,10 @@ ORDER BY commit_ts, position, erasure
 -- Whether anything was erased after a commit.
 SELECT 1 FROM erased WHERE erasure > :since LIMIT 1
 
+-- name: erasure_behind
+-- The next commit that erased something.
+SELECT erasure FROM erased WHERE erasure > :after ORDER BY erasure LIMIT 1
+
 -- name: erasures_page
 SELECT DISTINCT erasure FROM erased WHERE erasure > :after ORDER BY erasure LIMIT :most
 

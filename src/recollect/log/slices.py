@@ -20,13 +20,12 @@ from recollect.log.retaining import rests_on
 from recollect.log.signing import Signing
 from recollect.log.views import Views
 from recollect.model import codec
-from recollect.model.erasure import Place
+from recollect.model.erasure import COMPACTION, Place
 from recollect.model.event import Head
 from recollect.model.ids import IdSource
 from recollect.model.operations import ENGINE_SCOPE, AnyOperation, Erase, Summary
 from recollect.storage.port import Progress, Writer
 
-TARGET = "compaction"
 AIM = 0.025
 """Seconds that a slice is to hold the write lock: well below 100 ms, as machines and loads vary."""
 LEAST, BEGIN, MOST = 32, 256, 2048
@@ -159,7 +158,7 @@ class SliceEraser:
             Erase(
                 *scope,
                 self._ids.unique(),
-                TARGET,
+                COMPACTION,
                 plan.by,
                 plan.reason,
                 tally.count,

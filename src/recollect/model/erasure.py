@@ -19,6 +19,8 @@ FACTS: Final = "facts"
 FACT: Final = "fact"
 ENTITY: Final = "entity"
 SWEEP: Final = "sweep"
+COMPACTION: Final = "compaction"
+"""What an erasure is called that nobody asks for by itself."""
 
 TargetKind = Literal[
     "memory", "transcript", "key", "fact", "entity", "agent", "namespace", "facts", "sweep"
