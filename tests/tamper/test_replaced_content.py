@@ -35,7 +35,7 @@ from recollect.model.operations import (
     standing,
 )
 from recollect.model.redacted import Blanked, Hidden, Kept, Listed, Renamed
-from recollect.model.slots import _PLACES, LAYOUTS
+from recollect.model.slots import LAYOUTS
 from recollect.testing import FixedClock, FixedIds
 from tests.chains import erased, left_of
 from tests.logs import Fields, encoded, exported, lines_of, more, spelled
@@ -263,9 +263,3 @@ def test_every_kind_was_tried() -> None:
     kinds = {type(each[2]) for each in PLACES}
     missing = {kind.__name__ for kind in LAYOUTS} - {kind.__name__ for kind in kinds}
     assert missing <= {"Summary", "TrustKey", "RetireKey", "Refuse", "Erase", "EndFrom", "Resolve"}
-
-
-def test_the_verifier_has_the_slots_that_the_engine_has() -> None:
-    assert {tag: [[*slot] for slot in slots] for tag, slots in _PLACES.items()} == (
-        recollect_verify._SLOTS
-    )

@@ -1,0 +1,32 @@
+"""Every field of every operation is in one slot, in the engine and in the verifier alike."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+import recollect_verify
+from recollect.model.carried import Begun, Carried, Continued, Mentioned
+from recollect.model.operation import Operation
+from recollect.model.operations import AnyOperation, Erased, Redacted
+from recollect.model.slots import _PLACES, LAYOUTS, Layout
+from recollect.model.stubs import MemoryStub, TranscriptStub
+
+_LEFT = {Erased, Redacted, MemoryStub, TranscriptStub, Begun, Carried, Continued, Mentioned}
+"""What stands only where something was erased."""
+
+
+def test_the_verifier_has_the_slots_that_the_engine_has() -> None:
+    ours = {tag: [[*slot] for slot in slots] for tag, slots in _PLACES.items()}
+    assert ours == recollect_verify._SLOTS
+
+
+def test_every_kind_has_slots() -> None:
+    assert {*get_args(AnyOperation)} - _LEFT == {*LAYOUTS}
+
+
+@pytest.mark.parametrize(("kind", "layout"), LAYOUTS.items(), ids=lambda each: str(each)[:40])
+def test_every_field_is_in_one_slot(kind: type[Operation], layout: Layout) -> None:
+    fields = [field for slot in layout for field in slot]
+    assert sorted(fields) == sorted(kind.__struct_fields__[2:])
