@@ -6,6 +6,7 @@ rest, the timeline is derived as it was known before the commit and behind it, a
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
@@ -142,14 +143,18 @@ class _Telling:
 
 def _moved(effect: Effect) -> dict[Place, Holding[int]]:
     """Return where edges begin now that began elsewhere before."""
-    begun = [new for first, new in effect.after.items() if first not in effect.before]
-    return {
-        first: new
-        for first, old in effect.before.items()
-        if first not in effect.after
-        for new in begun
-        if new.object == old.object and new.first < old.end and old.first < new.end
-    }
+    begun: dict[int, list[Holding[int]]] = {}
+    for first, new in sorted(effect.after.items()):
+        if first not in effect.before:
+            begun.setdefault(new.object, []).append(new)
+    moved: dict[Place, Holding[int]] = {}
+    for first, old in effect.before.items():
+        same = begun.get(old.object) if first not in effect.after else None
+        if same is not None:
+            last = bisect_left(same, old.end, key=lambda new: new.first) - 1
+            if last >= 0 and old.first < same[last].end:
+                moved[first] = same[last]
+    return moved
 
 
 def _own(effect: Effect, asserted: Statement[int]) -> Holding[int] | None:

@@ -6,7 +6,7 @@ anything was erased is emptied, and its own operations are applied again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from recollect.graph.derive import STILL
 from recollect.graph.explaining import hidden_from
@@ -44,7 +44,7 @@ def places_of(reader: Reader, target: Target, viewer: str | None) -> Iterator[Pl
     if target.kind == FACT:
         if viewer is not None and hidden_from(reader, [target.name], viewer):
             return
-        yield from _places_of_assertion(reader, target.name)
+        yield from _places_of_assertions(reader, [target.name])
     elif target.kind == ENTITY:
         yield from _places_of_entity(reader, target)
     elif target.kind == FACTS:
@@ -72,6 +72,7 @@ def _places_of_entity(reader: Reader, target: Target) -> Iterator[Place]:
     keys = {name.key for name in names}
     row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
     assert row is not None, "a scope with names has a number"
+    said: dict[str, None] = {}
     for commit_ts in commits_of(reader, row[0]):
         (event,) = pages.events_of(reader, [commit_ts])
         for position, operation in enumerate(codec.decode_standing(event.operations)):
@@ -79,7 +80,8 @@ def _places_of_entity(reader: Reader, target: Target) -> Iterator[Place]:
                 continue
             yield commit_ts, position
             if isinstance(operation, Assert | End):
-                yield from _places_of_assertion(reader, operation.assertion_id)
+                said[operation.assertion_id] = None
+    yield from _places_of_assertions(reader, said)
 
 
 def _named(operation: AnyOperation) -> set[str]:
@@ -103,20 +105,21 @@ def _places_from(reader: Reader, target: Target) -> Iterator[Place]:
         codec.encode(TranscriptRef(target.name)).removesuffix(b"\x90"),
     ):
         rows = reader.rows("graph_statements_from", first=first, beyond=first + _BEYOND)
-        for (assertion_id,) in rows:
-            yield from _places_of_assertion(reader, assertion_id)
+        yield from _places_of_assertions(reader, dict.fromkeys(row[0] for row in rows))
 
 
-def _places_of_assertion(reader: Reader, assertion_id: str) -> Iterator[Place]:
-    """Yield the places of an assertion, of the end that belongs to it, and of its withdrawal."""
-    withdrawn = set()
-    for commit_ts, position, until in reader.rows("graph_places", assertion_id=assertion_id):
-        yield commit_ts, position
-        if until < STILL:
-            withdrawn.add(until)
+def _places_of_assertions(reader: Reader, ids: Iterable[str]) -> Iterator[Place]:
+    """Yield the places of assertions, of the ends that belong to them, and of their withdrawals."""
+    withdrawn: dict[int, set[str]] = {}
+    for assertion_id in ids:
+        for commit_ts, position, until in reader.rows("graph_places", assertion_id=assertion_id):
+            yield commit_ts, position
+            if until < STILL:
+                withdrawn.setdefault(until, set()).add(assertion_id)
     for event in pages.events_of(reader, sorted(withdrawn)):
+        gone = withdrawn[event.commit_ts]
         for position, operation in enumerate(codec.decode_standing(event.operations)):
-            if isinstance(operation, Withdraw) and operation.assertion_id == assertion_id:
+            if isinstance(operation, Withdraw) and operation.assertion_id in gone:
                 yield event.commit_ts, position
 
 

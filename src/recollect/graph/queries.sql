@@ -88,6 +88,8 @@ SELECT commit_ts, position, asserts, bound FROM (
     SELECT commit_ts, position, asserts, bound FROM graph_statement
     WHERE subject_root = :subject AND relation = :relation AND asserts = 1
         AND at = :at AND object_root = :object AND until_commit = 9223372036854775807
+        AND (commit_ts, position) >= (:commit_ts, :position)
+        AND (commit_ts, position) <= (:last_commit, :last_position)
     UNION ALL
     SELECT commit_ts, position, asserts, bound FROM graph_statement
     WHERE object_root IN (0, :object) AND subject_root = :subject AND relation = :relation
@@ -95,6 +97,19 @@ SELECT commit_ts, position, asserts, bound FROM (
         AND until_commit = 9223372036854775807
 ) AS said
 ORDER BY commit_ts, position
+
+-- name: graph_statement_bound
+-- The end that the assertion at a place was made with, if it stands.
+SELECT bound FROM graph_statement
+WHERE subject_root = :subject AND relation = :relation AND asserts = 1
+    AND until_commit = 9223372036854775807
+    AND at = :at AND commit_ts = :commit_ts AND position = :position
+
+-- name: graph_timeline_size
+-- How many statements of a timeline stand.
+SELECT COUNT(*) FROM graph_statement
+WHERE subject_root = :subject AND relation = :relation AND asserts IN (0, 1)
+    AND until_commit = 9223372036854775807
 
 -- name: graph_end_after
 -- The next end of an object, or of whatever there is, that was not said with an assertion.
@@ -501,6 +516,7 @@ WITH entity AS (
     FROM entity
     JOIN graph_statement AS said
         ON said.object_root = entity.id AND said.asserts = 0 AND said.bound = 9223372036854775807
+        AND said.until_commit = 9223372036854775807
 )
 SELECT COUNT(*)
 FROM touched

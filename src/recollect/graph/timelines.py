@@ -58,6 +58,13 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
         said = [statement_of(row) for row in rows]
         self._put_all([self._row(edge) for edge in derive(said, single=single)])
 
+    def size(self) -> int:
+        """Return how many statements stand."""
+        which = {"subject": self.subject, "relation": self.relation}
+        row = self.writer.row("graph_timeline_size", **which)
+        assert row is not None, "a count has a row"
+        return int(row[0])
+
     def replace(self, change: Change) -> list[Row]:
         """Drop the edges that are no more, and return the rows of those to be put."""
         old = {edge.first: edge for edge in change.old}
@@ -139,16 +146,25 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
         return Change(old, [replace(edge, end=said.place) for edge in old])
 
     def _again(self, edge: Edge) -> list[Edge]:
-        """Derive an edge of a relation with many objects from what stands of it: one, or none.
+        """Derive an edge of a relation with many objects from what stands of it: one, or none."""
+        if edge.first == edge.last:
+            row = self.writer.row("graph_statement_bound", **self._at(edge.first))
+            if row is None:
+                return []
+            said = said_at(edge.first, True, edge.object, row[0])
+            end = self._end_behind("graph_end_after", edge.object, edge.first)
+            return [replace(edge, end=min(said.bound, end))]
+        return self._told_often(edge)
 
-        It takes its assertions, the ends at their instant, and the first end behind that.
-        """
+    def _told_often(self, edge: Edge) -> list[Edge]:
+        """Derive it from its assertions, the ends at their instant, and the first end behind."""
         at, object_ = edge.first[0], edge.object
-        where = {"subject": self.subject, "relation": self.relation, "object": object_, "at": at}
-        said = [
-            said_at((at, row[0], row[1]), row[2], object_, row[3])
-            for row in self.writer.rows("graph_statements_at", **where)
-        ]
+        _, last_commit, last_position = edge.last
+        last = {"last_commit": last_commit, "last_position": last_position}
+        rows = self.writer.rows(
+            "graph_statements_at", object=object_, **self._at(edge.first), **last
+        )
+        said = [said_at((at, row[0], row[1]), row[2], object_, row[3]) for row in rows]
         end = self._end_behind("graph_end_after", object_, (at, STILL, 0))
         if end != OPEN:
             said.append(Statement(end, asserts=False, object=object_))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,9 +15,10 @@ from recollect.graph.nodes import Node, Nodes
 from recollect.graph.queries import timeline_changed
 from recollect.graph.rules import GraphRules
 from recollect.graph.saying import Saying
-from recollect.graph.timelines import Timeline, statement_of
+from recollect.graph.timelines import Timeline
 from recollect.graph.times import bound_of, instant_of
 from recollect.graph.trimming import GraphTrimmer
+from recollect.graph.withdrawing import withdraw
 from recollect.log.retaining import Retained
 from recollect.log.scopes import Scopes
 from recollect.log.views import Commit, LookUp, View
@@ -27,6 +28,7 @@ from recollect.model.graph_operations import Name
 from recollect.model.ids import IdSource
 from recollect.model.operations import (
     Alias,
+    AnyOperation,
     Assert,
     AssertPrivately,
     Classify,
@@ -91,14 +93,12 @@ class GraphView(View):
             End: self._state,
             EndFrom: self._state,
             EndPrivately: self._state,
-            Withdraw: self._withdraw,
-            WithdrawPrivately: self._withdraw,
             Classify: self._classify,
             Alias: self._alias,
             Merge: self._merge,
             Mentioned: self._mention,
         }
-        self.applied = frozenset(self._appliers)
+        self.applied = frozenset({*self._appliers, Withdraw, WithdrawPrivately})
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> GraphRules:
         """Return the rules for one transaction."""
@@ -114,12 +114,7 @@ class GraphView(View):
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
-        saying = self._saying(writer, commit)
-        for position, operation in enumerate(commit.operations):
-            applier = self._appliers.get(type(operation))
-            if applier is not None:
-                applier(saying, commit, position, operation)
-        saying.settled()
+        self._apply_each(writer, commit, enumerate(commit.operations))
 
     def places(self, reader: Reader, target: Target, viewer: str | None, /) -> Iterator[Place]:
         """Return where the log has an assertion, what names an entity, or what a source gave."""
@@ -139,13 +134,35 @@ class GraphView(View):
 
     def _again(self, writer: Writer, commit: Commit, scope: Scope) -> None:
         """Apply what a commit says of one scope's facts; what relations are like stays known."""
+        self._apply_each(
+            writer,
+            commit,
+            (
+                (position, operation)
+                for position, operation in enumerate(commit.operations)
+                if operation.scope == scope and not isinstance(operation, Classify)
+            ),
+        )
+
+    def _apply_each(
+        self, writer: Writer, commit: Commit, operations: Iterable[tuple[int, AnyOperation]]
+    ) -> None:
+        """Apply operations in order; what is taken back in one go is taken together."""
         saying = self._saying(writer, commit)
-        for position, operation in enumerate(commit.operations):
-            applier = self._appliers.get(type(operation))
-            if applier is None or isinstance(operation, Classify) or operation.scope != scope:
-                continue
-            applier(saying, commit, position, operation)
+        withdrawals: list[Withdraw] = []
+        for position, operation in operations:
+            if isinstance(operation, Withdraw):
+                withdrawals.append(operation)
+            elif applier := self._appliers.get(type(operation)):
+                self._withdraw(saying, commit, withdrawals)
+                applier(saying, commit, position, operation)
+        self._withdraw(saying, commit, withdrawals)
         saying.settled()
+
+    def _withdraw(self, saying: Saying, commit: Commit, operations: list[Withdraw]) -> None:
+        if operations:
+            withdraw(saying, commit.commit_ts, operations, self._is_single)
+            operations.clear()
 
     def _saying(self, writer: Writer, commit: Commit) -> Saying:
         """Return who gathers what a commit says; in bulk, nobody asks what a statement did."""
@@ -194,22 +211,6 @@ class GraphView(View):
             single=self._nodes.is_single(writer, scope.namespace, operation.relation.key),
             new=subject.new_in == commit_ts,
         )
-
-    def _withdraw(self, saying: Saying, commit: Commit, _: int, operation: Withdraw) -> None:
-        """Take back what was said under an id: an assertion, and the end that belongs to it."""
-        writer = saying.settled()
-        for row in writer.rows("graph_statements_live", assertion_id=operation.assertion_id):
-            number, subject, relation, *statement = row
-            writer.run(
-                "graph_statement_withdraw",
-                id=number,
-                commit_ts=commit.commit_ts,
-                reason=operation.reason,
-            )
-            said = statement_of(tuple(statement))
-            single = self._is_single(writer, relation)
-            change = Timeline(writer, subject, relation).update(said, stands=False, single=single)
-            saying.note((subject, relation), change)
 
     def _classify(self, saying: Saying, commit: Commit, _: int, operation: Classify) -> None:
         """Change a cardinality, and derive what was said of the relation anew."""

@@ -15,10 +15,15 @@ ALTER TABLE graph_statement ADD COLUMN bound INTEGER NOT NULL DEFAULT 9223372036
 DROP INDEX graph_end_by_object;
 CREATE INDEX graph_end_by_object
     ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
-    WHERE asserts = 0 AND bound = 9223372036854775807;
+    WHERE asserts = 0 AND bound = 9223372036854775807 AND until_commit = 9223372036854775807;
 CREATE INDEX graph_bound_by_object
     ON graph_statement (object_root, subject_root, relation, at, commit_ts, position)
-    WHERE asserts = 0 AND bound < 9223372036854775807;
+    WHERE asserts = 0 AND bound < 9223372036854775807 AND until_commit = 9223372036854775807;
+-- What was withdrawn stands apart from what stands: who looks for the next of those passes by none.
+DROP INDEX graph_statement_by_time;
+CREATE INDEX graph_statement_by_time ON graph_statement (
+    subject_root, relation, asserts, until_commit, at, commit_ts, position
+);
 
 -- Facts that are their agent's own: what was drawn from a private memory, or said to be so. `private`
 -- is the scope it is said in, and 0 for what others are shown, as all is that older formats have.
