@@ -96,7 +96,9 @@ def check_kind(field: str, value: object, kind: type) -> None:
 
 def check_items(field: str, value: object) -> Iterator[object]:
     """Return an iterator over a list or another iterable; one text is not taken for its letters."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if isinstance(value, str):
+        raise InvalidInput(field, f"{shown(value)} is one text: give a list of them")
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"{shown(value)} is not a list")
     return iter(value)
 
