@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from hashlib import sha256, shake_128
+from struct import Struct
+from typing import cast
 
 import msgspec
 
@@ -29,6 +31,8 @@ SCOPE_SALTS = 2 * SALT_SIZE
 """The salts of a namespace and of an agent in it."""
 _NAMESPACE, _AGENT, _SLOT, _ITEM, _LIST = (bytes([number]) for number in range(6, 11))
 _ONE_SLOT = b"\x01"
+_CUT = [Struct(f"{SALT_SIZE}s" * count).unpack for count in range(8)]
+"""Cuts so many salts apart, as few as operations mostly have."""
 _HEADS = [bytes([number]) for number in range(256)]
 
 _MOST_SCOPES = 4096
@@ -65,19 +69,21 @@ def derived(salt: bytes, count: int) -> list[bytes]:
     if count == 1:
         return [salt]
     made = shake_128(salt).digest(SALT_SIZE * count)
+    if count < len(_CUT):
+        return list(_CUT[count](made))
     return [made[first : first + SALT_SIZE] for first in range(0, len(made), SALT_SIZE)]
 
 
 def of_whole(part: bytes, salt: bytes, scope: bytes) -> bytes:
     """Return the leaf of an operation of which nothing was erased."""
-    values, kind = slots.values(part), part[1:2]
-    leaf, salts = [_HEADS[len(values)], scope], derived(salt, len(values))
-    for index, (own, value) in enumerate(zip(salts, values, strict=True)):
-        place = kind + _HEADS[index]
-        if isinstance(value, bytes):
+    values, kind = slots.values(part), part[1]
+    leaf = [_HEADS[len(values)], scope]
+    for index, own in enumerate(derived(salt, len(values))):
+        value, place = values[index], bytes((kind, index))
+        if type(value) is bytes:
             leaf.append(sha256(_SLOT + own + place + value).digest())
         else:
-            items = map(_of_item, derived(own, len(value)), value)
+            items = map(_of_item, derived(own, len(value)), cast("list[bytes]", value))
             leaf.append(sha256(b"".join((_LIST, place, *items))).digest())
     return b"".join(leaf)
 

@@ -135,6 +135,8 @@ _PLACES: Final[Mapping[int, tuple[tuple[int, ...], ...]]] = {
     )
     for kind, layout in LAYOUTS.items()
 }
+_COUNTS: Final = {tag: _SCOPE + sum(map(len, places)) for tag, places in _PLACES.items()}
+"""How many items an operation of each kind has."""
 _NO_ITEMS: Final = b"\x90"
 _BECAUSE_AT: Final = _own_fields(Write).index(BECAUSE) + _SCOPE
 _items: Final = msgspec.msgpack.Decoder(list[msgspec.Raw])
@@ -161,11 +163,11 @@ def values(part: bytes) -> list[bytes | list[bytes]]:
         places = _PLACES[tag]
     except (*_UNREADABLE, LookupError) as error:
         raise Corruption(f"an operation cannot be read: {error}") from error
-    if len(items) > _SCOPE + sum(map(len, places)):
+    if len(items) == _COUNTS[tag]:
+        return [b"".join([items[at] for at in slot]) for slot in places]
+    if len(items) > _COUNTS[tag]:
         raise Corruption("an operation has more fields than its kind")
-    if len(items) < _SCOPE + sum(map(len, places)):
-        return [b"".join([items[at] for at in slot if at < len(items)]) for slot in places]
-    return [b"".join([items[at] for at in slot]) for slot in places]
+    return [b"".join([items[at] for at in slot if at < len(items)]) for slot in places]
 
 
 def decoder(kind: type[Operation], slot: Slot) -> msgspec.msgpack.Decoder[tuple[Any, ...]]:
