@@ -99,7 +99,8 @@ class Model:
         said = handle.assert_fact(subject=word, relation="have", object=name, source=origin)
         assert said.assertion_id is not None
         own = f"{word} have {name}"
-        self.add(Thing(said.assertion_id, "fact", namespace, agent, False, own, origin))
+        private = source is not None and source.private
+        self.add(Thing(said.assertion_id, "fact", namespace, agent, private, own, origin))
 
     def cite(self, text: str, pick: int) -> None:
         words = self.living("passage", pick)

@@ -119,6 +119,11 @@ def _learn(agent: Store) -> None:
     agent.end_fact(subject="Bo", relation="knows", at="2030-01-01T00:00:00Z")
     agent.end_fact(subject="Cy", relation="knows", object="Ann", at="2030-01-01T00:00:00Z")
     agent.retract_fact(subject="Cy", relation="age", object=Literal(2022), reason="a guess")
+    told = agent.assert_fact(subject="Bo", relation="owes", object="Cy", visibility="private",
+                             valid_to="2040-01-01T00:00:00Z")  # fmt: skip
+    agent.end_fact(subject="Ann", relation="owes", visibility="private")
+    agent.assert_fact(subject="Ann", relation="owes", object="Bo", visibility="private")
+    agent.retract_fact(assertion_id=told.assertion_id, reason="it is paid")
     agent.alias(entity="Bo", alias="Robert")
     agent.merge_entities(source="Cy", into="Ann", allow_large=True)
     agent.set_cardinality(relation="knows", cardinality="single")

@@ -51,6 +51,12 @@ def data() -> bytes:
     with recollect.open(":memory:", clock=clock, ids=FixedIds("forger")) as store:
         load_script("make_golden").fill(store, clock)
         more(store)
+        owner = store.bind(agent_id="a0", namespace="n")
+        end = "2999-01-01T00:00:00Z"
+        owner.assert_fact(
+            subject="Ann", relation="owes", object="Bo", valid_to=end, visibility="private"
+        )
+        owner.retract_fact(subject="Ann", relation="owes", reason="it is paid")
         return exported(store)
 
 

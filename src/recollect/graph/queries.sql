@@ -348,7 +348,9 @@ SELECT
     subject_root.kind AS subject_root_kind, said.object_root = 0 AS of_all_roots,
     object_root.scope_id = subject.scope_id AS object_root_here, object_root.key AS object_root,
     object_root.kind AS object_root_kind, said.at, said.bound, said.committed_at, said.confidence,
-    said.source, said.private > 0 AS private, said.until_commit, said.reason
+    said.source,
+    CASE said.private WHEN 0 THEN 0 WHEN subject.scope_id THEN 1 ELSE 2 END AS private,
+    said.until_commit, said.reason
 FROM graph_statement AS said
 LEFT JOIN graph_node AS subject ON subject.id = said.subject
 LEFT JOIN scope ON scope.id = subject.scope_id
