@@ -68,7 +68,7 @@ def verify_store(
 def _erased_behind(core: Core, size: int | None) -> tuple[str, ...]:
     """Tell what was erased of the commits that a checkpoint from outside covers, by later ones.
 
-    It cannot be seen from hashes what stood there; who rewrites the log could call it erased.
+    What is left opens the commitments that the checkpoint covers; what is gone, hashes cannot show.
     """
     if size is None:
         return ()
@@ -77,8 +77,9 @@ def _erased_behind(core: Core, size: int | None) -> tuple[str, ...]:
     if not count:
         return ()
     return (
-        f"of the {size} commits of your checkpoint, {count} places were erased behind it: what "
-        "stands there is vouched for by later commits alone; `recollect certificate` lists them",
+        f"of the {size} commits of your checkpoint, {count} places were erased behind it: that "
+        "somebody asked for it is vouched for by later commits alone; `recollect certificate` "
+        "lists them",
     )
 
 
