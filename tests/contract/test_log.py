@@ -16,13 +16,13 @@ def test_an_empty_store_verifies(store: Store) -> None:
 
 
 def test_verify_walks_to_the_head(agent: Store) -> None:
-    for number in range(600):
+    for number in range(commits := 2_100):  # more than a page of those that verify reads
         agent.write(key="k", value={"n": number})
     seen: list[tuple[int, int]] = []
     found = agent.verify(progress=lambda done, whole: seen.append((done, whole)))
-    assert found.commits == 600
+    assert found.commits == commits
     assert found.head_hash == [*agent.replay()][-1].hash.hex()
-    assert seen[-1] == (600, 600)
+    assert seen[-1] == (commits, commits)
     assert len(seen) > 1
 
 

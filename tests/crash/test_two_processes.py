@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -15,7 +15,6 @@ from recollect.model.ids import SystemIds
 from recollect.model.limits import Limits
 from recollect.sdk.core import Defaults
 from recollect.sdk.open import assemble, load_queries
-from recollect.storage.port import Writer
 from recollect.storage.sqlite.engine import SqliteEngine
 from tests.crash.serializability import Anomaly
 from tests.crash.stores import scratch
@@ -40,14 +39,14 @@ def test_two_processes_for_long(tmp_path: Path) -> None:
 def test_another_process_makes_the_store_in_between(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     engine = SqliteEngine(path, queries=load_queries())
-    write_now = engine.writing
+    write_now = engine.write
 
-    def write_late() -> AbstractContextManager[Writer]:
-        with mock.patch.object(engine, "writing", write_now), recollect.open(path) as other:
+    def write_late(*arguments: Any, **options: Any) -> object:
+        with mock.patch.object(engine, "write", write_now), recollect.open(path) as other:
             other.write(agent_id="a", key="k", value={})
-        return write_now()
+        return write_now(*arguments, **options)
 
-    with mock.patch.object(engine, "writing", write_late):
+    with mock.patch.object(engine, "write", write_late):
         core = assemble(engine, SystemClock(), SystemIds(), Limits())
     with Store(core, Defaults()) as store:
         assert store.verify().commits == 1

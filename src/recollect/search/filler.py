@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from recollect.errors import RecollectError
 from recollect.log.failpoints import Failpoint, pass_by
-from recollect.search import filling
+from recollect.search import filling, kept
 from recollect.search.behind import DRAIN_SECONDS, PATIENCE, Behind
 from recollect.search.breathing import Breather
 from recollect.search.filling import Indexer
@@ -56,11 +56,14 @@ class Filler:
             self._behind.wake()
 
     def start(self) -> None:
-        """Go on where somebody left off: if much waits, or if it waits for vectors, too."""
+        """Go on where somebody left off: if much waits, or if the store has vectors, too.
+
+        Who only writes to a store without vectors loads no model.
+        """
         embedded = self._vectors.wanted and self._vectors.embedder is not None
-        least = 1 if embedded else EVERY
         with self._engine.reading() as reader:
-            due = filling.work(reader) >= least
+            has_vectors = embedded and kept.read(reader) is not None
+            due = filling.work(reader) >= (1 if has_vectors else EVERY)
         if due:
             self._behind.wake()
 

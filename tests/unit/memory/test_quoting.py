@@ -20,7 +20,13 @@ def test_what_is_private_is_quoted_to_nobody_else() -> None:
     store = memory_store()
     a = store.bind(agent_id="a")
     memory = a.remember("Alice lives in Rome.", title="her home", visibility="private")
-    a.assert_fact(subject="Alice", relation="lives in", object="Rome", source=memory)
+    a.assert_fact(
+        subject="Alice",
+        relation="lives in",
+        object="Rome",
+        source=memory,
+        visibility="namespace",
+    )
     (fact,) = a.facts()
     assert store.bind(agent_id="b").explain(fact).assertions[0].quotes == ()
     assert a.explain(fact).assertions[0].quotes == ("Alice lives in Rome.",)

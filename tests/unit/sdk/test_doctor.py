@@ -227,6 +227,7 @@ def test_a_store_that_cannot_be_written() -> None:
         locked = folder / "locked"
         locked.mkdir()
         recollect.open(locked / "store.db").close()
+        (locked / "store.db").chmod(0o644)  # who asks may read it
         locked.chmod(0o555)
 
         def work() -> None:
