@@ -273,7 +273,7 @@ class History:
         namespace, agent_id = self.owner[fact]
         bound = self.store.bind(namespace=namespace, agent_id=agent_id)
         if kind == "fact":
-            self.store.forget(fact=fact[1])
+            bound.forget(fact=fact[1])
         else:
             bound.forget(entity=self.objects[fact].upper())
         self._drop([fact], [])
