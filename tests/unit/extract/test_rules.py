@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect import Message, RuleExtractor
+from recollect.model.lines import unbroken
 from tests.unit.extract.saying import SAID, extracted, told
 
 STATED = [
@@ -183,6 +184,7 @@ SENTENCES = (
 
 
 @settings(max_examples=60, deadline=None)
+@example(parts=["B\r", "I work at Acme."], offset=0)
 @given(
     st.lists(
         st.sampled_from(SENTENCES) | st.text(st.characters(codec="utf-8"), max_size=30), max_size=5
@@ -197,7 +199,7 @@ def test_spans_are_exactly_on_the_words(parts: list[str], offset: int) -> None:
     for memory in found.memories:
         for first, beyond in memory.spans:
             words = encoded[first - offset : beyond - offset].decode()
-            assert memory.content == f"Alice: {words}"
+            assert memory.content == f"Alice: {unbroken(words)}"
     for fact in found.facts:
         for first, beyond in fact.spans:
             assert (fact.object or "") in encoded[first - offset : beyond - offset].decode()
