@@ -73,6 +73,11 @@ class Behind:
         if self._idle or not self._is_running():
             self.wake()
 
+    @property
+    def busy(self) -> bool:
+        """Whether it is at work, or about to be."""
+        return self._is_running() and (not self._idle or self._bell.is_set())
+
     def _is_running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 

@@ -20,6 +20,9 @@ from recollect.storage.port import Engine
 EVERY = 256
 """How many commits have to come, or passages with them, for the index to be filled some more."""
 
+_LAST_SECONDS = 0.25
+"""How long a store that is closed is kept waiting for what is being indexed."""
+
 
 class Filler:
     """Fills the index of an open store, a little at a time."""
@@ -79,11 +82,12 @@ class Filler:
             self.indexer.catch_up()
 
     def close(self) -> None:
-        """Index no more; what is left on the list stays there.
+        """Index no more but what is begun, and not for long; what is left stays on the list.
 
         But who has searched by vectors had some made of what is left, and is to find them kept.
         """
-        self._behind.close(DRAIN_SECONDS if self._vectors.searched else 0)
+        begun = _LAST_SECONDS if self._behind.busy else 0
+        self._behind.close(DRAIN_SECONDS if self._vectors.searched else begun)
 
     def _index_some(self) -> bool:
         """Index some of what waits, and say whether anything is left."""
