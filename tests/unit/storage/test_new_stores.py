@@ -44,7 +44,7 @@ def test_eight_processes_make_one_store(tmp_path: Path, attempt: int) -> None:
     for child in children:
         assert child.stdin is not None
         child.stdin.write(b"go\n")
-        child.stdin.flush()
+        child.stdin.close()
     assert [child.wait(120) for child in children] == [0] * 8
     with recollect.open(path, embedder=None) as store:
         assert store.verify().commits == 8
