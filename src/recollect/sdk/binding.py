@@ -8,6 +8,7 @@ from recollect.audit.signers import Signer
 from recollect.audit.trust import KeyRules, TrustRequest
 from recollect.errors import InvalidInput
 from recollect.log.signing import Signing
+from recollect.model.limits import plain_text
 from recollect.sdk.core import Core, Defaults
 from recollect.sdk.signing import as_signer
 
@@ -22,13 +23,9 @@ def rebound(
     signer: SignerOrPath | None,
 ) -> Defaults:
     """Return what a handle is bound to, given what another is; a signer stays with its agent."""
-    same_agent = agent_id is None or agent_id == defaults.agent_id
-    signing = defaults.signing if same_agent else None
-    bound = Defaults(
-        defaults.agent_id if agent_id is None else agent_id,
-        defaults.namespace if namespace is None else namespace,
-        signing,
-    )
+    agent = defaults.agent_id if agent_id is None else plain_text("agent_id", agent_id)
+    signing = defaults.signing if agent == defaults.agent_id else None
+    bound = Defaults(agent, defaults.namespace if namespace is None else namespace, signing)
     bound.scope(bound.actor, None, core.limits)
     if signer is None:
         return bound
