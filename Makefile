@@ -11,7 +11,7 @@ help:  ## show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 run: $(VENV)/.run  ## watch a small agent work, die, resume and explain itself
-	@$(BIN)/recollect demo
+	@$(BIN)/memoranda demo
 
 test: check  ## style, types, layers, generated files, then every fast test against the built wheel
 	$(BIN)/python -m pytest -n auto -m "not slow"
@@ -49,7 +49,7 @@ clean:  ## remove what was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Recollect needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Memoranda needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 

@@ -1,1 +1,1 @@
-"""How fast Recollect is, always beside the limit it works against."""
+"""How fast Memoranda is, always beside the limit it works against."""

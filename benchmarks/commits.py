@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from statistics import mean, median
 
-import recollect
+import memoranda
 from benchmarks.limits import synced_appends
-from recollect import Store
+from memoranda import Store
 
 VALUE = {"text": "x" * 300, "n": 1, "list": [1, 2, 3]}
 KEYS = 50
@@ -18,7 +18,7 @@ TURNS = 40
 
 
 def one(path: Path, seconds: float) -> float:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         agent = store.bind(agent_id="a")
         _fill(agent)
         return _rate(agent, seconds)
@@ -32,7 +32,7 @@ def one_beside_appends(path: Path, seconds: float) -> tuple[float, float]:
     the two figures is the one in the middle of those.
     """
     turn = seconds / (2 * TURNS)
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         agent = store.bind(agent_id="a")
         _fill(agent)
         ratios, limits = [], [synced_appends(path.parent, turn)]
@@ -59,7 +59,7 @@ def _rate(agent: Store, seconds: float) -> float:
 
 def threads(path: Path, seconds: float, count: int = 32) -> float:
     done = [0] * count
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         end = time.perf_counter() + seconds
 
         def work(number: int) -> None:
@@ -84,7 +84,7 @@ def tasks(path: Path, seconds: float, count: int = 32) -> float:
 
 async def _tasks(path: Path, seconds: float, count: int) -> float:
     done = [0] * count
-    async with await recollect.open_async(path) as store:
+    async with await memoranda.open_async(path) as store:
         end = time.perf_counter() + seconds
 
         async def work(number: int) -> None:

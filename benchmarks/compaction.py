@@ -12,9 +12,9 @@ import threading
 import time
 from pathlib import Path
 
-import recollect
-from recollect import Store
-from recollect.log.slices import Plan, Slice, Step
+import memoranda
+from memoranda import Store
+from memoranda.log.slices import Plan, Slice, Step
 
 KEYS = 1000
 MEMORIES = 200
@@ -94,7 +94,7 @@ def main(events: int) -> None:
     """Fill a store and measure."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        recollect.open(Path(folder) / "store.db", durability="relaxed") as store,
+        memoranda.open(Path(folder) / "store.db", durability="relaxed") as store,
     ):
         begun = time.perf_counter()
         fill(store, events)

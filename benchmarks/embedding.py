@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import recollect
-from recollect.sdk.open import open_engine
-from recollect.search.filling import Indexer
-from recollect.search.local import LocalModel
-from recollect.search.reindexing import reindex
-from recollect.search.vectors import Vectors
+import memoranda
+from memoranda.sdk.open import open_engine
+from memoranda.search.filling import Indexer
+from memoranda.search.local import LocalModel
+from memoranda.search.reindexing import reindex
+from memoranda.search.vectors import Vectors
 
 if TYPE_CHECKING:
-    from recollect.search.embedding import Matrix
+    from memoranda.search.embedding import Matrix
 
 MEMORIES = 10_000
 TOGETHER = 500
@@ -80,7 +80,7 @@ def _turn(path: Path, model: LocalModel, own: Callable[[list[str]], object]) -> 
 
 def fill(path: Path) -> None:
     """Make a store with memories that are indexed and have no vector."""
-    with recollect.open(path, durability="relaxed", embedder=None) as store:
+    with memoranda.open(path, durability="relaxed", embedder=None) as store:
         agent = store.bind(agent_id="a")
         texts = enumerate(sentences(MEMORIES))
         for _ in range(MEMORIES // TOGETHER):

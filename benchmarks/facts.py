@@ -12,10 +12,10 @@ from unittest import mock
 
 import apsw
 
-import recollect
-from recollect import Store, Transaction
-from recollect.search import filler
-from recollect.storage.sqlite.connection import Connection
+import memoranda
+from memoranda import Store, Transaction
+from memoranda.search import filler
+from memoranda.storage.sqlite.connection import Connection
 from tests.property.yago import DatedFact, read_yago
 
 TOGETHER = 500
@@ -69,7 +69,7 @@ def imported(folder: Path, facts: Sequence[DatedFact], *, single: bool) -> float
             valid_to=fact.valid_to,
         )
 
-    with recollect.open(folder / f"facts-{single}.db") as store:
+    with memoranda.open(folder / f"facts-{single}.db") as store:
         agent = store.bind(agent_id="a")
         for relation in {fact.relation for fact in facts} if single else ():
             agent.set_cardinality(relation=relation, cardinality="single")
@@ -87,13 +87,13 @@ def written(folder: Path, facts: Sequence[DatedFact]) -> float:
         }
         transaction.write(key=f"{fact.subject}/{fact.relation}", value=value)
 
-    with recollect.open(folder / "state.db") as store:
+    with memoranda.open(folder / "state.db") as store:
         return _rate(store.bind(agent_id="a"), facts, stage)
 
 
 def fill_star(path: Path) -> None:
     """Give a node many neighbours with neighbours of their own, all of which changed since."""
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         agent = store.bind(agent_id="a")
         for day, suffix in ((0, "then"), (100, "now")):
             with agent.begin_transaction() as transaction:
@@ -116,7 +116,7 @@ def neighbourhood(path: Path) -> tuple[int, int]:
         asked.append(query)
         return rows(self, query, **values)
 
-    with recollect.open(path) as store, mock.patch.object(Connection, "rows", noted):
+    with memoranda.open(path) as store, mock.patch.object(Connection, "rows", noted):
         found = store.neighbors("centre", hops=2, valid_at=_day(20), agent_id="a")
     assert len(found) == EDGES + 50, "those of that day, and none of later ones"
     return sum(query.startswith("graph_edges") for query in asked), 2
@@ -129,7 +129,7 @@ def steps_of_an_assertion(folder: Path, edges: int, *, single: bool) -> float:
     """
     path = folder / f"long-{edges}-{single}.db"
     unindexed = mock.patch.object(filler, "EVERY", sys.maxsize)
-    with unindexed, recollect.open(path, durability="relaxed") as store:
+    with unindexed, memoranda.open(path, durability="relaxed") as store:
         agent = store.bind(agent_id="a")
         if single:
             agent.set_cardinality(relation="r", cardinality="single")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-import recollect
+import memoranda
 from benchmarks.commits import VALUE
 
 _TURNS = 5
@@ -34,7 +34,7 @@ def measure(logs: Mapping[int, Path]) -> dict[str, dict[int, float]]:
 
 def _commit_seconds(path: Path, commits: int = 200) -> float:
     """Return the median time of one durable commit."""
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         agent = store.bind(agent_id="a1")
         agent.write(key="k1", value=VALUE)
         times = []
@@ -47,7 +47,7 @@ def _commit_seconds(path: Path, commits: int = 200) -> float:
 
 def _replay_seconds(path: Path, events: int = 100) -> float:
     """Return the time per event of replaying one agent's first events, the best of several."""
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         agent = store.bind(agent_id="a1")
         through = [event.commit_ts for event in agent.replay()][events - 1]
         times = []

@@ -15,11 +15,11 @@ from random import Random
 from typing import NamedTuple
 from unittest import mock
 
-import recollect
+import memoranda
 from benchmarks.commits import KEYS, VALUE
 from benchmarks.report import Figure
-from recollect import Store
-from recollect.search import filler
+from memoranda import Store
+from memoranda.search import filler
 
 WHOLE = 100 * 1024 * 1024
 """How many bytes of text are indexed."""
@@ -70,7 +70,7 @@ def fill(path: Path, whole: int = WHOLE) -> None:
     """Write hostile text into a store, and let nothing of it be indexed."""
     with (
         mock.patch.object(filler, "EVERY", 10**12),
-        recollect.open(path, durability="relaxed", embedder=None) as store,
+        memoranda.open(path, durability="relaxed", embedder=None) as store,
     ):
         agent = store.bind(agent_id="a")
         size = 0
@@ -108,7 +108,7 @@ def latencies(store: Store, seconds: float, *, indexing: bool) -> Latencies:
 def beside_indexing(path: Path, whole: int = WHOLE) -> tuple[Latencies, Latencies]:
     """Return how long commits take beside indexing, and with nothing to index."""
     fill(path, whole)
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         busy = latencies(store, MOST_SECONDS, indexing=True)
         if store.stats().index_backlog:
             raise RuntimeError(f"not all was indexed in {MOST_SECONDS} s")

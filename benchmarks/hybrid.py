@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import recollect
+import memoranda
 from benchmarks.limits import bare_connection
-from recollect import Store
-from recollect.search.words import terms
+from memoranda import Store
+from memoranda.search.words import terms
 
 MEMORIES = 100_000
 TOGETHER = 1_000
@@ -41,7 +41,7 @@ def _summed(weights: list[float]) -> Iterator[float]:
 
 def fill(path: Path, count: int = MEMORIES) -> None:
     """Make many memories in one namespace, with words and vectors indexed."""
-    with recollect.open(path, durability="relaxed", embedder="wordllama") as store:
+    with memoranda.open(path, durability="relaxed", embedder="wordllama") as store:
         agent = store.bind(agent_id="a")
         told = texts(count)
         for _ in range(0, count, TOGETHER):
@@ -59,7 +59,7 @@ def queries(count: int = QUERIES) -> list[str]:
 def hybrid(path: Path) -> tuple[float, float]:
     """Return the median seconds of recall, and of a bare query for words and all vectors."""
     asked = queries()
-    with recollect.open(path, create=False, embedder="wordllama") as store:
+    with memoranda.open(path, create=False, embedder="wordllama") as store:
         agent = store.bind(agent_id="a")
         agent.recall(asked[0])  # what is remembered between searches is read by the first
         bare = Bare(path, store)

@@ -21,10 +21,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-import recollect
-from recollect import Store
-from recollect.search.shelves import visible
-from recollect.search.tail import Tail
+import memoranda
+from memoranda import Store
+from memoranda.search.shelves import visible
+from memoranda.search.tail import Tail
 
 FILE = Path(__file__).parents[2] / "shared" / "data" / "locomo" / "locomo10.json"
 RESULTS = Path(__file__).parent / "results" / "locomo.md"
@@ -210,14 +210,14 @@ def main() -> int:
 
 def measured(path: Path, conversations: Sequence[Conversation]) -> dict[str, list[Score]]:
     """Store the conversations, and ask every question by words, by vectors, and by both."""
-    with recollect.open(path, durability="relaxed", embedder="wordllama") as store:
+    with memoranda.open(path, durability="relaxed", embedder="wordllama") as store:
         places = fill(store, conversations)
         store.reindex()
         rows = {
             "vectors": measure(conversations, places, _nearest(store)),
             "both": measure(conversations, places, _recalling(store)),
         }
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         words = measure(conversations, places, _recalling(store))
     return {"words": words, **rows}
 

@@ -10,13 +10,13 @@ from unittest import mock
 
 import msgspec
 
-import recollect
+import memoranda
 from benchmarks.limits import bare_connection
 from benchmarks.reads import alternate
-from recollect import Memory, Store
-from recollect.memory.standing import NEWEST
-from recollect.sdk.open import load_queries
-from recollect.storage.sqlite.connection import Connection
+from memoranda import Memory, Store
+from memoranda.memory.standing import NEWEST
+from memoranda.sdk.open import load_queries
+from memoranda.storage.sqlite.connection import Connection
 
 MEMORIES = 10_000
 TOGETHER = 100
@@ -35,7 +35,7 @@ def ingest(folder: Path) -> tuple[float, float]:
 
 
 def _write_states(path: Path) -> float:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         agent = store.bind(agent_id="a")
 
         def write() -> None:
@@ -51,7 +51,7 @@ def _write_states(path: Path) -> float:
 
 
 def _write_memories(path: Path) -> float:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         agent = store.bind(agent_id="a")
         words = agent.store_transcript(WORDS * 50).id
 
@@ -79,7 +79,7 @@ def _rate(write: Callable[[], None]) -> float:
 
 def fill_union(path: Path) -> str:
     """Make a chain of reflections on a fan of memories with transcripts; return its top."""
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         agent = store.bind(agent_id="a")
         agent.configure(max_reflection_depth=2 * CHAIN)
         ids = []
@@ -109,7 +109,7 @@ def union(path: Path, top: str, seconds: float) -> tuple[float, float]:
         database.execute(queries["walk_from"], walk).fetchall()
         return len(database.execute(queries["citations_of_memories"], wanted).fetchall())
 
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         agent = store.bind(agent_id="a")
         figures = alternate(lambda: len(agent.replay_transcripts(top)), bare, seconds)
     database.close()
@@ -131,7 +131,7 @@ def union_queries(path: Path, top: str) -> tuple[int, int]:
         return plain(self, query, **values)  # type: ignore[arg-type]
 
     with (
-        recollect.open(path, create=False) as store,
+        memoranda.open(path, create=False) as store,
         mock.patch.object(Connection, "rows", counting),
     ):
         assert len(store.bind(agent_id="a").replay_transcripts(top)) == TRANSCRIPTS
@@ -140,7 +140,7 @@ def union_queries(path: Path, top: str) -> tuple[int, int]:
 
 def fill_list(path: Path) -> None:
     """Make many memories in one namespace."""
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         agent = store.bind(agent_id="a")
         for first in range(0, MEMORIES, TOGETHER):
             with agent.begin_transaction() as transaction:
@@ -170,7 +170,7 @@ def listed(path: Path, seconds: float, filtered: str) -> tuple[float, float]:
         wanted = {"states": states, "at": NEWEST, "viewer": "a", "content": 0}
         return len(database.execute(queries["memory_states"], wanted).fetchall())
 
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         agent = store.bind(agent_id="a")
 
         def ours() -> int:

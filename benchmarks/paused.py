@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-import recollect
+import memoranda
 from benchmarks.commits import VALUE, one
 
 IDLE = "pass"
 PAUSED = """
-store = recollect.open(sys.argv[1], create=False)
+store = memoranda.open(sys.argv[1], create=False)
 replay = iter(store.replay(agent_id="a"))
 subscription = iter(store.subscribe(agent_id="a", after_commit=0))
 next(replay), next(subscription)
@@ -23,7 +23,7 @@ next(replay), next(subscription)
 
 def commits(path: Path, seconds: float) -> tuple[float, float]:
     """Return durable commits a second beside paused readers, and beside an idle process."""
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(1000):
             store.write(agent_id="a", key=f"k{number}", value=VALUE)
     beside_readers, beside_idle = [], []
@@ -38,7 +38,7 @@ def commits(path: Path, seconds: float) -> tuple[float, float]:
 @contextmanager
 def _process(path: Path, code: str) -> Iterator[None]:
     """Run another process that does this and then nothing, for as long as the block lasts."""
-    code = f"import sys, recollect\n{code}\nprint('ready', flush=True)\nsys.stdin.read()"
+    code = f"import sys, memoranda\n{code}\nprint('ready', flush=True)\nsys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import recollect
+import memoranda
 from benchmarks.limits import bare_connection
-from recollect.model import codec, document
-from recollect.sdk.open import load_queries
+from memoranda.model import codec, document
+from memoranda.sdk.open import load_queries
 
 AGENTS = 100
 
@@ -37,7 +37,7 @@ def replay(path: Path, seconds: float) -> tuple[float, float]:
             count += 1
         return count
 
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         agent = store.bind(agent_id="a1")
 
         def ours() -> int:
@@ -62,7 +62,7 @@ def point_reads(path: Path, seconds: float) -> tuple[float, float]:
             document.decode(row[0])
         return batch
 
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         agent = store.bind(agent_id="a1")
 
         def ours() -> int:

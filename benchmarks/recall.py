@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-import recollect
+import memoranda
 from benchmarks.report import Figure
-from recollect.search.filler import Filler
-from recollect.search.view import SearchView
+from memoranda.search.filler import Filler
+from memoranda.search.view import SearchView
 
 MEMORIES = 1_024
 """In one turn: the index is filled four times meanwhile."""
@@ -49,7 +49,7 @@ def commits_with_words(folder: Path) -> tuple[float, float]:
 
 
 def _commit(path: Path, found: list[str]) -> float:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         agent = store.bind(agent_id="a")
         start = time.perf_counter()
         for text in found:

@@ -17,16 +17,16 @@ from pathlib import Path
 from statistics import median
 from unittest import mock
 
-import recollect
+import memoranda
 from benchmarks import commits, reads, report
 from benchmarks.limits import bare_connection
 from benchmarks.report import Figure
-from recollect.log import chain
-from recollect.log.commitments import Scopes
-from recollect.model import codec
-from recollect.model.event import Envelope, Head, SealedEvent
-from recollect.model.operations import AnyOperation
-from recollect.sdk.open import load_queries
+from memoranda.log import chain
+from memoranda.log.commitments import Scopes
+from memoranda.model import codec
+from memoranda.model.event import Envelope, Head, SealedEvent
+from memoranda.model.operations import AnyOperation
+from memoranda.sdk.open import load_queries
 from tests.bulk import write_events
 
 EVENTS = 100_000
@@ -47,7 +47,7 @@ def walk(path: Path, seconds: float) -> tuple[float, float]:
             count += 1
         return count
 
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
 
         def ours() -> int:
             return store.verify().commits

@@ -1,4 +1,4 @@
-"""Generate `recollect/sdk/aio.py` from the synchronous SDK.
+"""Generate `memoranda/sdk/aio.py` from the synchronous SDK.
 
 What may wait goes through `self._calls`, so a method that uses it, or calls one that does, becomes
 `async def` and its callers await it. Run without arguments to write the file, with `--check` to
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SDK = Path(__file__).parents[1] / "src" / "recollect" / "sdk"
+SDK = Path(__file__).parents[1] / "src" / "memoranda" / "sdk"
 SOURCES = (
     "staging.py",
     "memory_staging.py",
@@ -93,7 +93,7 @@ def generate() -> str:
                 imports.append(ast.unparse(ToAsync(waiting).visit(node)))
             else:
                 bodies.append(ast.unparse(ToAsync(waiting).visit(node)))
-    own = tuple(f"from recollect.sdk.{Path(name).stem} import " for name in SOURCES)
+    own = tuple(f"from memoranda.sdk.{Path(name).stem} import " for name in SOURCES)
     extra = "from collections.abc import Awaitable"
     lines = [DOCSTRING, *(line for line in imports if not line.startswith(own)), extra, *bodies]
     return tidy("\n".join(lines))

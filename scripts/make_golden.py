@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-import recollect
-from recollect import (
+import memoranda
+from memoranda import (
     ALL_AGENTS,
     ALL_NAMESPACES,
     KeyRef,
@@ -25,24 +25,24 @@ from recollect import (
     ReplayEvent,
     Store,
 )
-from recollect.audit import signers
-from recollect.model.refs import Ref
-from recollect.testing import FixedClock, FixedIds
+from memoranda.audit import signers
+from memoranda.model.refs import Ref
+from memoranda.testing import FixedClock, FixedIds
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 
 
 def main() -> int:
     """Write the store and its answers."""
-    path = GOLDEN / f"{recollect.__version__}.db"
+    path = GOLDEN / f"{memoranda.__version__}.db"
     if path.exists():
         print(f"{path.name} is there already, and golden stores are never changed")
         return 1
-    clock, ids = FixedClock(), FixedIds(f"golden {recollect.__version__}")
-    with recollect.open(":memory:", clock=clock, ids=ids, embedder=None) as origin:
+    clock, ids = FixedClock(), FixedIds(f"golden {memoranda.__version__}")
+    with memoranda.open(":memory:", clock=clock, ids=ids, embedder=None) as origin:
         fill(origin, clock)
         origin.fork(path, at=origin.stats().commits)
-    with recollect.open(path, clock=clock, ids=ids, embedder=None) as store:
+    with memoranda.open(path, clock=clock, ids=ids, embedder=None) as store:
         go_on(store)
         with tempfile.TemporaryDirectory() as folder:
             account(store, Path(folder), ids)

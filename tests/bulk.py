@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import recollect
-from recollect.log import pages
-from recollect.log.transaction import Request
-from recollect.model import codec
-from recollect.model.scope import Scope
-from recollect.state.requests import WriteKey
+import memoranda
+from memoranda.log import pages
+from memoranda.log.transaction import Request
+from memoranda.model import codec
+from memoranda.model.scope import Scope
+from memoranda.state.requests import WriteKey
 
 
 def write_events(path: Path, count: int, *, agents: int = 1) -> None:
     """Append `count` transactions of one write each, by agents `a`, `a1`, `a2` … in turn."""
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         core = store._core
         batch = core.committer._writer
         with core.engine.writing() as writer:

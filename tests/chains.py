@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from recollect.log.erasing import _salts_left
-from recollect.log.redaction import Left, redacted
-from recollect.log.salting import Salts
-from recollect.model import codec
-from recollect.model.event import SealedEvent
-from recollect.model.operations import Redacted
+from memoranda.log.erasing import _salts_left
+from memoranda.log.redaction import Left, redacted
+from memoranda.log.salting import Salts
+from memoranda.model import codec
+from memoranda.model.event import SealedEvent
+from memoranda.model.operations import Redacted
 
 SALT = bytes(range(16))
 

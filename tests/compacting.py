@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from recollect import Store
-from recollect.log import slices
-from recollect.log.slices import Plan, Slice, Step
+from memoranda import Store
+from memoranda.log import slices
+from memoranda.log.slices import Plan, Slice, Step
 
 Between = Callable[[Step], object]
 

@@ -11,10 +11,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import recollect
-import recollect_verify
-from recollect import ALL_AGENTS, ALL_NAMESPACES, RecollectError, Store
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+import memoranda_verify
+from memoranda import ALL_AGENTS, ALL_NAMESPACES, MemorandaError, Store
+from memoranda.testing import FixedClock, FixedIds
 from tests.scripts import load_script
 
 Fields = dict[str, Any]
@@ -24,14 +24,14 @@ def full_store(folder: Path) -> Store:
     """Return a store with every kind of content, which has lived in three places."""
     clock = FixedClock()
     golden = load_script("make_golden")
-    with recollect.open(":memory:", clock=clock, ids=FixedIds("full")) as first:
+    with memoranda.open(":memory:", clock=clock, ids=FixedIds("full")) as first:
         golden.fill(first, clock)
         more(first)
         first.backup(folder / "second.db")
-    with recollect.open(folder / "second.db", clock=clock, ids=FixedIds("2")) as second:
+    with memoranda.open(folder / "second.db", clock=clock, ids=FixedIds("2")) as second:
         second.write(agent_id="ömil", namespace="ünter/日本", key="ключ😀", value={"é": "\u2028"})
         second.backup(folder / "third.db")
-    third = recollect.open(folder / "third.db", clock=clock, ids=FixedIds("3"))
+    third = memoranda.open(folder / "third.db", clock=clock, ids=FixedIds("3"))
     third.store_transcript("said later " * 1000, agent_id="bo", namespace="team")
     sign_and_forget(third, folder)
     return third
@@ -39,7 +39,7 @@ def full_store(folder: Path) -> Store:
 
 def sign_and_forget(store: Store, folder: Path) -> None:
     """Erase everything that can be, some of it twice, between checkpoints."""
-    signer = recollect.create_signer(folder / "log.key", name="example.com/log")
+    signer = memoranda.create_signer(folder / "log.key", name="example.com/log")
     store.checkpoint(signer=signer)
     memory = store.remember("a secret " * 1000, agent_id="ann", namespace="n", title="secret")
     words = store.store_transcript("secret words " * 400, agent_id="ann", namespace="n")
@@ -60,7 +60,7 @@ def sign_and_forget(store: Store, folder: Path) -> None:
 
 def sum_up(store: Store, folder: Path) -> None:
     """Sign as an agent, ask for what is refused, and sum up twice what was done in a namespace."""
-    signer = recollect.create_signer(folder / "cy.key", name="example.com/cy")
+    signer = memoranda.create_signer(folder / "cy.key", name="example.com/cy")
     store.trust_key(signer, agent_id="cy")
     cy = store.bind(agent_id="cy", namespace="sum", signer=signer)
     for number in range(4):
@@ -68,7 +68,7 @@ def sum_up(store: Store, folder: Path) -> None:
         cy.remember(f"long {number} " * 1000, title="t")
     first, second = (cy.remember(f"memory {number}") for number in range(2))
     cy.link(source=first.id, target=second.id, relation="derived_from")
-    with suppress(recollect.LinkCycle):
+    with suppress(memoranda.LinkCycle):
         cy.link(source=second.id, target=first.id, relation="derived_from")
     cy.assert_fact(subject="Cy", relation="knows", object="Ann", source=first.id)
     store.compact(before=store.stats().commits, namespace="sum", confirm=True)
@@ -133,20 +133,20 @@ def verdicts(data: bytes, folder: Path) -> tuple[str | None, str | None]:
     """Return why a file is refused by an import, and by the verifier alone; None: it is not."""
     ours: str | None = None
     try:
-        recollect.import_log(BytesIO(data), folder / "imported.db")
-    except RecollectError as error:
+        memoranda.import_log(BytesIO(data), folder / "imported.db")
+    except MemorandaError as error:
         ours = str(error)
         assert not (folder / "imported.db").exists()
     (folder / "imported.db").unlink(missing_ok=True)
-    assert not [each for each in folder.iterdir() if each.name.startswith(".recollect")]
+    assert not [each for each in folder.iterdir() if each.name.startswith(".memoranda")]
     return ours, refusal(data)
 
 
 def refusal(data: bytes) -> str | None:
     """Return why the verifier that stands alone refuses a file."""
     try:
-        recollect_verify.check_log(BytesIO(data), [])
-    except recollect_verify.Refused as error:
+        memoranda_verify.check_log(BytesIO(data), [])
+    except memoranda_verify.Refused as error:
         return str(error)
     return None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from recollect import Store
-from recollect.search import filling, lexical, shelves
-from recollect.search.lexical import Found
-from recollect.search.tail import Tail
+from memoranda import Store
+from memoranda.search import filling, lexical, shelves
+from memoranda.search.lexical import Found
+from memoranda.search.tail import Tail
 
 
 def search(

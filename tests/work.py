@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect import Store
-from recollect.model import codec
-from recollect.storage.sqlite.engine import SqliteEngine
+from memoranda import Store
+from memoranda.model import codec
+from memoranda.storage.sqlite.engine import SqliteEngine
 
 
 class Work:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-import recollect_verify
+import memoranda
+import memoranda_verify
 from tests.bulk import write_events
 
 EVENTS = 100_000
@@ -16,15 +16,15 @@ EVENTS = 100_000
 @pytest.mark.slow
 def test_a_hundred_thousand_events_travel(tmp_path: Path) -> None:
     write_events(tmp_path / "store.db", EVENTS, agents=10)
-    with recollect.open(tmp_path / "store.db", create=False) as store:
+    with memoranda.open(tmp_path / "store.db", create=False) as store:
         made = store.export_log(tmp_path / "log.jsonl")
         verified = store.verify()
     assert (made.commits, made.head_hash) == (EVENTS, verified.head_hash)
     with (tmp_path / "log.jsonl").open("rb") as opened:
-        assert recollect_verify.check_log(opened, [])["commits"] == EVENTS
-    found = recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
+        assert memoranda_verify.check_log(opened, [])["commits"] == EVENTS
+    found = memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
     assert found.head_hash == verified.head_hash
-    with recollect.open(tmp_path / "new.db", create=False) as new:
+    with memoranda.open(tmp_path / "new.db", create=False) as new:
         assert new.export_log(tmp_path / "again.jsonl") == made
         assert new.rebuild().identical
     with (tmp_path / "log.jsonl").open("rb") as one, (tmp_path / "again.jsonl").open("rb") as two:

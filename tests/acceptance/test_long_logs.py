@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import memoranda
 from tests.acceptance.test_memory import peak_kib
 from tests.bulk import write_events
 
@@ -17,5 +17,5 @@ def test_a_million_events_take_no_more_memory_and_verify(tmp_path: Path) -> None
     write_events(path, 1_000_000)
     short, long = peak_kib(path, 10_000), peak_kib(path, 1_000_000)
     assert long - short < 50 * 1024, f"{short} KiB at 10 k events, {long} KiB at a million"
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         assert store.verify().commits == 1_000_000

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store
+import memoranda
+from memoranda import Store
 from tests.bulk import write_events
 
 CHILD = """
 import resource, sys
-import recollect
+import memoranda
 from itertools import islice
-store = recollect.open(sys.argv[1], create=False)
+store = memoranda.open(sys.argv[1], create=False)
 events = {
     "replay": lambda: store.replay(agent_id="a"),
     "subscribe": lambda: store.subscribe(agent_id="a", after_commit=0),
-    "everybody": lambda: store.subscribe(agent_id=recollect.ALL_AGENTS, after_commit=0),
+    "everybody": lambda: store.subscribe(agent_id=memoranda.ALL_AGENTS, after_commit=0),
 }[sys.argv[3]]()
 count = sum(1 for event in islice(events, int(sys.argv[2]))
             for operation in event.operations if operation.value)
@@ -48,12 +48,12 @@ def peak_kib(path: Path, events: int, way: str = "replay") -> int:
         lambda agent: agent.replay(),
         lambda agent: agent.history(key="k"),
         lambda agent: agent.subscribe(after_commit=0, timeout=0),
-        lambda agent: agent.subscribe(agent_id=recollect.ALL_AGENTS, after_commit=0, timeout=0),
+        lambda agent: agent.subscribe(agent_id=memoranda.ALL_AGENTS, after_commit=0, timeout=0),
     ],
     ids=["replay", "history", "subscribe", "subscribe to all"],
 )
 def test_large_events_are_held_a_few_at_a_time(read: Callable[[Store], Iterable[object]]) -> None:
-    agent = recollect.open(":memory:").bind(agent_id="a")
+    agent = memoranda.open(":memory:").bind(agent_id="a")
     for _ in range(60):
         agent.write(key="k", value={"text": "x" * 500_000})
     tracemalloc.start()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.storage.sqlite.journal import _WAL_PAGES
+import memoranda
+from memoranda.storage.sqlite.journal import _WAL_PAGES
 
 BEGINNINGS = {
     "replay": "reader = iter(store.replay(agent_id='a'))",
@@ -19,8 +19,8 @@ BEGINNINGS = {
     "held snapshot": "reader = iter(store.sql('SELECT commit_ts, hash FROM events'))",
 }
 CODE = """
-import sys, recollect
-with recollect.open(sys.argv[1], create=False) as store:
+import sys, memoranda
+with memoranda.open(sys.argv[1], create=False) as store:
     {beginning}
     next(reader)
     print("paused", flush=True)
@@ -50,7 +50,7 @@ def paused(path: Path, kind: str) -> Iterator[None]:
 
 def longest_journal(path: Path, kind: str) -> int:
     """Return how long the write-ahead log got, in bytes, while 90 MB were written."""
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         agent = store.bind(agent_id="a")
         for number in range(600):
             agent.write(key=f"k{number}", value={"n": number})

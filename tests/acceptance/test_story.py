@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Fact, Store
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import Fact, Store
+from memoranda.testing import FixedClock, FixedIds
 
 DECISION = "offers/polaris"
 
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def open_again(path: Path) -> Store:
-    return recollect.open(path, clock=FixedClock(), ids=FixedIds())
+    return memoranda.open(path, clock=FixedClock(), ids=FixedIds())
 
 
 def at(day: str) -> str:

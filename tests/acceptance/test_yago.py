@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from recollect import Fact, Store
-from recollect.graph.names import normal_name
-from recollect.testing import memory_store
+from memoranda import Fact, Store
+from memoranda.graph.names import normal_name
+from memoranda.testing import memory_store
 from tests.property.graph_oracle import Edge, GraphOracle
 from tests.property.yago import FOLDER, DatedFact, read_yago
 

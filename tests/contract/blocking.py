@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any
 
-from recollect import (
+from memoranda import (
     AsyncReplayEntry,
     AsyncStore,
     AsyncSubscription,

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import Store
+from memoranda.testing import FixedClock, FixedIds
 from tests.contract.blocking import Blocking, Loop
 from tests.contract.opener import Opener
 
@@ -39,9 +39,9 @@ def _opener(
         def open_store(**options: Any) -> Store:
             options = {"clock": clock, "ids": ids, "durability": "relaxed", **options}
             if way == "sync":
-                store = recollect.open(url, **options)
+                store = memoranda.open(url, **options)
             else:
-                target = loop.run(recollect.open_async(url, **options))
+                target = loop.run(memoranda.open_async(url, **options))
                 store = cast(Store, Blocking(target, loop))
             opened.append(store)
             return store

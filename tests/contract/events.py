@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from recollect import ReplayEvent, Store
+from memoranda import ReplayEvent, Store
 
 PROMPT = 5.0
 """Seconds within which something that does not hang is over, on a machine that is busy."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from recollect import Store
+from memoranda import Store
 
 
 class Opener(Protocol):

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from recollect import ALL_AGENTS, InvalidInput, LogForked, Store
+from memoranda import ALL_AGENTS, InvalidInput, LogForked, Store
 
 
 def fill(store: Store) -> None:

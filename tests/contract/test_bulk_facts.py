@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect import AssertedFacts, InvalidInput, Literal, NotFound, RecollectError, Store
+from memoranda import AssertedFacts, InvalidInput, Literal, NotFound, MemorandaError, Store
 
 
 def person(number: int, **more: Any) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def test_rows_that_cannot_be_taken_are_told_and_the_others_go_on(agent: Store) -
     ]
     told: list[tuple[int, Any, str]] = []
 
-    def reject(number: int, row: Any, error: RecollectError) -> None:
+    def reject(number: int, row: Any, error: MemorandaError) -> None:
         told.append((number, row, str(error)))
 
     # `reject` is no coroutine, and is given by name: it reaches an asynchronous store as it is

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect_verify
-from recollect import (
+import memoranda_verify
+from memoranda import (
     InvalidInput,
     NotFound,
     NotProven,
@@ -17,8 +17,8 @@ from recollect import (
     Signer,
     Store,
 )
-from recollect.audit import keys
-from recollect.model.operations import ENGINE_SCOPE
+from memoranda.audit import keys
+from memoranda.model.operations import ENGINE_SCOPE
 from tests.contract.opener import Opener
 
 NAME = "example.com/agents"
@@ -33,13 +33,13 @@ def write(store: Store, commits: int = 1) -> None:
         store.write(agent_id="a", key=f"k{number}", value={"n": number})
 
 
-def exported(store: Store) -> list[recollect_verify.Key]:
+def exported(store: Store) -> list[memoranda_verify.Key]:
     """The log's keys, as an outsider has them."""
-    return [recollect_verify.parse_key(each.key.line) for each in store.trusted_keys()]
+    return [memoranda_verify.parse_key(each.key.line) for each in store.trusted_keys()]
 
 
-def checked(store: Store, made: SignedCheckpoint) -> recollect_verify.Checkpoint:
-    found = recollect_verify.check_checkpoint(made.note.encode(), exported(store))
+def checked(store: Store, made: SignedCheckpoint) -> memoranda_verify.Checkpoint:
+    found = memoranda_verify.check_checkpoint(made.note.encode(), exported(store))
     assert (found.size, found.root, found.origin) == (made.size, made.root, made.origin)
     return found
 
@@ -128,7 +128,7 @@ def test_a_key_that_takes_the_place_of_another(store: Store) -> None:
     for made in (first, second):
         checked(store, made)
     proof = store.prove_growth(first.size, second.size)
-    recollect_verify.check_consistency(proof.json().encode(), exported(store))
+    memoranda_verify.check_consistency(proof.json().encode(), exported(store))
 
 
 def test_who_is_retired_never_comes_back(store: Store) -> None:
@@ -167,7 +167,7 @@ def test_every_commit_can_be_proven(store: Store) -> None:
     }
     for commit in range(1, 42):
         proof = store.prove(commit).json().encode()
-        found = recollect_verify.check_inclusion(proof, key, held=made.note.encode())
+        found = memoranda_verify.check_inclusion(proof, key, held=made.note.encode())
         assert found["event_hash"] == hashes[commit].hex()
     with pytest.raises(NotFound, match="no checkpoint covers commit 43 yet"):
         store.prove(43)
@@ -188,7 +188,7 @@ def test_growth_between_all_checkpoints(store: Store) -> None:
     for old in made:
         for new in (each for each in made if each.size >= old.size):
             proof = store.prove_growth(old, new.size).json().encode()
-            found = recollect_verify.check_consistency(proof, key, held=old.note.encode())
+            found = memoranda_verify.check_consistency(proof, key, held=old.note.encode())
             assert json.loads(json.dumps(found))["new"]["size"] == new.size
     assert store.prove_growth(made[0]).new_checkpoint == made[-1].note
     with pytest.raises(InvalidInput, match="fewer than"):
@@ -200,10 +200,10 @@ def test_growth_between_all_checkpoints(store: Store) -> None:
 
 
 def test_a_checkpoint_of_another_log_is_refused(open_store: Opener, tmp_path: Path) -> None:
-    import recollect
+    import memoranda
 
     ours = signer()
-    with recollect.open(tmp_path / "other.db") as other:
+    with memoranda.open(tmp_path / "other.db") as other:
         foreign = other.checkpoint(signer=ours)
     store = open_store()
     write(store, 3)
@@ -251,10 +251,10 @@ def test_keys_from_outside_are_the_only_ones_that_count(store: Store) -> None:
 
 
 def test_a_signer_is_given_as_its_file(store: Store, tmp_path: Path) -> None:
-    import recollect
+    import memoranda
 
-    made = recollect.create_signer(tmp_path / "ours.key", name=NAME)
-    assert recollect.load_signer(tmp_path / "ours.key").public == made.public
+    made = memoranda.create_signer(tmp_path / "ours.key", name=NAME)
+    assert memoranda.load_signer(tmp_path / "ours.key").public == made.public
     assert store.checkpoint(signer=tmp_path / "ours.key").size == 1
     (trusted,) = store.trusted_keys()
     assert keys.parse(trusted.key.line) == trusted.key

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import (
+import memoranda
+from memoranda import (
     ALL_AGENTS,
     ALL_NAMESPACES,
     RETENTION,
@@ -19,7 +19,7 @@ from recollect import (
     MemoryRef,
     Store,
 )
-from recollect.testing import FixedClock
+from memoranda.testing import FixedClock
 
 LONG = "a long story " * 1000
 
@@ -441,7 +441,7 @@ class TestTheLog:
         with pytest.raises(Compacted, match="which summed up namespace 'default'"):
             agent.fork(tmp_path / "early.db", at=horizon)
         agent.fork(tmp_path / "fork.db", at=done.commit_ts or 0)
-        with recollect.open(tmp_path / "fork.db") as fork:
+        with memoranda.open(tmp_path / "fork.db") as fork:
             bound = fork.bind(agent_id="a1")
             assert bound.get_state(key="k", at=horizon) == agent.get_state(key="k", at=horizon)
             with pytest.raises(Compacted):

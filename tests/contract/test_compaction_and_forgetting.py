@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect import Compacted, InvalidInput, Store
+from memoranda import Compacted, InvalidInput, Store
 
 WORDS = "secret-words"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, Store
+import memoranda
+from memoranda import InvalidInput, Store
 
 
 def test_a_backup_holds_everything(agent: Store, tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_backup_holds_everything(agent: Store, tmp_path: Path) -> None:
     made = agent.backup(tmp_path / "backup.db", progress=lambda *step: steps.append(step))
     assert made.commits == 1
     assert steps[-1][0] == steps[-1][1]
-    with recollect.open(tmp_path / "backup.db", create=False) as copy:
+    with memoranda.open(tmp_path / "backup.db", create=False) as copy:
         assert copy.verify().head_hash == agent.verify().head_hash
     with pytest.raises(InvalidInput, match="path"):
         agent.backup(tmp_path / "backup.db")
@@ -26,7 +26,7 @@ def test_a_fork_ends_where_it_is_told_to(agent: Store, tmp_path: Path) -> None:
     for number in range(4):
         agent.write(key="k", value={"n": number})
     assert agent.fork(tmp_path / "fork.db", at=2).commits == 2
-    with recollect.open(tmp_path / "fork.db", create=False) as fork:
+    with memoranda.open(tmp_path / "fork.db", create=False) as fork:
         assert fork.verify().commits == 2
         assert [step.value for step in fork.history(agent_id="a1", key="k")] == [
             *({"n": 0}, {"n": 1})
@@ -52,8 +52,8 @@ def test_an_exported_log_is_imported_as_it_was(agent: Store, tmp_path: Path) -> 
     made = agent.export_log(tmp_path / "log.jsonl", progress=lambda *step: steps.append(step))
     assert (made.commits, made.lines) == (2, 5)
     assert steps[-1] == (2, 2)
-    recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
-    with recollect.open(tmp_path / "new.db", create=False) as new:
+    memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
+    with memoranda.open(tmp_path / "new.db", create=False) as new:
         assert new.verify().head_hash == agent.verify().head_hash
         again = new.export_log(tmp_path / "again.jsonl")
     assert again == made

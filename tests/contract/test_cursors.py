@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, LogForked, ReplayEvent, Store
-from recollect.model.event import ResumeToken
-from recollect.sdk.core import Core
+from memoranda import InvalidInput, LogForked, ReplayEvent, Store
+from memoranda.model.event import ResumeToken
+from memoranda.sdk.core import Core
 from tests.contract.events import commits_of, keys_of, write_all
 from tests.contract.opener import Opener
 

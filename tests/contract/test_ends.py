@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, MemoryRef, NotFound, Store
-from recollect.model.refs import TranscriptRef
-from recollect.testing import FixedClock
+from memoranda import InvalidInput, MemoryRef, NotFound, Store
+from memoranda.model.refs import TranscriptRef
+from memoranda.testing import FixedClock
 
 TALK = "Ann: I left Acme."
 LATER = 400 * 86_400.0

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, Literal, NotFound, Scope, Store
-from recollect.model.limits import Limits
+from memoranda import InvalidInput, Literal, NotFound, Scope, Store
+from memoranda.model.limits import Limits
 from tests.contract.opener import Opener
 
 OVER_4 = r"^allow_large: \d statements .* limit of 4"

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from recollect import (
+from memoranda import (
     ExtractedFact,
     ExtractedMemory,
     Extraction,

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from recollect import InvalidInput, RelationCardinality, Store
+from memoranda import InvalidInput, RelationCardinality, Store
 
 SINCE = "2020-01-01T00:00:00Z"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, NotFound, Store, TransactionConflict
-from recollect.testing import FixedClock
+from memoranda import InvalidInput, NotFound, Store, TransactionConflict
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 

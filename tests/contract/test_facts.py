@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from recollect import (
+from memoranda import (
     EdgeResolution,
     IdempotencyMismatch,
     InvalidInput,
@@ -20,10 +20,10 @@ from recollect import (
     RelationCardinality,
     Store,
 )
-from recollect.graph import beliefs
-from recollect.model.limits import Limits
-from recollect.model.refs import MemoryRef, TranscriptRef
-from recollect.testing import FixedClock
+from memoranda.graph import beliefs
+from memoranda.model.limits import Limits
+from memoranda.model.refs import MemoryRef, TranscriptRef
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-import recollect_verify
-from recollect import (
+import memoranda
+import memoranda_verify
+from memoranda import (
     ALL_AGENTS,
     ALL_NAMESPACES,
     FactRef,
@@ -417,9 +417,9 @@ class TestEnvelopes:
         lines = tmp_path / "log.jsonl"
         store.export_log(lines)
         assert b"Dorothea" not in lines.read_bytes()
-        assert recollect_verify.main(["log", str(lines)]) == 0
-        recollect.import_log(lines, tmp_path / "copy.db")
-        with recollect.open(tmp_path / "copy.db") as copy:
+        assert memoranda_verify.main(["log", str(lines)]) == 0
+        memoranda.import_log(lines, tmp_path / "copy.db")
+        with memoranda.open(tmp_path / "copy.db") as copy:
             assert copy.bind(agent_id="a1").write(key="k", value={}, txn_id="for Dorothea") == first
             check(copy)
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from recollect import (
+from memoranda import (
     FactRef,
     InvalidInput,
     KeyRef,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from memoranda import (
     ALL_AGENTS,
     Conflict,
     IdempotencyMismatch,
@@ -20,7 +20,7 @@ from recollect import (
     OperationType,
     Store,
 )
-from recollect.testing import FixedClock
+from memoranda.testing import FixedClock
 
 EIGHT = "/".join("abcdefgh")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from memoranda import (
     InvalidInput,
     LinkCycle,
     Memory,
@@ -17,7 +17,7 @@ from recollect import (
     ReflectionTooDeep,
     Store,
 )
-from recollect.testing import FixedClock
+from memoranda.testing import FixedClock
 
 RELATIONS = ("related_to", "supersedes", "contradicts", "derived_from", "reflects_on")
 ACYCLIC = ("reflects_on", "supersedes", "derived_from")

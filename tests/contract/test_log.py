@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import OperationType, Store, StoreClosed
-from recollect.testing import FixedClock
+from memoranda import OperationType, Store, StoreClosed
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 

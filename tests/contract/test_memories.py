@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from memoranda import (
     ALL_NAMESPACES,
     InvalidInput,
     Limits,
@@ -20,8 +20,8 @@ from recollect import (
     TitleTaken,
     VersionMismatch,
 )
-from recollect.model.instant import Instant
-from recollect.testing import FixedClock
+from memoranda.model.instant import Instant
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 HOUR = 3600

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recollect import Store
-from recollect.testing import FixedClock
+from memoranda import Store
+from memoranda.testing import FixedClock
 
 Ids = dict[str, str]
 

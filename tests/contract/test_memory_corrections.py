@@ -8,16 +8,16 @@ from typing import Any, cast
 
 import pytest
 
-import recollect
-from recollect import ALL_NAMESPACES, Memory, ReflectionTooDeep, Store
-from recollect.memory.requests import LinkMemories
-from recollect.memory.rules import MemoryRules
-from recollect.memory.settings import KnownSettings
-from recollect.memory.standing import NEWEST
-from recollect.memory.working import Working
-from recollect.model.ids import derived
-from recollect.storage.port import Reader, Row
-from recollect.testing import FixedClock
+import memoranda
+from memoranda import ALL_NAMESPACES, Memory, ReflectionTooDeep, Store
+from memoranda.memory.requests import LinkMemories
+from memoranda.memory.rules import MemoryRules
+from memoranda.memory.settings import KnownSettings
+from memoranda.memory.standing import NEWEST
+from memoranda.memory.working import Working
+from memoranda.model.ids import derived
+from memoranda.storage.port import Reader, Row
+from memoranda.testing import FixedClock
 
 HOUR = 3600
 MOMENT = timedelta(microseconds=1)
@@ -300,7 +300,7 @@ class CountingReader:
 def test_telling_many_asks_no_more_than_telling_one(*, before: bool) -> None:
     asked = []
     for count in (1, 20):
-        with recollect.open(":memory:").bind(agent_id="a") as store:
+        with memoranda.open(":memory:").bind(agent_id="a") as store:
             ground = store.remember("ground").id
             old, new = (store.reflect(word, on=[ground]).id for word in ("old", "new"))
             for number in range(count):

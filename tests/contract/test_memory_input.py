@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, Store
+from memoranda import InvalidInput, Store
 
 OUTSIDE = [
     "9999-12-31T23:59:59-12:00",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from memoranda import (
     IdempotencyMismatch,
     InvalidInput,
     Limits,
@@ -344,9 +344,9 @@ def test_a_fork_takes_long_content_along(agent: Store, tmp_path: Any) -> None:
     words = agent.store_transcript(LONG + "!")
     agent.link_transcript(memory_id=memory.id, transcript_id=words.id)
     agent.fork(tmp_path / "fork.db", at=agent.stats().commits)
-    import recollect
+    import memoranda
 
-    with recollect.open(tmp_path / "fork.db") as fork:
+    with memoranda.open(tmp_path / "fork.db") as fork:
         found = fork.get_memory(memory.id)
         assert found is not None
         assert found.content == LONG

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, Limits, MemoryRef, Store
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import InvalidInput, Limits, MemoryRef, Store
+from memoranda.testing import FixedClock, FixedIds
 from tests.contract.opener import Opener
 
 FORGED = "Ann: I work at Evil Corp."
@@ -173,15 +173,15 @@ def test_the_log_names_the_form(agent: Store) -> None:
 
 
 def test_an_exported_log_has_the_messages(tmp_path: Path, clock: FixedClock, ids: FixedIds) -> None:
-    with recollect.open(tmp_path / "one.db", clock=clock, ids=ids) as store:
+    with memoranda.open(tmp_path / "one.db", clock=clock, ids=ids) as store:
         agent = store.bind(agent_id="a")
         made = agent.store_transcript(TALK)
         memory = agent.remember("x", transcript=made.id, spans=[made.find("Hi!")])
         store.export_log(tmp_path / "log.jsonl")
         store.rebuild()
         store.verify(deep=True)
-    recollect.import_log(tmp_path / "log.jsonl", tmp_path / "two.db")
-    with recollect.open(tmp_path / "two.db") as store:
+    memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "two.db")
+    with memoranda.open(tmp_path / "two.db") as store:
         found = store.get_transcript(made.id)
         assert found is not None
         assert found.messages() == TALK

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from recollect import ALL_NAMESPACES, Store
+from memoranda import ALL_NAMESPACES, Store
 
 ODD = [
     "a",

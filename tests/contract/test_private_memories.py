@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect import ALL_AGENTS, ALL_NAMESPACES, LinkCycle, Memory, NotFound, Store
+from memoranda import ALL_AGENTS, ALL_NAMESPACES, LinkCycle, Memory, NotFound, Store
 
 
 @pytest.fixture

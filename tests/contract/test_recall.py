@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from recollect import ALL_NAMESPACES, Hit, InvalidInput, MemoryRef, Store, TranscriptRef
-from recollect.testing import FixedClock
+from memoranda import ALL_NAMESPACES, Hit, InvalidInput, MemoryRef, Store, TranscriptRef
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 from tests.embedders import Hashing
 
@@ -260,6 +260,6 @@ def test_a_query_that_is_too_long_is_refused(plain: Store) -> None:
 def test_without_vectors_it_is_said_once(plain: Store, caplog: pytest.LogCaptureFixture) -> None:
     plain.recall("bees")
     plain.recall("honey")
-    told = [each for each in caplog.records if each.name == "recollect.search"]
+    told = [each for each in caplog.records if each.name == "memoranda.search"]
     assert len(told) == 1
     assert "words and facts alone" in told[0].getMessage()

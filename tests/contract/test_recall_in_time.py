@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import Compacted, Hit, Store
-from recollect.testing import FixedClock
+from memoranda import Compacted, Hit, Store
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 from tests.embedders import Hashing
 

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from recollect import (
+from memoranda import (
     ALL_AGENTS,
     ALL_NAMESPACES,
     LinkCycle,
@@ -17,9 +17,9 @@ from recollect import (
     Store,
     StoreFull,
 )
-from recollect.log import refusals
-from recollect.log.batch import BatchWriter
-from recollect.testing import FixedClock
+from memoranda.log import refusals
+from memoranda.log.batch import BatchWriter
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 

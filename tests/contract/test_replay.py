@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recollect import ALL_AGENTS, ALL_NAMESPACES, InvalidInput, LogForked, OperationType, Store
-from recollect.testing import FixedClock
+from memoranda import ALL_AGENTS, ALL_NAMESPACES, InvalidInput, LogForked, OperationType, Store
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from recollect import IdempotencyMismatch, NotFound, Store, TransactionConflict
-from recollect.log import fingerprints
+from memoranda import IdempotencyMismatch, NotFound, Store, TransactionConflict
+from memoranda.log import fingerprints
 
 T = "the-same"
 Names = dict[str, str]

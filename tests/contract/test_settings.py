@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, ReflectionTooDeep, Store
-from recollect.testing import FixedClock
+from memoranda import InvalidInput, ReflectionTooDeep, Store
+from memoranda.testing import FixedClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

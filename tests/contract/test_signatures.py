@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, Store
-from recollect.audit import signers
-from recollect.audit.signers import Signer
-from recollect.testing import FixedIds
+import memoranda
+from memoranda import InvalidInput, Store
+from memoranda.audit import signers
+from memoranda.audit.signers import Signer
+from memoranda.testing import FixedIds
 from tests.contract.opener import Opener
 
 
@@ -203,7 +203,7 @@ def test_copies_and_forks_hold(reopen: Opener, tmp_path: Path) -> None:
     store.backup(tmp_path / "copy.db")
     store.fork(tmp_path / "fork.db", at=2)
     for name, commits in (("copy.db", 3), ("fork.db", 2)):
-        with recollect.open(tmp_path / name) as other:
+        with memoranda.open(tmp_path / name) as other:
             assert other.verify().signed == commits
             other.bind(agent_id="ann", signer=signer("ann")).write(key="k", value={})
             assert other.verify().signed == commits + 1
@@ -211,7 +211,7 @@ def test_copies_and_forks_hold(reopen: Opener, tmp_path: Path) -> None:
 
 def test_many_tasks_at_once(tmp_path: Path) -> None:
     async def work() -> tuple[int, int, int]:
-        async with await recollect.open_async(tmp_path / "s.db", durability="relaxed") as store:
+        async with await memoranda.open_async(tmp_path / "s.db", durability="relaxed") as store:
             agents = [
                 store.bind(agent_id=f"a{n % 4}", signer=signer(f"a{n % 4}", 1 + n % 4))
                 for n in range(64)
@@ -226,10 +226,10 @@ def test_many_tasks_at_once(tmp_path: Path) -> None:
 
 PROCESS = """
 import sys
-import recollect
-from recollect.audit.signers import Signer
+import memoranda
+from memoranda.audit.signers import Signer
 path, agent, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
-with recollect.open(path, durability="relaxed") as store:
+with memoranda.open(path, durability="relaxed") as store:
     handle = store.bind(agent_id=agent, signer=Signer(agent, bytes([number]) * 32))
     sys.stdin.readline()
     for n in range(40):
@@ -239,7 +239,7 @@ with recollect.open(path, durability="relaxed") as store:
 
 def test_two_processes_sign_for_one_agent_and_a_third_for_another(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    recollect.open(path).close()
+    memoranda.open(path).close()
     command = [sys.executable, "-c", PROCESS, str(path)]
     started = [
         subprocess.Popen([*command, name, number], stdin=subprocess.PIPE, text=True)
@@ -252,7 +252,7 @@ def test_two_processes_sign_for_one_agent_and_a_third_for_another(tmp_path: Path
     for process in started:
         process.wait(60)
     assert [process.returncode for process in started] == [0, 0, 0]
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         found = store.verify()
         assert (found.commits, found.signed) == (120, 120)
         trusted = store.audit_events(event_type="key.trusted")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import InvalidInput, LinkCycle, Store
-from recollect.audit.signers import Signer
+from memoranda import InvalidInput, LinkCycle, Store
+from memoranda.audit.signers import Signer
 
 NAME = "ann-with-a-name"
 ANN, ADMIN = Signer("a.key", b"a" * 32), Signer("admin", b"d" * 32)
@@ -125,7 +125,7 @@ def test_an_agent_that_is_forgotten_has_no_name_and_no_signature(
 
 @pytest.fixture
 def sync_store() -> Store:
-    from recollect.testing import memory_store
+    from memoranda.testing import memory_store
 
     return memory_store()
 

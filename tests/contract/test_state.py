@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recollect import FactRef, InvalidInput, KeyRef, MemoryRef, NotFound, Store
-from recollect.model.operations import Write
-from recollect.model.refs import Ground, Ref
-from recollect.testing import FixedClock
+from memoranda import FactRef, InvalidInput, KeyRef, MemoryRef, NotFound, Store
+from memoranda.model.operations import Write
+from memoranda.model.refs import Ground, Ref
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from memoranda import (
     ALL_AGENTS,
     ALL_NAMESPACES,
     InvalidInput,

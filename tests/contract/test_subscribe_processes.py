@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import ALL_AGENTS, ALL_NAMESPACES
+import memoranda
+from memoranda import ALL_AGENTS, ALL_NAMESPACES
 from tests.contract.events import Background, commits_of
 from tests.contract.opener import Opener
 
 WRITER = """
 import sys, time
-import recollect
+import memoranda
 path, agent, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-with recollect.open(path, durability="relaxed") as store:
+with memoranda.open(path, durability="relaxed") as store:
     for number in range(count):
         store.write(agent_id=agent, namespace=f"n{number % 7}", key="k", value={"n": number})
         if number % 20 == 0:
@@ -28,8 +28,8 @@ with recollect.open(path, durability="relaxed") as store:
 """
 FOLLOWER = """
 import sys
-import recollect
-store = recollect.open(sys.argv[1])
+import memoranda
+store = memoranda.open(sys.argv[1])
 subscription = store.subscribe(agent_id="a", cursor="indexer", after_commit=0)
 for event in subscription:
     print(event.commit_ts, flush=True)
@@ -37,9 +37,9 @@ for event in subscription:
 """
 ASYNC_FOLLOWER = """
 import asyncio, sys
-import recollect
+import memoranda
 async def follow():
-    store = await recollect.open_async(sys.argv[1])
+    store = await memoranda.open_async(sys.argv[1])
     subscription = store.subscribe(agent_id="a", cursor="indexer", after_commit=0)
     async for event in subscription:
         print(event.commit_ts, flush=True)
@@ -85,7 +85,7 @@ def test_a_killed_follower_resumes_and_nothing_is_lost(tmp_path: Path, follower:
     path = tmp_path / "store.db"
 
     def write() -> list[int]:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             for number in range(240):
                 store.write(agent_id="a" if number % 3 else "other", key="k", value={"n": number})
                 pause.wait(0.003)
@@ -102,7 +102,7 @@ def test_a_killed_follower_resumes_and_nothing_is_lost(tmp_path: Path, follower:
             return printed + [int(line) for line in process.stdout]
 
     pause = threading.Event()
-    recollect.open(path).close()
+    memoranda.open(path).close()
     writing = Background(write, patience=60)
     runs = [follow(lambda printed, lives=lives: len(printed) == lives) for lives in (1, 20, 30, 15)]  # type: ignore[misc]
     wanted = writing.answer()

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from recollect import ALL_NAMESPACES, InvalidInput, Store
-from recollect.testing import FixedClock
+from memoranda import ALL_NAMESPACES, InvalidInput, Store
+from memoranda.testing import FixedClock
 
 DAY = 86_400
 LATER = 40 * DAY

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from memoranda import (
     IdempotencyMismatch,
     InvalidInput,
     Limits,
@@ -19,7 +19,7 @@ from recollect import (
     TransactionExpired,
     VersionMismatch,
 )
-from recollect.testing import FixedClock
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 

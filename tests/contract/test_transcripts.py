@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from memoranda import (
     ALL_NAMESPACES,
     InvalidInput,
     Limits,
@@ -19,7 +19,7 @@ from recollect import (
     Store,
     Transcript,
 )
-from recollect.testing import FixedClock
+from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
 WORDS = "naïve 😀 café — done"
@@ -346,7 +346,7 @@ def test_a_transcript_that_is_gone_is_left_out_with_a_warning(
     cite(agent, memory, "words")
     core = getattr(agent, "_core")  # noqa: B009
     core.engine._writer.database.execute("DELETE FROM transcript")
-    with caplog.at_level(logging.WARNING, "recollect"):
+    with caplog.at_level(logging.WARNING, "memoranda"):
         assert agent.replay_transcripts(memory.id) == []
     assert memory.id in caplog.text
     assert agent.transcripts_for(memory.id) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import Literal, NotFound, Store
+from memoranda import Literal, NotFound, Store
 
 SINCE = "2026-01-01T00:00:00Z"
 THEN = "2026-01-02T00:00:00Z"

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from recollect import (
+from memoranda import (
     FactRef,
     InvalidInput,
     KeyRef,
@@ -19,7 +19,7 @@ from recollect import (
     Store,
     TranscriptRef,
 )
-from recollect.testing import FixedClock
+from memoranda.testing import FixedClock
 
 WORDS = "I never fly. The train is fine."
 

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from random import Random
 
-import recollect
-from recollect import Store
+import memoranda
+from memoranda import Store
 
 JOBS = ("acme", "globex", "initech")
 SUBJECT, RELATION = "alice", "works at"
@@ -44,7 +44,7 @@ def assert_for(store: Store, name: str, seconds: float) -> None:
 def main() -> None:
     """Begin once everybody is there."""
     path, name, seconds = sys.argv[1:]
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         os.write(sys.stdout.fileno(), b"ready\n")
         sys.stdin.readline()
         assert_for(store, name, float(seconds))

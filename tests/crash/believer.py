@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-import recollect
-from recollect import Store
+import memoranda
+from memoranda import Store
 
 GROUNDS = 25
 ROUNDS = 4
@@ -34,7 +34,7 @@ def supersede(store: Store) -> None:
 def main() -> None:
     """Do one's part, once both are there."""
     path, part = sys.argv[1:]
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         print("ready", flush=True)  # noqa: T201
         sys.stdin.readline()
         bound = store.bind(agent_id=part)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import apsw
 
-from recollect import ALL_NAMESPACES, OperationType, Store
-from recollect.log import pages
-from recollect.log.views import Commit
-from recollect.model.operations import AnyOperation
+from memoranda import ALL_NAMESPACES, OperationType, Store
+from memoranda.log import pages
+from memoranda.log.views import Commit
+from memoranda.model.operations import AnyOperation
 
 Address = tuple[str, str, str]
 """Namespace, agent, key."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from recollect import AsyncTransaction, CommitUnknown, RecollectError, Store, Transaction
-from recollect.model.document import Document
+from memoranda import AsyncTransaction, CommitUnknown, MemorandaError, Store, Transaction
+from memoranda.model.document import Document
 from tests.crash.checks import Address, Entry
 
 AGENTS = ("ada", "bob", "cleo")
@@ -46,8 +46,8 @@ class Client:
 
     store: Store
     acknowledged: dict[str, int] = field(default_factory=dict)
-    refused: dict[str, RecollectError] = field(default_factory=dict)
-    unknown: dict[str, RecollectError] = field(default_factory=dict)
+    refused: dict[str, MemorandaError] = field(default_factory=dict)
+    unknown: dict[str, MemorandaError] = field(default_factory=dict)
 
     def commit(self, name: str, size: int = 600) -> bool:
         """Try to commit the transaction of this name, and say whether it was acknowledged."""
@@ -59,7 +59,7 @@ class Client:
             self.acknowledged[name] = transaction.commit()
         except CommitUnknown as error:
             self.unknown[error.txn_id] = error
-        except RecollectError as error:
+        except MemorandaError as error:
             self.refused[name] = error
         answers = (self.acknowledged, self.refused, self.unknown)
         assert sum(name in answer for answer in answers) == 1, "not answered, or by another's name"

@@ -1,7 +1,7 @@
 """One of several processes that use a store at once: four threads that transact, one that watches.
 
 Each thread keeps a record of every transaction: what it read at which version, when it began and
-ended, and its commit. The records go to a file, a line each. `RECOLLECT_TEST_BREAK=reads` leaves
+ended, and its commit. The records go to a file, a line each. `MEMORANDA_TEST_BREAK=reads` leaves
 out the check of what a transaction read, to see that a check of the records finds out.
 """
 
@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-import recollect
-from recollect import Store, StoreBusy, Transaction, TransactionConflict, VersionMismatch
-from recollect.log.batch import BatchWriter
+import memoranda
+from memoranda import Store, StoreBusy, Transaction, TransactionConflict, VersionMismatch
+from memoranda.log.batch import BatchWriter
 from tests.crash.serializability import Done
 
 THREADS = 4
@@ -138,7 +138,7 @@ def run_together(jobs: list[Callable[[], None]]) -> None:
 
 def compete(path: Path, name: str, seconds: float) -> tuple[list[Done], int]:
     """Use the store for so long; return the records and how often the counter was raised."""
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         until = time.monotonic() + seconds
         contenders = [Contender(store, f"{name}-{number}") for number in range(THREADS)]
         run_together(
@@ -150,7 +150,7 @@ def compete(path: Path, name: str, seconds: float) -> tuple[list[Done], int]:
 
 def main() -> None:
     path, name, seconds, output = sys.argv[1:]
-    if os.environ.get("RECOLLECT_TEST_BREAK") == "reads":
+    if os.environ.get("MEMORANDA_TEST_BREAK") == "reads":
         BatchWriter._check_reads = lambda *_: None  # type: ignore[method-assign]
     records, counted = compete(Path(path), name, float(seconds))
     with Path(output).open("w") as file:

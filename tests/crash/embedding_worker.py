@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import recollect
-from recollect.model.clock import SystemClock
-from recollect.search import vector_filling
+import memoranda
+from memoranda.model.clock import SystemClock
+from memoranda.search import vector_filling
 from tests.embedders import Hashing
 
 
@@ -21,7 +21,7 @@ def main(path: str) -> None:
     defaults = vector_filling.fill_some.__kwdefaults__
     assert defaults is not None
     defaults["most"] = 8
-    with recollect.open(path, embedder=model, durability="relaxed") as store:
+    with memoranda.open(path, embedder=model, durability="relaxed") as store:
         print("ready", flush=True)  # noqa: T201
         store.reindex()
 

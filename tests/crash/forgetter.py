@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from recollect import Store
-from recollect.log.failpoints import pass_by
-from recollect.sdk.core import Defaults
+from memoranda import Store
+from memoranda.log.failpoints import pass_by
+from memoranda.sdk.core import Defaults
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 

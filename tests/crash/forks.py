@@ -21,9 +21,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import recollect
-from recollect import AsyncStore, Scope, Store, StoreClosed
-from recollect.audit.signers import Signer
+import memoranda
+from memoranda import AsyncStore, Scope, Store, StoreClosed
+from memoranda.audit.signers import Signer
 from tests.embedders import Hashing
 
 _STUCK_SECONDS = 20
@@ -217,7 +217,7 @@ def fork_some(
 def main(url: str, way: str, count: int) -> None:
     folder = Path(os.environ["FORKS_FOLDER"])
     over = threading.Event()
-    store = recollect.open(url, durability="relaxed", embedder=Hashing())
+    store = memoranda.open(url, durability="relaxed", embedder=Hashing())
     bound = store.bind(agent_id="a")
     leftovers = [bound.begin_transaction(timeout=3600), bound.subscribe(after_commit=0)]
     threads = busy(store, over)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from recollect import Store
-from recollect.sdk.core import Defaults
-from recollect.search import filler
+from memoranda import Store
+from memoranda.sdk.core import Defaults
+from memoranda.search import filler
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 

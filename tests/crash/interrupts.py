@@ -20,8 +20,8 @@ from collections.abc import Callable
 from itertools import count
 from random import Random
 
-import recollect
-from recollect import Store
+import memoranda
+from memoranda import Store
 
 _STUCK_SECONDS = 60
 _SHORTEST, _LONGEST = 0.00002, 0.003
@@ -65,7 +65,7 @@ class Worker:
         self.bound.write(key=f"k{number % 7}", value={"n": number})
 
     def transact(self, number: int) -> None:
-        def add(transaction: recollect.Transaction) -> None:
+        def add(transaction: memoranda.Transaction) -> None:
             transaction.get_state(key="sum")
             transaction.write(key="sum", value={"n": number})
 
@@ -102,7 +102,7 @@ class Fight:
     """Threads that commit to one store until it is over."""
 
     def __init__(self, url: str, wanted: int, seed: str) -> None:
-        self.store = recollect.open(url, durability="relaxed", embedder=None)
+        self.store = memoranda.open(url, durability="relaxed", embedder=None)
         self.wanted = wanted
         self.main = Worker(self.store, "main", seed)
         self.target = Worker(self.store, "target", seed)

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 
-import recollect
-from recollect.log.failpoints import NAMES
+import memoranda
+from memoranda.log.failpoints import NAMES
 from tests.crash.checks import Address, Entry, audit, check_file
 from tests.crash.client import check_whole, stage
 from tests.crash.orders import SIZE, Order
@@ -118,7 +118,7 @@ class Victim:
 
     def check(self) -> list[Entry]:
         """Open what is left, check all that must hold, and let the next child go on."""
-        with recollect.open(self.path) as store:
+        with memoranda.open(self.path) as store:
             log = audit(store)
             check_whole(log, SIZE)
             self.ledger.check(log)
@@ -126,7 +126,7 @@ class Victim:
         check_file(self.path)
         return log
 
-    def _go_on(self, store: recollect.Store, log: list[Entry]) -> None:
+    def _go_on(self, store: memoranda.Store, log: list[Entry]) -> None:
         """Try again what was under way: it is in the log once, or gets in now."""
         places = {entry.txn_id: entry.commit_ts for entry in log}
         for lane, number in enumerate(self.next):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import recollect
+import memoranda
 from tests.crash.checks import Entry, audit, check_file, read_log
 from tests.crash.disk import Change, Disk, Loss, Mark, Sync, write_image
 from tests.crash.faulty_vfs import FaultyVFS
@@ -62,7 +62,7 @@ def run_on(image: dict[str, bytes], folder: Path, durability: str) -> Run:
 
 
 def _finished(path: Path, vfs: FaultyVFS, durability: str) -> Run:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         log = audit(store)
     shutil.rmtree(path.parent)
     return Run(durability, vfs.trace, log)
@@ -95,7 +95,7 @@ def check_image(image: dict[str, bytes], folder: Path, log: list[Entry], least: 
     write_image(image, folder)
     path = folder / "store.db"
     try:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             survived = [entry.hash for entry in audit(store)]
             assert len(survived) >= least, f"{len(survived)} survived of {least} promised"
             assert survived == [entry.hash for entry in log[: len(survived)]]
@@ -105,7 +105,7 @@ def check_image(image: dict[str, bytes], folder: Path, log: list[Entry], least: 
         shutil.rmtree(folder)
 
 
-def check_goes_on(store: recollect.Store, log: list[Entry]) -> None:
+def check_goes_on(store: memoranda.Store, log: list[Entry]) -> None:
     """A store that survived takes more, and knows what it has."""
     if any(entry.txn_id == "once" for entry in log):
         commit_ts = store.write(agent_id="bob", key="once", value={"n": 1}, txn_id="once")

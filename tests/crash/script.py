@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from recollect import Store, Transaction, TransactionConflict, VersionMismatch
+from memoranda import Store, Transaction, TransactionConflict, VersionMismatch
 
 Opener = Callable[[], Store]
 Acknowledge = Callable[[int], None]

@@ -11,10 +11,10 @@ import sys
 from itertools import count
 from pathlib import Path
 
-import recollect
-from recollect.audit import automatic
-from recollect.audit.signing import LogSigner
-from recollect.sdk.signing import log_signer
+import memoranda
+from memoranda.audit import automatic
+from memoranda.audit.signing import LogSigner
+from memoranda.sdk.signing import log_signer
 
 
 def dies_at(name: str, nth: int) -> None:
@@ -35,8 +35,8 @@ def dies_at(name: str, nth: int) -> None:
 def work(path: Path, key: Path, way: str, commits: int) -> None:
     """Commit, and sign."""
     options = {"signer": key, "checkpoint_every": 3} if way == "automatic" else {}
-    with recollect.open(path, **options) as store:  # type: ignore[arg-type]
-        signs = log_signer(store._core, recollect.load_signer(key), "local")
+    with memoranda.open(path, **options) as store:  # type: ignore[arg-type]
+        signs = log_signer(store._core, memoranda.load_signer(key), "local")
         for number in range(commits):
             store.write(agent_id="a", key="k", value={"n": number})
             if way == "sign" and number % 3 == 0:

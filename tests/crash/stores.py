@@ -10,18 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from recollect import Store
-from recollect.log.failpoints import Failpoint, pass_by
-from recollect.model.clock import Clock, SystemClock
-from recollect.model.ids import IdSource, SystemIds
-from recollect.model.limits import Limits
-from recollect.sdk.core import Core, Defaults
-from recollect.sdk.open import assemble, load_queries
-from recollect.storage.sqlite.engine import SqliteEngine
+from memoranda import Store
+from memoranda.log.failpoints import Failpoint, pass_by
+from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.ids import IdSource, SystemIds
+from memoranda.model.limits import Limits
+from memoranda.sdk.core import Core, Defaults
+from memoranda.sdk.open import assemble, load_queries
+from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.faulty_vfs import FaultyVFS
 
-ENGINE = "recollect.storage.sqlite.engine"
-JOURNAL = "recollect.storage.sqlite.journal"
+ENGINE = "memoranda.storage.sqlite.engine"
+JOURNAL = "memoranda.storage.sqlite.journal"
 """The modules whose constants are made small here and there."""
 _MEMORY = Path("/dev/shm")
 
@@ -35,7 +35,7 @@ def open_core(
     clock: Clock | None = None,
     ids: IdSource | None = None,
 ) -> Core:
-    """Put together what `recollect.open` does, with parts it does not let one choose."""
+    """Put together what `memoranda.open` does, with parts it does not let one choose."""
     engine = SqliteEngine(
         path,
         queries=load_queries(),
@@ -64,7 +64,7 @@ def wal_of(pages: int, bound: int | None = None) -> Iterator[None]:
 def scratch() -> Iterator[Path]:
     """Lend a folder in memory, where syncing costs nothing; on disk where there is none."""
     usable = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK)
-    folder = Path(tempfile.mkdtemp(prefix="recollect-", dir=_MEMORY if usable else None))
+    folder = Path(tempfile.mkdtemp(prefix="memoranda-", dir=_MEMORY if usable else None))
     try:
         yield folder
     finally:

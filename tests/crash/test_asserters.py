@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.model.instant import to_datetime
-from recollect.model.operations import Assert, End
+import memoranda
+from memoranda import Store
+from memoranda.model.instant import to_datetime
+from memoranda.model.operations import Assert, End
 from tests.crash.asserter import RELATION, SUBJECT
 from tests.crash.checks import check_file
 from tests.crash.kills import ROOT
@@ -76,7 +76,7 @@ def by_the_log(store: Store) -> GraphOracle:
 
 def check(path: Path, told: dict[str, int]) -> int:
     """Check that all that was acknowledged is there, and what follows from it; return how much."""
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         agent = store.bind(agent_id="all")
         commits = [event.commit_ts for event in agent.replay()]
         assert commits == list(range(1, len(commits) + 1))
@@ -103,7 +103,7 @@ def check(path: Path, told: dict[str, int]) -> int:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     made = tmp_path / "store.db"
-    with recollect.open(made) as store:
+    with memoranda.open(made) as store:
         store.set_cardinality(relation=RELATION, cardinality="single", agent_id="all")
     return made
 

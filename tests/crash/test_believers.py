@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import recollect
-from recollect import ALL_AGENTS, Store
+import memoranda
+from memoranda import ALL_AGENTS, Store
 from tests.crash.believer import GROUNDS, ROUNDS
 from tests.crash.kills import ROOT
 
@@ -47,12 +47,12 @@ def warranted(store: Store) -> set[tuple[str, str, str]]:
 
 def test_nobody_is_left_without_a_notice(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         agent = store.bind(agent_id="a", namespace="ground")
         for number in range(GROUNDS):
             agent.remember(str(number), kind="reflection")
     run_together(path)
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         notices = list(store.invalidations(agent_id=ALL_AGENTS))
         told = [(each.dependent_id, each.invalidated_id, each.invalidating_id) for each in notices]
         assert len(set(told)) == len(told), "somebody was told twice"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store
+import memoranda
+from memoranda import Store
 
 CHAT = "\n".join(f"Ann: I like thing number {number}. {'x' * 230}" for number in range(300))
 KILLED = """
 import os, signal, sys
-import recollect
+import memoranda
 
 class Killing:
     name = "rules/1"
@@ -25,9 +25,9 @@ class Killing:
         if not self.left:
             os.kill(os.getpid(), signal.SIGKILL)
         self.left -= 1
-        return recollect.RuleExtractor().extract(messages, occurred_at=occurred_at)
+        return memoranda.RuleExtractor().extract(messages, occurred_at=occurred_at)
 
-with recollect.open(sys.argv[1]) as store:
+with memoranda.open(sys.argv[1]) as store:
     store.import_chat(sys.stdin.read(), extract=True, extractor=Killing(), agent_id="a1")
 """
 
@@ -42,7 +42,7 @@ def test_it_goes_on_where_it_was_killed(tmp_path: Path, parts: int) -> None:
     command = [sys.executable, "-c", KILLED, str(path), str(parts)]
     killed = subprocess.run(command, input=CHAT, text=True, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         (kept,) = store.list_transcripts()
         assert kept.text() == CHAT
         half = liked(store)

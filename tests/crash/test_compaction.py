@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Compacted, Store
-from recollect.log.failpoints import OF_COMPACTION
+import memoranda
+from memoranda import Compacted, Store
+from memoranda.log.failpoints import OF_COMPACTION
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = 30
@@ -19,7 +19,7 @@ HORIZON = 2 * VERSIONS
 CHILD = """
 import sys
 from pathlib import Path
-from recollect.log import slices
+from memoranda.log import slices
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 
@@ -32,7 +32,7 @@ core.committer.compact(slices.Plan("default", {horizon}, "a1"), confirmed=True)
 
 def filled(path: Path) -> list[object]:
     """Make a store with something to give up, and return what holds in it."""
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         agent = store.bind(agent_id="a1")
         memory = agent.remember("m", title="t")
         for number in range(VERSIONS):
@@ -67,7 +67,7 @@ def test_slices_are_there_or_not(tmp_path: Path, failpoint: str, nth: int, commi
         check=False,
     )
     assert child.returncode == -signal.SIGKILL
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         agent = store.bind(agent_id="a1")
         assert held(agent) == before
         assert store.verify(deep=True).commits == 2 * VERSIONS + 1 + committed

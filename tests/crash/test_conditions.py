@@ -13,8 +13,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import InvalidInput, Store, StoreBusy, StoreFull
+import memoranda
+from memoranda import InvalidInput, Store, StoreBusy, StoreFull
 from tests.crash.faulty_vfs import FaultyVFS
 from tests.crash.stores import open_on
 
@@ -29,7 +29,7 @@ def write(store: Store) -> int:
 def path(tmp_path: Path) -> Path:
     """A store with one commit."""
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         write(store)
     return path
 
@@ -79,7 +79,7 @@ def visiting(path: Path) -> Iterator[Child]:
 @pytest.fixture
 def public() -> Iterator[Path]:
     """A folder everybody may enter and write in."""
-    with tempfile.TemporaryDirectory(prefix="recollect-") as name:
+    with tempfile.TemporaryDirectory(prefix="memoranda-") as name:
         folder = Path(name)
         folder.chmod(0o777)
         yield folder
@@ -90,7 +90,7 @@ def public() -> Iterator[Path]:
 def shared(public: Path) -> Path:
     """A store in it with one commit, which everybody may write to."""
     path = public / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         write(store)
     path.chmod(0o666)
     return path
@@ -153,10 +153,10 @@ class TestForeignBytes:
         damaged = content[:start] + b"\xff" * (100 - start) + content[100:]
         path.write_bytes(damaged)
         with pytest.raises(InvalidInput, match=r"first page is damaged.*restore a backup"):
-            recollect.open(path)
+            memoranda.open(path)
         assert path.read_bytes() == damaged, "it was touched"
         path.write_bytes(content)
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             assert store.verify().commits == 1
             assert write(store) == 2
 
@@ -164,11 +164,11 @@ class TestForeignBytes:
     def test_a_file_that_is_not_ours(self, path: Path, mark: int) -> None:
         self.mark_as(path, mark)
         before = path.read_bytes()
-        with pytest.raises(InvalidInput, match=r"not a Recollect store: give another path"):
-            recollect.open(path)
+        with pytest.raises(InvalidInput, match=r"not a Memoranda store: give another path"):
+            memoranda.open(path)
         assert path.read_bytes() == before, "it was touched"
         self.mark_as(path, 0x52434C54)
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             assert write(store) == 2
 
     @staticmethod
@@ -224,10 +224,10 @@ def held(path: Path, *statements: str) -> Iterator[Holder]:
 class TestLocks:
     @pytest.fixture(autouse=True)
     def impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recollect.storage.sqlite.opening.LOCK_WAIT_MS", 50)
+        monkeypatch.setattr("memoranda.storage.sqlite.opening.LOCK_WAIT_MS", 50)
 
     def test_another_process_is_writing(self, path: Path) -> None:
-        with recollect.open(path) as store, held(path, "BEGIN IMMEDIATE") as holder:
+        with memoranda.open(path) as store, held(path, "BEGIN IMMEDIATE") as holder:
             transaction = store.begin_transaction()
             transaction.write(agent_id="a", key="k", value={})
             with pytest.raises(StoreBusy, match="Try again shortly"):
@@ -239,16 +239,16 @@ class TestLocks:
     def test_another_process_has_the_file_for_itself(self, path: Path) -> None:
         with held(path, *EXCLUSIVE) as holder:
             with pytest.raises(StoreBusy, match="Try again shortly"):
-                recollect.open(path)
+                memoranda.open(path)
             holder.let_go()
-            with recollect.open(path) as store:
+            with memoranda.open(path) as store:
                 assert write(store) == 2
 
     def test_another_process_has_a_new_file_for_itself(self, tmp_path: Path) -> None:
         path = tmp_path / "new.db"
         with held(path, *EXCLUSIVE) as holder:
             with pytest.raises(StoreBusy, match="Try again shortly"):
-                recollect.open(path)
+                memoranda.open(path)
             holder.let_go()
-            with recollect.open(path) as store:
+            with memoranda.open(path) as store:
                 assert write(store) == 1

@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
+import memoranda
 
 STEPS = ("os.link", "os.rename", "os.remove", "os.rmdir", "os.chmod", "tempfile.mkdtemp", "open")
 """What the interpreter tells of what is done with files; SQLite's own are met through progress."""
@@ -22,32 +22,32 @@ Copy = Callable[[Path, Callable[[int, int], None]], object]
 
 
 def back_up(folder: Path, progress: Callable[[int, int], None]) -> object:
-    with recollect.open(folder / "store.db", create=False) as store:
+    with memoranda.open(folder / "store.db", create=False) as store:
         return store.backup(folder / "new.db", progress=progress)
 
 
 def fork(folder: Path, progress: Callable[[int, int], None]) -> object:
-    with recollect.open(folder / "store.db", create=False) as store:
+    with memoranda.open(folder / "store.db", create=False) as store:
         return store.fork(folder / "new.db", at=3, progress=progress)
 
 
 def restore(folder: Path, progress: Callable[[int, int], None]) -> object:
-    return recollect.restore(folder / "backup.db", folder / "new.db", progress=progress)
+    return memoranda.restore(folder / "backup.db", folder / "new.db", progress=progress)
 
 
 def import_log(folder: Path, progress: Callable[[int, int], None]) -> object:
-    return recollect.import_log(folder / "log.jsonl", folder / "new.db", progress=progress)
+    return memoranda.import_log(folder / "log.jsonl", folder / "new.db", progress=progress)
 
 
 def replace(folder: Path, progress: Callable[[int, int], None]) -> object:
-    return recollect.restore(
+    return memoranda.restore(
         folder / "backup.db", folder / "new.db", overwrite=True, progress=progress
     )
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with recollect.open(tmp_path / "store.db") as store:
+    with memoranda.open(tmp_path / "store.db") as store:
         for number in range(3):
             store.write(agent_id="a", key="k", value={"n": number})
         store.backup(tmp_path / "backup.db")
@@ -105,7 +105,7 @@ def test_a_store_is_replaced_as_a_whole_or_not_at_all(
     while True:
         for each in folder.glob("new.db*"):
             each.unlink()
-        with recollect.open(new) as store:
+        with memoranda.open(new) as store:
             store.write(agent_id="a", key="k", value={"n": "old"})
         if journal:
             leave_journal(new)
@@ -124,7 +124,7 @@ def leave_journal(path: Path) -> None:
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:
-        recollect.open(path).write(agent_id="a", key="k", value={"n": "late"})
+        memoranda.open(path).write(agent_id="a", key="k", value={"n": "late"})
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
     assert path.with_name(f"{path.name}-wal").stat().st_size
@@ -132,7 +132,7 @@ def leave_journal(path: Path) -> None:
 
 def check(path: Path) -> int:
     """Return how many commits a store has, once all of it holds and it can be written to."""
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         commits = store.verify(deep=True).commits
     with closing(apsw.Connection(str(path))) as database:
         assert database.pragma("journal_mode") == "wal", "readers would keep writers waiting"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-import recollect
-from recollect import Store
-from recollect.search.kept import read
-from recollect.search.vector_filling import fill_some
+import memoranda
+from memoranda import Store
+from memoranda.search.kept import read
+from memoranda.search.vector_filling import fill_some
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually
 
@@ -24,7 +24,7 @@ COUNT = 400
 
 def prepared(path: Path) -> dict[str, str]:
     """Make a store with memories that have no vector, and return their texts by their ids."""
-    with recollect.open(path, embedder=None, durability="relaxed") as store:
+    with memoranda.open(path, embedder=None, durability="relaxed") as store:
         bound = store.bind(agent_id="a")
         texts = [f"number {number} likes word{number}" for number in range(COUNT)]
         found = {bound.remember(text, title=text).id: text for text in texts}
@@ -67,7 +67,7 @@ def test_a_kill_while_embedding_loses_and_spoils_nothing(tmp_path: Path) -> None
     path = tmp_path / "store.db"
     texts = prepared(path)
     done = 0
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         for _ in range(3):
             before = done
             with embedding(path) as process:
@@ -85,8 +85,8 @@ def test_a_kill_while_embedding_loses_and_spoils_nothing(tmp_path: Path) -> None
 def test_two_processes_embed_one_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     texts = prepared(path)
-    with embedding(path), embedding(path), recollect.open(path, embedder=None) as store:
+    with embedding(path), embedding(path), memoranda.open(path, embedder=None) as store:
         fill_some(store._core.engine, Hashing(dimension=64), most=50)
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         assert check(store, texts) == COUNT
         assert store.stats().vector_backlog == 0

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import RecollectError
+import memoranda
+from memoranda import MemorandaError
 
 ROWS = 3_000
 
 
 def command(folder: Path, *options: str) -> list[str]:
     return [
-        sys.executable, "-m", "recollect", "fact", "import", str(folder / "people.csv"),
+        sys.executable, "-m", "memoranda", "fact", "import", str(folder / "people.csv"),
         "--db", str(folder / "store.db"), "--agent", "ann", *options,
     ]  # fmt: skip
 
@@ -32,9 +32,9 @@ def write_people(folder: Path) -> None:
 
 def facts_in(folder: Path) -> int:
     try:
-        with recollect.open(folder / "store.db", create=False) as store:
+        with memoranda.open(folder / "store.db", create=False) as store:
             return len(store.facts(agent_id="ann", include_closed=True))
-    except RecollectError:  # it is not there yet, or being made
+    except MemorandaError:  # it is not there yet, or being made
         return 0
 
 
@@ -43,7 +43,7 @@ def test_an_import_that_was_stopped_goes_on(tmp_path: Path, stop: signal.Signals
     write_people(tmp_path)
     # whoever runs the tests in the background may have Ctrl-C ignored, and children inherit that
     awake = "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    run = f"{awake}runpy.run_module('recollect', run_name='__main__', alter_sys=True)"
+    run = f"{awake}runpy.run_module('memoranda', run_name='__main__', alter_sys=True)"
     begun = [sys.executable, "-c", run, *command(tmp_path, "--batch", "50")[3:]]
     process = subprocess.Popen(begun, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while facts_in(tmp_path) < 200:
@@ -64,7 +64,7 @@ def test_an_import_that_was_stopped_goes_on(tmp_path: Path, stop: signal.Signals
         unchanged = ROWS - 1 - imported
         said = f"Imported {imported:,} facts, {unchanged:,} unchanged, 1 rejected."
         assert done.stdout.strip() == said
-    with recollect.open(tmp_path / "store.db") as store:
+    with memoranda.open(tmp_path / "store.db") as store:
         facts = store.facts(agent_id="ann", include_closed=True)
         assert len(facts) == ROWS - 1
         assert all(len(fact.assertions) == 1 for fact in facts)

@@ -12,15 +12,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect import (
+from memoranda import (
     AsyncStore,
     CommitUnknown,
-    RecollectError,
+    MemorandaError,
     Store,
     StoreFull,
     Unavailable,
 )
-from recollect.sdk.core import Defaults
+from memoranda.sdk.core import Defaults
 from tests.crash.checks import read_log
 from tests.crash.client import Client, stage
 from tests.crash.stores import scratch, wal_of
@@ -110,11 +110,11 @@ def root_cause(error: BaseException) -> BaseException:
     return root_cause(error.__cause__) if error.__cause__ else error
 
 
-def outcome(work: Callable[[], object]) -> RecollectError | None:
+def outcome(work: Callable[[], object]) -> MemorandaError | None:
     """Return why something did not work."""
     try:
         work()
-    except RecollectError as error:
+    except MemorandaError as error:
         return error
     return None
 

@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
-import recollect
-from recollect import KeyRef, NotFound, Store
-from recollect.log.failpoints import NAMES
+import memoranda
+from memoranda import KeyRef, NotFound, Store
+from memoranda.log.failpoints import NAMES
 from tests.leftovers import leftovers
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ DURABLE = ("after-commit", "acknowledged")
 
 def fill(path: Path) -> str:
     """Make a store with a memory that has much to it, and return its id."""
-    with recollect.open(path, durability="relaxed") as opened:
+    with memoranda.open(path, durability="relaxed") as opened:
         store = opened.bind(agent_id="ann")
         for number in range(30):
             store.write(key=f"k{number}", value={"v": "padding" * 100})
@@ -48,7 +48,7 @@ def child(path: Path, memory_id: str, failpoint: str) -> subprocess.Popen[str]:
 
 def check(path: Path, memory_id: str) -> bool:
     """Say whether the memory is gone, once it is sure that it is so wholly or not at all."""
-    with recollect.open(path) as opened:
+    with memoranda.open(path) as opened:
         store = opened.bind(agent_id="ann")
         store.verify()
         assert store.rebuild().identical
@@ -97,10 +97,10 @@ def test_while_another_process_writes(tmp_path: Path) -> None:
             while not stop.is_set():
                 store.write(agent_id=name, key=f"{name}{number}", value={"n": number})
                 number += 1
-        except recollect.RecollectError as error:
+        except memoranda.MemorandaError as error:
             failures.append(error)
 
-    with recollect.open(path) as one, recollect.open(path) as other:
+    with memoranda.open(path) as one, memoranda.open(path) as other:
         writers = [
             threading.Thread(target=write, args=(store, name))
             for store, name in ((one, "x"), (other, "y"))

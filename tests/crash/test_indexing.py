@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store
+import memoranda
+from memoranda import Store
 from tests.searching import backlog, fill, search, sources
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def test_everything_that_was_written_is_found(tmp_path: Path, failpoint: str, co
     path = tmp_path / "store.db"
     transcript_id, *memories = run(path, failpoint, count)
     assert len(memories) > 100
-    with recollect.open(path) as opened:
+    with memoranda.open(path) as opened:
         store = opened.bind(agent_id="ann")
         check(store, transcript_id, memories)
         assert failpoint == "indexed" or backlog(store), "what is not written stays listed"

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-import recollect
-from recollect.log.failpoints import NAMES
+import memoranda
+from memoranda.log.failpoints import NAMES
 from tests.crash.checks import audit
 from tests.crash.client import Client, check_whole
 from tests.crash.kills import DURABLE, LANES, KillFailure, Ledger, Nursery, Victim, hunt, nursery
@@ -38,7 +38,7 @@ def test_at_every_failpoint(tmp_path: Path, children: Nursery, failpoint: str, m
 def test_the_commit_decides(tmp_path: Path, children: Nursery, failpoint: str) -> None:
     victim = Victim(tmp_path / "victim", children, Random(0))
     victim.kill(victim.order("one", failpoint, 3))
-    with recollect.open(victim.path) as store:
+    with memoranda.open(victim.path) as store:
         there = [entry.txn_id for entry in audit(store)]
     acknowledged = ["0-0", "0-1"]
     assert list(victim.ledger.commits) == acknowledged
@@ -70,7 +70,7 @@ class TestTheCheckItself:
             victim.check()
 
     def test_a_half_transaction_is_caught(self, tmp_path: Path) -> None:
-        with recollect.open(tmp_path / "store.db") as store:
+        with memoranda.open(tmp_path / "store.db") as store:
             assert Client(store).commit("0-0", SIZE)
             store.delete(agent_id="ada", key="pair", txn_id="0-1")
             with pytest.raises(AssertionError, match="0-1 is not whole"):

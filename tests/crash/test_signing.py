@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import create_signer
-from recollect.audit.signing import LogSigner
-from recollect.sdk.core import Defaults
-from recollect.sdk.signing import log_signer
-from recollect.sdk.store import Store
+import memoranda
+from memoranda import create_signer
+from memoranda.audit.signing import LogSigner
+from memoranda.sdk.core import Defaults
+from memoranda.sdk.signing import log_signer
+from memoranda.sdk.store import Store
 from tests.crash.disk import Loss
 from tests.crash.faulty_vfs import FaultyVFS
 from tests.crash.power_loss import Run, _finished, check_image
@@ -44,7 +44,7 @@ def child(folder: Path, *order: object) -> subprocess.Popen[bytes]:
 
 def check_sound(folder: Path) -> list[int]:
     """All that was ever signed fits the log, and it can be signed on; returns the sizes."""
-    with recollect.open(folder / "store.db", signer=folder / "ours.key") as store:
+    with memoranda.open(folder / "store.db", signer=folder / "ours.key") as store:
         assert store.verify().warnings == ()
         store.write(agent_id="a", key="after", value={})
         last = store.checkpoint()
@@ -83,7 +83,7 @@ def test_killed_at_random_moments(folder: Path) -> None:
 
 
 def test_two_processes_sign_at_once(folder: Path) -> None:
-    recollect.open(folder / "store.db").close()
+    memoranda.open(folder / "store.db").close()
     both = [child(folder, "sign", 120, "none", 0) for _ in range(2)]
     said = [each.communicate(timeout=120) for each in both]
     assert [each.returncode for each in both] == [0, 0], said
@@ -96,11 +96,11 @@ def test_two_processes_sign_at_once(folder: Path) -> None:
 
 
 def test_two_processes_sign_by_themselves(folder: Path) -> None:
-    recollect.open(folder / "store.db").close()
+    memoranda.open(folder / "store.db").close()
     both = [child(folder, "automatic", 300, "none", 0) for _ in range(2)]
     said = [each.communicate(timeout=120) for each in both]
     assert [each.returncode for each in both] == [0, 0], said
-    with recollect.open(folder / "store.db") as store:
+    with memoranda.open(folder / "store.db") as store:
         assert (store.stats().commits, store.stats().checkpoint_size) == (601, 601)
     check_sound(folder)
 
@@ -111,7 +111,7 @@ def signed_run(folder: Path, durability: str) -> Run:
     path.parent.mkdir()
     core = open_core(path, vfs=vfs, durability=durability)
     store = Store(core, Defaults())
-    ours = recollect.load_signer(folder / "ours.key")
+    ours = memoranda.load_signer(folder / "ours.key")
     commit = log_signer(core, ours, "local")._commit
 
     def mark(moment: str) -> None:

@@ -8,14 +8,14 @@ from unittest import mock
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.model.clock import SystemClock
-from recollect.model.ids import SystemIds
-from recollect.model.limits import Limits
-from recollect.sdk.core import Defaults
-from recollect.sdk.open import assemble, load_queries
-from recollect.storage.sqlite.engine import SqliteEngine
+import memoranda
+from memoranda import Store
+from memoranda.model.clock import SystemClock
+from memoranda.model.ids import SystemIds
+from memoranda.model.limits import Limits
+from memoranda.sdk.core import Defaults
+from memoranda.sdk.open import assemble, load_queries
+from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.serializability import Anomaly
 from tests.crash.stores import scratch
 from tests.crash.two_processes import Contest, check_contest
@@ -42,7 +42,7 @@ def test_another_process_makes_the_store_in_between(tmp_path: Path) -> None:
     write_now = engine.write
 
     def write_late(*arguments: Any, **options: Any) -> object:
-        with mock.patch.object(engine, "write", write_now), recollect.open(path) as other:
+        with mock.patch.object(engine, "write", write_now), memoranda.open(path) as other:
             other.write(agent_id="a", key="k", value={})
         return write_now(*arguments, **options)
 

@@ -9,7 +9,7 @@ from random import Random
 
 import apsw
 
-import recollect
+import memoranda
 from tests.crash.checks import audit, check_file, read_log
 from tests.crash.client import Client
 from tests.crash.disk import Loss, write_image
@@ -58,7 +58,7 @@ class Trial:
         for manner in manners:
             survived = self.folder / "survived"
             write_image(self.vfs.image(Loss(self.vfs.calls.total(), manner)), survived)
-            with recollect.open(survived / "store.db", durability="relaxed") as store:
+            with memoranda.open(survived / "store.db", durability="relaxed") as store:
                 log = audit(store)
             check_file(survived / "store.db")
             shutil.rmtree(survived)
@@ -69,7 +69,7 @@ class Trial:
 def make_template(folder: Path) -> Path:
     """Make a store with one commit, to copy."""
     path = folder / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         assert Client(store).commit("before")
     return path
 

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import recollect
+import memoranda
 from tests.crash.checks import Entry, audit, check_file
 from tests.crash.contender import COUNTER
 from tests.crash.kills import ROOT
@@ -22,7 +22,7 @@ class Contest:
     def __init__(self, folder: Path, seconds: float, *, broken: str = "") -> None:
         self.path = folder / "store.db"
         outputs = [folder / f"process-{number}" for number in range(2)]
-        environment = {**os.environ, "RECOLLECT_TEST_BREAK": broken}
+        environment = {**os.environ, "MEMORANDA_TEST_BREAK": broken}
         command = (sys.executable, "-m", "tests.crash.contender", str(self.path))
         children = [
             subprocess.Popen(
@@ -51,7 +51,7 @@ class Contest:
 
 def check_contest(contest: Contest) -> tuple[int, int]:
     """Check store and history; return how many transactions and dependencies there were."""
-    with recollect.open(contest.path) as store:
+    with memoranda.open(contest.path) as store:
         log = audit(store)
         counter = store.get_state(agent_id="all", key=COUNTER)
     check_file(contest.path)

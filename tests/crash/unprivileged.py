@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import recollect
+import memoranda
 
 NOBODY = 65534
 
@@ -23,10 +23,10 @@ class Visitor:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.store: recollect.Store | None = None
+        self.store: memoranda.Store | None = None
 
     def open(self) -> str:
-        self.store = self.store or recollect.open(self.path)
+        self.store = self.store or memoranda.open(self.path)
         return "opened"
 
     def read(self) -> int:
@@ -47,7 +47,7 @@ class Visitor:
 def say(attempt: Callable[[], object]) -> None:
     try:
         line = f"ok {attempt()}"
-    except recollect.RecollectError as error:
+    except memoranda.MemorandaError as error:
         line = f"{type(error).__name__} {error}"
     except Exception as error:  # noqa: BLE001 - what must not be raised is reported too
         line = f"foreign {error!r}"

@@ -22,9 +22,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from recollect import AsyncStore, Store
-from recollect.log.failpoints import Failpoint
-from recollect.sdk.core import Defaults
+from memoranda import AsyncStore, Store
+from memoranda.log.failpoints import Failpoint
+from memoranda.sdk.core import Defaults
 from tests.crash.client import deeds_of, stage
 from tests.crash.orders import SIZE, Order
 from tests.crash.stores import open_core, wal_of

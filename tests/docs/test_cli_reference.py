@@ -26,8 +26,8 @@ def test_the_reference_is_up_to_date() -> None:
 
 
 def test_the_reference_names_every_command_and_exit_code() -> None:
-    from recollect.cli.exits import MEANINGS
-    from recollect.cli.main import COMMANDS
+    from memoranda.cli.exits import MEANINGS
+    from memoranda.cli.main import COMMANDS
 
     text = generator().generate()
     for command in COMMANDS:

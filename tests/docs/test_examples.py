@@ -79,7 +79,7 @@ def test_what_is_typed_behind_the_example_of_recall_finds_something(
     monkeypatch.chdir(tmp_path)
     exec(compile(source, "example", "exec"), {"__name__": "example"})
     cli, (export, *commands) = Cli(tmp_path), typed.splitlines()
-    cli.env["RECOLLECT_AGENT"] = None
+    cli.env["MEMORANDA_AGENT"] = None
     cli.env |= dict(each.split("=", 1) for each in shlex.split(export, comments=True)[1:])
     for command in commands:
         assert "Ann" in cli(*shlex.split(command)[1:])

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import get_args
 
-import recollect_verify
-from recollect.audit.log_lines import Line
+import memoranda_verify
+from memoranda.audit.log_lines import Line
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "log-format.md"
 SECTION = re.compile(r"^### `([a-z.]+)`\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
@@ -23,5 +23,5 @@ def test_the_page_has_every_line_and_its_fields() -> None:
         for kind in get_args(Line)
     }
     assert documented == written
-    read = {name: recollect_verify._shapes(name)[-1] for name in recollect_verify._FIELDS}
+    read = {name: memoranda_verify._shapes(name)[-1] for name in memoranda_verify._FIELDS}
     assert read == written

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect import KeyRef, Store
-from recollect.testing import memory_store
+from memoranda import KeyRef, Store
+from memoranda.testing import memory_store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "sql.md").read_text("utf-8")
 SECTION = re.compile(r"^## (\w+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
@@ -63,7 +63,7 @@ def assert_facts(planner: Store) -> None:
 
 
 def test_every_view_is_documented() -> None:
-    source = (files("recollect.storage.sqlite") / "views.sql").read_text("utf-8")
+    source = (files("memoranda.storage.sqlite") / "views.sql").read_text("utf-8")
     assert re.findall(r"^CREATE TEMP VIEW (\w+)", source, re.MULTILINE) == list(DOCUMENTED)
 
 
@@ -87,7 +87,7 @@ def test_the_queries_run_and_find_something(store: Store, query: str) -> None:
 
 
 def test_the_kinds_of_operation_are_those_documented() -> None:
-    from recollect import OperationType
+    from memoranda import OperationType
 
     (row,) = re.findall(r"^\| `type` .*$", PAGE, re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", row)) == {"type", *(kind.value for kind in OperationType)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import memoranda
 from tests.scripts import load_script
 
 GOLDEN = Path(__file__).parent
@@ -16,7 +16,7 @@ STORES = sorted(GOLDEN.glob("*.db"))
 
 
 def test_this_version_has_one() -> None:
-    assert GOLDEN / f"{recollect.__version__}.db" in STORES
+    assert GOLDEN / f"{memoranda.__version__}.db" in STORES
 
 
 @pytest.mark.parametrize("golden", STORES, ids=lambda path: path.stem)
@@ -25,7 +25,7 @@ def test_every_released_store_opens(golden: Path, tmp_path: Path) -> None:
     shutil.copy(golden, copy)
     wanted = json.loads(golden.with_suffix(".json").read_text("utf-8"))
     ask = load_script("make_golden").ask
-    with recollect.open(copy, create=False, embedder=None) as store:
+    with memoranda.open(copy, create=False, embedder=None) as store:
         found = json.loads(json.dumps(ask(store)))
         assert {name: found[name] for name in wanted} == wanted
         assert store.rebuild().identical

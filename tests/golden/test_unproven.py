@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-import recollect_verify
-from recollect import ALL_AGENTS, ALL_NAMESPACES
-from recollect.cli import exits
+import memoranda
+import memoranda_verify
+from memoranda import ALL_AGENTS, ALL_NAMESPACES
+from memoranda.cli import exits
 from tests.unit.cli.runner import Cli
 
 HERE = Path(__file__).parent
@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     """A store of an older release in which a memory was forgotten since."""
     path = tmp_path / "old.db"
     shutil.copy(HERE / "0.6.0.db", path)
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         before = store.verify().unproven
         first = next(iter(store.list_memories(namespace="team")))
         store.forget(memory_id=first.id)
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_places_that_nothing_proves_are_counted(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         found = store.verify(deep=True)
         assert found.unproven > 0
         marked = [event for event in store.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES)
@@ -40,15 +40,15 @@ def test_places_that_nothing_proves_are_counted(path: Path) -> None:
         opened = BytesIO()
         store.export_log(opened)
     opened.seek(0)
-    told = recollect_verify.check_log(opened, [])
+    told = memoranda_verify.check_log(opened, [])
     assert told["unproven"] == found.unproven
     log = path.with_suffix(".jsonl")
     log.write_bytes(opened.getvalue())
-    assert recollect_verify.main(["log", str(log)]) == recollect_verify.UNPROVEN
+    assert memoranda_verify.main(["log", str(log)]) == memoranda_verify.UNPROVEN
 
 
 def test_a_command_ends_with_a_code_of_its_own(path: Path, tmp_path: Path) -> None:
     command = Cli(tmp_path)
     for form in ((), ("--json",)):
-        found = command.run("verify", *form, env={"RECOLLECT_DB": str(path)})
+        found = command.run("verify", *form, env={"MEMORANDA_DB": str(path)})
         assert found.exit_code == exits.UNPROVEN

@@ -9,10 +9,10 @@ from typing import cast
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.storage.sqlite.engine import SqliteEngine
-from recollect.testing import FixedClock, memory_store
+import memoranda
+from memoranda import Store
+from memoranda.storage.sqlite.engine import SqliteEngine
+from memoranda.testing import FixedClock, memory_store
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def connect(tmp_path: Path) -> Iterator[Callable[[], Store]]:
     """Give a client of one store on disk; each call gives another."""
     with ExitStack() as clients:
         yield lambda: clients.enter_context(
-            recollect.open(tmp_path / "store.db", durability="relaxed")
+            memoranda.open(tmp_path / "store.db", durability="relaxed")
         )
 
 

@@ -36,7 +36,7 @@ class Section(NamedTuple):
 _CALLS = (
     Entry(
         "`client`",
-        "`Store`, from `recollect.open(url)`; `AsyncStore` for asyncio",
+        "`Store`, from `memoranda.open(url)`; `AsyncStore` for asyncio",
         f"{_BLOCKS}overview_1_replay_tells_what_an_agent_did",
     ),
     Entry(
@@ -360,7 +360,7 @@ _USES = (
     ),
     Entry(
         "Testing: `events_1 == events_2`, for two runs in one log",
-        "`recollect.testing.same_behaviour(events_1, events_2)`",
+        "`memoranda.testing.same_behaviour(events_1, events_2)`",
         f"{_BLOCKS}testing_1_two_runs_that_do_the_same",
         changed="determinism",
     ),
@@ -393,7 +393,7 @@ _USES = (
     ),
     Entry(
         "Replay in the tests of an agent",
-        "the same calls; `recollect.testing.memory_store()` is a store for it",
+        "the same calls; `memoranda.testing.memory_store()` is a store for it",
         f"{_BLOCKS}test_replay_1_an_agent_is_tested_by_its_replay",
     ),
 )
@@ -511,7 +511,7 @@ _SERVICE = (
     ),
     Entry(
         "STORAGE_ERROR, INTERNAL_ERROR, UNKNOWN",
-        "`RecollectError` and its kinds",
+        "`MemorandaError` and its kinds",
         not_yet="their numbers on the wire come with the server",
     ),
 )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect import InvalidInput, LinkCycle, Store
+from memoranda import InvalidInput, LinkCycle, Store
 
 
 def test_transcripts_of_a_memory(client: Store) -> None:

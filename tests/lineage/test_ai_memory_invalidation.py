@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect import ALL_AGENTS, Memory, Store
-from recollect.audit.signers import Signer
-from recollect.model.memory import inbox_of
+from memoranda import ALL_AGENTS, Memory, Store
+from memoranda.audit.signers import Signer
+from memoranda.model.memory import inbox_of
 from tests.lineage.corrections import corrected
 
 NOTIFIED = "reflection.invalidation_notified"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import cast
 
-from recollect import Memory, ReplayEntry, Store, Transcript
-from recollect.storage.sqlite.engine import SqliteEngine
+from memoranda import Memory, ReplayEntry, Store, Transcript
+from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.lineage.corrections import corrected
 
 TEAM = "team/eng"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from recollect import (
+from memoranda import (
     CardinalityPolicy,
     Edge,
     EdgeCatalog,
@@ -16,13 +16,13 @@ from recollect import (
     EdgeResolver,
     ExistingEdge,
     NaiveAppendResolver,
-    RecollectError,
+    MemorandaError,
     RelationCardinality,
     Scope,
     Store,
     TemporalEdgeResolver,
 )
-from recollect.graph.names import normal_name
+from memoranda.graph.names import normal_name
 from tests.lineage.corrections import corrected
 
 SCOPE = Scope.of(agent_id="agent", org_id="org", user_id="user")
@@ -257,7 +257,7 @@ def test_an_unreadable_catalog_is_an_edge_error() -> None:
     )
     with pytest.raises(EdgeError, match="edge catalog cannot be read: the graph is gone") as raised:
         resolver.resolve(SCOPE, new("alice", "works at", "acme", 1))
-    assert isinstance(raised.value, RecollectError)
+    assert isinstance(raised.value, MemorandaError)
     assert isinstance(raised.value.__cause__, ConnectionError)
 
 

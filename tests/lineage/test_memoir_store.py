@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from recollect import (
+from memoranda import (
     CardinalityPolicy,
     Edge,
     EdgeCatalog,
@@ -14,7 +14,7 @@ from recollect import (
     Store,
     TemporalEdgeResolver,
 )
-from recollect.model.refs import MemoryRef
+from memoranda.model.refs import MemoryRef
 from tests.lineage.corrections import corrected
 
 

@@ -17,9 +17,9 @@ from typing import Any, cast
 
 import pytest
 
-from recollect import ALL_NAMESPACES, InvalidInput, Operation, OperationType, ReplayEvent, Store
-from recollect.model.instant import to_micros
-from recollect.testing import FixedClock, memory_store, same_behaviour
+from memoranda import ALL_NAMESPACES, InvalidInput, Operation, OperationType, ReplayEvent, Store
+from memoranda.model.instant import to_micros
+from memoranda.testing import FixedClock, memory_store, same_behaviour
 from tests.lineage.corrections import corrected
 
 

@@ -1,6 +1,6 @@
 """That nothing of Statehouse's replay document is left out, and no correction stands for nothing.
 
-The document itself is not part of Recollect; where a checkout has it beside it, it is counted.
+The document itself is not part of Memoranda; where a checkout has it beside it, it is counted.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, OperationType, ReplayEvent, Store, VersionMismatch
-from recollect.testing import FixedClock
+from memoranda import InvalidInput, OperationType, ReplayEvent, Store, VersionMismatch
+from memoranda.testing import FixedClock
 from tests.lineage.corrections import corrected
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, Store, TransactionClosed, TransactionExpired
-from recollect.testing import FixedClock
+from memoranda import InvalidInput, Store, TransactionClosed, TransactionExpired
+from memoranda.testing import FixedClock
 from tests.lineage.corrections import corrected
 
 

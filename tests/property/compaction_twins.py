@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from recollect import (
+from memoranda import (
     Conflict,
     FactRef,
     InvalidInput,
@@ -20,9 +20,9 @@ from recollect import (
     ReflectionTooDeep,
     Store,
 )
-from recollect.log import slices
-from recollect.log.slices import Plan, Slice, Step
-from recollect.testing import FixedClock, FixedIds, memory_store
+from memoranda.log import slices
+from memoranda.log.slices import Plan, Slice, Step
+from memoranda.testing import FixedClock, FixedIds, memory_store
 
 SPACES = ("n", "team/x")
 AGENTS = ("a1", "a2")

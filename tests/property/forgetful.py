@@ -15,12 +15,12 @@ from typing import Any
 
 import apsw
 
-import recollect
-from recollect import ALL_NAMESPACES, KeyRef, MemoryRef, RecollectError, Store
-from recollect.log.salting import Salts
-from recollect.model import codec
-from recollect.model.operations import Redacted
-from recollect.model.redacted import Kept
+import memoranda
+from memoranda import ALL_NAMESPACES, KeyRef, MemoryRef, MemorandaError, Store
+from memoranda.log.salting import Salts
+from memoranda.model import codec
+from memoranda.model.operations import Redacted
+from memoranda.model.redacted import Kept
 
 AGENTS = ("agent-ann", "agent-bob", "agent-cyd")
 SPACES = ("space-one", "space-one/deeper", "space-two")
@@ -65,7 +65,7 @@ class History:
         )  # fmt: skip
         if len(self.of("memory")) < 2:
             act = self.remember
-        with suppress(RecollectError):  # a cycle, a depth, a name that is taken: nothing is written
+        with suppress(MemorandaError):  # a cycle, a depth, a name that is taken: nothing is written
             act()
 
     def write(self) -> None:
@@ -86,11 +86,11 @@ class History:
             elif kind == "memory":
                 because.append(MemoryRef(other[1]))
             elif kind == "fact":
-                because.append(recollect.FactRef(other[1]))
+                because.append(memoranda.FactRef(other[1]))
         value = {"v": self.word(*owner) * self.random.choice([1, 1, 300])}
         try:
             bound.write(key=owner[3], value=value, because=because)
-        except RecollectError:
+        except MemorandaError:
             bound.write(key=owner[3], value=value)
         if self.random.random() < 0.1:
             bound.delete(key=owner[3])
@@ -290,11 +290,11 @@ class History:
         return True
 
     def _forget_name(self, **named: Any) -> bool:
-        if not list(self.store.replay(agent_id=recollect.ALL_AGENTS, namespace=ALL_NAMESPACES)):
+        if not list(self.store.replay(agent_id=memoranda.ALL_AGENTS, namespace=ALL_NAMESPACES)):
             return False
         try:
             self.store.forget(**named)
-        except recollect.NotFound:
+        except memoranda.NotFound:
             return False
         name, children = next(iter(named.values())), "children" in named
         going = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from recollect.graph.names import normal_name
+from memoranda.graph.names import normal_name
 from tests.property.model import Refused
 
 

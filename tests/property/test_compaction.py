@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from recollect import ALL_AGENTS, ALL_NAMESPACES, Compacted, KeyRef, RecollectError, Store
+from memoranda import ALL_AGENTS, ALL_NAMESPACES, Compacted, KeyRef, MemorandaError, Store
 from tests.property.compaction_twins import AGENTS, KEYS, RELATIONS, SPACES, SUBJECTS, Twins
 
 BEGIN = datetime.fromisoformat("2025-06-01T00:00:00+00:00")
@@ -79,7 +79,7 @@ class Question:
     def answer(self, store: Store) -> Any:
         try:
             return self.ask(store)
-        except RecollectError as error:
+        except MemorandaError as error:
             return type(error), str(error)
 
     def __repr__(self) -> str:

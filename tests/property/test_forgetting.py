@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-import recollect
+import memoranda
 from tests.leftovers import leftovers
 from tests.property.forgetful import SALT, History, salts_of
 from tests.searching import fill
@@ -33,7 +33,7 @@ def check(history: History, path: Path, before: dict[str, object], salts: set[by
 def test_what_is_to_go_is_gone_and_all_else_is_as_it_was(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "store.db"
     random = Random(seed)
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         history = History(store, random)
         gone: set[bytes] = set()
         for _ in range(FORGETS):
@@ -52,6 +52,6 @@ def test_what_is_to_go_is_gone_and_all_else_is_as_it_was(tmp_path: Path, seed: i
                 gone |= {was for was, now in pairs if was != now}
                 assert all(now in (was, bytes(SALT)) for was, now in pairs)
             check(history, path, before, gone - {bytes(SALT), *left.opened})
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         assert not store.stats().pending_purge
         store.verify()

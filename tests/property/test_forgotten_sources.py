@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import Store
+from memoranda.testing import FixedClock, FixedIds
 
 PEOPLE, PLACES = ("ann", "bob", "cyd"), ("rome", "oslo", "lima")
 SOURCES = 4
@@ -63,7 +63,7 @@ class Writer:
 
     def __init__(self, left_out: set[int]) -> None:
         self._clock = FixedClock()
-        opened = recollect.open(":memory:", clock=self._clock, ids=FixedIds())
+        opened = memoranda.open(":memory:", clock=self._clock, ids=FixedIds())
         self.store = opened.bind(agent_id="a1")
         self._left_out = left_out
         self._assertions: dict[int, str] = {}
@@ -143,7 +143,7 @@ def test_the_answers_are_those_of_a_store_that_never_heard_of_it(seed: int) -> N
         field = random.choice(["facts_from", "memory_id" if number % 2 else "transcript_id"])
         try:
             told.store.forget(**{field: source})  # type: ignore[arg-type]
-        except recollect.NotFound:
+        except memoranda.NotFound:
             assert field == "facts_from"
             assert not any(step["source"] == number for step in steps)
     assert answers(told.store, head) == answers(untold.store, head)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from recollect import (
+from memoranda import (
     CardinalityPolicy,
     Edge,
     EdgeResolution,
@@ -20,8 +20,8 @@ from recollect import (
     Store,
     TemporalEdgeResolver,
 )
-from recollect.graph import saying
-from recollect.testing import memory_store
+from memoranda.graph import saying
+from memoranda.testing import memory_store
 
 SCOPE = Scope("default", "a")
 OBJECTS = ("acme", "globex", "initech")

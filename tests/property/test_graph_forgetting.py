@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from recollect import NotFound
-from recollect.graph.names import normal_name
+from memoranda import NotFound
+from memoranda.graph.names import normal_name
 from tests.property.graph_oracle import Assertion, End, Mark, Naming, Retraction, _meaning
 from tests.property.test_graph_machine import NAMES, SOURCES, GraphMachine, shown
 

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-import recollect
-from recollect import Fact, RecollectError, Scope, Transaction
-from recollect import Literal as Value
-from recollect.graph import saying
-from recollect.graph.names import normal_name
-from recollect.model.refs import Evidence, MemoryRef
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import Fact, MemorandaError, Scope, Transaction
+from memoranda import Literal as Value
+from memoranda.graph import saying
+from memoranda.graph.names import normal_name
+from memoranda.model.refs import Evidence, MemoryRef
+from memoranda.testing import FixedClock, FixedIds
 from tests.property.graph_oracle import Edge, GraphOracle, Literal, Object
 from tests.property.model import Refused
 
@@ -107,7 +107,7 @@ class GraphMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="memoranda-"))
         self.ids, self.clock = FixedIds(), FixedClock()
         self.oracle = GraphOracle()
         self.said: list[str] = []
@@ -119,7 +119,7 @@ class GraphMachine(RuleBasedStateMachine):
         self.remember_history()
 
     def start(self) -> None:
-        opened = recollect.open(
+        opened = memoranda.open(
             self.folder / "store.db", clock=self.clock, ids=self.ids, durability="relaxed"
         )
         self.store = opened.bind(agent_id="a")
@@ -224,7 +224,7 @@ class GraphMachine(RuleBasedStateMachine):
         refused = self.foretell(taken, [])[1]
         before = self.store.stats().commits
         if refused:
-            with pytest.raises(RecollectError) as caught:
+            with pytest.raises(MemorandaError) as caught:
                 self.say_together(taken, said, seen, peeks=peeks)
             assert type(caught.value).__name__ == refused
         else:

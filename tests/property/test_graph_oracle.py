@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect import CardinalityPolicy, ExistingEdge, Scope, TemporalEdgeResolver
-from recollect import Edge as NewEdge
+from memoranda import CardinalityPolicy, ExistingEdge, Scope, TemporalEdgeResolver
+from memoranda import Edge as NewEdge
 from tests.property.graph_oracle import Edge, GraphOracle, Literal, Object
 from tests.property.model import Refused
 

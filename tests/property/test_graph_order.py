@@ -19,9 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect import Fact, Store, Transaction
-from recollect.graph import saying
+import memoranda
+from memoranda import Fact, Store, Transaction
+from memoranda.graph import saying
 from tests.crash.kills import ROOT
 
 OBJECTS = ("acme", "globex", "initech")
@@ -100,13 +100,13 @@ def say(store: Store, said: Sequence[Said]) -> None:
 @contextmanager
 def stores(count: int) -> Iterator[list[Store]]:
     """Open a new file several times; one opened once is in memory."""
-    folder = Path(tempfile.mkdtemp(prefix="recollect-"))
+    folder = Path(tempfile.mkdtemp(prefix="memoranda-"))
     path = folder / "store.db" if count > 1 else ":memory:"
     try:
         with ExitStack() as stack:
             opened = []
             for _ in range(count):
-                store = recollect.open(path, durability="relaxed")
+                store = memoranda.open(path, durability="relaxed")
                 opened.append(stack.enter_context(store).bind(agent_id="a"))
             opened[0].set_cardinality(relation=SINGLE, cardinality="single")
             yield opened
@@ -154,7 +154,7 @@ def test_two_processes_say_it_by_halves(tmp_path: Path) -> None:
         said = [Said(random.choice(OBJECTS), random.random() < 0.7, day, None) for day in days]
         expected = arrive(sorted(said, key=lambda each: each.day), random, 1)
         path = tmp_path / f"{turn}.db"
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             store.set_cardinality(relation=SINGLE, cardinality="single", agent_id="a")
             halves = (said[::2], said[1::2])
             command = [sys.executable, "-m", "tests.property.test_graph_order", str(path)]
@@ -167,7 +167,7 @@ def test_two_processes_say_it_by_halves(tmp_path: Path) -> None:
 def main() -> None:
     """Say what is given, one after the other, in a process of one's own."""
     path, given = sys.argv[1:]
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for each in json.loads(given):
             say(store.bind(agent_id="a"), [Said(*each)])
 

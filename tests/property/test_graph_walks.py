@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Fact, Literal, Store
-from recollect.testing import memory_store
+from memoranda import Fact, Literal, Store
+from memoranda.testing import memory_store
 
 ENTITIES = ("a", "b", "c", "d", "e", "f", "g")
 RELATIONS = ("r", "s")

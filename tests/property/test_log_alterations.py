@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import memoranda
 from tests.logs import Fields, encoded, ended, exported, full_store, lines_of, refusal, verdicts
 
 ROUNDS = 20
@@ -33,8 +33,8 @@ def test_the_log_itself_passes(data: bytes, tmp_path: Path) -> None:
     assert verdicts(data, tmp_path) == (None, None)
     kinds = [line["type"] for line in lines_of(data)]
     assert {*kinds} == {"recollect.log", "event", "blob", "checkpoint"}
-    recollect.import_log(BytesIO(data), tmp_path / "new.db")
-    with recollect.open(tmp_path / "new.db") as new:
+    memoranda.import_log(BytesIO(data), tmp_path / "new.db")
+    with memoranda.open(tmp_path / "new.db") as new:
         assert exported(new) == data
 
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-import recollect
-from recollect import ALL_NAMESPACES, Memory, RecollectError, Store, Transaction
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import ALL_NAMESPACES, Memory, MemorandaError, Store, Transaction
+from memoranda.testing import FixedClock, FixedIds
 from tests.property.memory_model import Belief, Edge, Step, World, take_all
 from tests.property.model import Refused
 
@@ -58,7 +58,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="memoranda-"))
         self.ids_made = FixedIds()
         self.clock = FixedClock()
         self.worlds = [World()]
@@ -70,7 +70,7 @@ class MemoryMachine(RuleBasedStateMachine):
         return self.worlds[-1]
 
     def start(self) -> None:
-        self.store = recollect.open(
+        self.store = memoranda.open(
             self.folder / "store.db", clock=self.clock, ids=self.ids_made, durability="relaxed"
         )
 
@@ -144,7 +144,7 @@ class MemoryMachine(RuleBasedStateMachine):
         after, refused, _ = take_all(self.world, [step])
         if refused:
             known = len(self.ids)
-            with pytest.raises(RecollectError) as caught:
+            with pytest.raises(MemorandaError) as caught:
                 self.perform(self.store, self.world, step)
             assert type(caught.value).__name__ == refused
             del self.ids[known:]
@@ -160,7 +160,7 @@ class MemoryMachine(RuleBasedStateMachine):
             self.perform_together(taken)
         else:
             known = len(self.ids)
-            with pytest.raises(RecollectError) as caught:
+            with pytest.raises(MemorandaError) as caught:
                 self.perform_together(taken[:reached])
             assert type(caught.value).__name__ == refused
             del self.ids[known:]
@@ -193,7 +193,7 @@ class MemoryMachine(RuleBasedStateMachine):
         if not refused:
             self.store.resolve_invalidation(notice, decision=decision, agent_id=agent)
         else:
-            with pytest.raises(RecollectError) as caught:
+            with pytest.raises(MemorandaError) as caught:
                 self.store.resolve_invalidation(notice, decision=decision, agent_id=agent)
             assert type(caught.value).__name__ == refused
         self.reach(after)

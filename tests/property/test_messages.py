@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.extract.messages import messages_in
-from recollect.extract.rules import RuleExtractor
-from recollect.memory.chat_json import decode, encode, plain_messages
-from recollect.memory.rendering import MESSAGES, render
-from recollect.model.limits import Limits
-from recollect.model.lines import speaker_label
+from memoranda.extract.messages import messages_in
+from memoranda.extract.rules import RuleExtractor
+from memoranda.memory.chat_json import decode, encode, plain_messages
+from memoranda.memory.rendering import MESSAGES, render
+from memoranda.model.limits import Limits
+from memoranda.model.lines import speaker_label
 
 SPEAKERS = st.sampled_from(
     ["Ann", "Bob", "Mallory", "user", "Ann: x", "A\nAnn", "Ann\u2028Bob", ""]

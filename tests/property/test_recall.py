@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Store
-from recollect.search import filling
-from recollect.testing import memory_store
+from memoranda import Store
+from memoranda.search import filling
+from memoranda.testing import memory_store
 from tests.embedders import Hashing
 
 NAMESPACES = ("n", "n/below", "m")

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-import recollect
-from recollect import Corruption, NotProven, Store
-from recollect.audit.signers import Signer
-from recollect.model.event import SealedEvent
+import memoranda
+from memoranda import Corruption, NotProven, Store
+from memoranda.audit.signers import Signer
+from memoranda.model.event import SealedEvent
 from tests.unit.audit.forging import at, envelope_of, rechain
 
 SIGNERS = {name: Signer(name, name.encode() * 32) for name in "abc"}
@@ -44,12 +44,12 @@ def run(store: Store, who: str, what: str) -> None:
                 transaction.write(agent_id=other, key="k", value={"by": who})
     else:
         one = store.remember("one").id
-        with pytest.raises(recollect.LinkCycle):
+        with pytest.raises(memoranda.LinkCycle):
             store.link(source=one, target=one, relation="supersedes")
 
 
 def play(path: Path, steps: list[tuple[str, bool, str]]) -> None:
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         store.write(agent_id="x", key="first", value={})
         for who, signs, what in steps:
             signer = SIGNERS[who] if signs else None
@@ -57,7 +57,7 @@ def play(path: Path, steps: list[tuple[str, bool, str]]) -> None:
 
 
 def signed_events(path: Path) -> list[SealedEvent]:
-    with recollect.open(path) as store, store._core.engine.reading() as reader:
+    with memoranda.open(path) as store, store._core.engine.reading() as reader:
         found = store.verify()
         events = [
             SealedEvent(*row)
@@ -99,7 +99,7 @@ def test_signatures_hold_and_no_flipped_bit_passes(
             except Corruption:
                 path.write_bytes(before)
                 continue  # not even readable
-            with pytest.raises((NotProven, Corruption)), recollect.open(path) as store:
+            with pytest.raises((NotProven, Corruption)), memoranda.open(path) as store:
                 store.verify()
             rechain(path, at(event.commit_ts, lambda _, event=event: event))  # type: ignore[misc]
         assert len(signed_events(path)) == len(signed)

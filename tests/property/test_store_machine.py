@@ -17,10 +17,10 @@ from hypothesis.stateful import (
     rule,
 )
 
-import recollect
-from recollect import ALL_NAMESPACES, RecollectError, ReplayEvent, StateRecord, Transaction
-from recollect.model.instant import to_datetime
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import ALL_NAMESPACES, MemorandaError, ReplayEvent, StateRecord, Transaction
+from memoranda.model.instant import to_datetime
+from memoranda.testing import FixedClock, FixedIds
 from tests.property.model import Address, Draft, Event, Model, Op, Refused, Staged, Value
 
 AGENTS = ("a", "a:b")
@@ -52,7 +52,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="memoranda-"))
         self.clock = FixedClock()
         self.ids = FixedIds()
         self.model = Model()
@@ -61,7 +61,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.start()
 
     def start(self) -> None:
-        self.store = recollect.open(
+        self.store = memoranda.open(
             self.folder / "store.db", clock=self.clock, ids=self.ids, durability="relaxed"
         )
 
@@ -140,7 +140,7 @@ class StoreMachine(RuleBasedStateMachine):
         if not refused:
             assert transaction.commit() == expected
             return
-        with pytest.raises(RecollectError) as caught:
+        with pytest.raises(MemorandaError) as caught:
             transaction.commit()
         assert type(caught.value).__name__ == refused
 
@@ -154,7 +154,7 @@ class StoreMachine(RuleBasedStateMachine):
     def expire(self, which: int) -> None:
         _, transaction = self.open.pop(which % len(self.open))
         self.clock.advance(31)
-        with pytest.raises(recollect.TransactionExpired):
+        with pytest.raises(memoranda.TransactionExpired):
             transaction.commit()
         self.open.clear()
 

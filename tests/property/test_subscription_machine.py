@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from recollect import ALL_AGENTS, ALL_NAMESPACES, ReplayEvent, Subscription
+from memoranda import ALL_AGENTS, ALL_NAMESPACES, ReplayEvent, Subscription
 from tests.property.model import Event, Model
 from tests.property.test_store_machine import (
     AGENTS,

@@ -8,9 +8,9 @@ from typing import cast
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import LinkCycle, Store
-from recollect.storage.sqlite.engine import SqliteEngine
-from recollect.testing import FixedClock, memory_store
+from memoranda import LinkCycle, Store
+from memoranda.storage.sqlite.engine import SqliteEngine
+from memoranda.testing import FixedClock, memory_store
 
 MOST = 7
 TEXT = "abcdefghij"
@@ -114,7 +114,7 @@ class Made:
     def _keep(self, said: int | None) -> None:
         now = self.clock.now()
         occurred = None if said is None else now + said * 1_000_000
-        from recollect.model.instant import to_datetime
+        from memoranda.model.instant import to_datetime
 
         time = None if occurred is None else to_datetime(occurred)
         kept = self.store.store_transcript(TEXT, occurred_at=time)

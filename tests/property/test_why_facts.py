@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from recollect import Fact, FactRef, Store
-from recollect.testing import FixedClock, memory_store
+from memoranda import Fact, FactRef, Store
+from memoranda.testing import FixedClock, memory_store
 
 BEGIN = datetime(2025, 12, 28, tzinfo=UTC)
 """Some days before the clock's own, so that ends lie on both sides of now."""

@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import KeyRef, LinkCycle, Memory, MemoryRef, NotFound, Reason, Store
-from recollect.model.refs import Ref
-from recollect.testing import FixedClock, memory_store
+from memoranda import KeyRef, LinkCycle, Memory, MemoryRef, NotFound, Reason, Store
+from memoranda.model.refs import Ref
+from memoranda.testing import FixedClock, memory_store
 
 KEYS = ("a", "b", "c")
 NAMES = (

@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
-import recollect
-from recollect import RecollectError, Store
-from recollect.search import filling, shelves
-from recollect.search.lexical import Found
-from recollect.search.words import tokens
+import memoranda
+from memoranda import MemorandaError, Store
+from memoranda.search import filling, shelves
+from memoranda.search.lexical import Found
+from memoranda.search.words import tokens
 from tests.searching import fill, search
 
 AGENTS = ("ann", "bob")
@@ -51,7 +51,7 @@ class History:
     def step(self) -> None:
         acts = [self.remember, self.remember, self.revise, self.revise, self.cite, self.talk]
         acts += [self.state, self.state, self.withdraw, self.fill, self.forget]
-        with suppress(RecollectError):  # of what was withdrawn or forgotten before
+        with suppress(MemorandaError):  # of what was withdrawn or forgotten before
             self.random.choice(acts)()
 
     def remember(self) -> None:
@@ -162,7 +162,7 @@ def check(history: History, at: int | None) -> None:
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_the_index_finds_what_reading_finds(seed: int) -> None:
     random = Random(seed)
-    with recollect.open(":memory:") as store:
+    with memoranda.open(":memory:") as store:
         history = History(store, random)
         for number in range(STEPS):
             history.step()
@@ -184,7 +184,7 @@ def test_the_index_finds_what_reading_finds(seed: int) -> None:
 def test_the_tail_is_scored_as_the_index_is(seed: int) -> None:
     """Where all that is there can be seen: how long passages are on average counts everywhere."""
     random = Random(seed)
-    with recollect.open(":memory:") as store:
+    with memoranda.open(":memory:") as store:
         history = History(store, random, agents=("ann",))
         for _ in range(STEPS):
             history.step()

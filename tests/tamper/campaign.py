@@ -10,8 +10,8 @@ from random import Random
 
 import apsw
 
-import recollect
-from recollect import ChainBroken, Corruption, NotProven
+import memoranda
+from memoranda import ChainBroken, Corruption, NotProven
 from tests.tamper.attacks import ATTACKS, LOG, Attack, Deed
 from tests.tamper.harmless import harmless
 from tests.tamper.tables import Table, opened, tables_of
@@ -84,7 +84,7 @@ def judge(path: Path, deed: Deed) -> str:
 def look(path: Path) -> Corruption | NotProven | None:
     """Open and verify a store; whatever else is raised is a defect."""
     try:
-        with recollect.open(path, create=False, durability="relaxed") as store:
+        with memoranda.open(path, create=False, durability="relaxed") as store:
             store.verify()
             store.verify(deep=True)
     except (Corruption, NotProven) as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import recollect
-from recollect import Literal, Store
-from recollect.audit import signers
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import Literal, Store
+from memoranda.audit import signers
+from memoranda.testing import FixedClock, FixedIds
 from tests.scripts import load_script
 
 NAMES = ("Ann", "Bo", "Cy")
@@ -19,7 +19,7 @@ def make_store(folder: Path) -> Path:
     golden = load_script("make_golden")
     begun, path = folder / "begun.db", folder / "store.db"
     clock, ids = FixedClock(), FixedIds("tampering")
-    with recollect.open(begun, clock=clock, ids=ids, durability="relaxed") as store:
+    with memoranda.open(begun, clock=clock, ids=ids, durability="relaxed") as store:
         _sum_up(store)
         golden.fill(store, clock)
         for agent, namespace in (("planner", "team/ops"), ("helper", "team/eng")):
@@ -27,7 +27,7 @@ def make_store(folder: Path) -> Path:
             _learn(store.bind(agent_id=agent, namespace=namespace))
         _forget(store)
     shutil.copyfile(begun, path)
-    with recollect.open(path, clock=clock, ids=ids, durability="relaxed") as store:
+    with memoranda.open(path, clock=clock, ids=ids, durability="relaxed") as store:
         golden.go_on(store)
         _sign(store, folder)
         _write_together(store)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-import recollect
-from recollect.log import chain
-from recollect.model import codec
-from recollect.model.event import SealedEvent
-from recollect.model.operations import AnyOperation, Write
+import memoranda
+from memoranda.log import chain
+from memoranda.model import codec
+from memoranda.model.event import SealedEvent
+from memoranda.model.operations import AnyOperation, Write
 from tests.tamper.tables import opened
 
 Events = list[SealedEvent]
@@ -82,7 +82,7 @@ def _forge(path: Path, change: Callable[[Events], Events]) -> None:
             row = msgspec.structs.astuple(sealed)
             database.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)
             last = chain.head_behind(row)
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         store.rebuild()
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from backports import zstd
 
-from recollect.errors import Corruption
-from recollect.log.commitments import SALT_SIZE
-from recollect.model.packing import digest_of, unpack
+from memoranda.errors import Corruption
+from memoranda.log.commitments import SALT_SIZE
+from memoranda.model.packing import digest_of, unpack
 from tests.tamper.attacks import Deed
 from tests.tamper.tables import Row
 

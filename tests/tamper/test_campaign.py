@@ -32,8 +32,8 @@ def test_every_table_has_rows_to_attack(pristine: Path) -> None:
 
 def columns() -> list[tuple[str, str]]:
     """Return every column there is, without asking a store that is made for a test."""
-    from recollect.sdk.open import load_queries
-    from recollect.storage.sqlite.engine import SqliteEngine
+    from memoranda.sdk.open import load_queries
+    from memoranda.storage.sqlite.engine import SqliteEngine
 
     engine = SqliteEngine(None, queries=load_queries())
     with engine.reading() as reader:
@@ -60,7 +60,7 @@ def test_a_flipped_bit_in_any_column_is_found(
 
 def test_what_is_missed_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The campaign itself can fail: a check that looks at nothing misses everything."""
-    from recollect.log.comparison import _Comparison
+    from memoranda.log.comparison import _Comparison
 
     with opened(path) as database:
         deed = _change(database, "state")
@@ -70,7 +70,7 @@ def test_what_is_missed_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_wrong_commit_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recollect.errors import ChainBroken
+    from memoranda.errors import ChainBroken
 
     with opened(path) as database:
         deed = _change(database, "event")

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import ALL_AGENTS, ALL_NAMESPACES
+import memoranda
+from memoranda import ALL_AGENTS, ALL_NAMESPACES
 from tests.tamper.forgeries import FORGERIES
 from tests.tamper.tables import opened
 
 
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_is_whole_and_does_not_have_the_old_head(path: Path, name: str) -> None:
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         recorded = store.verify(deep=True)
     FORGERIES[name](path)
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         assert store.verify(deep=True).log_id
     with opened(path) as database:
         query = "SELECT hex(hash) FROM event WHERE commit_ts = ?"
@@ -27,7 +27,7 @@ def test_a_forgery_is_whole_and_does_not_have_the_old_head(path: Path, name: str
 
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_cursor_that_is_left_behind_is_a_witness(path: Path, name: str) -> None:
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         head = store.verify().commits
         with store.subscribe(
             agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES, cursor="late", after_commit=head - 1
@@ -39,8 +39,8 @@ def test_a_cursor_that_is_left_behind_is_a_witness(path: Path, name: str) -> Non
     with opened(path) as database:
         database.execute("INSERT INTO meta VALUES (?, ?)", kept)
     with (
-        recollect.open(path, create=False) as store,
-        pytest.raises(recollect.ChainBroken, match="cursor 'late'") as caught,
+        memoranda.open(path, create=False) as store,
+        pytest.raises(memoranda.ChainBroken, match="cursor 'late'") as caught,
     ):
         store.verify()
     assert caught.value.commit_ts <= head

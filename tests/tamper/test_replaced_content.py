@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-import recollect
-import recollect_verify
-from recollect import ChainBroken, Corruption
-from recollect.log import chain
-from recollect.log.erasing import Tally
-from recollect.log.redaction import Left
-from recollect.log.salting import SaltSource
-from recollect.model import codec
-from recollect.model.event import Envelope, Head, SealedEvent
-from recollect.model.operations import (
+import memoranda
+import memoranda_verify
+from memoranda import ChainBroken, Corruption
+from memoranda.log import chain
+from memoranda.log.erasing import Tally
+from memoranda.log.redaction import Left
+from memoranda.log.salting import SaltSource
+from memoranda.model import codec
+from memoranda.model.event import Envelope, Head, SealedEvent
+from memoranda.model.operations import (
     ENGINE_SCOPE,
     AnyOperation,
     Erase,
@@ -34,9 +34,9 @@ from recollect.model.operations import (
     Redacted,
     standing,
 )
-from recollect.model.redacted import Blanked, Hidden, Kept, Listed, Renamed
-from recollect.model.slots import LAYOUTS
-from recollect.testing import FixedClock, FixedIds
+from memoranda.model.redacted import Blanked, Hidden, Kept, Listed, Renamed
+from memoranda.model.slots import LAYOUTS
+from memoranda.testing import FixedClock, FixedIds
 from tests.chains import erased, left_of
 from tests.logs import Fields, encoded, exported, lines_of, more, spelled
 from tests.scripts import load_script
@@ -48,7 +48,7 @@ PSEUDONYM = "forgotten-0123456789abcdef"
 def data() -> bytes:
     """Return the log of a store with every kind of operation, of which nothing was erased."""
     clock = FixedClock()
-    with recollect.open(":memory:", clock=clock, ids=FixedIds("forger")) as store:
+    with memoranda.open(":memory:", clock=clock, ids=FixedIds("forger")) as store:
         load_script("make_golden").fill(store, clock)
         more(store)
         owner = store.bind(agent_id="a0", namespace="n")
@@ -123,12 +123,12 @@ def verdict(log: bytes, folder: Path) -> tuple[str | None, str | None]:
     """Return what the engine and the verifier say against a log."""
     ours = theirs = None
     try:
-        recollect.import_log(BytesIO(log), folder / f"{sha256(log).hexdigest()}.db")
+        memoranda.import_log(BytesIO(log), folder / f"{sha256(log).hexdigest()}.db")
     except (ChainBroken, Corruption) as error:
         ours = str(error)
     try:
-        recollect_verify.check_log(BytesIO(log), [])
-    except recollect_verify.Refused as error:
+        memoranda_verify.check_log(BytesIO(log), [])
+    except memoranda_verify.Refused as error:
         theirs = str(error)
     return ours, theirs
 

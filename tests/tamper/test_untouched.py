@@ -1,4 +1,4 @@
-"""No false alarm: whatever Recollect itself does to a store, it verifies, views and all."""
+"""No false alarm: whatever Memoranda itself does to a store, it verifies, views and all."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.testing import FixedClock
+import memoranda
+from memoranda import Store
+from memoranda.testing import FixedClock
 from tests.scripts import load_script
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.db"))
@@ -25,7 +25,7 @@ def sound(store: Store) -> bool:
 
 def test_reopened_rebuilt_and_written_to(path: Path) -> None:
     for _ in range(2):
-        with recollect.open(path, create=False) as store:
+        with memoranda.open(path, create=False) as store:
             assert sound(store)
             assert store.rebuild().identical
             assert sound(store)
@@ -35,18 +35,18 @@ def test_reopened_rebuilt_and_written_to(path: Path) -> None:
 
 @pytest.mark.parametrize("at", [5, 20, 60, 10**6])
 def test_forked(path: Path, folder: Path, at: int) -> None:
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         store.fork(folder / "fork.db", at=at)
-    with recollect.open(folder / "fork.db", create=False) as fork:
+    with memoranda.open(folder / "fork.db", create=False) as fork:
         assert sound(fork)
 
 
 def test_backed_up_and_restored(path: Path, folder: Path) -> None:
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         store.backup(folder / "backup.db")
-    recollect.restore(folder / "backup.db", folder / "restored.db")
+    memoranda.restore(folder / "backup.db", folder / "restored.db")
     for name in ("backup.db", "restored.db"):
-        with recollect.open(folder / name, create=False) as copy:
+        with memoranda.open(folder / name, create=False) as copy:
             assert sound(copy)
             copy.write(agent_id="new", key="k", value={})
             assert sound(copy)
@@ -55,18 +55,18 @@ def test_backed_up_and_restored(path: Path, folder: Path) -> None:
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
 def test_migrated(golden: Path, folder: Path) -> None:
     shutil.copyfile(golden, folder / "old.db")
-    with recollect.open(folder / "old.db", create=False) as store:
+    with memoranda.open(folder / "old.db", create=False) as store:
         assert sound(store)
         assert store.rebuild().identical
         assert sound(store)
 
 
 def test_in_memory_and_empty(folder: Path) -> None:
-    with recollect.open(":memory:", clock=FixedClock()) as store:
+    with memoranda.open(":memory:", clock=FixedClock()) as store:
         assert store.verify(deep=True).commits == 0
         load_script("make_golden").fill(store, FixedClock())
         assert sound(store)
-    with recollect.open(folder / "empty.db") as store:
+    with memoranda.open(folder / "empty.db") as store:
         assert store.verify(deep=True).commits == 0
 
 
@@ -79,7 +79,7 @@ def test_while_others_write(path: Path) -> None:
             store.write(agent_id="busy", key=f"k{number % 9}", value={"n": number})
             number += 1
 
-    with recollect.open(path, create=False, durability="relaxed") as store:
+    with memoranda.open(path, create=False, durability="relaxed") as store:
         worker = threading.Thread(target=work, args=(store,))
         worker.start()
         try:

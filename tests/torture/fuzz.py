@@ -19,10 +19,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import recollect
-from recollect import AsyncStore, RecollectError, Store, Transaction
-from recollect.model.clock import FixedClock
-from recollect.testing import memory_store
+import memoranda
+from memoranda import AsyncStore, MemorandaError, Store, Transaction
+from memoranda.model.clock import FixedClock
+from memoranda.testing import memory_store
 from tests.torture.fuzz_cli import commands, fuzz_command
 from tests.torture.fuzz_handles import async_handles, handles, subscribed
 from tests.torture.hostile import Provoked, hostile, raises_itself
@@ -38,7 +38,7 @@ def _do_nothing(_: Transaction) -> None:
     """Stage nothing."""
 
 
-async def _do_nothing_async(_: recollect.AsyncTransaction) -> None:
+async def _do_nothing_async(_: memoranda.AsyncTransaction) -> None:
     """Stage nothing."""
 
 
@@ -60,7 +60,7 @@ _PLAUSIBLE: Mapping[str, tuple[Any, ...]] = {
     "query": ("where does Ann live?", "SELECT 1", "SELECT * FROM events LIMIT 3"),
     "subject": ("Ann", "Ben"),
     "relation": ("lives in", "works at", "reflects_on", "related_to", "supersedes"),
-    "object": ("Oslo", "Rome", recollect.Literal(5)),
+    "object": ("Oslo", "Rome", memoranda.Literal(5)),
     "entity": ("Ann", "Oslo"),
     "entities": ("Ann", ["Ann", "Ben"]),
     "alias": ("Annie", "Anna"),
@@ -115,7 +115,7 @@ _PLAUSIBLE: Mapping[str, tuple[Any, ...]] = {
     "clock": (None, FixedClock()),
     "ids": (None,),
     "embedder": (None,),
-    "scope": (recollect.Scope("default", "a"),),
+    "scope": (memoranda.Scope("default", "a"),),
 }
 _FLAGS = ("allow_large", "children", "include_closed", "dry_run", "confirm", "deep", "purge")
 _CALLED = ("progress", "reject", "work")
@@ -176,7 +176,7 @@ def fill(store: Store, random: Random) -> Ids:
             "memory": [note.id, secret.id, belief.id, better.id],
             "transcript": [talk.id],
             "assertion": [getattr(one, "assertion_id", one) for one in assertions] + [fact],
-            "ref": ["k1", recollect.KeyRef("k1"), recollect.MemoryRef(note.id), note],
+            "ref": ["k1", memoranda.KeyRef("k1"), memoranda.MemoryRef(note.id), note],
         }
     )
 
@@ -232,7 +232,7 @@ class Fuzz:
     def judge(self, name: str, given: Mapping[str, Any], error: BaseException) -> None:
         """Count an error that is ours; note any other as a defect."""
         self.refused += 1
-        if isinstance(error, RecollectError):
+        if isinstance(error, MemorandaError):
             str(error)
             return
         if _is_provoked(error) and any(map(raises_itself, given.values())):
@@ -328,15 +328,15 @@ def public_calls(target: object) -> list[tuple[str, Callable[..., Any]]]:
 def module_calls() -> list[tuple[str, Callable[..., Any]]]:
     """Return public functions and constructors that take a caller's values."""
     functions: list[Callable[..., Any]] = [
-        recollect.open,
-        recollect.restore,
-        recollect.import_log,
-        recollect.diagnose,
-        recollect.create_signer,
-        recollect.load_signer,
-        recollect.Scope.of,
-        recollect.Limits,
-        recollect.CardinalityPolicy.with_single_valued,
+        memoranda.open,
+        memoranda.restore,
+        memoranda.import_log,
+        memoranda.diagnose,
+        memoranda.create_signer,
+        memoranda.load_signer,
+        memoranda.Scope.of,
+        memoranda.Limits,
+        memoranda.CardinalityPolicy.with_single_valued,
     ]
     return [(one.__qualname__, one) for one in functions]
 
@@ -375,7 +375,7 @@ def _fuzz_transaction(
 
 async def fuzz_async(fuzz: Fuzz, calls: int, random: Random) -> None:
     """Fuzz an asynchronous store."""
-    async with await recollect.open_async(":memory:", embedder=None) as opened:
+    async with await memoranda.open_async(":memory:", embedder=None) as opened:
         store: AsyncStore = opened.bind(agent_id="a")
         await store.write(key="k1", value={"n": 1})
         methods = public_calls(store)
@@ -401,7 +401,7 @@ def fuzz_unit(folder: Path, seed: str, calls: int) -> tuple[int, int]:
     with chdir(folder):
         on_disk = random.random() < 0.5
         store = (
-            recollect.open(folder / "fuzz.db", durability="relaxed", embedder=None)
+            memoranda.open(folder / "fuzz.db", durability="relaxed", embedder=None)
             if on_disk
             else memory_store(clock=FixedClock())
         )

@@ -12,7 +12,7 @@ from random import Random
 import click
 from click.testing import CliRunner
 
-from recollect.cli.main import COMMANDS, cli
+from memoranda.cli.main import COMMANDS, cli
 
 _LEFT_OUT = {"demo", "tail"}
 """Commands that take long or wait for events."""
@@ -61,4 +61,4 @@ def fuzz_command(random: Random, known: list[tuple[list[str], click.Command]]) -
     if error is None or isinstance(error, SystemExit):
         return None
     told = "".join(traceback.format_exception(error, limit=-6))
-    return f"recollect {line!r:.600}\n{told[-3000:]}"
+    return f"memoranda {line!r:.600}\n{told[-3000:]}"

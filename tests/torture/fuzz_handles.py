@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from recollect import AsyncStore, Store
+from memoranda import AsyncStore, Store
 from tests.torture.hostile import hostile
 
 _TALK = [{"role": "Ann", "content": "I live in Oslo.\nBen: hi"}, {"role": "Ben", "content": "hm"}]

@@ -11,9 +11,9 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-import recollect
-import recollect.testing
-from recollect import Literal
+import memoranda
+import memoranda.testing
+from memoranda import Literal
 
 DEPTH = 100_000
 """Levels of nesting: far past what a recursive function survives."""
@@ -218,18 +218,18 @@ MAKERS: tuple[Callable[[], Any], ...] = (
     lambda: timedelta(0),
     lambda: Path("odd"),
     lambda: Path("a\0b"),
-    lambda: recollect.ALL_AGENTS,
-    lambda: recollect.ALL_NAMESPACES,
-    lambda: recollect.RETENTION,
-    lambda: recollect.KeyRef("k"),
-    lambda: recollect.KeyRef(5),  # type: ignore[arg-type]
-    lambda: [recollect.KeyRef("k", -1)],
-    lambda: [recollect.MemoryRef(None)],  # type: ignore[arg-type]
-    lambda: [recollect.FactRef("\ud800")],
+    lambda: memoranda.ALL_AGENTS,
+    lambda: memoranda.ALL_NAMESPACES,
+    lambda: memoranda.RETENTION,
+    lambda: memoranda.KeyRef("k"),
+    lambda: memoranda.KeyRef(5),  # type: ignore[arg-type]
+    lambda: [memoranda.KeyRef("k", -1)],
+    lambda: [memoranda.MemoryRef(None)],  # type: ignore[arg-type]
+    lambda: [memoranda.FactRef("\ud800")],
     lambda: Literal(1.5),
-    lambda: recollect.Scope("default", "a"),
-    lambda: recollect.testing.FixedClock(5),
-    lambda: recollect.OperationType.WRITE,
+    lambda: memoranda.Scope("default", "a"),
+    lambda: memoranda.testing.FixedClock(5),
+    lambda: memoranda.OperationType.WRITE,
 )
 
 

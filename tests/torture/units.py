@@ -71,7 +71,7 @@ def run_unit(unit: Unit) -> Result:
 
 def _kill(unit: Unit) -> str:
     commits = 0
-    with tempfile.TemporaryDirectory(prefix="recollect-") as name, nursery() as children:
+    with tempfile.TemporaryDirectory(prefix="memoranda-") as name, nursery() as children:
         for part in range(SIZES["kills"] // _KILLS_OF_ONE_STORE):
             folder = Path(name) / str(part)
             commits += hunt(folder, children, f"{unit}/{part}", _KILLS_OF_ONE_STORE)
@@ -97,7 +97,7 @@ def _fail(unit: Unit) -> str:
 
 def _interrupt(unit: Unit) -> str:
     """Interrupt threads of a process of its own, by turns on a file and in memory."""
-    with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
+    with tempfile.TemporaryDirectory(prefix="memoranda-") as folder:
         url = ":memory:" if unit.number % 2 else str(Path(folder) / "store.db")
         command = [sys.executable, "-m", "tests.crash.interrupts", url, str(SIZES["interrupts"])]
         done = subprocess.run(

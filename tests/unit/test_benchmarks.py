@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import memoranda
 from benchmarks import (
     commits,
     embedding,
@@ -93,23 +93,23 @@ def test_the_index_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(recall, "MEMORIES", 260)
     (figure,) = recall.figures_of_words(tmp_path)
     assert min(figure.ours, figure.limit) > 0
-    with recollect.open(tmp_path / "words-0.db") as store:
+    with memoranda.open(tmp_path / "words-0.db") as store:
         eventually(lambda: store.stats().index_backlog < 260)
-    with recollect.open(tmp_path / "bare-0.db") as store:
+    with memoranda.open(tmp_path / "bare-0.db") as store:
         assert store.stats().index_backlog == 0, "nothing was even listed"
 
 
 def test_verification(tmp_path: Path) -> None:
     walked, chained = verify.figures(tmp_path, 0.1, events=2_000)
     assert min(walked.ours, walked.limit, chained.ours, chained.limit) > 0
-    with recollect.open(tmp_path / "hashed-0.db") as store:
+    with memoranda.open(tmp_path / "hashed-0.db") as store:
         assert store.verify(deep=True).commits > 0, "the hashes are there again"
 
 
 def test_a_log_without_hashes_is_no_log(tmp_path: Path) -> None:
-    with verify.without_hashing(), recollect.open(tmp_path / "bare.db") as store:
+    with verify.without_hashing(), memoranda.open(tmp_path / "bare.db") as store:
         store.write(agent_id="a", key="k", value={})
-        with pytest.raises(recollect.ChainBroken):
+        with pytest.raises(memoranda.ChainBroken):
             store.verify()
 
 
@@ -118,7 +118,7 @@ def test_a_writer_beside_hostile_text(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(hostile, "_LOOK_EVERY", 10)
     path = tmp_path / "store.db"
     hostile.fill(path, 60_000)
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         store.reindex()
         for indexing in (True, False):
             found = hostile.latencies(store, 0.2, indexing=indexing)

@@ -8,21 +8,21 @@ import pickle
 
 import pytest
 
-from recollect import errors
-from recollect.errors import (
+from memoranda import errors
+from memoranda.errors import (
     ChainBroken,
     CommitUnknown,
     Compacted,
     EdgeError,
     InvalidInput,
     LinkCycle,
-    RecollectError,
+    MemorandaError,
     ReflectionTooDeep,
     VersionMismatch,
     ViewsDiffer,
 )
 
-SPECIAL: list[RecollectError] = [
+SPECIAL: list[MemorandaError] = [
     InvalidInput("key", "is empty"),
     VersionMismatch(key="k", expected=1, actual=2),
     CommitUnknown("t-1"),
@@ -36,18 +36,18 @@ SPECIAL: list[RecollectError] = [
 PLAIN = [
     kind()
     for _, kind in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(kind, RecollectError) and kind not in map(type, SPECIAL)
+    if issubclass(kind, MemorandaError) and kind not in map(type, SPECIAL)
 ]
 
 
 @pytest.mark.parametrize("error", [*SPECIAL, *PLAIN], ids=lambda error: type(error).__name__)
-def test_every_error_can_be_copied_and_sent(error: RecollectError) -> None:
+def test_every_error_can_be_copied_and_sent(error: MemorandaError) -> None:
     for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
         assert type(again) is type(error)
         assert (str(again), vars(again)) == (str(error), vars(error))
 
 
 @pytest.mark.parametrize("error", PLAIN, ids=lambda error: type(error).__name__)
-def test_an_error_without_a_message_says_its_docstring(error: RecollectError) -> None:
+def test_an_error_without_a_message_says_its_docstring(error: MemorandaError) -> None:
     assert str(error) == inspect.getdoc(type(error))
-    assert str(RecollectError("else")) == "else"
+    assert str(MemorandaError("else")) == "else"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, RecollectError, Store
+import memoranda
+from memoranda import InvalidInput, MemorandaError, Store
 from tests.torture.hostile import BadEquality
 
 
@@ -29,14 +29,14 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "fork": lambda store, path: store.fork(path, at=1),
     "export_log": lambda store, path: store.export_log(path),
     "checkpoint": lambda store, path: store.checkpoint(signer=path),
-    "open": lambda _, path: recollect.open(path),
-    "diagnose": lambda _, path: list(recollect.diagnose(path)),
-    "restore": lambda _, path: recollect.restore(path, "copy.db"),
-    "restore to": lambda _, path: recollect.restore("s.db", path),
-    "import_log": lambda _, path: recollect.import_log(path, "copy.db"),
-    "import_log to": lambda _, path: recollect.import_log("log.jsonl", path),
-    "create_signer": lambda _, path: recollect.create_signer(path, name="x"),
-    "load_signer": lambda _, path: recollect.load_signer(path),
+    "open": lambda _, path: memoranda.open(path),
+    "diagnose": lambda _, path: list(memoranda.diagnose(path)),
+    "restore": lambda _, path: memoranda.restore(path, "copy.db"),
+    "restore to": lambda _, path: memoranda.restore("s.db", path),
+    "import_log": lambda _, path: memoranda.import_log(path, "copy.db"),
+    "import_log to": lambda _, path: memoranda.import_log("log.jsonl", path),
+    "create_signer": lambda _, path: memoranda.create_signer(path, name="x"),
+    "load_signer": lambda _, path: memoranda.load_signer(path),
 }
 
 
@@ -45,7 +45,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("paths")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        with recollect.open("s.db", durability="relaxed") as opened:
+        with memoranda.open("s.db", durability="relaxed") as opened:
             opened.bind(agent_id="a").write(key="k", value={})
             opened.export_log("log.jsonl")
             yield opened
@@ -63,27 +63,27 @@ def test_what_is_too_long(store: Store, name: str, path: str) -> None:
 @pytest.mark.parametrize("path", ["a\0b", "\ud800", 5, b"x", None])
 def test_what_is_no_path(store: Store, name: str, path: object) -> None:
     if (name, path) != ("checkpoint", None):
-        with pytest.raises(RecollectError):
+        with pytest.raises(MemorandaError):
             CALLS[name](store, path)
 
 
 @pytest.mark.parametrize("name", sorted(CALLS.keys() - {"diagnose"}))
 def test_a_file_for_a_folder(store: Store, name: str) -> None:
-    with pytest.raises(RecollectError):
+    with pytest.raises(MemorandaError):
         CALLS[name](store, "s.db/x.key")
 
 
 def test_a_text_that_cannot_be_printed_is_taken_for_its_characters(
     store: Store, tmp_path: Path
 ) -> None:
-    made = recollect.create_signer(Odd(tmp_path / "one.key"), name="x")
-    assert recollect.load_signer(Odd(tmp_path / "one.key")).public == made.public
+    made = memoranda.create_signer(Odd(tmp_path / "one.key"), name="x")
+    assert memoranda.load_signer(Odd(tmp_path / "one.key")).public == made.public
     store.export_log(Odd(tmp_path / "log.jsonl"))
 
 
 def test_what_cannot_be_compared(store: Store) -> None:
     with pytest.raises(InvalidInput, match="durability"):
-        recollect.open("t.db", durability=BadEquality())  # type: ignore[arg-type]
+        memoranda.open("t.db", durability=BadEquality())  # type: ignore[arg-type]
     with pytest.raises(InvalidInput):
         store.bind(agent_id="a").remember("x", kind=BadEquality())  # type: ignore[arg-type]
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_compared(store: Store) -> None:
 def test_a_clock_that_is_none() -> None:
     clock: Any = 5
     with pytest.raises(InvalidInput, match="clock: 5 is not a Clock"):
-        list(recollect.diagnose("s.db", clock=clock))
+        list(memoranda.diagnose("s.db", clock=clock))
 
 
 def test_values_that_are_none_of_the_kind(store: Store) -> None:
@@ -103,4 +103,4 @@ def test_values_that_are_none_of_the_kind(store: Store) -> None:
         with pytest.raises(InvalidInput, match=field):
             agent.forget(**{field: odd})
     with pytest.raises(InvalidInput, match="embedder"):
-        list(recollect.diagnose("s.db", embedder="/" + "x" * 5_000))
+        list(memoranda.diagnose("s.db", embedder="/" + "x" * 5_000))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from recollect import ALL_AGENTS, CardinalityPolicy, InvalidInput, Scope, Store, load_signer
-from recollect import open as open_store
-from recollect.model.limits import SHOWN_CHARACTERS, shown
-from recollect.testing import memory_store
+from memoranda import ALL_AGENTS, CardinalityPolicy, InvalidInput, Scope, Store, load_signer
+from memoranda import open as open_store
+from memoranda.model.limits import SHOWN_CHARACTERS, shown
+from memoranda.testing import memory_store
 from tests.torture.hostile import MAKERS
 
 

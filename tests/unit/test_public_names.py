@@ -9,9 +9,9 @@ import tomllib
 from pathlib import Path
 from typing import assert_type
 
-import recollect
-import recollect.testing
-from recollect import (
+import memoranda
+import memoranda.testing
+from memoranda import (
     AsyncReplayEntry,
     AsyncStore,
     AsyncSubscription,
@@ -59,7 +59,7 @@ def test_the_names_are_these() -> None:
     errors = {
         "ChainBroken", "CommitUnknown", "Compacted", "Conflict", "Corruption", "EdgeError",
         "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "NotFound",
-        "NotProven", "RecollectError", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
+        "NotProven", "MemorandaError", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
         "StoreReadOnly", "TitleTaken", "TransactionClosed", "TransactionConflict",
         "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch", "ViewsDiffer",
     }  # fmt: skip
@@ -89,20 +89,20 @@ def test_the_names_are_these() -> None:
         "Extractor", "ImportedChat", "Message", "RuleExtractor", "Skipped",
     }  # fmt: skip
     named = errors | others | signing | erasing | travelling | searching | extracting
-    assert set(recollect.__all__) == named
-    assert list(recollect.__all__) == sorted(
-        recollect.__all__, key=lambda name: (not name.isupper(), name)
+    assert set(memoranda.__all__) == named
+    assert list(memoranda.__all__) == sorted(
+        memoranda.__all__, key=lambda name: (not name.isupper(), name)
     )
-    assert all(hasattr(recollect, name) for name in recollect.__all__)
+    assert all(hasattr(memoranda, name) for name in memoranda.__all__)
     for name in errors:
-        assert issubclass(getattr(recollect, name), recollect.RecollectError)
+        assert issubclass(getattr(memoranda, name), memoranda.MemorandaError)
 
 
 def test_every_error_is_public_and_drawn_in_the_tree() -> None:
-    from recollect import errors
+    from memoranda import errors
 
     defined = {name for name, _ in inspect.getmembers(errors, inspect.isclass)}
-    assert defined <= set(recollect.__all__)
+    assert defined <= set(memoranda.__all__)
     assert errors.__doc__ is not None
     assert all(f" {name} " in errors.__doc__ + " " or name in errors.__doc__ for name in defined)
 
@@ -142,7 +142,7 @@ def test_arguments_are_given_by_name() -> None:
 
 
 def test_types_are_inferred() -> None:
-    store = recollect.testing.memory_store()
+    store = memoranda.testing.memory_store()
     assert_type(store, Store)
     assert_type(store.get_state(agent_id="a", key="k"), StateRecord | None)
     assert_type(store.transact(lambda _: 7), int)
@@ -153,7 +153,7 @@ def test_types_are_inferred() -> None:
 
 def test_importing_touches_nothing_and_loads_no_command_line() -> None:
     code = (
-        "import sys; before = set(sys.modules); import recollect;"
+        "import sys; before = set(sys.modules); import memoranda;"
         "loaded = {name.partition('.')[0] for name in set(sys.modules) - before};"
         "seen = {'click', 'rich', 'platformdirs', 'rapidfuzz', 'asyncio', 'sqlite3',"
         "'cryptography'};"
@@ -170,5 +170,5 @@ def test_the_core_needs_five_packages() -> None:
 
 
 def test_the_package_is_typed_and_says_its_version() -> None:
-    assert (Path(inspect.getfile(recollect)).parent / "py.typed").exists()
-    assert recollect.__version__.count(".") == 2
+    assert (Path(inspect.getfile(memoranda)).parent / "py.typed").exists()
+    assert memoranda.__version__.count(".") == 2

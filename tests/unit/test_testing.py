@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from recollect import Store
-from recollect.testing import FixedClock, FixedIds, memory_store, memory_store_async, same_behaviour
+from memoranda import Store
+from memoranda.testing import FixedClock, FixedIds, memory_store, memory_store_async, same_behaviour
 
 
 def use(store: Store) -> Store:

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path.name != "aio.py"]
 LONGEST_FUNCTION = 70
 LONGEST_FILE = 600
-LONGER_FILES = {"recollect_verify.py": 1200}
+LONGER_FILES = {"memoranda_verify.py": 1200}
 """One file is what an auditor can copy and read, so it is not cut in parts."""
 
 
@@ -34,7 +34,7 @@ def test_files_are_small_and_say_what_they_own() -> None:
 
 
 def test_time_and_chance_have_one_source() -> None:
-    sources = ("recollect/model/clock.py", "recollect/model/ids.py")
+    sources = ("memoranda/model/clock.py", "memoranda/model/ids.py")
     pattern = r"\bdatetime\.now\(|\btime\.\w+\(|\buuid\w*\.\w|\brandom\b|\bsecrets\b|os\.urandom"
     for path in FILES:
         if path.relative_to(SOURCE).as_posix() not in sources:
@@ -57,7 +57,7 @@ def test_sql_stands_in_sql_files() -> None:
 
 
 def test_every_query_is_used_and_every_used_one_is_there() -> None:
-    from recollect.sdk.open import load_queries
+    from memoranda.sdk.open import load_queries
 
     named = set(load_queries())
     texts = "\n".join(path.read_text("utf-8") for path in FILES)

@@ -15,19 +15,19 @@ from pathlib import Path
 
 import pytest
 
-import recollect_verify
-from recollect.audit import checkpoints, keys, merkle, notes
-from recollect.audit.checkpoints import Checkpoint
-from recollect.audit.proofs import ConsistencyProof, InclusionProof
-from recollect.errors import RecollectError
-from recollect_verify import Refused, WrongKey
+import memoranda_verify
+from memoranda.audit import checkpoints, keys, merkle, notes
+from memoranda.audit.checkpoints import Checkpoint
+from memoranda.audit.proofs import ConsistencyProof, InclusionProof
+from memoranda.errors import MemorandaError
+from memoranda_verify import Refused, WrongKey
 from tests.unit.audit.published import GO_SUM, GO_SUM_TREE, PETER, SeedSigner
 
 ORIGIN = "example.com/log"
 EVENTS = [sha256(b"event %d" % number).digest() for number in range(20)]
 OURS, OTHER = SeedSigner("example.com/ours", b"1" * 32), SeedSigner("example.com/ours", b"2" * 32)
-KEY = recollect_verify.parse_key(OURS.public.text)
-SOURCE = Path(recollect_verify.__file__)
+KEY = memoranda_verify.parse_key(OURS.public.text)
+SOURCE = Path(memoranda_verify.__file__)
 
 
 class Kept(dict[tuple[int, int], bytes]):
@@ -84,11 +84,11 @@ def test_every_proof_the_engine_makes_holds() -> None:
     for new in range(1, 21):
         for commit_ts in range(1, new + 1):
             data = inclusion(commit_ts, new).json().encode()
-            found = recollect_verify.check_inclusion(data, [KEY], origin=ORIGIN)
+            found = memoranda_verify.check_inclusion(data, [KEY], origin=ORIGIN)
             assert found["event_hash"] == EVENTS[commit_ts - 1].hex()
         for old in range(new + 1):
             data = consistency(old, new).json().encode()
-            recollect_verify.check_consistency(data, [KEY], origin=ORIGIN)
+            memoranda_verify.check_consistency(data, [KEY], origin=ORIGIN)
 
 
 def test_the_shapes_are_these() -> None:
@@ -110,8 +110,8 @@ def test_the_shapes_are_these() -> None:
 
 
 def test_a_published_checkpoint_holds() -> None:
-    key = recollect_verify.parse_key(GO_SUM)
-    found = recollect_verify.check_checkpoint(GO_SUM_TREE.encode(), [key])
+    key = memoranda_verify.parse_key(GO_SUM)
+    found = memoranda_verify.check_checkpoint(GO_SUM_TREE.encode(), [key])
     assert (found.origin, found.size) == ("go.sum database tree", 49189689)
     assert found.signed_by == ["sum.golang.org+033de0ae"]
 
@@ -152,7 +152,7 @@ def test_a_changed_inclusion_proof_is_refused(commit_ts: int, size: int) -> None
         data = changed(good, **claim)
         if json.loads(data) != json.loads(good):
             with pytest.raises(Refused):
-                recollect_verify.check_inclusion(data, [KEY])
+                memoranda_verify.check_inclusion(data, [KEY])
 
 
 @pytest.mark.parametrize(("old", "new"), [(1, 2), (2, 5), (3, 7), (6, 8), (8, 8), (0, 9), (4, 16)])
@@ -175,7 +175,7 @@ def test_a_changed_consistency_proof_is_refused(old: int, new: int) -> None:
         data = changed(good, **claim)
         if json.loads(data) != json.loads(good):
             with pytest.raises(Refused):
-                recollect_verify.check_consistency(data, [KEY])
+                memoranda_verify.check_consistency(data, [KEY])
 
 
 def test_a_signer_that_lies_about_the_size_proves_nothing() -> None:
@@ -187,13 +187,13 @@ def test_a_signer_that_lies_about_the_size_proves_nothing() -> None:
         commit_ts=1, event_hash=right, path=[left], checkpoint=lie(1, TREE.root(2))
     )
     with pytest.raises(Refused, match="too long"):
-        recollect_verify.check_inclusion(proof.json().encode(), [KEY])
+        memoranda_verify.check_inclusion(proof.json().encode(), [KEY])
     for old, new in ((2, 1), (4, 2), (8, 3)):
         backwards = ConsistencyProof(
             old_checkpoint=lie(old, TREE.root(8)), new_checkpoint=lie(new, TREE.root(8)), path=[]
         )
         with pytest.raises(Refused):
-            recollect_verify.check_consistency(backwards.json().encode(), [KEY])
+            memoranda_verify.check_consistency(backwards.json().encode(), [KEY])
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_signer_that_lies_about_the_size_proves_nothing() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_a_proof_is_refused(data: bytes) -> None:
-    for check in (recollect_verify.check_inclusion, recollect_verify.check_consistency):
+    for check in (memoranda_verify.check_inclusion, memoranda_verify.check_consistency):
         with pytest.raises(Refused):
             check(data, [KEY])
 
@@ -217,31 +217,31 @@ def test_the_form_of_a_proof_is_fixed() -> None:
         {"more": 1}, {"type": "recollect.consistency-proof"}, {"type": None},
     ):  # fmt: skip
         with pytest.raises(Refused):
-            recollect_verify.check_inclusion(changed(good, **claim), [KEY])
+            memoranda_verify.check_inclusion(changed(good, **claim), [KEY])
     for field in json.loads(good):
         without = {name: value for name, value in json.loads(good).items() if name != field}
         with pytest.raises(Refused):
-            recollect_verify.check_inclusion(json.dumps(without).encode(), [KEY])
+            memoranda_verify.check_inclusion(json.dumps(without).encode(), [KEY])
     twice = good.replace('"commit_ts": 5', '"commit_ts": 4, "commit_ts": 5')
     with pytest.raises(Refused, match="not JSON"):
-        recollect_verify.check_inclusion(twice.encode(), [KEY])
+        memoranda_verify.check_inclusion(twice.encode(), [KEY])
 
 
 def test_what_the_caller_has_kept_must_be_what_is_proven() -> None:
     data = consistency(3, 8).json().encode()
     held = signed(3).encode()
-    assert recollect_verify.check_consistency(data, [KEY], held=held)
+    assert memoranda_verify.check_consistency(data, [KEY], held=held)
     strange = checkpoints.sign(Checkpoint(ORIGIN, 3, bytes(32)), [OURS]).encode()
     for wrong in (signed(2).encode(), signed(8).encode(), strange, b"", held[:-1]):
         with pytest.raises(Refused):
-            recollect_verify.check_consistency(data, [KEY], held=wrong)
+            memoranda_verify.check_consistency(data, [KEY], held=wrong)
     data = inclusion(5, 8).json().encode()
-    assert recollect_verify.check_inclusion(data, [KEY], held=signed(8).encode())
+    assert memoranda_verify.check_inclusion(data, [KEY], held=signed(8).encode())
     with pytest.raises(Refused, match="you hold"):
-        recollect_verify.check_inclusion(data, [KEY], held=signed(9).encode())
+        memoranda_verify.check_inclusion(data, [KEY], held=signed(9).encode())
     with pytest.raises(Refused, match="not of"):
-        recollect_verify.check_inclusion(data, [KEY], event_hash=EVENTS[5].hex())
-    assert recollect_verify.check_inclusion(data, [KEY], event_hash=EVENTS[4].hex())
+        memoranda_verify.check_inclusion(data, [KEY], event_hash=EVENTS[5].hex())
+    assert memoranda_verify.check_inclusion(data, [KEY], event_hash=EVENTS[4].hex())
 
 
 def test_a_key_signs_for_its_own_commits_only() -> None:
@@ -250,22 +250,22 @@ def test_a_key_signs_for_its_own_commits_only() -> None:
         ("", True), (" from=8", True), (" until=8", True), (" from=8 until=8", True),
         (" from=9", False), (" until=7", False), (" until=0", False),
     ):  # fmt: skip
-        key = recollect_verify.parse_key(line + suffix)
+        key = memoranda_verify.parse_key(line + suffix)
         if holds:
-            assert recollect_verify.check_checkpoint(signed(8).encode(), [key]).size == 8
+            assert memoranda_verify.check_checkpoint(signed(8).encode(), [key]).size == 8
         else:
             with pytest.raises(Refused, match="8 events"):
-                recollect_verify.check_checkpoint(signed(8).encode(), [key])
+                memoranda_verify.check_checkpoint(signed(8).encode(), [key])
 
 
 def agreed(message: bytes) -> bool:
     """Tell whether a checkpoint holds, if the engine and the verifier say the same."""
     try:
         ours: Checkpoint | None = checkpoints.verify(message, [OURS.public])
-    except RecollectError:
+    except MemorandaError:
         ours = None
     try:
-        theirs = recollect_verify.check_checkpoint(message, [KEY])
+        theirs = memoranda_verify.check_checkpoint(message, [KEY])
     except Refused:
         assert ours is None, message
         return False
@@ -307,7 +307,7 @@ def test_the_engine_and_the_verifier_agree_about_every_checkpoint() -> None:
     for text in texts:
         try:
             message = notes.sign(text, [OURS])
-        except RecollectError:
+        except MemorandaError:
             continue
         held += agreed(message.encode())
     assert held == 20
@@ -328,11 +328,11 @@ def test_the_engine_and_the_verifier_agree_about_every_key() -> None:
     for line in lines:
         try:
             ours = keys.parse(line)
-        except RecollectError:
+        except MemorandaError:
             with pytest.raises(WrongKey):
-                recollect_verify.parse_key(line)
+                memoranda_verify.parse_key(line)
         else:
-            theirs = recollect_verify.parse_key(line)
+            theirs = memoranda_verify.parse_key(line)
             assert (theirs.name, theirs.id, theirs.key) == (ours.name, ours.id, ours.key)
             assert theirs.first == ours.valid_from_commit
 
@@ -374,7 +374,7 @@ def test_how_it_ends(
 ) -> None:
     monkeypatch.chdir(folder)
     try:
-        ended: object = recollect_verify.main(line.split())
+        ended: object = memoranda_verify.main(line.split())
     except SystemExit as stop:
         ended = stop.code
     out, err = capsys.readouterr()
@@ -383,7 +383,7 @@ def test_how_it_ends(
         assert json.loads(out)["holds"] == line.split()[0]
     else:
         assert out == ""
-        assert err.startswith(("recollect-verify: ", "usage: "))
+        assert err.startswith(("memoranda-verify: ", "usage: "))
 
 
 def test_a_proof_can_be_piped_in(
@@ -391,15 +391,15 @@ def test_a_proof_can_be_piped_in(
 ) -> None:
     data = (folder / "inclusion").read_bytes()
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(data)))
-    assert recollect_verify.main(["inclusion", "-", "--key-file", str(folder / "keys")]) == 0
+    assert memoranda_verify.main(["inclusion", "-", "--key-file", str(folder / "keys")]) == 0
     assert json.loads(capsys.readouterr().out)["checkpoint"]["size"] == 8
 
 
 def test_it_stands_alone(folder: Path) -> None:
-    """One file, copied elsewhere, where there is no Recollect to import."""
+    """One file, copied elsewhere, where there is no Memoranda to import."""
     shutil.copy(SOURCE, folder / "verifier.py")
     blocked = (
-        "import sys, runpy; sys.modules['recollect'] = None; {extra};"
+        "import sys, runpy; sys.modules['memoranda'] = None; {extra};"
         "sys.argv[1:] = ['inclusion', 'inclusion', '--key-file', 'keys'];"
         "runpy.run_path('verifier.py', run_name='__main__')"
     )
@@ -428,4 +428,4 @@ def test_a_file_that_is_too_long_is_refused(folder: Path) -> None:
     (folder / "long").write_bytes(b"x" * 2_000_000)
     for claim in ("checkpoint", "inclusion", "consistency"):
         arguments = [claim, str(folder / "long"), "--key-file", str(folder / "keys")]
-        assert recollect_verify.main(arguments) == 3
+        assert memoranda_verify.main(arguments) == 3

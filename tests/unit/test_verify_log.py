@@ -13,23 +13,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import recollect
-import recollect_verify
-from recollect.audit import checkpoints
-from recollect.audit.checkpoints import Checkpoint
-from recollect.audit.merkle import Frontier
-from recollect.log import chain
-from recollect.model import codec
-from recollect.model.event import Envelope, Head
-from recollect.model.operations import Write
-from recollect.testing import memory_store
-from recollect_verify import Refused, WrongKey, check_log, parse_key
+import memoranda
+import memoranda_verify
+from memoranda.audit import checkpoints
+from memoranda.audit.checkpoints import Checkpoint
+from memoranda.audit.merkle import Frontier
+from memoranda.log import chain
+from memoranda.model import codec
+from memoranda.model.event import Envelope, Head
+from memoranda.model.operations import Write
+from memoranda.testing import memory_store
+from memoranda_verify import Refused, WrongKey, check_log, parse_key
 from tests.logs import Fields, encoded, exported, lines_of, spelled, verdicts
 from tests.unit.audit.published import SeedSigner
 
 OURS, OTHER = SeedSigner("recollect/ours", b"1" * 32), SeedSigner("recollect/ours", b"2" * 32)
 KEY = parse_key(OURS.public.text)
-SOURCE = Path(recollect_verify.__file__)
+SOURCE = Path(memoranda_verify.__file__)
 
 
 def log(commits: int = 20) -> bytes:
@@ -51,7 +51,7 @@ def note(size: int, *, data: bytes = DATA, signer: SeedSigner = OURS, origin: st
     return checkpoints.sign(Checkpoint(name, size, tree.root()), [signer])
 
 
-def check(data: bytes, *keys: recollect_verify.Key, **asked: object) -> dict[str, object]:
+def check(data: bytes, *keys: memoranda_verify.Key, **asked: object) -> dict[str, object]:
     return check_log(BytesIO(data), [*keys], **asked)  # type: ignore[arg-type]
 
 
@@ -149,8 +149,8 @@ def test_a_signature_in_the_file_that_does_not_hold_is_not_skipped() -> None:
 def test_nothing_follows_the_end(more: bytes, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="line 23: something follows the last line"):
         check(DATA + more)
-    with pytest.raises(recollect.Corruption, match="line 22: something follows"):
-        recollect.import_log(BytesIO(DATA + more), tmp_path / "new.db")
+    with pytest.raises(memoranda.Corruption, match="line 22: something follows"):
+        memoranda.import_log(BytesIO(DATA + more), tmp_path / "new.db")
 
 
 @pytest.mark.parametrize("wrong", [{"lines": 20}, {"lines": 22}, {"sha256": "0" * 64}])
@@ -241,8 +241,8 @@ def test_times_grow(tmp_path: Path) -> None:
     for times in ((5, 6, 6), (5, 6, 4), (0, 1, 2)):
         with pytest.raises(Refused, match="its time is not after"):
             check(chained(*times))
-        with pytest.raises(recollect.ChainBroken, match="its time is not after"):
-            recollect.import_log(BytesIO(chained(*times)), tmp_path / "new.db")
+        with pytest.raises(memoranda.ChainBroken, match="its time is not after"):
+            memoranda.import_log(BytesIO(chained(*times)), tmp_path / "new.db")
 
 
 @pytest.mark.parametrize(
@@ -260,24 +260,24 @@ def test_a_checkpoint_in_the_file_that_does_not_fit_is_refused(
     data = with_notes(DATA, bad)
     with pytest.raises(Refused):
         check(data)
-    with pytest.raises(recollect.Corruption):
-        recollect.import_log(BytesIO(data), tmp_path / "new.db")
+    with pytest.raises(memoranda.Corruption):
+        memoranda.import_log(BytesIO(data), tmp_path / "new.db")
 
 
 def test_checkpoints_of_one_size_stand_in_order(tmp_path: Path) -> None:
     both = sorted((note(7), note(7, signer=OTHER)))
     good = with_notes(DATA, *((7, text) for text in both))
     assert check(good)["checkpoints"] == 2
-    recollect.import_log(BytesIO(good), tmp_path / "new.db")
-    with recollect.open(tmp_path / "new.db") as new:
+    memoranda.import_log(BytesIO(good), tmp_path / "new.db")
+    with memoranda.open(tmp_path / "new.db") as new:
         assert exported(new) == good
     for wrong in (both[::-1], both[:1] * 2):
         lines = lines_of(DATA)
         lines[8:8] = [{"type": "checkpoint", "size": 7, "note": text} for text in wrong]
         with pytest.raises(Refused, match="out of order"):
             check(spelled(lines))
-        with pytest.raises(recollect.Corruption, match="out of order"):
-            recollect.import_log(BytesIO(spelled(lines)), tmp_path / "other.db")
+        with pytest.raises(memoranda.Corruption, match="out of order"):
+            memoranda.import_log(BytesIO(spelled(lines)), tmp_path / "other.db")
 
 
 @pytest.mark.parametrize(
@@ -289,14 +289,14 @@ def test_checkpoints_of_one_size_stand_in_order(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_msgpack_is_read_as_it_is_written(value: object) -> None:
-    assert recollect_verify._unpacked(msgspec.msgpack.encode(value)) == value
+    assert memoranda_verify._unpacked(msgspec.msgpack.encode(value)) == value
 
 
 def test_a_map_is_read_as_its_keys_and_values() -> None:
     settings = {f"k{number}": number for number in range(20)}
-    assert recollect_verify._unpacked(msgspec.msgpack.encode(settings)) == settings
+    assert memoranda_verify._unpacked(msgspec.msgpack.encode(settings)) == settings
     with pytest.raises(Refused, match="twice"):
-        recollect_verify._unpacked(b"\x82\xa1a\x01\xa1a\x01")
+        memoranda_verify._unpacked(b"\x82\xa1a\x01\xa1a\x01")
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_a_map_is_read_as_its_keys_and_values() -> None:
 )  # fmt: skip
 def test_what_is_not_whole_msgpack_is_refused(data: bytes) -> None:
     with pytest.raises(Refused):
-        recollect_verify._unpacked(data)
+        memoranda_verify._unpacked(data)
 
 
 @pytest.fixture
@@ -318,22 +318,22 @@ def folder(tmp_path: Path) -> Path:
 
 def test_as_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(folder / "log")
-    assert recollect_verify.main(["log", file]) == recollect_verify.HOLDS
+    assert memoranda_verify.main(["log", file]) == memoranda_verify.HOLDS
     told = json.loads(capsys.readouterr().out)
     assert (told["holds"], told["commits"]) == ("log", 20)
     held = ["--checkpoint", str(folder / "note"), "--key-file", str(folder / "keys")]
-    assert recollect_verify.main(["log", file, *held]) == recollect_verify.HOLDS
+    assert memoranda_verify.main(["log", file, *held]) == memoranda_verify.HOLDS
     assert json.loads(capsys.readouterr().out)["checkpoint"]["size"] == 9
-    assert recollect_verify.main(["log", file, *held[2:]]) == recollect_verify.REFUSED
-    assert recollect_verify.main(["log", file, *held[:2]]) == recollect_verify.USAGE
-    assert recollect_verify.main(["log", f"{file}.missing"]) == recollect_verify.UNREADABLE
+    assert memoranda_verify.main(["log", file, *held[2:]]) == memoranda_verify.REFUSED
+    assert memoranda_verify.main(["log", file, *held[:2]]) == memoranda_verify.USAGE
+    assert memoranda_verify.main(["log", f"{file}.missing"]) == memoranda_verify.UNREADABLE
     capsys.readouterr()
     (folder / "log").write_bytes(DATA[:-1])
-    assert recollect_verify.main(["log", file]) == recollect_verify.REFUSED
+    assert memoranda_verify.main(["log", file]) == memoranda_verify.REFUSED
     found = capsys.readouterr()
     assert found.out == ""
     assert (
-        found.err == "recollect-verify: line 22: the file is cut: it is not whole, or not there\n"
+        found.err == "memoranda-verify: line 22: the file is cut: it is not whole, or not there\n"
     )
 
 
@@ -341,7 +341,7 @@ def test_from_the_standard_input(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(DATA)))
-    assert recollect_verify.main(["log", "-"]) == recollect_verify.HOLDS
+    assert memoranda_verify.main(["log", "-"]) == memoranda_verify.HOLDS
     assert json.loads(capsys.readouterr().out)["commits"] == 20
 
 

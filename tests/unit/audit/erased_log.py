@@ -10,13 +10,13 @@ from struct import pack
 import apsw
 import msgspec
 
-import recollect
-from recollect.log import chain
-from recollect.log.salting import SaltSource
-from recollect.model import codec
-from recollect.model.event import Envelope, Head, SealedEvent
-from recollect.model.operations import ENGINE_SCOPE, Erase
-from recollect.testing import FixedIds
+import memoranda
+from memoranda.log import chain
+from memoranda.log.salting import SaltSource
+from memoranda.model import codec
+from memoranda.model.event import Envelope, Head, SealedEvent
+from memoranda.model.operations import ENGINE_SCOPE, Erase
+from memoranda.testing import FixedIds
 from tests.chains import erased
 
 Place = tuple[int, int]
@@ -92,7 +92,7 @@ class Eraser:
 
 def erased_store(path: Path) -> None:
     """Make a store in which some operations were erased, one of them twice."""
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(8):
             with store.begin_transaction() as transaction:
                 transaction.write(agent_id="a", key="k", value={"n": number})

@@ -9,12 +9,12 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.log import chain
-from recollect.log.salting import SaltSource
-from recollect.model import codec
-from recollect.model.event import Envelope, Head, SealedEvent
-from recollect.model.operations import AnyOperation
-from recollect.testing import FixedIds
+from memoranda.log import chain
+from memoranda.log.salting import SaltSource
+from memoranda.model import codec
+from memoranda.model.event import Envelope, Head, SealedEvent
+from memoranda.model.operations import AnyOperation
+from memoranda.testing import FixedIds
 
 _COLUMNS = "commit_ts, committed_at, hash, salts, envelope, operations"
 

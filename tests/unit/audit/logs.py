@@ -7,11 +7,11 @@ from pathlib import Path
 
 import apsw
 
-import recollect
-from recollect import Signer, Store, create_signer
-from recollect.audit import ed25519
-from recollect.log import chain
-from recollect.model.event import Head, SealedEvent
+import memoranda
+from memoranda import Signer, Store, create_signer
+from memoranda.audit import ed25519
+from memoranda.log import chain
+from memoranda.model.event import Head, SealedEvent
 
 NAME = "example.com/agents"
 
@@ -26,7 +26,7 @@ def signer_in(folder: Path, name: str = NAME, file: str = "ours.key") -> Signer:
 
 
 def open_store(path: Path, **options: object) -> Store:
-    return recollect.open(path, **{"durability": "relaxed", **options})  # type: ignore[arg-type]
+    return memoranda.open(path, **{"durability": "relaxed", **options})  # type: ignore[arg-type]
 
 
 def spoil(path: Path, statement: str, *values: object) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.audit import ed25519
-from recollect.audit.keys import PublicKey, key_id
-from recollect.audit.notes import Signature
+from memoranda.audit import ed25519
+from memoranda.audit.keys import PublicKey, key_id
+from memoranda.audit.notes import Signature
 
 # What Go's package golang.org/x/mod/sumdb/note documents and tests itself with.
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"

@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-import recollect
-from recollect import NotProven, RecollectError, Store
-from recollect.audit import ed25519
-from recollect.audit.attestation import Attestations
-from recollect.audit.signers import Signer
-from recollect.log import chain, signing
-from recollect.log.signing import Signing, Within
-from recollect.model import codec
-from recollect.model.event import SealedEvent
-from recollect.model.operations import (
+import memoranda
+from memoranda import NotProven, MemorandaError, Store
+from memoranda.audit import ed25519
+from memoranda.audit.attestation import Attestations
+from memoranda.audit.signers import Signer
+from memoranda.log import chain, signing
+from memoranda.log.signing import Signing, Within
+from memoranda.model import codec
+from memoranda.model.event import SealedEvent
+from memoranda.model.operations import (
     ENGINE_SCOPE,
     AnyOperation,
     RetireKey,
     TrustKey,
     Write,
 )
-from recollect.storage.port import Reader
+from memoranda.storage.port import Reader
 from tests.chains import erased
 from tests.unit.audit.forging import (
     Change,
@@ -42,7 +42,7 @@ BAD = 5
 def path(tmp_path: Path) -> Path:
     """A store whose first two commits are nobody's, and the others ann's."""
     path = tmp_path / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(2):
             store.write(agent_id="bob", key="k", value={"n": number})
         ann = store.bind(agent_id="ann", signer=ANN)
@@ -54,7 +54,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def verified(path: Path) -> int:
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         return store.verify().signed
 
 
@@ -147,7 +147,7 @@ def test_chaining_anew_alone_is_no_forgery(path: Path) -> None:
 
 
 def test_a_key_counts_from_its_trust_to_its_retirement(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.retire_key(ANN.public)
         store.write(agent_id="bob", key="k", value={})
     moved = _with_signed_event_at_the_end(path)
@@ -159,7 +159,7 @@ def test_a_key_counts_from_its_trust_to_its_retirement(path: Path) -> None:
 def _with_signed_event_at_the_end(path: Path) -> int:
     """Let ann's key sign once more, behind its retirement, as a thief of it would."""
 
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         log_id = store.stats().log_id
 
     def thief(events: list[SealedEvent]) -> list[SealedEvent]:
@@ -192,13 +192,13 @@ def test_a_signature_that_is_taken_away_is_missed_by_what_was_signed_behind_it(p
     rechain(path, at(BAD, with_envelope(signature=None)))
     with pytest.raises(NotProven, match=f"commit {BAD + 1} .*not of what stands there"):
         verified(path)
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         told = [each.attest_level for each in store.audit_events(agent_id="ann")]
         assert told.count("unsigned") == 2
 
 
 def test_a_signature_holds_when_content_is_erased(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         signed_without_writes(store)
 
 
@@ -222,10 +222,10 @@ def test_without_the_package_a_signed_log_is_not_passed(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(key: bytes, message: bytes, signature: bytes) -> bool:
-        raise RecollectError("signatures need the package cryptography")
+        raise MemorandaError("signatures need the package cryptography")
 
     monkeypatch.setattr(ed25519, "verify", missing)
-    with pytest.raises(RecollectError, match="cryptography"):
+    with pytest.raises(MemorandaError, match="cryptography"):
         verified(path)
 
 
@@ -234,7 +234,7 @@ def test_what_is_signed_is_spelt_out_here_once_more(path: Path) -> None:
 
     import msgspec
 
-    with recollect.open(path) as store, store._core.engine.reading() as reader:
+    with memoranda.open(path) as store, store._core.engine.reading() as reader:
         before = reader.row("event_get", commit_ts=BAD - 1)
         row = reader.row("event_get", commit_ts=BAD)
         log_id = store.stats().log_id.encode()

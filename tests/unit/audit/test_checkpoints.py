@@ -8,9 +8,9 @@ from hashlib import sha256
 import msgspec
 import pytest
 
-from recollect.audit import checkpoints, keys, merkle, notes
-from recollect.audit.checkpoints import Checkpoint
-from recollect.errors import InvalidInput, NotProven
+from memoranda.audit import checkpoints, keys, merkle, notes
+from memoranda.audit.checkpoints import Checkpoint
+from memoranda.errors import InvalidInput, NotProven
 from tests.unit.audit.published import GO_SUM, GO_SUM_TREE, SeedSigner
 
 ROOT = sha256(b"root").digest()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from recollect.audit import ed25519
+from memoranda.audit import ed25519
 
 # RFC 8032, section 7.1: seed, public key, message, signature.
 VECTORS = [
@@ -60,10 +60,10 @@ def test_a_changed_signature_message_or_key_does_not_hold() -> None:
 def test_without_the_package_it_says_what_to_install(call: str) -> None:
     code = (
         "import sys; sys.modules['cryptography'] = None\n"
-        "from recollect.audit import checkpoints, ed25519, notes\n"
-        "from recollect.errors import RecollectError\n"
+        "from memoranda.audit import checkpoints, ed25519, notes\n"
+        "from memoranda.errors import MemorandaError\n"
         f"try: ed25519.{call}\n"
-        "except RecollectError as error: print(error)"
+        "except MemorandaError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'recollect[audit]'" in done.stdout
+    assert "pip install 'memoranda[audit]'" in done.stdout

@@ -7,11 +7,11 @@ from typing import get_args
 
 import pytest
 
-from recollect import InvalidInput
-from recollect.audit import event_types
-from recollect.audit.event_types import EVENT_TYPES, KNOWN, check_event_types, event_type
-from recollect.log import refusals
-from recollect.model.operations import AnyOperation, OperationType, Refuse
+from memoranda import InvalidInput
+from memoranda.audit import event_types
+from memoranda.audit.event_types import EVENT_TYPES, KNOWN, check_event_types, event_type
+from memoranda.log import refusals
+from memoranda.model.operations import AnyOperation, OperationType, Refuse
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "audit-events.md"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.audit.events import _audit_event
-from recollect.model.event import Envelope, SealedEvent
-from recollect.model.operations import Refuse
+from memoranda.audit.events import _audit_event
+from memoranda.model.event import Envelope, SealedEvent
+from memoranda.model.operations import Refuse
 
 EVENT = SealedEvent(7, 1, b"", b"", b"", b"")
 

@@ -6,9 +6,9 @@ from base64 import b64encode
 
 import pytest
 
-from recollect.audit import keys
-from recollect.audit.keys import PublicKey
-from recollect.errors import InvalidInput
+from memoranda.audit import keys
+from memoranda.audit.keys import PublicKey
+from memoranda.errors import InvalidInput
 from tests.unit.audit.published import ENOCH, GO_SUM, PETER
 
 

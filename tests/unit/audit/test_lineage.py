@@ -7,12 +7,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import InvalidInput, NotProven, Store
-from recollect.audit import ed25519, keys
-from recollect.audit.signers import Signer
-from recollect.model.event import SealedEvent
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import InvalidInput, NotProven, Store
+from memoranda.audit import ed25519, keys
+from memoranda.audit.signers import Signer
+from memoranda.model.event import SealedEvent
+from memoranda.testing import FixedClock, FixedIds
 from tests.unit.audit.forging import rechain
 
 WEAK = [
@@ -29,11 +29,11 @@ WEAK = [
 
 @pytest.fixture
 def signer(tmp_path: Path) -> Signer:
-    return recollect.create_signer(tmp_path / "ann.key", name="ann")
+    return memoranda.create_signer(tmp_path / "ann.key", name="ann")
 
 
 def filled(path: Path, signer: Signer, ids: str) -> None:
-    with recollect.open(path, clock=FixedClock(), ids=FixedIds(ids)) as store:
+    with memoranda.open(path, clock=FixedClock(), ids=FixedIds(ids)) as store:
         store.trust_key(signer, agent_id="ann")
         ann = store.bind(agent_id="ann", signer=signer)
         for number in range(4):
@@ -52,7 +52,7 @@ def test_a_signature_cannot_be_moved_to_another_log(tmp_path: Path, signer: Sign
     filled(tmp_path / "two.db", signer, "other")
     moved = events(tmp_path / "one.db")
     rechain(tmp_path / "two.db", lambda ours: [*ours[:2], *moved[2:]])
-    with recollect.open(tmp_path / "two.db") as store, pytest.raises(NotProven, match="commit 3"):
+    with memoranda.open(tmp_path / "two.db") as store, pytest.raises(NotProven, match="commit 3"):
         store.verify()
 
 
@@ -61,7 +61,7 @@ def test_it_cannot_be_moved_behind_other_events_of_the_same_log(
 ) -> None:
     path = tmp_path / "one.db"
     filled(path, signer, "same")
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         assert store.verify().signed == 4
 
     def unsigned_before(ours: list[SealedEvent]) -> list[SealedEvent]:
@@ -71,21 +71,21 @@ def test_it_cannot_be_moved_behind_other_events_of_the_same_log(
                 *ours[1:]]  # fmt: skip
 
     rechain(path, unsigned_before)
-    with recollect.open(path) as store, pytest.raises(NotProven, match="commit 2"):
+    with memoranda.open(path) as store, pytest.raises(NotProven, match="commit 2"):
         store.verify()
 
 
 def test_signatures_hold_in_a_fork_of_a_fork(tmp_path: Path, signer: Signer) -> None:
     filled(tmp_path / "one.db", signer, "same")
-    with recollect.open(tmp_path / "one.db") as store:
+    with memoranda.open(tmp_path / "one.db") as store:
         store.fork(tmp_path / "two.db", at=4)
-    with recollect.open(tmp_path / "two.db") as store:
+    with memoranda.open(tmp_path / "two.db") as store:
         store.bind(agent_id="ann", signer=signer).write(key="k", value={"fork": 1})
         assert store.verify().signed == 4
         store.fork(tmp_path / "three.db", at=5)
         store.fork(tmp_path / "short.db", at=3)
     for name, signed in (("three.db", 4), ("short.db", 2)):
-        with recollect.open(tmp_path / name) as store:
+        with memoranda.open(tmp_path / name) as store:
             assert store.verify(deep=True).signed == signed
             store.bind(agent_id="ann", signer=signer).write(key="k", value={"own": 1})
             assert store.verify().signed == signed + 1
@@ -93,19 +93,19 @@ def test_signatures_hold_in_a_fork_of_a_fork(tmp_path: Path, signer: Signer) -> 
 
 @pytest.mark.parametrize("key", WEAK, ids=lambda key: key.hex()[:8] + key.hex()[-2:])
 def test_keys_of_small_order_are_refused(key: bytes) -> None:
-    import recollect_verify
+    import memoranda_verify
 
     assert ed25519.is_weak(key)
     assert not ed25519.verify(key, b"anything", bytes([1]) + bytes(63))
     text = keys.PublicKey("weak", key).text
     with pytest.raises(InvalidInput, match="small order"):
         keys.parse(text)
-    with pytest.raises(recollect_verify.WrongKey, match="small order"):
-        recollect_verify.parse_key(text)
+    with pytest.raises(memoranda_verify.WrongKey, match="small order"):
+        memoranda_verify.parse_key(text)
 
 
 def test_a_log_does_not_trust_a_key_of_small_order(signer: Signer) -> None:
-    with recollect.open(":memory:") as store:
+    with memoranda.open(":memory:") as store:
         with pytest.raises(InvalidInput, match="small order"):
             store.trust_key(keys.PublicKey("weak", WEAK[0]), agent_id="ann")
         store.trust_key(signer, agent_id="ann")
@@ -114,7 +114,7 @@ def test_a_log_does_not_trust_a_key_of_small_order(signer: Signer) -> None:
 
 @pytest.mark.parametrize("given", [0, 1.5, True, "text", b"bytes", object()])
 def test_keys_are_a_list(given: object) -> None:
-    with recollect.open(":memory:") as store, pytest.raises(InvalidInput, match="keys: "):
+    with memoranda.open(":memory:") as store, pytest.raises(InvalidInput, match="keys: "):
         wrong(store, given)
 
 

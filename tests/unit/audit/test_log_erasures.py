@@ -14,13 +14,13 @@ import apsw
 import msgspec
 import pytest
 
-import recollect
-import recollect_verify
-from recollect import ChainBroken
-from recollect.audit.following import ErasedRow, Following
-from recollect.log import chain, pages
-from recollect.model import codec
-from recollect.model.event import Envelope, SealedEvent
+import memoranda
+import memoranda_verify
+from memoranda import ChainBroken
+from memoranda.audit.following import ErasedRow, Following
+from memoranda.log import chain, pages
+from memoranda.model import codec
+from memoranda.model.event import Envelope, SealedEvent
 from tests.logs import Fields, encoded, exported, lines_of, refusal, spelled, verdicts
 from tests.unit.audit.erased_log import Eraser, erased_store
 
@@ -28,7 +28,7 @@ from tests.unit.audit.erased_log import Eraser, erased_store
 @pytest.fixture
 def data(tmp_path: Path) -> bytes:
     erased_store(tmp_path / "store.db")
-    with recollect.open(tmp_path / "store.db") as store:
+    with memoranda.open(tmp_path / "store.db") as store:
         return exported(store)
 
 
@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_it_travels(data: bytes, folder: Path) -> None:
     assert verdicts(data, folder) == (None, None)
-    recollect.import_log(BytesIO(data), folder / "new.db")
-    with recollect.open(folder / "new.db") as new:
+    memoranda.import_log(BytesIO(data), folder / "new.db")
+    with memoranda.open(folder / "new.db") as new:
         assert exported(new) == data
         assert new.rebuild().identical
     rows = [line.get("erased", []) for line in lines_of(data)]
@@ -56,7 +56,7 @@ def test_it_travels(data: bytes, folder: Path) -> None:
 
 
 def test_what_is_erased_is_counted(data: bytes) -> None:
-    assert recollect_verify.check_log(BytesIO(data), [])["erased"] == 5
+    assert memoranda_verify.check_log(BytesIO(data), [])["erased"] == 5
 
 
 def find(lines: list[Fields], commit_ts: int) -> Fields:
@@ -152,7 +152,7 @@ def test_nothing_can_be_passed_off_as_erased(folder: Path) -> None:
     database = apsw.Connection(str(folder / "store.db"))
     database.execute("DELETE FROM event WHERE commit_ts = 11")
     database.close()
-    with recollect.open(folder / "store.db") as store, pytest.raises(ChainBroken) as caught:
+    with memoranda.open(folder / "store.db") as store, pytest.raises(ChainBroken) as caught:
         store.export_log(folder / "log.jsonl")
     assert caught.value.commit_ts in (3, 7)
 
@@ -213,13 +213,13 @@ def test_an_erasing_event_of_nothing_is_fine(folder: Path) -> None:
     eraser = Eraser(folder / "store.db")
     eraser.append([eraser.erasing(0, sha256().digest())])
     eraser.close()
-    with recollect.open(folder / "store.db") as store:
+    with memoranda.open(folder / "store.db") as store:
         assert verdicts(exported(store), folder) == (None, None)
 
 
 def test_what_is_erased_during_an_export_begins_it_anew(folder: Path) -> None:
     path = folder / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(600):
             store.write(agent_id="a", key="k", value={"n": number})
         begun: list[int] = []
@@ -239,7 +239,7 @@ def test_what_is_erased_during_an_export_begins_it_anew(folder: Path) -> None:
 
 def test_an_export_that_cannot_begin_anew_ends(folder: Path) -> None:
     path = folder / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(600):
             store.write(agent_id="a", key="k", value={"n": number})
 
@@ -249,17 +249,17 @@ def test_an_export_that_cannot_begin_anew_ends(folder: Path) -> None:
             eraser.close()
 
         opened = BytesIO()
-        with pytest.raises(recollect.StoreBusy, match="Export it again"):
+        with pytest.raises(memoranda.StoreBusy, match="Export it again"):
             store.export_log(opened, progress=erase)
         assert "the file is cut" in (refusal(opened.getvalue()) or "")
-        with pytest.raises(recollect.StoreBusy):
+        with pytest.raises(memoranda.StoreBusy):
             store.export_log(folder / "log.jsonl", progress=erase)
     assert [each.name for each in folder.iterdir()] == ["store.db"]
 
 
 def test_content_erased_between_two_reads_is_no_corruption(folder: Path) -> None:
     path = folder / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         store.store_transcript("words " * 2000, agent_id="a")
         store.write(agent_id="a", key="k", value={})
         erased: list[int] = []
@@ -272,7 +272,7 @@ def test_content_erased_between_two_reads_is_no_corruption(folder: Path) -> None
                     eraser.close()
                 return super().write(data)  # type: ignore[arg-type]
 
-        with pytest.raises(recollect.StoreBusy, match="Export it again"):
+        with pytest.raises(memoranda.StoreBusy, match="Export it again"):
             store.export_log(Sink())
         assert refusal(exported(store)) is None
 
@@ -280,7 +280,7 @@ def test_content_erased_between_two_reads_is_no_corruption(folder: Path) -> None
 def test_a_page_is_of_one_moment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is erased between an event and what is said of it is not in the export at all."""
     path = folder / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         store.write(agent_id="a", key="k", value={})
         store.write(agent_id="a", key="k", value={"n": 2})
         read = pages.page
@@ -302,7 +302,7 @@ def test_a_page_is_of_one_moment(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_is_said_to_be_erased_must_be_gone(folder: Path) -> None:
     path = folder / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         store.write(agent_id="a", key="k", value={})
         store.write(agent_id="a", key="k", value={"n": 2})
     eraser = Eraser(path)
@@ -310,7 +310,7 @@ def test_what_is_said_to_be_erased_must_be_gone(folder: Path) -> None:
     eraser.erase((2, 0))
     eraser.put(before)
     eraser.close()
-    with recollect.open(path) as store, pytest.raises(ChainBroken) as caught:
+    with memoranda.open(path) as store, pytest.raises(ChainBroken) as caught:
         exported(store)
     assert caught.value.commit_ts == 2
 
@@ -336,5 +336,5 @@ def test_following_names_the_commit(data: bytes) -> None:
     lines = lines_of(data)
     drop_rows(lines)
     with pytest.raises(ChainBroken) as caught:
-        recollect.import_log(BytesIO(spelled(lines)), "never.db")
+        memoranda.import_log(BytesIO(spelled(lines)), "never.db")
     assert caught.value.commit_ts == 5

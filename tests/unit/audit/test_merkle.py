@@ -8,9 +8,9 @@ from hashlib import sha256
 
 import pytest
 
-from recollect.audit import merkle
-from recollect.audit.merkle import Frontier, Node, Tree, verify_consistency, verify_inclusion
-from recollect.errors import InvalidInput
+from memoranda.audit import merkle
+from memoranda.audit.merkle import Frontier, Node, Tree, verify_consistency, verify_inclusion
+from memoranda.errors import InvalidInput
 
 # The vectors that certificate-transparency and its descendants test themselves with.
 PUBLISHED_LEAVES = [

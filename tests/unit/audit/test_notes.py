@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.audit import keys, notes
-from recollect.audit.notes import Note, Signature
-from recollect.errors import InvalidInput, NotProven, RecollectError
+from memoranda.audit import keys, notes
+from memoranda.audit.notes import Note, Signature
+from memoranda.errors import InvalidInput, NotProven, MemorandaError
 from tests.unit.audit.published import (
     ENOCH,
     ENOCH_LINE,
@@ -181,6 +181,6 @@ def test_whatever_is_read_is_written_the_same(lines: list[str], end: str) -> Non
     message = "\n".join(lines) + end
     try:
         note = notes.parse(message)
-    except RecollectError:
+    except MemorandaError:
         return
     assert notes.written(note) == message

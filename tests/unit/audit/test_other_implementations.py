@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Store
-from recollect.audit import merkle, tree
+from memoranda import Store
+from memoranda.audit import merkle, tree
 from tests.unit.audit.logs import open_store, signer_in, write
 
 GO = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")

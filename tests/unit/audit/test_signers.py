@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect.audit import checkpoints, keys, notes, signers
-from recollect.audit.checkpoints import Checkpoint
-from recollect.audit.signers import Signer
-from recollect.errors import InvalidInput, NotFound, RecollectError, StoreReadOnly
-from recollect.model.ids import FixedIds, SystemIds
+from memoranda.audit import checkpoints, keys, notes, signers
+from memoranda.audit.checkpoints import Checkpoint
+from memoranda.audit.signers import Signer
+from memoranda.errors import InvalidInput, NotFound, MemorandaError, StoreReadOnly
+from memoranda.model.ids import FixedIds, SystemIds
 from tests.unit.audit.published import PETER, PETER_LINE, PETER_PRIVATE, TEXT
 from tests.unprivileged import open_folder, run_unprivileged
 
@@ -252,7 +252,7 @@ def test_who_may_not_write_or_read_is_told_so() -> None:
         closed.mkdir(mode=0o555)
 
         def attempt() -> None:
-            with pytest.raises(RecollectError, match=r"cannot be read|mode 0000"):
+            with pytest.raises(MemorandaError, match=r"cannot be read|mode 0000"):
                 signers.load(path)
             with pytest.raises(StoreReadOnly, match="permissions"):
                 signers.create(closed / "ours.key", NAME, ids=FixedIds())

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from recollect import ALL_NAMESPACES, LinkCycle, Store
-from recollect.storage.port import Reader
-from recollect.testing import memory_store
+from memoranda import ALL_NAMESPACES, LinkCycle, Store
+from memoranda.storage.port import Reader
+from memoranda.testing import memory_store
 
 OTHERS = (20, 2_000)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect import ChainBroken, Corruption, NotProven, Store
-from recollect.audit import tree
-from recollect.audit.merkle import Frontier
+from memoranda import ChainBroken, Corruption, NotProven, Store
+from memoranda.audit import tree
+from memoranda.audit.merkle import Frontier
 from tests.unit.audit.logs import open_store, signer_in, spoil, write
 
 MOST = 300
@@ -161,7 +161,7 @@ def test_a_missing_node_is_found_by_who_needs_it(path: Path) -> None:
 
 def test_a_proof_is_never_made_of_wrong_nodes(path: Path) -> None:
     spoil(path, BELOW, 4, 2)
-    with open_store(path) as store, pytest.raises(NotProven, match="recollect verify"):
+    with open_store(path) as store, pytest.raises(NotProven, match="memoranda verify"):
         store.prove(40)
 
 

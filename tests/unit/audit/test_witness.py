@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect import ChainBroken, NotProven, SignedCheckpoint, Signer
-from recollect.audit import checkpoints
-from recollect.audit.checkpoints import Checkpoint
-from recollect.model.event import SealedEvent
+from memoranda import ChainBroken, NotProven, SignedCheckpoint, Signer
+from memoranda.audit import checkpoints
+from memoranda.audit.checkpoints import Checkpoint
+from memoranda.model.event import SealedEvent
 from tests.unit.audit.logs import NAME, open_store, rechain, seeded, spoil, write
 
 SIGNER = seeded(NAME, 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from recollect.cli.main import cli
+from memoranda.cli.main import cli
 
 
 class Cli:
@@ -22,11 +22,11 @@ class Cli:
             "HOME": str(home),
             "XDG_DATA_HOME": str(home / "data"),
             "XDG_CONFIG_HOME": str(home / "config"),
-            "RECOLLECT_SIGNERS": None,
-            "RECOLLECT_SIGNER": None,
-            "RECOLLECT_DB": str(self.db),
-            "RECOLLECT_AGENT": "planner",
-            "RECOLLECT_NAMESPACE": None,
+            "MEMORANDA_SIGNERS": None,
+            "MEMORANDA_SIGNER": None,
+            "MEMORANDA_DB": str(self.db),
+            "MEMORANDA_AGENT": "planner",
+            "MEMORANDA_NAMESPACE": None,
             "NO_COLOR": None,
         }
 
@@ -42,7 +42,7 @@ class Cli:
             [str(argument) for argument in arguments],
             input=stdin,
             env={**self.env, **(env or {})},
-            prog_name="recollect",
+            prog_name="memoranda",
             catch_exceptions=False,
         )
 

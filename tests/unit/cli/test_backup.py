@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
+import memoranda
 from tests.unit.cli.runner import Cli
 
 
@@ -49,7 +49,7 @@ def test_a_fork_is_the_past(filled: Cli) -> None:
 
 def test_the_users_own_store_is_restored_where_it_belongs(filled: Cli) -> None:
     filled("backup", filled.home / "backup.db")
-    filled.env["RECOLLECT_DB"] = None
+    filled.env["MEMORANDA_DB"] = None
     shown = filled("restore", filled.home / "backup.db")
     assert str(filled.home / "data") in shown
     assert len(filled.rows("replay")) == 5
@@ -85,6 +85,6 @@ def test_a_changed_backup_ends_with_its_own_code(filled: Cli) -> None:
 
 def test_a_store_in_use_is_not_replaced(filled: Cli) -> None:
     filled("backup", filled.home / "backup.db")
-    with recollect.open(filled.db):
+    with memoranda.open(filled.db):
         assert "is in use" in filled.fails(1, "restore", filled.home / "backup.db", "--force")
     filled("restore", filled.home / "backup.db", "--force")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from recollect.cli.bars import ASCII, BLOCKS, Bar, Glyphs, draw, glyphs_for
+from memoranda.cli.bars import ASCII, BLOCKS, Bar, Glyphs, draw, glyphs_for
 
 
 def utc(*parts: int) -> datetime:

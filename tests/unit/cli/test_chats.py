@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import InvalidInput
-from recollect.cli.chat_files import pieces
+import memoranda
+from memoranda import InvalidInput
+from memoranda.cli.chat_files import pieces
 from tests.unit.cli.runner import Cli
 from tests.unit.search.answering import Said, answering
 
@@ -23,7 +23,7 @@ def write(cli: Cli, text: str, name: str = "talk.txt") -> Path:
 
 
 def transcripts(cli: Cli) -> list[str]:
-    with recollect.open(cli.db) as store:
+    with memoranda.open(cli.db) as store:
         return [each.text() for each in store.list_transcripts()]
 
 
@@ -96,7 +96,7 @@ def test_forms_of_json(cli: Cli, name: str, text: str) -> None:
 
 
 def moments(cli: Cli) -> list[str]:
-    with recollect.open(cli.db) as store:
+    with memoranda.open(cli.db) as store:
         found = [each.occurred_at for each in store.list_transcripts()]
         return [f"{each:%Y-%m-%d %H:%M}" if each else "" for each in found]
 
@@ -268,7 +268,7 @@ class TestExtracting:
             typed = f"{server.url}#m1"
             told = cli.fails(1, "import", "chat", write(cli, CHAT), "--extractor", typed)
         kept = cli.rows("transcript", "list")[0]["id"]
-        assert f"the words are kept as transcript {kept}: `recollect extract {kept}`" in told
+        assert f"the words are kept as transcript {kept}: `memoranda extract {kept}`" in told
         assert "nothing was written" not in told
 
     def test_an_endpoint_that_refuses(self, cli: Cli) -> None:

@@ -49,7 +49,7 @@ def test_in_json(grown: Cli) -> None:
 
 
 def test_a_person_is_asked(grown: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.cli.compact.is_person", lambda: True)
+    monkeypatch.setattr("memoranda.cli.compact.is_person", lambda: True)
     refused = grown.run("compact", "--before", 4, stdin="n\n")
     assert refused.exit_code == 1
     question = "3 operations of default up to commit 4 go for good. Go on? [y/N]: "

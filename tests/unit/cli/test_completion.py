@@ -13,7 +13,7 @@ from tests.unit.cli.runner import Cli
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_script(cli: Cli, shell: str) -> None:
     script = cli("completion", shell)
-    assert "_RECOLLECT_COMPLETE" in script
+    assert "_MEMORANDA_COMPLETE" in script
     assert f"{shell}_complete" in script
 
 
@@ -24,14 +24,14 @@ def test_another_shell_is_a_usage_error(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("recollect rep", {"replay"}),
-        ("recollect replay --all", {"--all-agents", "--all-namespaces"}),
-        ("recollect completion f", {"fish"}),
+        ("memoranda rep", {"replay"}),
+        ("memoranda replay --all", {"--all-agents", "--all-namespaces"}),
+        ("memoranda completion f", {"fish"}),
     ],
 )
 def test_what_completing_offers(cli: Cli, words: str, offered: set[str]) -> None:
     env = {
-        "_RECOLLECT_COMPLETE": "bash_complete",
+        "_MEMORANDA_COMPLETE": "bash_complete",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
@@ -43,9 +43,9 @@ def test_what_completing_offers(cli: Cli, words: str, offered: set[str]) -> None
 def test_bash_takes_the_script(cli: Cli) -> None:
     script = cli("completion", "bash")
     taken = subprocess.run(
-        ["bash", "-c", 'eval "$1"; complete -p recollect', "bash", script],
+        ["bash", "-c", 'eval "$1"; complete -p memoranda', "bash", script],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "_recollect_completion" in taken.stdout
+    assert "_memoranda_completion" in taken.stdout

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import memoranda
 
-AGENT = [sys.executable, "-m", "recollect.cli.demo_agent"]
+AGENT = [sys.executable, "-m", "memoranda.cli.demo_agent"]
 
 
 def demo(
     *arguments: str, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "recollect", "demo", *arguments]
+    command = [sys.executable, "-m", "memoranda", "demo", *arguments]
     env = {**os.environ, **(environment or {})}
     return subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=False, env=env
@@ -33,7 +33,7 @@ def test_the_demo_kills_and_resumes(tmp_path: Path) -> None:
     first, second = re.findall(r"process (\d+) (?:starts|finds)", done.stdout)
     assert first != second
     assert f"process {first} got SIGKILL" in done.stdout
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         clerk = store.bind(agent_id="clerk")
         events = list(clerk.replay())
         assert [event.txn_id for event in events if event.txn_id.startswith("settle")] == [
@@ -60,7 +60,7 @@ def test_the_second_act_goes_from_words_to_a_belief_and_on(tmp_path: Path) -> No
         "Nordlys was late again",
         "Nordlys sent the wrong parts",
     }
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         clerk = store.bind(agent_id="clerk", namespace="beliefs")
         assert [notice.namespace for notice in clerk.invalidations()] == ["facts/_invalidations"]
         (closed,) = clerk.invalidations(status="resolved")
@@ -88,7 +88,7 @@ def test_the_third_act_tells_a_job_change_out_of_order(tmp_path: Path) -> None:
     )
     assert not any(before)
     assert after[0]
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         clerk = store.bind(agent_id="clerk", namespace="facts")
         assert clerk.why("orders/polaris").is_stale
         assert store.rebuild().identical
@@ -112,7 +112,7 @@ def test_the_fourth_act_recalls_the_newer_answer_first(tmp_path: Path) -> None:
     assert list(first.values()) == [
         "Ann lives in Bergen", "Ann lives in Oslo", "Ann lives in Bergen",
     ]  # fmt: skip
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         clerk = store.bind(agent_id="clerk", namespace="talks")
         homes = clerk.timeline(subject="Ann", relation="lives in")
         assert [str(fact.object) for fact in homes] == ["Bergen", "Oslo"]
@@ -127,7 +127,7 @@ def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(tmp_path: Path) 
             if '"staged"' in line:
                 agent.kill()
     assert agent.returncode < 0
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         clerk = store.bind(agent_id="clerk")
         assert list(clerk.list_keys()) == ["invoice/1", "invoice/2", "ledger", "policy", "progress"]
         progress = clerk.get_state(key="progress")
@@ -148,7 +148,7 @@ def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
         *("fact", "decided", "timeline", "believed", "corrected", "reason"),
         *("heard", "drawn", "hit"),
     }
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         events = list(store.replay(agent_id="ann", namespace="team/eng"))
     assert [each["token"] for each in told if each["what"] == "event"] == [
         event.token for event in events
@@ -157,10 +157,10 @@ def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
 
 def test_the_demo_leaves_a_users_own_store_alone(tmp_path: Path) -> None:
     own = tmp_path / "own.db"
-    with recollect.open(own) as store:
+    with memoranda.open(own) as store:
         store.write(agent_id="clerk", key="k", value={})
     before = own.read_bytes()
-    done = demo("--json", environment={"RECOLLECT_DB": str(own), "TMPDIR": str(tmp_path)})
+    done = demo("--json", environment={"MEMORANDA_DB": str(own), "TMPDIR": str(tmp_path)})
     assert (done.returncode, own.read_bytes()) == (0, before)
 
 
@@ -181,6 +181,6 @@ def test_the_demo_overwrites_nothing(tmp_path: Path) -> None:
 
 
 def test_without_an_embedder_the_demo_says_so_itself(tmp_path: Path) -> None:
-    done = demo("--db", str(tmp_path / "store.db"), environment={"RECOLLECT_EMBEDDER": "none"})
+    done = demo("--db", str(tmp_path / "store.db"), environment={"MEMORANDA_EMBEDDER": "none"})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("there is no embedder, so recall goes by words") == 1

@@ -1,4 +1,4 @@
-"""`recollect doctor`: what it shows, and how it ends."""
+"""`memoranda doctor`: what it shows, and how it ends."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect.testing import FixedClock
+import memoranda
+from memoranda.testing import FixedClock
 from tests.unit.cli.runner import Cli
 
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
 
 
@@ -52,23 +52,23 @@ def test_which_store_was_chosen_and_why(filled: Cli) -> None:
         return str(row["message"])
 
     assert settings() == (
-        f"the store is {filled.db}, named by RECOLLECT_DB; "
-        "variables set: RECOLLECT_AGENT, RECOLLECT_DB"
+        f"the store is {filled.db}, named by MEMORANDA_DB; "
+        "variables set: MEMORANDA_AGENT, MEMORANDA_DB"
     )
     assert f"{filled.db}, named by --db" in settings("--db", filled.db)
-    filled.env["RECOLLECT_DB"] = None
+    filled.env["MEMORANDA_DB"] = None
     shown = filled.run("doctor")
     assert shown.exit_code == 4
     assert "the default, since none was named" in shown.stdout
 
 
 def test_a_misspelled_variable(filled: Cli) -> None:
-    filled.env["RECOLLECT_DATABASE"] = "x"
+    filled.env["MEMORANDA_DATABASE"] = "x"
     assert troubles(filled) == {"settings": "warning"}
     shown = filled("doctor")
-    assert "nothing reads RECOLLECT_DATABASE" in shown
+    assert "nothing reads MEMORANDA_DATABASE" in shown
     for name in ("AGENT", "API_KEY", "DB", "EMBEDDER", "NAMESPACE"):
-        assert f"RECOLLECT_{name}, " in shown
+        assert f"MEMORANDA_{name}, " in shown
 
 
 def test_a_remedy_stands_below_its_finding(cli: Cli) -> None:
@@ -107,7 +107,7 @@ def test_a_file_cut_short(filled: Cli) -> None:
 
 
 def test_a_clock_that_was_set_back(filled: Cli) -> None:
-    with recollect.open(filled.db, clock=FixedClock(now=4_000_000_000_000_000)) as store:
+    with memoranda.open(filled.db, clock=FixedClock(now=4_000_000_000_000_000)) as store:
         store.write(agent_id="planner", key="late", value={})
     assert troubles(filled) == {"clock": "warning"}
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from recollect import Store, errors
-from recollect.cli.exits import MEANINGS, exit_code
+from memoranda import Store, errors
+from memoranda.cli.exits import MEANINGS, exit_code
 from tests.unit.cli.runner import Cli
 
 READING = (
@@ -26,15 +26,15 @@ READING = (
 )
 
 
-def all_errors() -> list[type[errors.RecollectError]]:
-    found = [errors.RecollectError]
+def all_errors() -> list[type[errors.MemorandaError]]:
+    found = [errors.MemorandaError]
     for kind in found:
         found.extend(kind.__subclasses__())
     return found
 
 
 @pytest.mark.parametrize("kind", all_errors(), ids=lambda kind: str(kind.__name__))
-def test_every_error_has_a_documented_code(kind: type[errors.RecollectError]) -> None:
+def test_every_error_has_a_documented_code(kind: type[errors.MemorandaError]) -> None:
     error = kind.__new__(kind)
     expected = 1
     for family, code in (
@@ -80,7 +80,7 @@ def test_an_error_in_json_is_one_object(cli: Cli) -> None:
     [("get",), ("get", "plan", "--bogus"), ("bogus",), ("replay", "--limit", "many")],
 )
 def test_a_usage_error_is_told_in_both_forms(cli: Cli, arguments: tuple[str, ...]) -> None:
-    assert "Usage: recollect" in cli.fails(2, *arguments)
+    assert "Usage: memoranda" in cli.fails(2, *arguments)
     assert json.loads(cli.fails(2, *arguments, "--json"))["error"] == "UsageError"
 
 

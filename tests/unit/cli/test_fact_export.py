@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect import Fact, Literal, Store
+import memoranda
+from memoranda import Fact, Literal, Store
 from tests.unit.cli.runner import Cli
 
 
@@ -113,7 +113,7 @@ def timelines(path: Path) -> list[Any]:
         return (fact.subject, fact.relation, fact.object, fact.valid_from, fact.valid_to,
                 fact.confidence)  # fmt: skip
 
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         return [
             seen(fact)
             for subject in ("Ann", "Bob")
@@ -135,7 +135,7 @@ def test_what_is_exported_and_imported_gives_the_same_timelines(
         home.mkdir()
         other.mkdir()
         here, there = Cli(home), Cli(other)
-        with recollect.open(here.db, durability="relaxed") as store:
+        with memoranda.open(here.db, durability="relaxed") as store:
             agent, held = store.bind(agent_id="planner"), list[Any]()
             agent.set_cardinality(relation="works_at", cardinality="single")
             for step in steps:

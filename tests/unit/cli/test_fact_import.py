@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.cli.progress import Meter
+from memoranda.cli.progress import Meter
 from tests.unit.cli.runner import Cli
 
 HEADER = "subject,relation,object,valid_from,valid_to,confidence"
@@ -238,7 +238,7 @@ def test_what_breaks_off_says_what_is_in(cli: Cli) -> None:
 
 
 def test_it_tells_how_far_it_is(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recollect.cli import fact_import
+    from memoranda.cli import fact_import
 
     shown: list[tuple[str, int, int | None]] = []
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from recollect.cli import fact_inputs
-from recollect.cli.fact_options import KINDS
-from recollect.errors import InvalidInput
-from recollect.graph import literal
+from memoranda.cli import fact_inputs
+from memoranda.cli.fact_options import KINDS
+from memoranda.errors import InvalidInput
+from memoranda.graph import literal
 from tests.unit.cli.runner import Cli
 
 
@@ -236,7 +236,7 @@ def test_every_command_shows_an_example(cli: Cli) -> None:
     listed = re.findall(r"^  (\w+)  ", cli("fact", "--help"), re.MULTILINE)
     assert {"assert", "end", "retract", "list", "timeline", "explain", "import"} <= set(listed)
     for name in listed:
-        assert f"Example: recollect fact {name}" in " ".join(cli("fact", name, "--help").split())
+        assert f"Example: memoranda fact {name}" in " ".join(cli("fact", name, "--help").split())
 
 
 @pytest.mark.parametrize(

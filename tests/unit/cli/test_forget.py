@@ -50,7 +50,7 @@ def test_asked_on_a_terminal(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, answer: str, *, there: bool
 ) -> None:
     cli("write", "k", '{"v": 1}')
-    monkeypatch.setattr("recollect.cli.forget._is_terminal", lambda: True)
+    monkeypatch.setattr("memoranda.cli.forget._is_terminal", lambda: True)
     result = cli.run("forget", "key", "k", stdin=answer)
     assert "Would erase 1 operation" in result.stderr
     assert "It cannot be undone" in result.stderr

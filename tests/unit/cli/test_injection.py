@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from recollect.cli.text import safe, safe_json
+from memoranda.cli.text import safe, safe_json
 from tests.unit.cli.runner import Cli
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J"

@@ -7,8 +7,8 @@ import json
 import apsw
 import pytest
 
-import recollect
-from recollect.testing import FixedClock
+import memoranda
+from memoranda.testing import FixedClock
 from tests.unit.cli.runner import Cli
 
 FAR_AHEAD = 4_000_000_000_000_000  # microseconds: the year 2096
@@ -76,7 +76,7 @@ def test_replay_of_all_namespaces_names_them(filled: Cli) -> None:
 
 def test_replay_of_all_agents_names_them(filled: Cli) -> None:
     filled("write", "plan", "{}", "--agent", "other")
-    filled.env["RECOLLECT_AGENT"] = None
+    filled.env["MEMORANDA_AGENT"] = None
     assert len(filled.rows("replay", "--all-agents")) == 6
     shown = filled("replay", "--all-agents")
     assert "  write   planner  goal  v1" in shown
@@ -106,10 +106,10 @@ def test_what_replay_cannot_take_is_named_as_it_was_typed(
 
 
 def test_replay_needs_an_agent(filled: Cli) -> None:
-    filled.env["RECOLLECT_AGENT"] = None
+    filled.env["MEMORANDA_AGENT"] = None
     message = filled.fails(2, "replay")
     assert "--agent: is missing" in message
-    assert "RECOLLECT_AGENT" in message
+    assert "MEMORANDA_AGENT" in message
     assert json.loads(filled.fails(2, "replay", "--json"))["error"] == "InvalidInput"
 
 
@@ -152,14 +152,14 @@ def test_a_changed_view_is_named_by_a_deep_look_only(filled: Cli, form: tuple[st
     tamper(filled, "UPDATE state SET version = version + 1")
     filled("verify")
     message = filled.fails(3, "verify", "--deep", *form)
-    for part in ("view 'state'", "table 'state'", "differs in version", "recollect rebuild"):
+    for part in ("view 'state'", "table 'state'", "differs in version", "memoranda rebuild"):
         assert part in message
     filled("rebuild")
     filled("verify", "--deep")
 
 
 def test_warnings_reach_people_and_programs(filled: Cli) -> None:
-    with recollect.open(filled.db, clock=FixedClock(now=FAR_AHEAD)) as store:
+    with memoranda.open(filled.db, clock=FixedClock(now=FAR_AHEAD)) as store:
         store.write(agent_id="planner", key="late", value={})
     for command in ("verify", "stats"):
         assert "check the clock" in filled.run(command).stderr

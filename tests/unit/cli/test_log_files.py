@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect_verify
+import memoranda_verify
 from tests.unit.cli.runner import Cli
 
 
@@ -18,7 +18,7 @@ def test_there_and_back(filled: Cli) -> None:
     )
     assert filled("scan", "--db", new) == filled("scan")
     assert filled("export", "log", "-", "--db", new).encode() == file.read_bytes()
-    assert recollect_verify.main(["log", str(file)]) == 0
+    assert memoranda_verify.main(["log", str(file)]) == 0
 
 
 def test_through_pipes(filled: Cli) -> None:
@@ -45,7 +45,7 @@ def test_in_json(filled: Cli) -> None:
 
 def test_the_users_own_store_is_imported_where_it_belongs(filled: Cli) -> None:
     filled("export", "log", filled.home / "log.jsonl")
-    filled.env["RECOLLECT_DB"] = None
+    filled.env["MEMORANDA_DB"] = None
     assert str(filled.home / "data") in filled("import", "log", filled.home / "log.jsonl")
     assert len(filled.rows("replay")) == 5
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cli import members
-from recollect.cli.members import MemberChange, compare
+from memoranda.cli import members
+from memoranda.cli.members import MemberChange, compare
 
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.text("ab", max_size=2),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.audit.signers import Signer
+import memoranda
+from memoranda.audit.signers import Signer
 from tests.unit.cli.runner import Cli
 
 WORDS = "I never fly. The train is fine."
@@ -118,7 +118,7 @@ def test_origins_quote_the_words(believing: Cli) -> None:
 
 def test_origins_may_lie_deep(cli: Cli) -> None:
     depth = 1500
-    with recollect.open(cli.db).bind(agent_id="a") as store, store.begin_transaction() as staged:
+    with memoranda.open(cli.db).bind(agent_id="a") as store, store.begin_transaction() as staged:
         ids = [staged.remember(str(number)) for number in range(depth)]
         for source, target in pairwise(ids):
             staged.link(source=source, target=target, relation="derived_from")
@@ -136,7 +136,7 @@ def test_superseding_fills_the_inbox(believing: Cli) -> None:
     (notice,) = believing.rows("inbox")
     assert (notice["dependent_id"], notice["status"]) == (dependent, "open")
     told = believing("inbox")
-    assert f"recollect resolve {notice['id']} keep | retract | revise" in told
+    assert f"memoranda resolve {notice['id']} keep | retract | revise" in told
     assert "--with" in believing.fails(2, "resolve", notice["id"], "revise")
     assert "keep" in believing("resolve", notice["id"], "keep", "--note", "fine")
     assert believing.rows("inbox") == []
@@ -222,7 +222,7 @@ def test_a_refusal_is_listed(believing: Cli) -> None:
 
 
 def test_signed_events_are_marked(believing: Cli) -> None:
-    with recollect.open(believing.db) as store:
+    with memoranda.open(believing.db) as store:
         ann = store.bind(agent_id="ann", signer=Signer("ann", bytes(32)))
         ann.write(key="k", value={})
     assert "state.written        ann  self-signed" in believing("audit", "--by", "ann")

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from recollect.cli.main import COMMANDS
-from recollect.model.scope import DEFAULT_NAMESPACE
+from memoranda.cli.main import COMMANDS
+from memoranda.model.scope import DEFAULT_NAMESPACE
 from tests.unit.cli.runner import Cli
 
 GROUPS = {
@@ -38,7 +38,7 @@ def test_flags_win_over_the_environment(cli: Cli) -> None:
 
 def test_the_environment_names_all_three(cli: Cli) -> None:
     cli("write", "plan", "{}", "--agent", "writer", "--namespace", "team/eng")
-    cli.env |= {"RECOLLECT_AGENT": "writer", "RECOLLECT_NAMESPACE": "team/eng"}
+    cli.env |= {"MEMORANDA_AGENT": "writer", "MEMORANDA_NAMESPACE": "team/eng"}
     assert cli("keys") == "plan\n"
 
 
@@ -49,8 +49,8 @@ def test_a_url_is_taken_too(cli: Cli) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="XDG_DATA_HOME is Linux's")
 def test_the_default_is_the_users_data_folder(cli: Cli) -> None:
-    cli.env["RECOLLECT_DB"] = None
-    path = cli.home / "data" / "recollect" / "store.db"
+    cli.env["MEMORANDA_DB"] = None
+    path = cli.home / "data" / "memoranda" / "store.db"
     assert str(path) in cli.fails(4, "keys")
     assert list(cli.home.iterdir()) == []
     cli("write", "plan", "{}")
@@ -61,13 +61,13 @@ def test_the_default_is_the_users_data_folder(cli: Cli) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="XDG_DATA_HOME is Linux's")
 @pytest.mark.parametrize("command", [("write", "plan", "{}"), ("delete", "plan")])
 def test_a_default_folder_that_cannot_be_made(cli: Cli, command: tuple[str, ...]) -> None:
-    cli.env["RECOLLECT_DB"] = None
+    cli.env["MEMORANDA_DB"] = None
     (cli.home / "data").write_text("a file where the folder should be")
     assert "cannot make the folder" in cli.fails(1, *command)
 
 
 def test_an_agent_must_be_named_before_a_store_is_made(cli: Cli) -> None:
-    cli.env["RECOLLECT_AGENT"] = None
+    cli.env["MEMORANDA_AGENT"] = None
     assert "--agent: is missing" in cli.fails(2, "write", "plan", "{}")
     assert list(cli.home.iterdir()) == []
 
@@ -77,7 +77,7 @@ def test_help_names_the_environment_and_the_defaults(cli: Cli, command: str) -> 
     shown = " ".join(cli(*command.split(), "--help").split())
     for option in ("--db", "--agent", "--namespace", "--json"):
         assert option in shown
-    for variable in ("RECOLLECT_DB", "RECOLLECT_AGENT", "RECOLLECT_NAMESPACE"):
+    for variable in ("MEMORANDA_DB", "MEMORANDA_AGENT", "MEMORANDA_NAMESPACE"):
         assert f"env var: {variable}" in shown
     assert "default: (store.db in the user's data folder)" in shown
     assert f"default: {DEFAULT_NAMESPACE}]" in shown
@@ -87,4 +87,4 @@ def test_help_lists_every_command(cli: Cli) -> None:
     shown = cli("--help")
     for command in COMMANDS:
         assert f"\n  {command} " in shown
-    assert cli("--version").startswith("recollect, version ")
+    assert cli("--version").startswith("memoranda, version ")

@@ -13,21 +13,21 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import memoranda
 
-RECOLLECT = (sys.executable, "-m", "recollect")
+MEMORANDA = (sys.executable, "-m", "memoranda")
 INTERRUPTIBLE = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
-from recollect.__main__ import main
+from memoranda.__main__ import main
 main()
 """
 BARE = """
 import sys, types
-bare = types.ModuleType("recollect")
+bare = types.ModuleType("memoranda")
 bare.__path__ = [sys.argv[1]]
-sys.modules["recollect"] = bare
-from recollect.cli.main import COMMANDS, cli
+sys.modules["memoranda"] = bare
+from memoranda.cli.main import COMMANDS, cli
 for name in COMMANDS:
     if name != "demo":
         cli.get_command(None, name)
@@ -39,7 +39,7 @@ print(*sys.modules)
 def long_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose replay is far longer than a pipe holds."""
     path = tmp_path_factory.mktemp("long") / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(400):
             store.write(agent_id="planner", key="k", value={"n": number, "text": "x" * 2_000})
     return path
@@ -49,7 +49,7 @@ def environment(**others: str) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")
     }
-    return {**kept, "RECOLLECT_AGENT": "planner", "TERM": "xterm", **others}
+    return {**kept, "MEMORANDA_AGENT": "planner", "TERM": "xterm", **others}
 
 
 def start(*command: str | Path) -> subprocess.Popen[str]:
@@ -64,7 +64,7 @@ def start(*command: str | Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["human", "json"])
 def test_a_reader_that_has_enough_ends_it_quietly(long_store: Path, form: tuple[str, ...]) -> None:
-    with start(*RECOLLECT, "replay", "--db", long_store, *form) as process:
+    with start(*MEMORANDA, "replay", "--db", long_store, *form) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert "1" in process.stdout.readline()
@@ -79,7 +79,7 @@ def test_a_reader_that_is_gone_already(long_store: Path, form: tuple[str, ...]) 
     os.close(reading)
     try:
         process = subprocess.run(
-            [*RECOLLECT, "keys", "--db", str(long_store), *form],
+            [*MEMORANDA, "keys", "--db", str(long_store), *form],
             stdout=writing,
             stderr=subprocess.PIPE,
             env=environment(),
@@ -106,19 +106,19 @@ def test_ctrl_c_during_a_long_replay(long_store: Path, form: tuple[str, ...]) ->
 
 def test_help_starts_without_what_only_answers_need() -> None:
     process = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "recollect", "--help"],
+        [sys.executable, "-X", "importtime", "-m", "memoranda", "--help"],
         capture_output=True,
         text=True,
         check=True,
         env=environment(),
     )
     imported = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines()}
-    assert "recollect.cli.main" in imported
+    assert "memoranda.cli.main" in imported
     assert not {"rich", "platformdirs"} & imported
 
 
 def test_the_commands_import_no_store_until_they_need_one() -> None:
-    package = Path(recollect.__file__).parent
+    package = Path(memoranda.__file__).parent
     process = subprocess.run(
         [sys.executable, "-c", BARE, str(package)],
         capture_output=True,
@@ -127,15 +127,15 @@ def test_the_commands_import_no_store_until_they_need_one() -> None:
         env=environment(),
     )
     imported = set(process.stdout.split())
-    assert "recollect.cli.log" in imported
-    assert not {"apsw", "msgspec", "rich", "platformdirs", "recollect.sdk"} & imported
+    assert "memoranda.cli.log" in imported
+    assert not {"apsw", "msgspec", "rich", "platformdirs", "memoranda.sdk"} & imported
 
 
 def on_terminal(*arguments: str | Path, env: Mapping[str, str]) -> str:
     """Run a command with stdout on a terminal and return what the terminal got."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*RECOLLECT, *map(str, arguments)], stdout=theirs, stderr=subprocess.PIPE, env=env
+        [*MEMORANDA, *map(str, arguments)], stdout=theirs, stderr=subprocess.PIPE, env=env
     )
     os.close(theirs)
     shown = b""
@@ -163,7 +163,7 @@ def test_no_color_is_honoured(long_store: Path) -> None:
 
 def test_a_value_is_indented_on_a_terminal(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.write(agent_id="planner", key="k", value={"[red]a": "\x1b[31m\x9b"})
     get = ("get", "k", "--db", path)
     plain = on_terminal(*get, env=environment(NO_COLOR="1", TERM="dumb"))

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.status import Status
 
-from recollect.cli.progress import PATIENCE, Meter, make_display, meter, waiting
-from recollect.testing import FixedClock
+from memoranda.cli.progress import PATIENCE, Meter, make_display, meter, waiting
+from memoranda.testing import FixedClock
 
 
 class Screen:

@@ -1,4 +1,4 @@
-"""`recollect recall` and `recollect context`."""
+"""`memoranda recall` and `memoranda context`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.unit.cli.runner import Cli
 @pytest.fixture
 def knowing(cli: Cli) -> Cli:
     """A command line on a store with memories and a fact, without a model to load."""
-    cli.env["RECOLLECT_EMBEDDER"] = "none"
+    cli.env["MEMORANDA_EMBEDDER"] = "none"
     cli("remember", "Alice lives in Paris", "--event-time", "2022-01-01T00:00:00Z")
     cli("remember", "Alice lives in Berlin", "--event-time", "2023-01-01T00:00:00Z", "--tag", "new")
     cli("fact", "assert", "Alice", "knows", "Ben")
@@ -97,8 +97,8 @@ def test_what_is_wrong_is_named(knowing: Cli, arguments: tuple[str, ...], told: 
 def test_that_there_are_no_vectors_is_said_once(
     knowing: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.search.embedding._local", lambda: None)
-    done = knowing.run("recall", "Alice", env={"RECOLLECT_EMBEDDER": "auto"})
+    monkeypatch.setattr("memoranda.search.embedding._local", lambda: None)
+    done = knowing.run("recall", "Alice", env={"MEMORANDA_EMBEDDER": "auto"})
     assert done.stderr.count("words and facts alone") == 1
     wanted = knowing.run("recall", "Alice", "--embedder", "none")
     assert wanted.stderr == "", "who wants none is not told that there is none"
@@ -106,7 +106,7 @@ def test_that_there_are_no_vectors_is_said_once(
 
 
 def test_by_meaning(knowing: Cli) -> None:
-    done = knowing.run("recall", "Alice", "--json", env={"RECOLLECT_EMBEDDER": "auto"})
+    done = knowing.run("recall", "Alice", "--json", env={"MEMORANDA_EMBEDDER": "auto"})
     assert '"vector":0.0' not in done.stdout
     assert done.stderr == ""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import memoranda
 from tests.embedders import Hashing
 from tests.unit.cli.runner import Cli
 
@@ -15,7 +15,7 @@ from tests.unit.cli.runner import Cli
 def model(monkeypatch: pytest.MonkeyPatch) -> Hashing:
     """What `auto` is, so that no test loads a real model."""
     model = Hashing()
-    monkeypatch.setattr("recollect.search.embedding._local", lambda: model)
+    monkeypatch.setattr("memoranda.search.embedding._local", lambda: model)
     return model
 
 
@@ -45,8 +45,8 @@ def test_in_json(filled: Cli) -> None:
 def test_another_model_replaces_the_vectors(filled: Cli, model: Hashing) -> None:
     filled("reindex")
     model.name = "another"
-    assert "recollect reindex" in filled.run("stats").stderr
-    assert "recollect reindex" in filled("doctor")
+    assert "memoranda reindex" in filled.run("stats").stderr
+    assert "memoranda reindex" in filled("doctor")
     told = filled("reindex")
     assert told == "Dropped the vectors of hashing, embedded 3 passages by another.\n"
     assert filled.run("stats").stderr == ""
@@ -56,21 +56,21 @@ def test_without_an_embedder_words_are_indexed(filled: Cli) -> None:
     done = filled.run("reindex", "--embedder", "none")
     assert done.stdout == "Indexed 3 commits.\n"
     assert "no embedder" in done.stderr
-    filled.env["RECOLLECT_EMBEDDER"] = "none"
+    filled.env["MEMORANDA_EMBEDDER"] = "none"
     assert filled.row("reindex")["model"] is None
 
 
 def test_an_embedder_that_cannot_be_is_refused(filled: Cli, tmp_path: Path) -> None:
     message = filled.fails(2, "reindex", "--embedder", tmp_path)
     assert message.startswith("Error: --embedder: there is no model.onnx in ")
-    filled.env["RECOLLECT_EMBEDDER"] = "http://host/v1"
+    filled.env["MEMORANDA_EMBEDDER"] = "http://host/v1"
     assert "#model" in filled.fails(2, "reindex")
 
 
 def test_stopped_in_between_it_goes_on(
     filled: Cli, model: Hashing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.search.vector_filling import fill_some
+    from memoranda.search.vector_filling import fill_some
 
     assert fill_some.__kwdefaults__ is not None
     monkeypatch.setitem(fill_some.__kwdefaults__, "most", 1)
@@ -84,7 +84,7 @@ def test_stopped_in_between_it_goes_on(
     model.before = interrupt
     assert filled.run("reindex").exit_code != 0
     model.before = None
-    with recollect.open(filled.db, embedder=None) as store:
+    with memoranda.open(filled.db, embedder=None) as store:
         assert store.stats().vectors == 2
     filled("reindex")
     assert "3 of hashing\n" in filled("stats")
@@ -92,7 +92,7 @@ def test_stopped_in_between_it_goes_on(
 
 def test_progress_counts_passages_also_within_one_commit(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    with recollect.open(tmp_path / "x.db", embedder=None) as store:
+    with memoranda.open(tmp_path / "x.db", embedder=None) as store:
         agent = store.bind(agent_id="a1")
         agent.store_transcript("\n".join(f"Ann: line {number}" for number in range(5_000)))
         agent.reindex(progress=lambda done, whole: seen.append((done, whole)))

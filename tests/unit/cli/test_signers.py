@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect_verify
+import memoranda_verify
 from tests.unit.audit.logs import rechain, spoil
 from tests.unit.audit.test_witness import later
 from tests.unit.cli.runner import Cli
@@ -27,13 +27,13 @@ def signing(filled: Cli) -> Cli:
 
 
 def outsider(*arguments: object) -> int:
-    return recollect_verify.main([str(each) for each in arguments])
+    return memoranda_verify.main([str(each) for each in arguments])
 
 
 def test_a_signer_is_a_file_in_a_folder_of_its_own(cli: Cli) -> None:
     made = cli.row("signer", "create", NAME)
     path = Path(made["path"])
-    assert path.parent == cli.home / "config" / "recollect" / "signers"
+    assert path.parent == cli.home / "config" / "memoranda" / "signers"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert path.name == f"example.com%2Fagents+{made['key'].split('+')[1]}.key"
@@ -45,14 +45,14 @@ def test_the_folder_can_be_another(cli: Cli, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     cli("signer", "create", NAME, "--signers", tmp_path / "one")
-    cli.env["RECOLLECT_SIGNERS"] = str(tmp_path / "two")
+    cli.env["MEMORANDA_SIGNERS"] = str(tmp_path / "two")
     cli("signer", "create", NAME)
     assert [len(list((tmp_path / name).iterdir())) for name in ("one", "two")] == [1, 1]
     assert "there is no folder" in cli.fails(4, "signer", "create", NAME, "--signers", "no/where")
 
 
 def test_without_a_signer(filled: Cli) -> None:
-    assert "recollect signer create" in filled.fails(4, "checkpoint")
+    assert "memoranda signer create" in filled.fails(4, "checkpoint")
     assert "off until somebody signs" in filled("stats")
     assert "none" in filled("verify")
     assert filled("checkpoints") == ""
@@ -98,7 +98,7 @@ def test_the_verifier_runs_without_the_engine(signing: Cli, tmp_path: Path) -> N
     (tmp_path / "note").write_text(signing("checkpoint"))
     (tmp_path / "keys").write_text(signing("signer", "export"))
     alone = tmp_path / "alone.py"
-    alone.write_bytes(Path(recollect_verify.__file__).read_bytes())
+    alone.write_bytes(Path(memoranda_verify.__file__).read_bytes())
     command = [sys.executable, str(alone), "checkpoint", "note", "--key-file", "keys"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

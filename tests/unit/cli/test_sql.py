@@ -1,4 +1,4 @@
-"""`recollect sql`: three forms of an answer, and statements that never end."""
+"""`memoranda sql`: three forms of an answer, and statements that never end."""
 
 from __future__ import annotations
 

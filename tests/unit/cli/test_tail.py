@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-import recollect
+import memoranda
 from tests.unit.cli.runner import Cli
 
 INTERRUPTIBLE = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
-from recollect.__main__ import main
+from memoranda.__main__ import main
 main()
 """
 NOW = ("--timeout", 0)
@@ -39,7 +39,7 @@ def test_it_shows_what_replay_shows(filled: Cli) -> None:
 
 
 def test_it_begins_with_the_last_ten(cli: Cli) -> None:
-    with recollect.open(cli.db) as store:
+    with memoranda.open(cli.db) as store:
         for number in range(15):
             store.write(agent_id="planner", key="k", value={"n": number})
     assert commits(cli) == [*range(6, 16)]
@@ -66,7 +66,7 @@ def test_it_shows_what_is_asked_for(filled: Cli) -> None:
 
 def test_all_agents_are_named_and_none_need_be(filled: Cli) -> None:
     filled("write", "plan", "{}", "--agent", "other", "--namespace", "team/eng")
-    filled.env["RECOLLECT_AGENT"] = None
+    filled.env["MEMORANDA_AGENT"] = None
     assert "--agent: is missing" in filled.fails(2, "tail", *NOW)
     shown = filled("tail", *NOW, "--all-agents", "--all-namespaces")
     assert "  write   planner  default  goal  v1" in shown
@@ -120,7 +120,7 @@ def test_a_cursor_is_behind_what_was_printed(filled: Cli) -> None:
 
 
 class Follower:
-    """`recollect tail` in a process of its own."""
+    """`memoranda tail` in a process of its own."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -145,7 +145,7 @@ def follower(db: Path, *arguments: str) -> Iterator[Follower]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**buffered, "RECOLLECT_AGENT": "planner"},
+        env={**buffered, "MEMORANDA_AGENT": "planner"},
     ) as process:
         guard = threading.Timer(60, process.kill)
         guard.start()
@@ -158,7 +158,7 @@ def follower(db: Path, *arguments: str) -> Iterator[Follower]:
 
 def test_it_shows_what_other_processes_do_as_it_happens(filled: Cli) -> None:
     with (
-        recollect.open(filled.db) as store,
+        memoranda.open(filled.db) as store,
         follower(filled.db, "--json", "-n", "1", "--all-namespaces") as tail,
     ):
         assert tail.event()["commit_ts"] == 5
@@ -181,7 +181,7 @@ def test_ctrl_c_ends_it_quietly(filled: Cli, form: tuple[str, ...]) -> None:
 
 @BOTH
 def test_a_reader_that_is_gone_ends_it_quietly(filled: Cli, form: tuple[str, ...]) -> None:
-    with recollect.open(filled.db) as store, follower(filled.db, *form) as tail:
+    with memoranda.open(filled.db) as store, follower(filled.db, *form) as tail:
         tail.stdout.readline()
         tail.stdout.close()
         assert tail.process.stderr is not None
@@ -197,7 +197,7 @@ def test_what_was_not_printed_is_printed_the_next_time(filled: Cli) -> None:
         printed = [tail.event()["commit_ts"] for _ in range(5)]
         tail.process.kill()
     assert printed == [1, 2, 3, 4, 5]
-    with recollect.open(filled.db) as store:
+    with memoranda.open(filled.db) as store:
         ((_, done),) = store.cursors()
     assert done in (4, 5)
     filled("write", "plan", "{}")
@@ -207,7 +207,7 @@ def test_what_was_not_printed_is_printed_the_next_time(filled: Cli) -> None:
 @BOTH
 def test_what_nobody_read_is_not_marked_as_done(filled: Cli, form: tuple[str, ...]) -> None:
     arguments = ("--cursor", "printer", "--after", "4", *form)
-    with recollect.open(filled.db) as store, follower(filled.db, *arguments) as tail:
+    with memoranda.open(filled.db) as store, follower(filled.db, *arguments) as tail:
         tail.stdout.readline()
         while store.cursors() != [("printer", 5)]:
             time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""`recollect why`, and the keys of the inbox."""
+"""`memoranda why`, and the keys of the inbox."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from recollect.cli import reason_shapes
-from recollect.cli.reason_lines import place
-from recollect.why.reason import Reason
+from memoranda.cli import reason_shapes
+from memoranda.cli.reason_lines import place
+from memoranda.why.reason import Reason
 from tests.unit.cli.runner import Cli
 
 WORDS = "I never fly. The train is fine."
@@ -81,7 +81,7 @@ def test_memories_begin_a_tree_too(believing: Cli) -> None:
     first, second = believing("why", f"memory:{ground}").splitlines()
     assert first.startswith(f"Ann does not fly  memory:{ground}@1  commit 2")
     assert second.startswith("└── quotes “I never fly”")
-    for env in ({"RECOLLECT_AGENT": None}, {}):
+    for env in ({"MEMORANDA_AGENT": None}, {}):
         assert believing.run("why", f"memory:{ground}", env=env).exit_code == 0
 
 
@@ -115,8 +115,8 @@ def test_what_is_not_there_is_told(believing: Cli) -> None:
     assert "REF: " in believing.fails(2, "why", "memory:")
     assert "REF: " in believing.fails(2, "why", "plan@0")
     assert "--at" in believing.fails(2, "why", "plan", "--at", "soon")
-    result = believing.run("why", "plan", env={"RECOLLECT_AGENT": None})
-    assert (result.exit_code, "RECOLLECT_AGENT" in result.stderr) == (2, True)
+    result = believing.run("why", "plan", env={"MEMORANDA_AGENT": None})
+    assert (result.exit_code, "MEMORANDA_AGENT" in result.stderr) == (2, True)
 
 
 def test_a_key_may_look_like_a_memory(cli: Cli) -> None:
@@ -127,7 +127,7 @@ def test_a_key_may_look_like_a_memory(cli: Cli) -> None:
     assert cli("inbox", "--keys").splitlines() == [
         "y@1  {}",
         '  key:memory:x@1  {"n":1}  STALE: deleted',
-        "  look: recollect why y@1",
+        "  look: memoranda why y@1",
     ]
 
 
@@ -141,7 +141,7 @@ def test_the_inbox_lists_keys_that_rest_on_something_stale(believing: Cli) -> No
         'plan@1  {"by":"train"}',
         f"  travels slowly  STALE: superseded by memory {new}",
         '  goal@1  {"city":"Oslo"}  STALE: key is now at version 2',
-        "  look: recollect why plan@1",
+        "  look: memoranda why plan@1",
     ]
     found = believing.row("inbox", "--keys")
     assert (found["ref"]["key"], found["is_stale"]) == ("plan", True)
@@ -167,7 +167,7 @@ def test_a_tree_may_be_deep(cli: Cli) -> None:
 def test_a_terminal_that_cannot_draw_gets_letters(
     believing: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.cli.reason_lines._can_draw", lambda: False)
+    monkeypatch.setattr("memoranda.cli.reason_lines._can_draw", lambda: False)
     _, slow, flying, *_, again = believing("why", "plan").splitlines()
     assert slow.startswith("|-- because travels")
     assert flying.startswith("|   `-- reflects_on Ann")
@@ -178,7 +178,7 @@ def test_a_narrow_terminal_gets_two_lines(believing: Cli, monkeypatch: pytest.Mo
     def narrow(text: str, *, beside: str) -> str:
         return text if len(beside) + len(text) <= 60 else f"{text[: 60 - len(beside)]}…"
 
-    monkeypatch.setattr("recollect.cli.reason_lines.fit", narrow)
+    monkeypatch.setattr("memoranda.cli.reason_lines.fit", narrow)
     lines = believing("why", "plan").splitlines()
     assert lines[1] == "├── because travels slowly"
     assert re.fullmatch(rf"│   │   memory:{ID}@1  commit 3  {TIME}", lines[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from recollect import ExtractedFact, Extraction, Message, RuleExtractor
+from memoranda import ExtractedFact, Extraction, Message, RuleExtractor
 
 SAID = datetime(2024, 5, 20, 10, 0, tzinfo=UTC)
 """A Monday."""

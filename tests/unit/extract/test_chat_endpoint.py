@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import ChatExtractor, Extraction, InvalidInput, Unavailable
-from recollect.extract.choosing import extractor_of
-from recollect.extract.messages import messages_of
-from recollect.extract.protocol import name_of
-from recollect.testing import FixedClock
+import memoranda
+from memoranda import ChatExtractor, Extraction, InvalidInput, Unavailable
+from memoranda.extract.choosing import extractor_of
+from memoranda.extract.messages import messages_of
+from memoranda.extract.protocol import name_of
+from memoranda.testing import FixedClock
 from tests.unit.extract.saying import SAID, line
 from tests.unit.search.answering import Answer, Asked, Said, Server, answering
 
@@ -231,7 +231,7 @@ class TestWindows:
 
 
 def test_into_a_store_and_not_twice() -> None:
-    with answering(lambda _: says(GOOD)) as server, recollect.open(":memory:") as store:
+    with answering(lambda _: says(GOOD)) as server, memoranda.open(":memory:") as store:
         agent = store.bind(agent_id="a1")
         extractor = ChatExtractor(server.url, model="m1")
         made = agent.import_chat(CHAT, extract=True, extractor=extractor)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.extract.dates import dates
+from memoranda.extract.dates import dates
 from tests.unit.extract.saying import SAID
 
 READ = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.extract.messages import blocks, messages_of
+from memoranda.extract.messages import blocks, messages_of
 
 
 def read(text: str) -> list[tuple[str, str, str]]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recollect import Message, RuleExtractor
-from recollect.model.lines import unbroken
+from memoranda import Message, RuleExtractor
+from memoranda.model.lines import unbroken
 from tests.unit.extract.saying import SAID, extracted, told
 
 STATED = [

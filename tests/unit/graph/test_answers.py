@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import EdgeResolution, Store
-from recollect.testing import memory_store
+from memoranda import EdgeResolution, Store
+from memoranda.testing import memory_store
 
 
 def day(number: int) -> str:

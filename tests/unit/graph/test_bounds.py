@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from recollect import Edge, ExistingEdge, FactRef, Literal, MemoryRef, Store
-from recollect.graph import saying
-from recollect.testing import FixedClock, memory_store
+from memoranda import Edge, ExistingEdge, FactRef, Literal, MemoryRef, Store
+from memoranda.graph import saying
+from memoranda.testing import FixedClock, memory_store
 
 ABOUT: dict[str, Any] = {"subject": "Ann", "relation": "knows"}
 Span = tuple[str, int, int | None]

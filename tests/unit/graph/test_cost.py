@@ -12,10 +12,10 @@ from unittest import mock
 import apsw
 import pytest
 
-from recollect import Store
-from recollect.search import filler
-from recollect.storage.sqlite.engine import SqliteEngine
-from recollect.testing import memory_store
+from memoranda import Store
+from memoranda.search import filler
+from memoranda.storage.sqlite.engine import SqliteEngine
+from memoranda.testing import memory_store
 
 SIZES = (10, 1_000, 20_000)
 CARDINALITIES = ("single", "multi")

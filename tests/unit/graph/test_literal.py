@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from recollect import InvalidInput, Literal
-from recollect.graph.literal import Value, literal_of, name_of
+from memoranda import InvalidInput, Literal
+from memoranda.graph.literal import Value, literal_of, name_of
 
 MOST = 4096
 EAST = timezone(timedelta(hours=9))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import Store, Transaction, TransactionConflict
-from recollect.testing import memory_store
+from memoranda import Store, Transaction, TransactionConflict
+from memoranda.testing import memory_store
 
 
 def day(number: int) -> str:

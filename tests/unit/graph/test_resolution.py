@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from recollect import (
+from memoranda import (
     CardinalityPolicy,
     Edge,
     EdgeError,

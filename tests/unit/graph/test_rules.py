@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import Literal, NotFound, Store
-from recollect.testing import memory_store
+from memoranda import Literal, NotFound, Store
+from memoranda.testing import memory_store
 
 
 @pytest.fixture

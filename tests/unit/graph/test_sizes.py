@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, Limits, Store
-from recollect.sdk.open import load_queries, open_engine
+import memoranda
+from memoranda import InvalidInput, Limits, Store
+from memoranda.sdk.open import load_queries, open_engine
 
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    with recollect.open(":memory:", limits=Limits(derived_statements=5)) as opened:
+    with memoranda.open(":memory:", limits=Limits(derived_statements=5)) as opened:
         yield opened.bind(agent_id="a")
 
 

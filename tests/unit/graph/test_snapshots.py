@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.graph import beliefs, queries
-from recollect.graph.beliefs import Belief
-from recollect.storage.port import Reader
+import memoranda
+from memoranda import Store
+from memoranda.graph import beliefs, queries
+from memoranda.graph.beliefs import Belief
+from memoranda.storage.port import Reader
 
 _IDS = "SELECT id FROM assertions"
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with recollect.open(tmp_path / "facts.db", durability="relaxed") as opened:
+    with memoranda.open(tmp_path / "facts.db", durability="relaxed") as opened:
         yield opened.bind(agent_id="a")
 
 

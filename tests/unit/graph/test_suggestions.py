@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from recollect import Entity, InvalidInput, MergeSuggestion, Store
-from recollect.graph import suggestions
-from recollect.graph.names import normal_name
-from recollect.graph.suggestions import suggest_merges
-from recollect.testing import memory_store
+from memoranda import Entity, InvalidInput, MergeSuggestion, Store
+from memoranda.graph import suggestions
+from memoranda.graph.names import normal_name
+from memoranda.graph.suggestions import suggest_merges
+from memoranda.testing import memory_store
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, Literal, NotFound, Store
-from recollect.graph import queries, traversal
-from recollect.graph.beliefs import Asking
-from recollect.graph.inputs import check_entity
-from recollect.graph.queries import Wanted
-from recollect.model.limits import Limits
-from recollect.model.scope import Scope
-from recollect.storage.sqlite.connection import Connection
-from recollect.testing import memory_store
+import memoranda
+from memoranda import InvalidInput, Literal, NotFound, Store
+from memoranda.graph import queries, traversal
+from memoranda.graph.beliefs import Asking
+from memoranda.graph.inputs import check_entity
+from memoranda.graph.queries import Wanted
+from memoranda.model.limits import Limits
+from memoranda.model.scope import Scope
+from memoranda.storage.sqlite.connection import Connection
+from memoranda.testing import memory_store
 
 
 def day(number: int) -> str:
@@ -276,7 +276,7 @@ def test_a_hop_is_one_query(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_walk_sees_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with recollect.open(tmp_path / "store.db", durability="relaxed") as opened:
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as opened:
         store = opened.bind(agent_id="a")
         say(store, "a r b", "b r c")
         rows = Connection.rows

@@ -11,11 +11,11 @@ from unittest import mock
 import pytest
 from msgspec.structs import replace
 
-from recollect import Store
-from recollect.graph.derive import Holding
-from recollect.graph.timelines import Change, Timeline
-from recollect.search import filler
-from recollect.testing import memory_store
+from memoranda import Store
+from memoranda.graph.derive import Holding
+from memoranda.graph.timelines import Change, Timeline
+from memoranda.search import filler
+from memoranda.testing import memory_store
 from tests.work import counted, grows_with
 
 FEW, TIMES = 70, 10

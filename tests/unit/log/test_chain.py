@@ -10,16 +10,16 @@ import apsw
 import msgspec
 import pytest
 
-import recollect
-from recollect import ChainBroken, KeyRef, MemoryRef
-from recollect.log import chain
-from recollect.log.redaction import Left, redacted
-from recollect.log.salting import SaltSource, without_request
-from recollect.model import codec
-from recollect.model.event import Envelope, SealedEvent
-from recollect.model.graph_operations import Name
-from recollect.model.operations import Assert, Write
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import ChainBroken, KeyRef, MemoryRef
+from memoranda.log import chain
+from memoranda.log.redaction import Left, redacted
+from memoranda.log.salting import SaltSource, without_request
+from memoranda.model import codec
+from memoranda.model.event import Envelope, SealedEvent
+from memoranda.model.graph_operations import Name
+from memoranda.model.operations import Assert, Write
+from memoranda.testing import FixedClock, FixedIds
 
 
 def number(value: int) -> bytes:
@@ -28,7 +28,7 @@ def number(value: int) -> bytes:
 
 def test_an_events_hash_is_what_the_format_says(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path, clock=FixedClock(), ids=FixedIds()) as store:
+    with memoranda.open(path, clock=FixedClock(), ids=FixedIds()) as store:
         log_id = store.stats().log_id
         store.write(agent_id="a", key="k", value={"x": 1}, txn_id="t-1")
     database = apsw.Connection(str(path))
@@ -104,7 +104,7 @@ def test_the_salt_of_a_request_without_operations_is_covered() -> None:
 
 def test_an_end_without_a_source_has_the_bytes_it_always_had(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path, clock=FixedClock(), ids=FixedIds()) as store:
+    with memoranda.open(path, clock=FixedClock(), ids=FixedIds()) as store:
         said: dict[str, Any] = {"subject": "Ann", "relation": "at", "agent_id": "a"}
         memory = store.remember("she left", agent_id="a")
         store.end_fact(**said, at="1970-01-01T00:00:01Z", txn_id="t-2")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, Store
-from recollect.model.instant import LAST_MICROS, MOST_LIFETIME
-from recollect.testing import FixedClock
+import memoranda
+from memoranda import InvalidInput, Store
+from memoranda.model.instant import LAST_MICROS, MOST_LIFETIME
+from memoranda.testing import FixedClock
 
 _NEW_YEAR = 1_767_225_600_000_000
 _LAST_COMMIT = LAST_MICROS - MOST_LIFETIME * 1_000_000 - 1
@@ -31,7 +31,7 @@ def test_a_fixed_clock_says_what_it_takes(now: Any) -> None:
 
 def open_at(micros: int) -> tuple[Store, FixedClock]:
     clock = FixedClock(micros)
-    return recollect.open(":memory:", clock=clock, embedder=None).bind(agent_id="a"), clock
+    return memoranda.open(":memory:", clock=clock, embedder=None).bind(agent_id="a"), clock
 
 
 @pytest.mark.parametrize("micros", [_LAST_COMMIT + 1, LAST_MICROS, LAST_MICROS + 1, 2**63])

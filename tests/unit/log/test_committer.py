@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import AsyncStore, Store, StoreBusy, StoreClosed, VersionMismatch
-from recollect.log import committer
-from recollect.log.pending import Pending
-from recollect.log.transaction import Request
-from recollect.model.clock import SystemClock
-from recollect.model.ids import SystemIds
-from recollect.model.limits import Limits
-from recollect.model.scope import Scope
-from recollect.sdk.core import Core, Defaults
-from recollect.sdk.key_requests import write_key
-from recollect.sdk.open import assemble, load_queries
-from recollect.storage.sqlite.engine import SqliteEngine
+import memoranda
+from memoranda import AsyncStore, Store, StoreBusy, StoreClosed, VersionMismatch
+from memoranda.log import committer
+from memoranda.log.pending import Pending
+from memoranda.log.transaction import Request
+from memoranda.model.clock import SystemClock
+from memoranda.model.ids import SystemIds
+from memoranda.model.limits import Limits
+from memoranda.model.scope import Scope
+from memoranda.sdk.core import Core, Defaults
+from memoranda.sdk.key_requests import write_key
+from memoranda.sdk.open import assemble, load_queries
+from memoranda.storage.sqlite.engine import SqliteEngine
 
 
 class Gate:
@@ -84,7 +84,7 @@ class Started(threading.Thread):
     def run(self) -> None:
         try:
             self.result = self._work()
-        except recollect.RecollectError as error:
+        except memoranda.MemorandaError as error:
             self.result = error
 
     def outcome(self) -> object:
@@ -315,7 +315,7 @@ def test_a_deadline_that_passes_in_the_queue_is_noticed(
     threading.Event().wait(0.4)
     gate.open()
     assert first.outcome() == 1
-    assert isinstance(late.outcome(), recollect.TransactionExpired)
+    assert isinstance(late.outcome(), memoranda.TransactionExpired)
     assert list(store.list_keys()) == ["k"]
 
 
@@ -334,12 +334,12 @@ def test_what_was_only_busy_is_tried_again(core: Core, store: Store, gate: Gate)
 def test_a_failure_between_log_and_views_undoes_both(core: Core, store: Store, gate: Gate) -> None:
     def fail(name: str) -> None:
         if name == "appended":
-            raise recollect.StoreFull
+            raise memoranda.StoreFull
 
     core.committer._writer.failpoint = fail
     transaction = store.begin_transaction()
     transaction.write(key="k", value={})
-    with pytest.raises(recollect.StoreFull):
+    with pytest.raises(memoranda.StoreFull):
         transaction.commit()
     core.committer._writer.failpoint = gate
     assert list(store.replay()) == []
@@ -432,10 +432,10 @@ class TestAsyncio:
 
 def test_what_was_taken_is_written_before_the_interpreter_exits(tmp_path: Path) -> None:
     code = """
-import asyncio, sys, recollect
+import asyncio, sys, memoranda
 
 async def main():
-    store = await recollect.open_async(sys.argv[1])
+    store = await memoranda.open_async(sys.argv[1])
     for n in range(50):
         asyncio.get_running_loop().create_task(store.write(agent_id="a", key=f"k{n}", value={}))
     await asyncio.sleep(0)
@@ -446,15 +446,15 @@ loop.run_until_complete(main())
     path = tmp_path / "store.db"
     command = [sys.executable, "-W", "ignore", "-c", code, str(path)]
     subprocess.run(command, check=True, timeout=60, capture_output=True)
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         assert store.verify().commits == 50
 
 
 def test_a_handle_does_not_survive_a_fork(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     code = """
-import os, sys, recollect
-store = recollect.open(sys.argv[1]).bind(agent_id="a")
+import os, sys, memoranda
+store = memoranda.open(sys.argv[1]).bind(agent_id="a")
 store.write(key="k", value={})
 child = os.fork()
 if child == 0:
@@ -462,10 +462,10 @@ if child == 0:
     for call in (lambda: store.write(key="k", value={}), lambda: store.get_state(key="k")):
         try:
             call()
-        except recollect.StoreClosed as error:
+        except memoranda.StoreClosed as error:
             refused += "open the store again" in str(error)
     store.close()
-    recollect.open(sys.argv[1]).write(agent_id="a", key="k", value={})
+    memoranda.open(sys.argv[1]).write(agent_id="a", key="k", value={})
     os._exit(0 if refused == 2 else 1)
 assert os.waitpid(child, 0)[1] == 0
 assert store.write(key="k", value={}) == 3
@@ -477,15 +477,15 @@ assert store.verify().commits == 3
 def test_an_interrupt_while_waiting_takes_the_commit_back(tmp_path: Path) -> None:
     code = """
 import os, sys, threading, time, signal
-from recollect.sdk.key_requests import write_key
-from recollect.sdk.open import assemble, load_queries
-from recollect.sdk.core import Defaults
-from recollect.storage.sqlite.engine import SqliteEngine
-from recollect.model.clock import SystemClock
-from recollect.model.ids import SystemIds
-from recollect.model.limits import Limits
-from recollect.model.scope import Scope
-from recollect import Store
+from memoranda.sdk.key_requests import write_key
+from memoranda.sdk.open import assemble, load_queries
+from memoranda.sdk.core import Defaults
+from memoranda.storage.sqlite.engine import SqliteEngine
+from memoranda.model.clock import SystemClock
+from memoranda.model.ids import SystemIds
+from memoranda.model.limits import Limits
+from memoranda.model.scope import Scope
+from memoranda import Store
 
 held, go = threading.Event(), threading.Event()
 def failpoint(name):
@@ -513,17 +513,17 @@ assert store.write(key="after", value={}) == 2
 def test_the_write_ahead_log_stays_bounded_under_busy_readers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.storage.sqlite.journal._WAL_PAGES", 50)
-    monkeypatch.setattr("recollect.storage.sqlite.journal._WAL_PAGES_BOUND", 200)
+    monkeypatch.setattr("memoranda.storage.sqlite.journal._WAL_PAGES", 50)
+    monkeypatch.setattr("memoranda.storage.sqlite.journal._WAL_PAGES_BOUND", 200)
     path = tmp_path / "store.db"
     reader_code = """
-import sys, recollect
-store = recollect.open(sys.argv[1], create=False)
+import sys, memoranda
+store = memoranda.open(sys.argv[1], create=False)
 print("reading", flush=True)
 while True:
     list(store.scan_prefix(agent_id="a", prefix=""))
 """
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         agent = store.bind(agent_id="a")
         agent.write(key="k", value={})
         command = [sys.executable, "-c", reader_code, str(path)]

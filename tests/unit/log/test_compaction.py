@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import recollect
-from recollect import Store
+import memoranda
+from memoranda import Store
 
 WRITES = 60
 
@@ -17,7 +17,7 @@ def write(store: Store, agent_id: str) -> None:
 
 
 def test_others_write_before_it_and_after_it(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "store.db", durability="relaxed") as store:
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as store:
         write(store, "first")
         writers = [threading.Thread(target=write, args=(store, f"a{n}")) for n in range(3)]
         for writer in writers:
@@ -39,7 +39,7 @@ def test_others_write_before_it_and_after_it(tmp_path: Path) -> None:
 def test_another_process_sees_what_was_done(tmp_path: Path) -> None:
     """A second handle on the file has caches of its own, as another process does."""
     path = tmp_path / "store.db"
-    with recollect.open(path) as one, recollect.open(path) as other:
+    with memoranda.open(path) as one, memoranda.open(path) as other:
         write(one, "a")
         write(other, "a")
         other.compact(before=2 * WRITES, confirm=True)
@@ -54,7 +54,7 @@ def test_another_process_sees_what_was_done(tmp_path: Path) -> None:
 
 def test_progress_is_told_to_the_end(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    with recollect.open(tmp_path / "store.db") as store:
+    with memoranda.open(tmp_path / "store.db") as store:
         write(store, "a")
         store.compact(before=WRITES, confirm=True, progress=lambda *at: told.append(at))
     assert told[-1] == (2 * WRITES, 2 * WRITES)

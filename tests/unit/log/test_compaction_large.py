@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.log import slices
+import memoranda
+from memoranda.log import slices
 from tests.compacting import sliced
 
 EVENTS = 100_000
@@ -16,7 +16,7 @@ KEYS = 100
 
 @pytest.mark.slow
 def test_a_hundred_thousand_events(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "store.db", durability="relaxed") as store:
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as store:
         agent = store.bind(agent_id="a")
         for number in range(EVENTS):
             agent.write(key=f"k{number % KEYS}", value={"n": number})

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Compacted, KeyRef, MemoryRef, Store, StoreClosed, TransactionConflict
-from recollect.log import slices
-from recollect.log.slices import Step
-from recollect.model.operations import Summary
-from recollect.testing import FixedClock, memory_store
+import memoranda
+from memoranda import Compacted, KeyRef, MemoryRef, Store, StoreClosed, TransactionConflict
+from memoranda.log import slices
+from memoranda.log.slices import Step
+from memoranda.model.operations import Summary
+from memoranda.testing import FixedClock, memory_store
 from tests.compacting import Stopped, compact_partly, sliced, stopping_after
 
 WRITES = 40
@@ -67,7 +67,7 @@ class TestASlice:
     def test_is_vouched_for_by_its_own_commit_and_leaves_what_a_rebuild_gives(
         self, path: Path
     ) -> None:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             horizon = grow(agent)
             before = held(agent, horizon)
@@ -85,7 +85,7 @@ class TestASlice:
             assert sum(each.operations for each in certificates) == found.erased
             summaries = [
                 operation
-                for event in store.replay(agent_id=recollect.ALL_AGENTS)
+                for event in store.replay(agent_id=memoranda.ALL_AGENTS)
                 for operation in event.operations
                 if isinstance(operation, Summary)
             ]
@@ -135,11 +135,11 @@ class TestASlice:
         assert pace.weight == slices.MOST
 
     def test_a_preview_takes_no_lock(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             horizon = grow(agent)
             with store._core.engine.writing():  # somebody else has it all the while
-                found: list[recollect.Compaction] = []
+                found: list[memoranda.Compaction] = []
                 asking = threading.Thread(
                     target=lambda: found.append(agent.compact(before=horizon))
                 )
@@ -208,7 +208,7 @@ class TestOthers:
         sound(agent)
 
     def test_a_replay_that_is_under_way_gets_the_summary(self, path: Path) -> None:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             horizon = grow(agent, 200)
             agent.write(key="behind", value={})
@@ -230,7 +230,7 @@ class TestOthers:
             )
 
     def test_a_history_that_is_under_way_ends_where_it_was_compacted(self, path: Path) -> None:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             horizon = grow(agent)
             history, memories = agent.history(key="k"), agent.list_memories(at=horizon - 1)
@@ -241,7 +241,7 @@ class TestOthers:
                     list(reading)
 
     def test_those_who_wait_write_between_the_slices(self, path: Path) -> None:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             horizon = grow(agent)
             other, ended = store.bind(agent_id="b", namespace="other"), threading.Event()
@@ -266,18 +266,18 @@ class TestOthers:
 
 class TestHalfDone:
     def test_it_is_told_and_gone_on_with(self, path: Path) -> None:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             horizon = grow(agent)
             before = held(agent, horizon)
             compact_partly(agent, horizon)
-        for finding in recollect.diagnose(path):
+        for finding in memoranda.diagnose(path):
             if finding.check == "compaction":
                 assert f"--before {horizon}" in (finding.remedy or "")
                 break
         else:
             raise AssertionError("nobody said so")
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             agent = store.bind(agent_id="a")
             assert any("not compacted to the end" in each for each in store.stats().warnings)
             assert held(agent, horizon) == before
@@ -292,7 +292,7 @@ class TestHalfDone:
             assert agent.compact(before=horizon, confirm=True).commit_ts is None
             assert held(agent, horizon) == before
             sound(store)
-        assert "compaction" not in [finding.check for finding in recollect.diagnose(path)]
+        assert "compaction" not in [finding.check for finding in memoranda.diagnose(path)]
 
     def test_a_later_horizon_takes_it_over(self) -> None:
         agent = memory_store().bind(agent_id="a")
@@ -308,8 +308,8 @@ class TestHalfDone:
 
     def test_two_at_once(self, path: Path) -> None:
         """Each finds what the other has done meanwhile."""
-        one = recollect.open(path, durability="relaxed")
-        two = recollect.open(path, durability="relaxed")
+        one = memoranda.open(path, durability="relaxed")
+        two = memoranda.open(path, durability="relaxed")
         with one, two:
             agent = one.bind(agent_id="a")
             horizon = grow(agent)
@@ -359,17 +359,17 @@ class TestHalfDone:
         sound(agent)
 
     def test_the_store_is_closed_in_between(self, path: Path) -> None:
-        store = recollect.open(path, durability="relaxed")
+        store = memoranda.open(path, durability="relaxed")
         agent = store.bind(agent_id="a")
         horizon = grow(agent)
         with sliced(store, 8, lambda _: store.close()), pytest.raises(StoreClosed):
             agent.compact(before=horizon, confirm=True)
-        with recollect.open(path) as again:
+        with memoranda.open(path) as again:
             sound(again)
             assert again.bind(agent_id="a").compact(before=horizon, confirm=True).erased
 
     def test_copies_are_made_in_between(self, path: Path, tmp_path: Path) -> None:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             horizon = grow(agent)
             before = held(agent, horizon)
@@ -379,9 +379,9 @@ class TestHalfDone:
             store.backup(tmp_path / "backup.db")
             store.fork(tmp_path / "fork.db", at=horizon + 1)  # which has only the first slice
             store.export_log(tmp_path / "log.jsonl")
-            recollect.import_log(tmp_path / "log.jsonl", tmp_path / "import.db")
+            memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "import.db")
         for name in ("backup.db", "fork.db", "import.db"):
-            with recollect.open(tmp_path / name) as copy:
+            with memoranda.open(tmp_path / name) as copy:
                 bound = copy.bind(agent_id="a")
                 sound(copy)
                 assert any("not compacted" in each for each in copy.stats().warnings), name

@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import Corruption, Store
+import memoranda
+from memoranda import Corruption, Store
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 def path(tmp_path: Path) -> Path:
     """A store with four commits and two cursors, of which one has moved."""
     path = tmp_path / "s.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         for number in range(4):
             store.write(agent_id="a", key="k", value={"n": number})
         read(store, "moved", 2)
@@ -41,19 +41,19 @@ def tamper(path: Path, statement: str, *values: object) -> None:
 
 
 def token(path: Path, commit_ts: int) -> str:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         return [event.token for event in store.replay(agent_id="a")][commit_ts - 1]
 
 
 def check_found(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         for deep in (False, True):
             with pytest.raises(Corruption, match="cursor"):
                 store.verify(deep=deep)
 
 
 def test_untouched_ones_hold(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         assert dict(store.cursors()) == {"moved": 2, "begun": 0}
         store.verify(deep=True)
         store.drop_cursor(cursor="moved")
@@ -101,7 +101,7 @@ def test_whatever_else_was_done_is_found(path: Path, statement: str) -> None:
 
 def test_dropping_all_begins_anew(path: Path) -> None:
     tamper(path, "UPDATE meta SET value = '3' WHERE name = 'cursor:moved'")
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         for name, _ in store.cursors():
             store.drop_cursor(cursor=name)
         store.verify(deep=True)
@@ -110,16 +110,16 @@ def test_dropping_all_begins_anew(path: Path) -> None:
 
 
 def test_a_backup_has_them_and_a_fork_has_none(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.backup(path.with_name("backup.db"))
         store.fork(path.with_name("fork.db"), at=4)
     for name in ("backup.db", "fork.db"):
-        with recollect.open(path.with_name(name)) as copy:
+        with memoranda.open(path.with_name(name)) as copy:
             copy.verify(deep=True)
 
 
 def test_forgetting_an_agent_takes_its_cursors(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         read(store.bind(agent_id="a"), "own", 1)
         store.forget(agent_id="a")
         store.verify(deep=True)
@@ -131,7 +131,7 @@ def test_those_of_older_versions_are_sealed_when_one_moves(golden: Path, tmp_pat
     shutil.copy(golden, path)
     with closing(apsw.Connection(str(path))) as database:
         database.execute("INSERT OR REPLACE INTO meta VALUES ('cursor:old', '1')")
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.verify(deep=True)
         store.drop_cursor(cursor="no such one")
         store.verify(deep=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import ChainBroken, Corruption, StoreFull, ViewsDiffer
+import memoranda
+from memoranda import ChainBroken, Corruption, StoreFull, ViewsDiffer
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     path = tmp_path / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(12):
             with store.begin_transaction() as transaction:
                 transaction.write(agent_id="a", key=f"k{number % 3}", value={"n": number})
@@ -34,8 +34,8 @@ def tamper(path: Path, *statements: str) -> None:
     database.close()
 
 
-def deep(path: Path) -> recollect.Verification:
-    with recollect.open(path, create=False) as store:
+def deep(path: Path) -> memoranda.Verification:
+    with memoranda.open(path, create=False) as store:
         return store.verify(deep=True)
 
 
@@ -61,7 +61,7 @@ def test_a_changed_row_is_named_by_its_key_and_commit(path: Path) -> None:
     }  # fmt: skip
     assert "agent_id='a', namespace='default', key='k1'" in str(found)
     assert "differs in version" in str(found)
-    assert "recollect rebuild" in str(found)
+    assert "memoranda rebuild" in str(found)
 
 
 def test_a_missing_row_is_named(path: Path) -> None:
@@ -108,7 +108,7 @@ def test_rebuilding_repairs_what_was_found(path: Path, statement: str) -> None:
     before = deep(path)
     tamper(path, statement)
     difference(path)
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         assert not store.rebuild().identical
         assert store.verify(deep=True).rows == before.rows
 
@@ -126,7 +126,7 @@ def test_the_log_is_looked_at_first(path: Path) -> None:
 
 def test_an_end_that_was_cut_off_is_known_to_what_stands_beside_it(path: Path) -> None:
     tamper(path, "DELETE FROM event WHERE commit_ts > 9")
-    with recollect.open(path, create=False) as store, pytest.raises(ChainBroken) as caught:
+    with memoranda.open(path, create=False) as store, pytest.raises(ChainBroken) as caught:
         store.verify()
     assert caught.value.commit_ts == 10
     assert "truncated" in str(caught.value)
@@ -142,9 +142,9 @@ def test_an_end_that_was_cut_off_is_known_to_what_stands_beside_it(path: Path) -
 )
 def test_tables_that_are_not_ours_are_named(path: Path, statement: str, name: str) -> None:
     """Those that were there before are named when the store is opened."""
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         tamper(path, statement)
-        with pytest.raises(Corruption, match=f"{name!r} is not what Recollect makes"):
+        with pytest.raises(Corruption, match=f"{name!r} is not what Memoranda makes"):
             store.verify(deep=True)
 
 
@@ -179,7 +179,7 @@ def test_one_that_is_given_up_leaves_nothing(path: Path) -> None:
         assert [*(path.parent / "temporary").iterdir()]
         raise Interrupted
 
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         before = path.read_bytes()
         with pytest.raises(Interrupted):
             store.verify(deep=True, progress=progress)
@@ -192,7 +192,7 @@ def test_one_that_is_given_up_leaves_nothing(path: Path) -> None:
 
 def test_progress_reaches_the_end(path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         store.verify(deep=True, progress=lambda done, whole: seen.append((done, whole)))
     assert seen[-1] == (15, 15)
 
@@ -201,12 +201,12 @@ def test_no_room_for_the_copy_is_told(path: Path, monkeypatch: pytest.MonkeyPatc
     def full(*_: object) -> None:
         raise StoreFull
 
-    monkeypatch.setattr("recollect.log.comparison._apply", full)
+    monkeypatch.setattr("memoranda.log.comparison._apply", full)
     with pytest.raises(StoreFull, match="TMPDIR"):
         deep(path)
 
 
 def test_no_folder_for_temporary_files_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(path.parent / "nowhere"))
-    with pytest.raises(recollect.NotFound, match="nowhere"):
+    with pytest.raises(memoranda.NotFound, match="nowhere"):
         deep(path)

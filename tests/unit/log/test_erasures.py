@@ -9,14 +9,14 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect import ChainBroken
-from recollect.log import chain
-from recollect.model import codec
-from recollect.model.erasure import Forget, Target
-from recollect.model.event import SealedEvent
-from recollect.model.operations import Erase, Redacted
-from recollect.model.scope import Scope
+import memoranda
+from memoranda import ChainBroken
+from memoranda.log import chain
+from memoranda.model import codec
+from memoranda.model.erasure import Forget, Target
+from memoranda.model.event import SealedEvent
+from memoranda.model.operations import Erase, Redacted
+from memoranda.model.scope import Scope
 from tests.chains import erased
 from tests.leftovers import leftovers
 
@@ -27,7 +27,7 @@ KEPT, GONE, ERASURE = 1, 2, 4
 def path(tmp_path: Path) -> Path:
     """A store of which the key written by commit 2 was forgotten by commit 4."""
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         ann = store.bind(agent_id="ann")
         ann.write(key="kept", value={"n": 1})
         ann.write(key="gone", value={"n": 2})
@@ -45,14 +45,14 @@ def rows(path: Path, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
 
 
 def broken(path: Path) -> ChainBroken:
-    with recollect.open(path) as store, pytest.raises(ChainBroken) as caught:
+    with memoranda.open(path) as store, pytest.raises(ChainBroken) as caught:
         store.verify()
     return caught.value
 
 
 def test_the_hash_stays_and_the_salts_go(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         ann = store.bind(agent_id="ann")
         ann.write(key="k", value={"n": 1})
         ((before, salts),) = rows(path, "SELECT hash, salts FROM event")
@@ -125,7 +125,7 @@ def test_nothing_can_be_passed_off_as_erased(path: Path, erasure: int, *, vouche
 
 def test_what_was_erased_cannot_be_given_back_unseen(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         ann = store.bind(agent_id="ann")
         ann.write(key="k", value={"n": 1})
         (row,) = rows(path, "SELECT salts, operations FROM event WHERE commit_ts = 1")
@@ -136,7 +136,7 @@ def test_what_was_erased_cannot_be_given_back_unseen(tmp_path: Path) -> None:
 
 def test_an_erased_envelope_is_vouched_for(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.bind(agent_id="ann").write(agent_id="bob", key="k", value={"n": 1})
         store.forget(agent_id="ann")
         (event,) = store.replay(agent_id="bob")
@@ -149,7 +149,7 @@ def test_an_erased_envelope_is_vouched_for(tmp_path: Path) -> None:
 
 def test_what_was_left_first_cannot_be_guessed_when_more_of_it_is_erased(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         ann = store.bind(agent_id="ann")
         ann.remember("words")
         memory = ann.remember("more words")

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-import recollect
-from recollect import ALL_AGENTS, ALL_NAMESPACES, Store, StoreBusy
-from recollect.log import pages
-from recollect.log.feed import Feed, Start
-from recollect.log.selection import Selection
-from recollect.storage.port import Engine, Reader, Row
+import memoranda
+from memoranda import ALL_AGENTS, ALL_NAMESPACES, Store, StoreBusy
+from memoranda.log import pages
+from memoranda.log.feed import Feed, Start
+from memoranda.log.selection import Selection
+from memoranda.storage.port import Engine, Reader, Row
 from tests.bulk import write_events
 
 
@@ -93,7 +93,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def log(written: Path, tmp_path: Path) -> Iterator[Log]:
     """Three thousand commits by thirty agents in turn."""
     path = shutil.copy(written, tmp_path)
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         yield Log(store)
 
 

@@ -7,16 +7,16 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from recollect.graph.requests import GraphRequest, RetractAssertion
-from recollect.log import fingerprints
-from recollect.memory.requests import LinkMemories, MemoryChanges, MemoryRequest, TouchMemory
-from recollect.model.erasure import Forget, Target
-from recollect.model.graph_operations import Name
-from recollect.model.ids import FixedIds, derived
-from recollect.model.memory import Content, Details
-from recollect.model.refs import MemoryRef
-from recollect.model.scope import Scope
-from recollect.state.requests import DeleteKey, WriteKey
+from memoranda.graph.requests import GraphRequest, RetractAssertion
+from memoranda.log import fingerprints
+from memoranda.memory.requests import LinkMemories, MemoryChanges, MemoryRequest, TouchMemory
+from memoranda.model.erasure import Forget, Target
+from memoranda.model.graph_operations import Name
+from memoranda.model.ids import FixedIds, derived
+from memoranda.model.memory import Content, Details
+from memoranda.model.refs import MemoryRef
+from memoranda.model.scope import Scope
+from memoranda.state.requests import DeleteKey, WriteKey
 
 ids = FixedIds()
 M1, M2, M3 = (ids.unique() for _ in range(3))

@@ -13,15 +13,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import recollect
-from recollect import ChainBroken, KeyRef, Store
-from recollect.memory.requests import MemoryChanges, ReviseMemory
-from recollect.model import codec, slots
-from recollect.model.memory import Content
-from recollect.model.operations import Erased, Write
-from recollect.model.packing import digest_of
-from recollect.model.scope import Scope
-from recollect.state.requests import WriteKey
+import memoranda
+from memoranda import ChainBroken, KeyRef, Store
+from memoranda.memory.requests import MemoryChanges, ReviseMemory
+from memoranda.model import codec, slots
+from memoranda.model.memory import Content
+from memoranda.model.operations import Erased, Write
+from memoranda.model.packing import digest_of
+from memoranda.model.scope import Scope
+from memoranda.state.requests import WriteKey
 
 SALT = 16
 ANSWERS = ("yes", "no")
@@ -69,7 +69,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def opened(path: Path) -> Store:
-    return recollect.open(path, durability="relaxed").bind(agent_id="ann")
+    return memoranda.open(path, durability="relaxed").bind(agent_id="ann")
 
 
 def _salts(store: Store) -> list[bytes]:

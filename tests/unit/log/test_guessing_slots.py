@@ -14,10 +14,10 @@ import apsw
 import msgspec
 import pytest
 
-import recollect
-from recollect.log.commitments import derived
-from recollect.model import codec
-from recollect.model.slots import LAYOUTS
+import memoranda
+from memoranda.log.commitments import derived
+from memoranda.model import codec
+from memoranda.model.slots import LAYOUTS
 
 _MOST_SLOTS = 5
 
@@ -46,7 +46,7 @@ def confirms(data: bytes, kind: int, index: int, value: bytes) -> bool:
 
 def test_forgotten_content_and_what_a_compaction_dropped(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         ann = store.bind(agent_id="ann")
         ann.write(key="k", value={})
         memory = ann.remember("the answer is yes", title="before")
@@ -68,7 +68,7 @@ def test_forgotten_content_and_what_a_compaction_dropped(tmp_path: Path) -> None
 def test_the_attacker_finds_what_is_there(tmp_path: Path, *, kept: bool) -> None:
     """The same attack succeeds where the salt that others come from was left."""
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         ann = store.bind(agent_id="ann")
         ann.write(key="k", value={})
         memory = ann.remember("the answer is yes")

@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect import ChainBroken, Corruption, Store
-from recollect.state.view import StateView
+import memoranda
+from memoranda import ChainBroken, Corruption, Store
+from memoranda.state.view import StateView
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    with recollect.open(path, durability="relaxed") as opened:
+    with memoranda.open(path, durability="relaxed") as opened:
         agent = opened.bind(agent_id="a")
         for number in range(5):
             agent.write(key="k", value={"n": number})
@@ -50,7 +50,7 @@ def test_views_of_a_changed_log_are_refused(path: Path, store: Store) -> None:
     database = apsw.Connection(str(path))
     database.execute("DELETE FROM event WHERE commit_ts = 3")
     database.close()
-    with recollect.open(path) as damaged, pytest.raises(ChainBroken, match="commit 3"):
+    with memoranda.open(path) as damaged, pytest.raises(ChainBroken, match="commit 3"):
         damaged.rebuild()
 
 
@@ -61,10 +61,10 @@ def test_views_another_version_wrote_are_rebuilt_when_opened(
     database = apsw.Connection(str(path))
     database.execute("DELETE FROM state_version")
     database.close()
-    with recollect.open(path) as same:
+    with memoranda.open(path) as same:
         assert list(same.history(agent_id="a", key="k")) == []
     monkeypatch.setattr(StateView, "version", 2)
-    with recollect.open(path) as newer:
+    with memoranda.open(path) as newer:
         assert len(list(newer.history(agent_id="a", key="k"))) == 5
 
 
@@ -74,18 +74,18 @@ def test_a_log_without_its_id_is_damaged(path: Path, store: Store) -> None:
     database.execute("DELETE FROM meta WHERE name = 'log_id'")
     database.close()
     with pytest.raises(Corruption, match="id is missing"):
-        recollect.open(path)
+        memoranda.open(path)
 
 
 def test_opening_tells_how_far_bringing_views_up_to_date_is(path: Path, store: Store) -> None:
     store.close()
     told: list[tuple[int, int]] = []
-    with recollect.open(path, progress=lambda *far: told.append(far)):
+    with memoranda.open(path, progress=lambda *far: told.append(far)):
         assert told == [], "there is nothing to do"
     set_version(path, "state", "0")
     with pytest.raises(Interrupted):
-        recollect.open(path, progress=give_up)
-    with recollect.open(path, progress=lambda *far: told.append(far)) as newer:
+        memoranda.open(path, progress=give_up)
+    with memoranda.open(path, progress=lambda *far: told.append(far)) as newer:
         assert told == [(number, 5) for number in range(1, 6)]
         assert len(list(newer.history(agent_id="a", key="k"))) == 5
 
@@ -101,7 +101,7 @@ def test_what_an_older_version_derived_of_facts_is_derived_anew(path: Path, stor
     database.execute("UPDATE graph_edge SET valid_to = (SELECT MIN(valid_to) FROM graph_edge)")
     database.close()
     set_version(path, "graph", "1")
-    with recollect.open(path) as newer:
+    with memoranda.open(path) as newer:
         found = newer.timeline(subject="Ann", relation="knows", agent_id="a")
         assert [fact.valid_to and fact.valid_to.year for fact in found] == [2029, 2024]
 

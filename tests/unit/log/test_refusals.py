@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.log import refusals
-from recollect.log.refusals import CYCLE, DEPTH, MOST_NOTED, WINDOW, Refusals
-from recollect.model.operations import Refuse
-from recollect.testing import FixedClock
+from memoranda.log import refusals
+from memoranda.log.refusals import CYCLE, DEPTH, MOST_NOTED, WINDOW, Refusals
+from memoranda.model.operations import Refuse
+from memoranda.testing import FixedClock
 
 
 @pytest.fixture

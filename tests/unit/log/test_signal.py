@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from recollect.log.signal import LOOK_SECONDS, Signal
+from memoranda.log.signal import LOOK_SECONDS, Signal
 
 
 def test_what_was_given_before_waiting_is_not_missed() -> None:

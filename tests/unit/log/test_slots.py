@@ -6,12 +6,12 @@ from typing import get_args
 
 import pytest
 
-import recollect_verify
-from recollect.model.carried import Begun, Carried, Continued, Mentioned
-from recollect.model.operation import Operation
-from recollect.model.operations import AnyOperation, Erased, Redacted
-from recollect.model.slots import _PLACES, LAYOUTS, Layout
-from recollect.model.stubs import MemoryStub, TranscriptStub
+import memoranda_verify
+from memoranda.model.carried import Begun, Carried, Continued, Mentioned
+from memoranda.model.operation import Operation
+from memoranda.model.operations import AnyOperation, Erased, Redacted
+from memoranda.model.slots import _PLACES, LAYOUTS, Layout
+from memoranda.model.stubs import MemoryStub, TranscriptStub
 
 _LEFT = {Erased, Redacted, MemoryStub, TranscriptStub, Begun, Carried, Continued, Mentioned}
 """What stands only where something was erased."""
@@ -19,7 +19,7 @@ _LEFT = {Erased, Redacted, MemoryStub, TranscriptStub, Begun, Carried, Continued
 
 def test_the_verifier_has_the_slots_that_the_engine_has() -> None:
     ours = {tag: [[*slot] for slot in slots] for tag, slots in _PLACES.items()}
-    assert ours == recollect_verify._SLOTS
+    assert ours == memoranda_verify._SLOTS
 
 
 def test_every_kind_has_slots() -> None:

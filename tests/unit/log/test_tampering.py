@@ -7,12 +7,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import ChainBroken
-from recollect.log import chain
-from recollect.model import codec
-from recollect.model.event import SealedEvent
-from recollect.model.operations import Erased, Write
+import memoranda
+from memoranda import ChainBroken
+from memoranda.log import chain
+from memoranda.model import codec
+from memoranda.model.event import SealedEvent
+from memoranda.model.operations import Erased, Write
 from tests.chains import erased, rewritten
 
 BAD = 7
@@ -21,7 +21,7 @@ BAD = 7
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(12):
             with store.begin_transaction() as transaction:
                 transaction.write(agent_id="a", key="k", value={"n": number})
@@ -37,7 +37,7 @@ def tamper(path: Path, *statements: str) -> None:
 
 
 def verify(path: Path) -> None:
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         store.verify()
 
 
@@ -159,13 +159,13 @@ def test_a_log_from_elsewhere_does_not_fit_the_id(path: Path) -> None:
 def test_a_changed_view_is_found_and_repaired_by_rebuilding(
     path: Path, statement: str, view: str
 ) -> None:
-    def answers(store: recollect.Store) -> list[object]:
+    def answers(store: memoranda.Store) -> list[object]:
         return [[*store.replay(agent_id="a")], [*store.history(agent_id="b", key="k")]]
 
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         before = answers(store)
     tamper(path, statement.replace("'{\"n\":99}'", "CAST('{\"n\":99}' AS BLOB)"))
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         assert store.rebuild().differing == (view,)
         assert store.rebuild().identical
         assert answers(store) == before

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recollect import ALL_AGENTS, ALL_NAMESPACES, KeyRef, Store, ViewsDiffer
-from recollect.testing import memory_store
+from memoranda import ALL_AGENTS, ALL_NAMESPACES, KeyRef, Store, ViewsDiffer
+from memoranda.testing import memory_store
 from tests.work import Work, counted, grows_with
 
 FEW, TIMES = 150, 10

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect import Corruption, InvalidInput
-from recollect.memory.chat_json import decode, encode, plain_messages
-from recollect.memory.rendering import MESSAGES, Rendering, render, render_stored
-from recollect.memory.spoken import check_spoken
-from recollect.model.limits import Limits
+from memoranda import Corruption, InvalidInput
+from memoranda.memory.chat_json import decode, encode, plain_messages
+from memoranda.memory.rendering import MESSAGES, Rendering, render, render_stored
+from memoranda.memory.spoken import check_spoken
+from memoranda.model.limits import Limits
 
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": "What is it like in Oslo?"},

@@ -9,9 +9,9 @@ from unittest import mock
 
 import pytest
 
-from recollect import LinkCycle, Store, Transaction
-from recollect.storage.sqlite.connection import Connection
-from recollect.testing import memory_store
+from memoranda import LinkCycle, Store, Transaction
+from memoranda.storage.sqlite.connection import Connection
+from memoranda.testing import memory_store
 
 CHAIN = 500
 FAN = 10_000

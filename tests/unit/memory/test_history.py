@@ -5,14 +5,14 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-import recollect
-from recollect.storage import queries
+import memoranda
+from memoranda.storage import queries
 
 
 def test_a_page_is_read_along_the_index(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    recollect.open(path).close()
-    query = queries.load("recollect.memory")["memory_versions"]
+    memoranda.open(path).close()
+    query = queries.load("memoranda.memory")["memory_versions"]
     given = {"memory_id": "m", "after": 1, "after_position": 0, "through": 9, "most": 2}
     connection = sqlite3.connect(path)
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", given)]

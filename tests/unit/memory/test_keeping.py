@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from recollect import Store
-from recollect.log.pages import events
-from recollect.model import codec
-from recollect.model.operations import Begun, Continued, Redacted, standing
-from recollect.testing import memory_store
+from memoranda import Store
+from memoranda.log.pages import events
+from memoranda.model import codec
+from memoranda.model.operations import Begun, Continued, Redacted, standing
+from memoranda.testing import memory_store
 
 
 def left(store: Store) -> dict[tuple[int, int], Begun | Continued]:

@@ -10,10 +10,10 @@ import apsw
 import pytest
 from backports import zstd
 
-from recollect import ChainBroken, Corruption, Store
-from recollect.model.packing import digest_of, pack, unpack
-from recollect.storage.sqlite.engine import SqliteEngine
-from recollect.testing import memory_store
+from memoranda import ChainBroken, Corruption, Store
+from memoranda.model.packing import digest_of, pack, unpack
+from memoranda.storage.sqlite.engine import SqliteEngine
+from memoranda.testing import memory_store
 
 TEXT = ("words " * 2000).encode()
 MIB = 1024 * 1024

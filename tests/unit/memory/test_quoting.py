@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.testing import memory_store
+from memoranda.testing import memory_store
 
 
 def test_a_fact_quotes_the_version_of_a_memory_that_it_comes_from() -> None:

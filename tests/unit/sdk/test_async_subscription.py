@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import AsyncSubscription
-from recollect.log.signal import LOOK_SECONDS, Signal
-from recollect.model.clock import SystemClock
-from recollect.sdk.calls import AsyncCalls
+import memoranda
+from memoranda import AsyncSubscription
+from memoranda.log.signal import LOOK_SECONDS, Signal
+from memoranda.model.clock import SystemClock
+from memoranda.sdk.calls import AsyncCalls
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def following(subscription: AsyncSubscription, found: list[int]) -> None:
 
 def test_cancelling_ends_it_at_once_and_it_can_go_on(path: Path) -> None:
     async def work() -> None:
-        async with await recollect.open_async(path, durability="relaxed") as store:
+        async with await memoranda.open_async(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             subscription = agent.subscribe()
             found: list[int] = []
@@ -56,7 +56,7 @@ def test_cancelling_ends_it_at_once_and_it_can_go_on(path: Path) -> None:
 
 def test_cancelling_while_a_page_is_fetched_loses_nothing(path: Path) -> None:
     async def work() -> None:
-        async with await recollect.open_async(path, durability="relaxed") as store:
+        async with await memoranda.open_async(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             for _ in range(300):
                 await agent.write(key="k", value={})
@@ -81,13 +81,13 @@ def test_a_page_that_arrives_after_the_cancellation_is_kept(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work() -> None:
-        async with await recollect.open_async(path, durability="relaxed") as store:
+        async with await memoranda.open_async(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             await agent.write(key="k", value={})
             subscription = agent.subscribe(after_commit=0)
             fetch = subscription._feed.next_page
 
-            def slow() -> list[recollect.ReplayEvent]:
+            def slow() -> list[memoranda.ReplayEvent]:
                 time.sleep(0.2)
                 return fetch()
 
@@ -102,7 +102,7 @@ def test_a_page_that_arrives_after_the_cancellation_is_kept(
 
 def test_many_idle_ones_leave_room_for_other_calls(path: Path) -> None:
     async def work() -> None:
-        async with await recollect.open_async(path, durability="relaxed") as store:
+        async with await memoranda.open_async(path, durability="relaxed") as store:
             found: list[int] = []
             tasks = [
                 asyncio.create_task(following(store.subscribe(agent_id=f"idle{number}"), found))
@@ -132,7 +132,7 @@ def test_waiting_takes_no_thread(path: Path) -> None:
     async def work() -> None:
         executor = ThreadPoolExecutor(1)
         asyncio.get_running_loop().set_default_executor(executor)
-        async with await recollect.open_async(path, durability="relaxed") as store:
+        async with await memoranda.open_async(path, durability="relaxed") as store:
             found: list[int] = []
             tasks = [
                 asyncio.create_task(following(store.subscribe(agent_id="a"), found))
@@ -158,7 +158,7 @@ def test_idle_ones_look_at_the_log_together(path: Path, monkeypatch: pytest.Monk
 
     async def work() -> None:
         monkeypatch.setattr(AsyncSubscription, "_look", counted)
-        async with await recollect.open_async(path, durability="relaxed") as store:
+        async with await memoranda.open_async(path, durability="relaxed") as store:
             await store.write(agent_id="a", key="k", value={})
             tasks = [
                 asyncio.create_task(following(store.subscribe(agent_id="a"), [])) for _ in range(20)

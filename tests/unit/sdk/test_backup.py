@@ -14,15 +14,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import InvalidInput, NotFound, Store, StoreReadOnly
-from recollect.testing import memory_store
+import memoranda
+from memoranda import InvalidInput, NotFound, Store, StoreReadOnly
+from memoranda.testing import memory_store
 from tests.unprivileged import open_folder, run_unprivileged
 
 WRITER = """
-import sys, recollect
+import sys, memoranda
 from pathlib import Path
-store = recollect.open(sys.argv[1], durability="relaxed").bind(agent_id=sys.argv[2])
+store = memoranda.open(sys.argv[1], durability="relaxed").bind(agent_id=sys.argv[2])
 number = 0
 while not Path(sys.argv[3]).exists():
     number += 1
@@ -31,12 +31,12 @@ while not Path(sys.argv[3]).exists():
         transaction.write(key="right", value={"n": number, "text": "x" * 2000})
 """
 SLOW_BACKUP = """
-import signal, sys, time, recollect
+import signal, sys, time, memoranda
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
 def wait(done, total):
     print(done, total, flush=True)
     time.sleep(60)
-recollect.open(sys.argv[1]).backup(sys.argv[2], progress=wait)
+memoranda.open(sys.argv[1]).backup(sys.argv[2], progress=wait)
 """
 
 
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    with recollect.open(path, durability="relaxed") as opened:
+    with memoranda.open(path, durability="relaxed") as opened:
         yield opened.bind(agent_id="a")
 
 
@@ -66,8 +66,8 @@ def test_a_backup_is_the_store(store: Store, path: Path) -> None:
     store.write(key="k", value={"n": 2})
     target = path.with_name("backup.db")
     made = store.backup(target)
-    assert made == recollect.Backup(commits=2, bytes=target.stat().st_size)
-    with recollect.open(target, create=False) as copy:
+    assert made == memoranda.Backup(commits=2, bytes=target.stat().st_size)
+    with memoranda.open(target, create=False) as copy:
         assert copy.verify() == store.verify()
         assert list(copy.replay(agent_id="a")) == list(store.replay())
         assert list(copy.history(agent_id="a", key="k")) == list(store.history(key="k"))
@@ -85,7 +85,7 @@ def test_a_backup_of_a_store_in_memory_opens_as_a_file(tmp_path: Path) -> None:
     memory = memory_store()
     memory.write(agent_id="a", key="k", value={"n": 1})
     assert memory.backup(tmp_path / "backup.db").commits == 1
-    with recollect.open(tmp_path / "backup.db", create=False) as copy:
+    with memoranda.open(tmp_path / "backup.db", create=False) as copy:
         assert copy.verify().head_hash == memory.verify().head_hash
         copy.write(agent_id="a", key="k", value={"n": 2})
         assert copy.stats().epoch == 2
@@ -95,7 +95,7 @@ def test_a_backup_of_a_store_in_memory_opens_as_a_file(tmp_path: Path) -> None:
 
 def test_an_empty_store_can_be_backed_up(store: Store, path: Path) -> None:
     assert store.backup(path.with_name("backup.db")).commits == 0
-    with recollect.open(path.with_name("backup.db"), create=False) as copy:
+    with memoranda.open(path.with_name("backup.db"), create=False) as copy:
         assert copy.verify().log_id == store.verify().log_id
 
 
@@ -114,7 +114,7 @@ def test_what_is_written_meanwhile_is_not_in_it_and_does_not_prolong_it(
     assert made.commits == 40
     assert steps == sorted(set(steps)), "it began again"
     assert 2 < len(steps) < 10
-    with recollect.open(path.with_name("backup.db"), create=False) as copy:
+    with memoranda.open(path.with_name("backup.db"), create=False) as copy:
         assert copy.verify().commits == 40
         assert copy.get_state(agent_id="a", key="more") is None
     assert store.verify().commits == 40 + len(steps)
@@ -125,7 +125,7 @@ def test_no_writer_waits_for_a_backup_to_end(
 ) -> None:
     """Starting the write-ahead log over is not possible meanwhile, and not waited for either."""
     for name, pages in (("_WAL_PAGES", 50), ("_WAL_PAGES_BOUND", 100), ("_READERS_WAIT_MS", 1)):
-        monkeypatch.setattr(f"recollect.storage.sqlite.journal.{name}", pages)
+        monkeypatch.setattr(f"memoranda.storage.sqlite.journal.{name}", pages)
     fill(store)
     waits: list[float] = []
 
@@ -155,7 +155,7 @@ def test_backups_under_load_hold_a_prefix(store: Store, path: Path, tmp_path: Pa
         assert [writer.wait(60) for writer in writers] == [0, 0]
     assert made[-1].commits > made[0].commits
     for number, backup in enumerate(made):
-        with recollect.open(tmp_path / f"backup{number}.db", create=False) as copy:
+        with memoranda.open(tmp_path / f"backup{number}.db", create=False) as copy:
             assert copy.verify().commits == backup.commits
             for name in ("b", "c"):
                 held = tokens(copy, name)
@@ -269,6 +269,6 @@ def test_a_folder_that_cannot_be_written_is_reported() -> None:
 
 def test_a_closed_store_makes_none(store: Store, path: Path) -> None:
     store.close()
-    with pytest.raises(recollect.StoreClosed):
+    with pytest.raises(memoranda.StoreClosed):
         store.backup(path.with_name("backup.db"))
     assert [file.name for file in path.parent.iterdir()] == ["store.db"]

@@ -11,19 +11,19 @@ from types import SimpleNamespace
 import apsw
 import pytest
 
-import recollect
-from recollect import Finding, InvalidInput, diagnose
-from recollect.audit.signers import Signer
-from recollect.storage.sqlite import inspection, mounts
-from recollect.storage.sqlite.formats import FORMAT
-from recollect.testing import FixedClock
+import memoranda
+from memoranda import Finding, InvalidInput, diagnose
+from memoranda.audit.signers import Signer
+from memoranda.storage.sqlite import inspection, mounts
+from memoranda.storage.sqlite.formats import FORMAT
+from memoranda.testing import FixedClock
 from tests.unit.audit.forging import at, rechain, with_envelope
 from tests.unprivileged import open_folder, run_unprivileged
 
 ALWAYS = ("python", "sqlite", "file", "place", "space", "journal", "store", "clock", "index")
 DIES_WITHOUT_CLOSING = """
-import os, sys, recollect
-store = recollect.open(sys.argv[1])
+import os, sys, memoranda
+store = memoranda.open(sys.argv[1])
 store.write(agent_id="a", key="late", value={})
 os._exit(0)
 """
@@ -32,7 +32,7 @@ os._exit(0)
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "store.db"
-    with recollect.open(path, clock=FixedClock(), durability="relaxed") as store:
+    with memoranda.open(path, clock=FixedClock(), durability="relaxed") as store:
         for number in range(50):
             store.write(agent_id="a", key=f"k{number}", value={"text": "x" * 2000})
     return path
@@ -65,7 +65,7 @@ def test_a_healthy_store(path: Path) -> None:
 
 
 def test_a_store_that_is_in_use(path: Path) -> None:
-    with recollect.open(path, clock=FixedClock()) as store:
+    with memoranda.open(path, clock=FixedClock()) as store:
         store.write(agent_id="a", key="k", value={})
         assert troubles(findings(path, deep=True)) == {}
         assert store.write(agent_id="a", key="k", value={}) == 52
@@ -89,7 +89,7 @@ def test_what_is_no_store(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     found = findings(path)
     assert troubles(found) == {"store": ("problem", "InvalidInput")}
-    assert "not a Recollect store" in found["store"].message
+    assert "not a Memoranda store" in found["store"].message
     assert path.read_bytes() == content
 
 
@@ -97,7 +97,7 @@ def test_a_newer_format(path: Path) -> None:
     tamper(path, "PRAGMA user_version = 99")
     found = findings(path)
     assert troubles(found) == {"store": ("problem", "UnsupportedFormat")}
-    assert "upgrade Recollect" in found["store"].message
+    assert "upgrade Memoranda" in found["store"].message
 
 
 def test_a_file_cut_short(path: Path) -> None:
@@ -136,9 +136,9 @@ def test_a_changed_view_is_found_in_depth_and_left_as_it_is(path: Path) -> None:
     found = findings(path, deep=True)
     assert troubles(found) == {"views": ("problem", "ViewsDiffer")}
     assert "in: state" in found["views"].message
-    assert "recollect rebuild" in (found["views"].remedy or "")
+    assert "memoranda rebuild" in (found["views"].remedy or "")
     assert troubles(findings(path, deep=True)) == {"views": ("problem", "ViewsDiffer")}
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.rebuild()
     assert troubles(findings(path, deep=True)) == {}
 
@@ -169,7 +169,7 @@ def test_a_journal_that_was_left_behind(path: Path) -> None:
 
 def test_a_journal_past_its_bound(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspection, "_WAL_BYTES_BOUND", 4096)
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.write(agent_id="a", key="k", value={})
         found = findings(path)["journal"]
     assert found.status == "warning"
@@ -226,7 +226,7 @@ def test_a_store_that_cannot_be_written() -> None:
     with open_folder() as folder:
         locked = folder / "locked"
         locked.mkdir()
-        recollect.open(locked / "store.db").close()
+        memoranda.open(locked / "store.db").close()
         (locked / "store.db").chmod(0o644)  # who asks may read it
         locked.chmod(0o555)
 
@@ -245,7 +245,7 @@ def test_a_store_that_cannot_be_written() -> None:
 
 def test_a_store_that_cannot_be_read() -> None:
     with open_folder() as folder:
-        recollect.open(folder / "store.db").close()
+        memoranda.open(folder / "store.db").close()
         (folder / "store.db").chmod(0o000)
 
         def work() -> None:
@@ -263,17 +263,17 @@ def tamper(path: Path, statement: str) -> None:
 
 
 def test_what_was_erased_and_may_be_in_the_files_is_told(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.bind(agent_id="a").forget(key="k1", purge=False)
     found = findings(path)["erased"]
-    assert (found.status, found.remedy) == ("warning", "let it go: `recollect purge`")
-    with recollect.open(path) as store:
+    assert (found.status, found.remedy) == ("warning", "let it go: `memoranda purge`")
+    with memoranda.open(path) as store:
         store.purge()
     assert "erased" not in findings(path)
 
 
 def test_an_index_of_an_older_version_is_no_damage(path: Path) -> None:
-    with recollect.open(path, clock=FixedClock()) as store:
+    with memoranda.open(path, clock=FixedClock()) as store:
         his = store.bind(agent_id="bob").remember("his").id
         store.bind(agent_id="ann").touch(his)
     tamper(
@@ -284,14 +284,14 @@ def test_an_index_of_an_older_version_is_no_damage(path: Path) -> None:
     assert troubles(findings(path)) == {"chain": ("problem", "ViewsDiffer")}
     tamper(path, "UPDATE meta SET value = '1' WHERE name = 'view:log'")
     assert troubles(findings(path, deep=True)) == {}
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.verify(deep=True)
         (touched,) = store.audit_events(agent_id="ann")
         assert touched.event_type == "memory.touched"
 
 
 def test_signatures_that_do_not_hold(path: Path) -> None:
-    with recollect.open(path, clock=FixedClock()) as store:
+    with memoranda.open(path, clock=FixedClock()) as store:
         ann = store.bind(agent_id="ann", signer=Signer("ann", bytes(32)))
         for number in range(2):
             ann.write(key="k", value={"n": number})
@@ -303,8 +303,8 @@ def test_signatures_that_do_not_hold(path: Path) -> None:
 
 
 def test_checkpoints_that_do_not_hold(path: Path, tmp_path: Path) -> None:
-    ours = recollect.create_signer(tmp_path / "ours.key", name="example.com/log")
-    with recollect.open(path, clock=FixedClock()) as store:
+    ours = memoranda.create_signer(tmp_path / "ours.key", name="example.com/log")
+    with memoranda.open(path, clock=FixedClock()) as store:
         store.checkpoint(signer=ours)
     found = findings(path)
     assert troubles(found) == {}

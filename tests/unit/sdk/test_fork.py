@@ -11,15 +11,15 @@ import apsw
 import msgspec
 import pytest
 
-import recollect
-from recollect import ALL_NAMESPACES, ChainBroken, InvalidInput, KeyRef, LogForked, Store
-from recollect.log import chain
-from recollect.log.redaction import Left, redacted
-from recollect.log.salting import SaltSource
-from recollect.model import codec
-from recollect.model.event import Envelope
-from recollect.model.operations import Write
-from recollect.testing import FixedClock, FixedIds, memory_store
+import memoranda
+from memoranda import ALL_NAMESPACES, ChainBroken, InvalidInput, KeyRef, LogForked, Store
+from memoranda.log import chain
+from memoranda.log.redaction import Left, redacted
+from memoranda.log.salting import SaltSource
+from memoranda.model import codec
+from memoranda.model.event import Envelope
+from memoranda.model.operations import Write
+from memoranda.testing import FixedClock, FixedIds, memory_store
 
 AGENTS = ("planner", "helper", "local")
 
@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path, clock: FixedClock) -> Iterator[Store]:
     """A store in which every kind of operation stands, two epochs among them."""
-    with recollect.open(path, clock=clock, ids=FixedIds(), durability="relaxed") as first:
+    with memoranda.open(path, clock=clock, ids=FixedIds(), durability="relaxed") as first:
         planner = first.bind(agent_id="planner", namespace="team/eng")
         planner.write(key="goal", value={"city": "Oslo"})
         clock.advance(60)
@@ -49,7 +49,7 @@ def store(path: Path, clock: FixedClock) -> Iterator[Store]:
         planner.delete(key="goal")
         first.backup(path.with_name("moved.db"))
     moved = path.with_name("moved.db")
-    with recollect.open(moved, clock=clock, ids=FixedIds("2"), durability="relaxed") as second:
+    with memoranda.open(moved, clock=clock, ids=FixedIds("2"), durability="relaxed") as second:
         clock.advance(60)
         second.write(agent_id="local", key="goal", value={"city": "Bergen"})
         second.delete(agent_id="helper", key="never")
@@ -90,7 +90,7 @@ def test_a_fork_at_each_commit_is_the_past(store: Store, path: Path, at: int) ->
     assert store.stats().commits == 5
     found = store.fork(path.with_name("fork.db"), at=at)
     assert (found.commits, found.origin) == (at, token(store, at))
-    with recollect.open(path.with_name("fork.db"), create=False) as fork:
+    with memoranda.open(path.with_name("fork.db"), create=False) as fork:
         verification = fork.verify()
         assert (verification.commits, verification.log_id) == (at, found.log_id)
         assert found.log_id != store.verify().log_id
@@ -130,7 +130,7 @@ def test_a_fork_needs_no_rebuilding(store: Store, path: Path) -> None:
 def test_a_fork_goes_its_own_way(store: Store, path: Path, clock: FixedClock) -> None:
     store.fork(path.with_name("fork.db"), at=3)
     before = past(store, 5)
-    with recollect.open(path.with_name("fork.db"), clock=clock) as fork:
+    with memoranda.open(path.with_name("fork.db"), clock=clock) as fork:
         assert fork.write(agent_id="planner", namespace="team/eng", key="goal", value={}) == 4
         record = fork.get_state(agent_id="planner", namespace="team/eng", key="goal")
         assert record is not None
@@ -144,7 +144,7 @@ def test_a_fork_goes_its_own_way(store: Store, path: Path, clock: FixedClock) ->
 
 def test_tokens_do_not_fit_the_other_log(store: Store, path: Path) -> None:
     store.fork(path.with_name("fork.db"), at=5)
-    with recollect.open(path.with_name("fork.db")) as fork:
+    with memoranda.open(path.with_name("fork.db")) as fork:
         for commit in range(1, 6):
             with pytest.raises(LogForked):
                 fork.replay(agent_id="planner", after_commit=token(store, commit))
@@ -154,7 +154,7 @@ def test_tokens_do_not_fit_the_other_log(store: Store, path: Path) -> None:
 
 def test_a_transaction_of_the_past_still_happens_once(store: Store, path: Path) -> None:
     store.fork(path.with_name("fork.db"), at=2)
-    with recollect.open(path.with_name("fork.db")) as opened:
+    with memoranda.open(path.with_name("fork.db")) as opened:
         fork = opened.bind(agent_id="planner", namespace="team/eng")
         transaction = fork.begin_transaction(txn_id="named")
         transaction.write(key="step", value={"n": 1}, because=[KeyRef("goal")])
@@ -187,7 +187,7 @@ def test_a_store_in_memory_can_be_forked(tmp_path: Path) -> None:
     memory.write(agent_id="a", key="k", value={"n": 1})
     memory.write(agent_id="a", key="k", value={"n": 2})
     memory.fork(tmp_path / "fork.db", at=1)
-    with recollect.open(tmp_path / "fork.db") as fork:
+    with memoranda.open(tmp_path / "fork.db") as fork:
         record = fork.get_state(agent_id="a", key="k")
         assert record is not None
         assert record.value == {"n": 1}
@@ -195,10 +195,10 @@ def test_a_store_in_memory_can_be_forked(tmp_path: Path) -> None:
 
 def test_a_fork_of_a_fork_names_the_fork(store: Store, path: Path) -> None:
     store.fork(path.with_name("fork.db"), at=4)
-    with recollect.open(path.with_name("fork.db")) as fork:
+    with memoranda.open(path.with_name("fork.db")) as fork:
         found = fork.fork(path.with_name("again.db"), at=2)
         assert found.origin == token(fork, 2)
-    with recollect.open(path.with_name("again.db")) as again:
+    with memoranda.open(path.with_name("again.db")) as again:
         again.verify()
         assert epochs(again)[0]["origin"] == found.origin
 
@@ -247,7 +247,7 @@ def test_a_taken_name_is_refused_and_an_interrupt_leaves_nothing(store: Store, p
 
 
 def test_large_events_are_held_a_few_at_a_time(tmp_path: Path) -> None:
-    store = recollect.open(":memory:").bind(agent_id="a")
+    store = memoranda.open(":memory:").bind(agent_id="a")
     for _ in range(60):
         store.write(key="k", value={"text": "x" * 500_000})
     tracemalloc.start()

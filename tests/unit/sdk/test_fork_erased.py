@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import memoranda
 from tests.leftovers import leftovers
 
 
-def fill(store: recollect.Store) -> None:
+def fill(store: memoranda.Store) -> None:
     ann = store.bind(agent_id="ann")
     ann.write(key="first", value={"v": "firstword"})
     ann.write(key="second", value={"v": "secondword"})
@@ -23,10 +23,10 @@ def fill(store: recollect.Store) -> None:
 @pytest.mark.parametrize("at", range(1, 7))
 def test_a_fork_verifies_wherever_it_begins(tmp_path: Path, at: int) -> None:
     path, target = tmp_path / "store.db", tmp_path / "fork.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         fill(store)
         made = store.fork(target, at=at)
-    with recollect.open(target) as fork:
+    with memoranda.open(target) as fork:
         assert fork.verify().commits == made.commits == (at if at == 6 else at + 1)
         found = fork.rebuild()
         assert found.identical, found.differing
@@ -38,11 +38,11 @@ def test_a_fork_verifies_wherever_it_begins(tmp_path: Path, at: int) -> None:
 
 
 def test_a_backup_is_as_pending_as_its_store(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "store.db") as store:
+    with memoranda.open(tmp_path / "store.db") as store:
         store.write(agent_id="ann", key="k", value={"v": "secretword"})
         assert store.bind(agent_id="ann").forget(key="k", purge=False).pending_purge
         store.backup(tmp_path / "copy.db")
-    with recollect.open(tmp_path / "copy.db") as copy:
+    with memoranda.open(tmp_path / "copy.db") as copy:
         assert copy.stats().pending_purge
         assert copy.purge()
         copy.verify()

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, NotFound
-from recollect.storage.newfiles import put_at_free_name
-from recollect.storage.sqlite import exclusive, vacancy
+import memoranda
+from memoranda import InvalidInput, NotFound
+from memoranda.storage.newfiles import put_at_free_name
+from memoranda.storage.sqlite import exclusive, vacancy
 
 KILLED = """
-import os, sys, recollect
-store = recollect.open(sys.argv[1])
+import os, sys, memoranda
+store = memoranda.open(sys.argv[1])
 store.write(agent_id="a", key="k", value={"n": 2})
 os._exit(0)
 """
@@ -27,7 +27,7 @@ os._exit(0)
 def moved(tmp_path: Path) -> Path:
     """Where a store was that a process left open, and that was moved without its journal."""
     path = tmp_path / "s.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.write(agent_id="a", key="k", value={"n": 1})
     subprocess.run([sys.executable, "-c", KILLED, str(path)], check=True)
     path.rename(tmp_path / "s.db.bak")
@@ -36,8 +36,8 @@ def moved(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> recollect.Store:
-    store = recollect.open(tmp_path / "other.db")
+def other(tmp_path: Path) -> memoranda.Store:
+    store = memoranda.open(tmp_path / "other.db")
     store.write(agent_id="b", key="other", value={})
     return store
 
@@ -48,43 +48,43 @@ def journal(path: Path) -> Path:
 
 def test_a_restored_store_does_not_meet_it(moved: Path) -> None:
     with pytest.raises(InvalidInput, match=r"overwrite: is needed to discard .*s\.db-wal"):
-        recollect.restore(moved.with_name("s.db.bak"), moved)
+        memoranda.restore(moved.with_name("s.db.bak"), moved)
     assert not moved.exists()
     assert journal(moved).exists()
 
 
 def test_it_is_whole_again_where_the_store_is_put_back(moved: Path) -> None:
     moved.with_name("s.db.bak").rename(moved)
-    with recollect.open(moved) as store:
+    with memoranda.open(moved) as store:
         record = store.get_state(agent_id="a", key="k")
         assert record is not None
         assert record.value == {"n": 2}
 
 
 def test_it_is_discarded_where_that_is_said(moved: Path) -> None:
-    found = recollect.restore(moved.with_name("s.db.bak"), moved, overwrite=True)
-    with recollect.open(moved) as store:
+    found = memoranda.restore(moved.with_name("s.db.bak"), moved, overwrite=True)
+    with memoranda.open(moved) as store:
         assert store.verify(deep=True).commits == found.commits == 1
     assert sorted(each.name for each in moved.parent.iterdir()) == ["s.db", "s.db.bak"]
 
 
-def _back_up(other: recollect.Store, path: Path) -> object:
+def _back_up(other: memoranda.Store, path: Path) -> object:
     return other.backup(path)
 
 
-def _fork(other: recollect.Store, path: Path) -> object:
+def _fork(other: memoranda.Store, path: Path) -> object:
     return other.fork(path, at=1)
 
 
-def _import(other: recollect.Store, path: Path) -> object:
+def _import(other: memoranda.Store, path: Path) -> object:
     log = path.with_name("log.jsonl")
     if not log.exists():
         other.export_log(log)
-    return recollect.import_log(log, path)
+    return memoranda.import_log(log, path)
 
 
-def _open(other: recollect.Store, path: Path) -> object:
-    with recollect.open(path) as store:
+def _open(other: memoranda.Store, path: Path) -> object:
+    with memoranda.open(path) as store:
         return store.write(agent_id="a", key="k", value={})
 
 
@@ -96,7 +96,7 @@ COPIES = (_back_up, _fork, _import)
     [(_open, "-wal"), *((make, ending) for make in COPIES for ending in ("-wal", "-journal"))],
 )
 def test_no_other_store_begins_beside_it(
-    moved: Path, other: recollect.Store, make: Callable[..., object], ending: str
+    moved: Path, other: memoranda.Store, make: Callable[..., object], ending: str
 ) -> None:
     if ending == "-journal":
         journal(moved).rename(moved.with_name("s.db-journal"))
@@ -108,7 +108,7 @@ def test_no_other_store_begins_beside_it(
     assert not moved.exists()
     left.unlink()
     make(other, moved)
-    with recollect.open(moved, create=False) as store:
+    with memoranda.open(moved, create=False) as store:
         assert store.verify(deep=True).commits == 1
     other.close()
 
@@ -116,7 +116,7 @@ def test_no_other_store_begins_beside_it(
 @pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
 def test_an_empty_one_is_in_nobodys_way(tmp_path: Path, ending: str) -> None:
     (tmp_path / f"s.db{ending}").touch()
-    with recollect.open(tmp_path / "s.db") as store:
+    with memoranda.open(tmp_path / "s.db") as store:
         store.write(agent_id="a", key="k", value={})
     assert [each.name for each in tmp_path.iterdir()] == ["s.db"]
 
@@ -124,23 +124,23 @@ def test_an_empty_one_is_in_nobodys_way(tmp_path: Path, ending: str) -> None:
 def test_an_index_of_a_journal_that_is_gone_does_no_harm(moved: Path) -> None:
     journal(moved).unlink()
     assert moved.with_name("s.db-shm").exists()
-    recollect.restore(moved.with_name("s.db.bak"), moved)
-    with recollect.open(moved) as store:
+    memoranda.restore(moved.with_name("s.db.bak"), moved)
+    with memoranda.open(moved) as store:
         assert store.verify(deep=True).commits == 1
 
 
 def test_an_empty_file_is_no_store_that_it_belongs_to(moved: Path) -> None:
     moved.touch()
     with pytest.raises(InvalidInput, match=r"s\.db-wal was left"):
-        recollect.open(moved)
+        memoranda.open(moved)
     assert journal(moved).stat().st_size > 0
 
 
 def test_a_store_that_is_not_there_is_told_of_it(moved: Path) -> None:
     with pytest.raises(InvalidInput, match=r"s\.db-wal was left"):
-        recollect.open(moved, create=False)
+        memoranda.open(moved, create=False)
     with pytest.raises(NotFound):
-        recollect.open(moved.with_name("nothing.db"), create=False)
+        memoranda.open(moved.with_name("nothing.db"), create=False)
 
 
 def test_one_that_appears_at_the_last_moment_is_refused(
@@ -156,15 +156,15 @@ def test_one_that_appears_at_the_last_moment_is_refused(
 
     monkeypatch.setattr(exclusive, "put_at_free_name", put_and_meet)
     with pytest.raises(InvalidInput, match="appeared while"):
-        recollect.restore(moved.with_name("s.db.bak"), moved)
+        memoranda.restore(moved.with_name("s.db.bak"), moved)
     assert not moved.exists()
 
 
 def test_what_arrived_is_looked_at_where_it_is(
-    tmp_path: Path, other: recollect.Store, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, other: memoranda.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were it all overlooked, a store that is not the copy is still found."""
-    with recollect.open(tmp_path / "mine.db") as mine:
+    with memoranda.open(tmp_path / "mine.db") as mine:
         mine.write(agent_id="a", key="k", value={})
         mine.backup(tmp_path / "backup.db")
     other.backup(tmp_path / "another.db")
@@ -173,9 +173,9 @@ def test_what_arrived_is_looked_at_where_it_is(
     def put_another(draft: Path, path: Path) -> None:
         (tmp_path / "another.db").replace(path)
 
-    monkeypatch.setattr("recollect.sdk.restore.replace_file", put_another)
-    with pytest.raises(recollect.Corruption, match="does not hold what was copied"):
-        recollect.restore(tmp_path / "backup.db", tmp_path / "new.db", overwrite=True)
+    monkeypatch.setattr("memoranda.sdk.restore.replace_file", put_another)
+    with pytest.raises(memoranda.Corruption, match="does not hold what was copied"):
+        memoranda.restore(tmp_path / "backup.db", tmp_path / "new.db", overwrite=True)
 
 
 def test_a_store_that_is_being_made_is_nobodys_journal(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_store_that_is_being_made_is_nobodys_journal(tmp_path: Path) -> None:
 def test_a_rollback_journal_is_in_no_new_stores_way(tmp_path: Path) -> None:
     """It holds no commits; a loss of power while a store is made can leave it without its file."""
     (tmp_path / "s.db-journal").write_bytes(b"x" * 512)
-    with recollect.open(tmp_path / "s.db") as store:
+    with memoranda.open(tmp_path / "s.db") as store:
         store.write(agent_id="a", key="k", value={})
         store.verify(deep=True)
     assert [each.name for each in tmp_path.iterdir()] == ["s.db"]

@@ -16,24 +16,24 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect import ChainBroken, Corruption, InvalidInput, NotFound, Store, UnsupportedFormat
-from recollect.testing import memory_store, same_behaviour
+import memoranda
+from memoranda import ChainBroken, Corruption, InvalidInput, NotFound, Store, UnsupportedFormat
+from memoranda.testing import memory_store, same_behaviour
 from tests.logs import Fields, answers, exported, full_store, lines_of, refusal, spelled, verdicts
 from tests.unprivileged import open_folder, run_unprivileged
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*.db"))
 WRITER = """
-import sys, recollect
+import sys, memoranda
 from pathlib import Path
-store = recollect.open(sys.argv[1], durability="relaxed").bind(agent_id="b")
+store = memoranda.open(sys.argv[1], durability="relaxed").bind(agent_id="b")
 number = 0
 while not Path(sys.argv[2]).exists():
     number += 1
     store.write(key=f"k{number % 10}", value={"n": number, "text": "x" * 2000})
 """
 SLOW = """
-import signal, sys, time, recollect
+import signal, sys, time, memoranda
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
 seen = 0
 def wait(done, total):
@@ -43,9 +43,9 @@ def wait(done, total):
         print(done, total, flush=True)
         time.sleep(60)
 if sys.argv[1] == "export":
-    recollect.open(sys.argv[2]).export_log(sys.argv[3], progress=wait)
+    memoranda.open(sys.argv[2]).export_log(sys.argv[3], progress=wait)
 else:
-    recollect.import_log(sys.argv[2], sys.argv[3], progress=wait)
+    memoranda.import_log(sys.argv[2], sys.argv[3], progress=wait)
 """
 
 
@@ -61,7 +61,7 @@ def full(tmp_path: Path) -> Iterator[Store]:
 def path(tmp_path: Path) -> Path:
     """A store with many small commits."""
     path = tmp_path / "store.db"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(1000):
             store.write(agent_id="a", key=f"k{number % 7}", value={"n": number})
     return path
@@ -92,10 +92,10 @@ def test_a_full_store_travels_and_stays_the_same(full: Store, tmp_path: Path) ->
     assert any(twice), "something was erased twice"
     assert b"secret" not in data
     assert refusal(data) is None
-    imported = recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
+    imported = memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
     assert imported.head_hash == verified.head_hash
     assert (imported.checkpoints, imported.last_checkpoint) == (3, verified.last_checkpoint)
-    with recollect.open(tmp_path / "new.db", create=False) as new:
+    with memoranda.open(tmp_path / "new.db", create=False) as new:
         assert exported(new) == data
         assert answers(new) == answers(full)
         assert same_behaviour(new.replay(agent_id="planner"), full.replay(agent_id="planner"))
@@ -108,12 +108,12 @@ def test_a_full_store_travels_and_stays_the_same(full: Store, tmp_path: Path) ->
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
 def test_every_released_store_travels(golden: Path, tmp_path: Path) -> None:
     shutil.copy(golden, tmp_path / "old.db")
-    with recollect.open(tmp_path / "old.db") as old:
+    with memoranda.open(tmp_path / "old.db") as old:
         old.export_log(tmp_path / "log.jsonl")
-        recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
+        memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
         data = (tmp_path / "log.jsonl").read_bytes()
         assert refusal(data) is None
-        with recollect.open(tmp_path / "new.db") as new:
+        with memoranda.open(tmp_path / "new.db") as new:
             assert exported(new) == data
             assert answers(new) == answers(old)
             assert new.rebuild().identical
@@ -124,9 +124,9 @@ def test_an_empty_store_travels(tmp_path: Path) -> None:
     data = exported(empty)
     assert [line["type"] for line in lines_of(data)] == ["recollect.log"]
     assert refusal(data) is None
-    found = recollect.import_log(BytesIO(data), tmp_path / "new.db")
+    found = memoranda.import_log(BytesIO(data), tmp_path / "new.db")
     assert (found.commits, found.last_committed_at) == (0, None)
-    with recollect.open(tmp_path / "new.db") as new:
+    with memoranda.open(tmp_path / "new.db") as new:
         assert exported(new) == data
         new.write(agent_id="a", key="k", value={})
         (event,) = new.replay(agent_id="_engine", namespace="_log")
@@ -144,14 +144,14 @@ def test_how_content_is_packed_makes_no_difference(full: Store, tmp_path: Path) 
         packed = zstd.compress(zstd.decompress(content), level=19)
         database.execute("UPDATE blob SET content = ? WHERE rowid = ?", (packed, row))
     database.close()
-    with recollect.open(tmp_path / "copy.db") as copy:
+    with memoranda.open(tmp_path / "copy.db") as copy:
         assert exported(copy) == data
 
 
 def test_the_first_write_begins_an_epoch(full: Store, tmp_path: Path) -> None:
     epoch = full.stats().epoch
-    recollect.import_log(BytesIO(exported(full)), tmp_path / "new.db")
-    with recollect.open(tmp_path / "new.db") as new:
+    memoranda.import_log(BytesIO(exported(full)), tmp_path / "new.db")
+    with memoranda.open(tmp_path / "new.db") as new:
         assert new.stats().epoch == epoch
         new.write(agent_id="a", key="k", value={})
         assert new.stats().epoch == (epoch or 0) + 1
@@ -162,11 +162,11 @@ def test_the_first_write_begins_an_epoch(full: Store, tmp_path: Path) -> None:
 
 
 def test_a_named_transaction_is_still_known(full: Store, tmp_path: Path) -> None:
-    recollect.import_log(BytesIO(exported(full)), tmp_path / "new.db")
-    with recollect.open(tmp_path / "new.db") as new:
+    memoranda.import_log(BytesIO(exported(full)), tmp_path / "new.db")
+    with memoranda.open(tmp_path / "new.db") as new:
         before = new.stats().commits
         with (
-            pytest.raises(recollect.IdempotencyMismatch),
+            pytest.raises(memoranda.IdempotencyMismatch),
             new.bind(agent_id="planner").begin_transaction(txn_id="golden-1") as transaction,
         ):
             transaction.write(agent_id="a", key="k", value={})
@@ -174,7 +174,7 @@ def test_a_named_transaction_is_still_known(full: Store, tmp_path: Path) -> None
 
 
 def test_what_is_written_meanwhile_is_not_in_it(path: Path, tmp_path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         steps: list[tuple[int, int]] = []
 
         def write_more(done: int, total: int) -> None:
@@ -193,7 +193,7 @@ def test_an_export_under_load_is_a_prefix(path: Path, tmp_path: Path) -> None:
     stop = tmp_path / "stop"
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(stop)])
     try:
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             while store.stats().commits < 1020:
                 assert writer.poll() is None
             made = [store.export_log(tmp_path / f"{number}.jsonl") for number in range(4)]
@@ -201,7 +201,7 @@ def test_an_export_under_load_is_a_prefix(path: Path, tmp_path: Path) -> None:
         stop.touch()
         assert writer.wait(60) == 0
     assert made[-1].commits > made[0].commits
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         whole = lines_of(exported(store))
     for number, each in enumerate(made):
         data = (tmp_path / f"{number}.jsonl").read_bytes()
@@ -222,7 +222,7 @@ def test_a_paused_export_holds_nothing(path: Path) -> None:
                     self.journal = max(self.journal, store.stats().journal_bytes)
             return super().write(data)  # type: ignore[arg-type]
 
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         opened = Paused()
         assert store.export_log(opened).commits == 1000
     assert 0 < opened.journal < 8_000_000
@@ -238,7 +238,7 @@ def test_memory_does_not_grow_with_the_log(path: Path, tmp_path: Path) -> None:
         tracemalloc.stop()
         return found
 
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         for number in range(40):
             store.store_transcript(f"{number}" * 250_000, agent_id="a")
         most = peak(lambda: store.export_log(tmp_path / "log.jsonl"))
@@ -246,27 +246,27 @@ def test_memory_does_not_grow_with_the_log(path: Path, tmp_path: Path) -> None:
     assert size > 15_000_000
     assert most < 8_000_000
     assert (
-        peak(lambda: recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")) < size / 2
+        peak(lambda: memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")) < size / 2
     )
 
 
 def test_a_file_that_is_there_is_never_touched(path: Path, tmp_path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.export_log(tmp_path / "log.jsonl")
         with pytest.raises(InvalidInput, match=r"path: .* is there already"):
             store.export_log(tmp_path / "log.jsonl")
         before = answers(store)
     with pytest.raises(InvalidInput, match=r"url: .* is there already"):
-        recollect.import_log(tmp_path / "log.jsonl", path)
-    with recollect.open(path) as store:
+        memoranda.import_log(tmp_path / "log.jsonl", path)
+    with memoranda.open(path) as store:
         assert answers(store) == before
 
 
 def test_only_the_owner_can_read_what_was_exported(path: Path, tmp_path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.export_log(tmp_path / "log.jsonl")
     assert (tmp_path / "log.jsonl").stat().st_mode & 0o777 == 0o600
-    recollect.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
+    memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
     assert (tmp_path / "new.db").stat().st_mode & 0o777 == 0o600
 
 
@@ -275,16 +275,16 @@ def test_what_names_no_file_is_refused(name: object, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="path"):
         memory_store().export_log(name)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="path"):
-        recollect.import_log(name, tmp_path / "new.db")  # type: ignore[arg-type]
+        memoranda.import_log(name, tmp_path / "new.db")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="url"):
-        recollect.import_log(BytesIO(exported(memory_store())), ":memory:")
+        memoranda.import_log(BytesIO(exported(memory_store())), ":memory:")
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="there is no file"):
-        recollect.import_log(tmp_path / "missing.jsonl", tmp_path / "new.db")
+        memoranda.import_log(tmp_path / "missing.jsonl", tmp_path / "new.db")
     with pytest.raises(InvalidInput, match="cannot be read"):
-        recollect.import_log(tmp_path, tmp_path / "new.db")
+        memoranda.import_log(tmp_path, tmp_path / "new.db")
     with pytest.raises(NotFound, match="make it first"):
         memory_store().export_log(tmp_path / "missing" / "log.jsonl")
     assert names(tmp_path) == []
@@ -294,8 +294,8 @@ def test_a_full_disk_is_told(path: Path, tmp_path: Path, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("recollect.sdk.log_export.export", fail)
-    with recollect.open(path) as store, pytest.raises(recollect.StoreFull, match="No space left"):
+    monkeypatch.setattr("memoranda.sdk.log_export.export", fail)
+    with memoranda.open(path) as store, pytest.raises(memoranda.StoreFull, match="No space left"):
         store.export_log(tmp_path / "log.jsonl")
     assert names(tmp_path) == ["store.db"]
 
@@ -307,10 +307,10 @@ def test_a_folder_that_cannot_be_written_is_reported() -> None:
         data = exported(memory_store())
 
         def work() -> None:
-            with pytest.raises(recollect.StoreReadOnly, match="check the permissions"):
+            with pytest.raises(memoranda.StoreReadOnly, match="check the permissions"):
                 memory_store().export_log(locked / "log.jsonl")
-            with pytest.raises(recollect.StoreReadOnly, match="check the permissions"):
-                recollect.import_log(BytesIO(data), locked / "new.db")
+            with pytest.raises(memoranda.StoreReadOnly, match="check the permissions"):
+                memoranda.import_log(BytesIO(data), locked / "new.db")
 
         run_unprivileged(work)
 
@@ -330,11 +330,11 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(full: Store, tmp_path: Path) -
 def test_a_newer_version_is_told_from_what_is_no_log(full: Store, tmp_path: Path) -> None:
     lines = lines_of(exported(full))
     lines[0] |= {"version": 3, "more": "to say"}
-    with pytest.raises(UnsupportedFormat, match=r"version 3.*upgrade Recollect"):
-        recollect.import_log(BytesIO(spelled(lines)), tmp_path / "new.db")
+    with pytest.raises(UnsupportedFormat, match=r"version 3.*upgrade Memoranda"):
+        memoranda.import_log(BytesIO(spelled(lines)), tmp_path / "new.db")
     for other in (b"", b"{}\n", b"[1]\n", b"\xff\n", b'{"type":"event","version":9}\n'):
         with pytest.raises(Corruption):
-            recollect.import_log(BytesIO(other), tmp_path / "new.db")
+            memoranda.import_log(BytesIO(other), tmp_path / "new.db")
         assert refusal(other) is not None
     assert names(tmp_path) == ["full"]
 
@@ -344,12 +344,12 @@ def test_a_bad_line_is_named(full: Store, tmp_path: Path) -> None:
     lines = data.split(b"\n")
     lines[4] = lines[4][:-20]
     with pytest.raises(Corruption, match="line 5: it cannot be read"):
-        recollect.import_log(BytesIO(b"\n".join(lines)), tmp_path / "new.db")
+        memoranda.import_log(BytesIO(b"\n".join(lines)), tmp_path / "new.db")
     assert (refusal(b"\n".join(lines)) or "").startswith("line 5: ")
     changed = lines_of(data)
     changed[4]["committed_at"] += 1
     with pytest.raises(ChainBroken, match=r"commit 4: .*\(line 5 of the file\)"):
-        recollect.import_log(BytesIO(spelled(changed)), tmp_path / "new.db")
+        memoranda.import_log(BytesIO(spelled(changed)), tmp_path / "new.db")
     assert "line 5: the content of commit 4 does not have its hash" in (
         refusal(spelled(changed)) or ""
     )
@@ -362,7 +362,7 @@ def test_a_changed_store_is_not_exported(full: Store, tmp_path: Path) -> None:
     database.execute("DELETE FROM blob")
     database.close()
     with (
-        recollect.open(tmp_path / "copy.db") as copy,
+        memoranda.open(tmp_path / "copy.db") as copy,
         pytest.raises(ChainBroken, match="commit 7"),
     ):
         copy.export_log(tmp_path / "log.jsonl")
@@ -375,7 +375,7 @@ def test_missing_content_is_not_exported(full: Store, tmp_path: Path) -> None:
     ((commit_ts,),) = database.execute("SELECT MAX(commit_ts) FROM blob")
     database.execute("DELETE FROM blob WHERE commit_ts = ?", (commit_ts,))
     database.close()
-    with recollect.open(tmp_path / "copy.db") as copy, pytest.raises(ChainBroken) as caught:
+    with memoranda.open(tmp_path / "copy.db") as copy, pytest.raises(ChainBroken) as caught:
         copy.export_log(tmp_path / "log.jsonl")
     assert caught.value.commit_ts == commit_ts
 
@@ -384,13 +384,13 @@ def test_an_interrupt_leaves_nothing(path: Path, tmp_path: Path) -> None:
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         data = exported(store)
         before = names(tmp_path)
         with pytest.raises(KeyboardInterrupt):
             store.export_log(tmp_path / "log.jsonl", progress=interrupt)
         with pytest.raises(KeyboardInterrupt):
-            recollect.import_log(BytesIO(data), tmp_path / "new.db", progress=interrupt)
+            memoranda.import_log(BytesIO(data), tmp_path / "new.db", progress=interrupt)
         assert names(tmp_path) == before
 
 
@@ -403,7 +403,7 @@ def test_a_kill_leaves_no_target(
 ) -> None:
     source, target = (path, tmp_path / "out") if what == "export" else (tmp_path / "log", path)
     if what == "import":
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             store.export_log(tmp_path / "log")
         path.unlink()
     command = [sys.executable, "-c", SLOW, what, str(source), str(target), str(step)]
@@ -414,7 +414,7 @@ def test_a_kill_leaves_no_target(
     assert child.returncode != 0
     assert not target.exists()
     if what == "import":
-        assert recollect.import_log(source, target).commits == 1000
+        assert memoranda.import_log(source, target).commits == 1000
     else:
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             assert store.export_log(target).commits == 1000

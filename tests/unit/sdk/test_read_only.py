@@ -13,21 +13,21 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, NotFound, Store, StoreReadOnly
+import memoranda
+from memoranda import InvalidInput, NotFound, Store, StoreReadOnly
 from tests.unit.cli.runner import Cli
 from tests.unprivileged import open_folder, run_unprivileged
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 KILLED = """
-import os, sys, recollect
-recollect.open(sys.argv[1]).write(agent_id="a", key="k", value={"n": 2})
+import os, sys, memoranda
+memoranda.open(sys.argv[1]).write(agent_id="a", key="k", value={"n": 2})
 os._exit(0)
 """
 
 
 def fill(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.write(agent_id="a", key="k", value={"n": 1})
         store.bind(agent_id="a").remember("Mimi is a cat", title="cat")
 
@@ -78,7 +78,7 @@ WRITES: dict[str, Callable[[Store], object]] = {
 
 def test_it_is_read(path: Path) -> None:
     content = path.read_bytes()
-    with recollect.open(path, read_only=True) as store:
+    with memoranda.open(path, read_only=True) as store:
         check_reads(store)
     assert path.read_bytes() == content
 
@@ -86,7 +86,7 @@ def test_it_is_read(path: Path) -> None:
 @pytest.mark.parametrize("what", WRITES)
 def test_it_is_not_written(path: Path, what: str) -> None:
     content = path.read_bytes()
-    with recollect.open(path, read_only=True) as store:
+    with memoranda.open(path, read_only=True) as store:
         with pytest.raises(StoreReadOnly, match="opened for reading only"):
             WRITES[what](store)
         check_reads(store)
@@ -94,19 +94,19 @@ def test_it_is_not_written(path: Path, what: str) -> None:
 
 
 def test_what_others_write_is_seen(path: Path) -> None:
-    with recollect.open(path, read_only=True) as reader, recollect.open(path) as writer:
+    with memoranda.open(path, read_only=True) as reader, memoranda.open(path) as writer:
         writer.write(agent_id="a", key="k", value={"n": 2})
         check_reads(reader, 2)
 
 
 def test_media_that_cannot_be_written_are_read(media: Path) -> None:
     def work() -> None:
-        with recollect.open(media, read_only=True) as store:
+        with memoranda.open(media, read_only=True) as store:
             check_reads(store)
             with pytest.raises(StoreReadOnly, match="reading only"):
                 store.write(agent_id="a", key="k", value={})
             store.backup(media.parent.parent / "backup.db")
-        with recollect.open(media.parent.parent / "backup.db") as copy:
+        with memoranda.open(media.parent.parent / "backup.db") as copy:
             copy.write(agent_id="a", key="k", value={"n": 2})
         assert [each.name for each in media.parent.iterdir()] == ["s.db"]
 
@@ -116,7 +116,7 @@ def test_media_that_cannot_be_written_are_read(media: Path) -> None:
 def test_without_it_the_error_names_it(media: Path) -> None:
     def work() -> None:
         with pytest.raises(StoreReadOnly, match="open it with read_only=True"):
-            recollect.open(media)
+            memoranda.open(media)
 
     run_unprivileged(work)
 
@@ -126,7 +126,7 @@ def test_a_change_by_somebody_who_can_is_seen_there(media: Path) -> None:
     ask, answer = media.parent.parent / "ask", media.parent.parent / "answer"
 
     def work() -> None:
-        with recollect.open(media, read_only=True) as store:
+        with memoranda.open(media, read_only=True) as store:
             check_reads(store)
             answer.touch()
             while not ask.exists():
@@ -157,7 +157,7 @@ def test_a_journal_that_cannot_be_replayed_there_is_told(media: Path) -> None:
 
     def work() -> None:
         with pytest.raises(StoreReadOnly, match=r"write-ahead log.*copy both"):
-            recollect.open(media, read_only=True)
+            memoranda.open(media, read_only=True)
 
     run_unprivileged(work)
 
@@ -180,33 +180,33 @@ def test_the_command_line_reads_there(media: Path) -> None:
 
 def test_what_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        recollect.open(tmp_path / "nothing.db", read_only=True)
+        memoranda.open(tmp_path / "nothing.db", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_makes_no_sense_is_refused(path: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="read_only: a store in memory"):
-        recollect.open(":memory:", read_only=True)
+        memoranda.open(":memory:", read_only=True)
     with pytest.raises(InvalidInput, match="read_only: 'yes' is neither"):
-        recollect.open(path, read_only="yes")  # type: ignore[arg-type]
-    signer = recollect.create_signer(tmp_path / "me.key", name="me")
+        memoranda.open(path, read_only="yes")  # type: ignore[arg-type]
+    signer = memoranda.create_signer(tmp_path / "me.key", name="me")
     with pytest.raises(InvalidInput, match="signer: signs what is written"):
-        recollect.open(path, read_only=True, signer=signer)
+        memoranda.open(path, read_only=True, signer=signer)
 
 
 def test_an_older_format_is_told(tmp_path: Path) -> None:
     shutil.copy(GOLDEN / "0.4.0.db", tmp_path / "s.db")
     with pytest.raises(StoreReadOnly, match="has an older format"):
-        recollect.open(tmp_path / "s.db", read_only=True)
-    with recollect.open(tmp_path / "s.db"):
+        memoranda.open(tmp_path / "s.db", read_only=True)
+    with memoranda.open(tmp_path / "s.db"):
         pass
-    with recollect.open(tmp_path / "s.db", read_only=True) as store:
+    with memoranda.open(tmp_path / "s.db", read_only=True) as store:
         store.verify(deep=True)
 
 
 def test_from_asyncio(path: Path) -> None:
     async def work() -> None:
-        async with await recollect.open_async(path, read_only=True) as store:
+        async with await memoranda.open_async(path, read_only=True) as store:
             record = await store.get_state(agent_id="a", key="k")
             assert record is not None
             with pytest.raises(StoreReadOnly):

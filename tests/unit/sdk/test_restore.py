@@ -11,20 +11,20 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import ChainBroken, Corruption, InvalidInput, NotFound, StoreBusy
-from recollect.storage.sqlite import exclusive
+import memoranda
+from memoranda import ChainBroken, Corruption, InvalidInput, NotFound, StoreBusy
+from memoranda.storage.sqlite import exclusive
 from tests.unprivileged import open_folder, run_unprivileged
 
 HOLDER = """
-import sys, recollect
-store = recollect.open(sys.argv[1])
+import sys, memoranda
+store = memoranda.open(sys.argv[1])
 print("open", flush=True)
 sys.stdin.read()
 """
 DIES_WITHOUT_CLOSING = """
-import os, sys, recollect
-store = recollect.open(sys.argv[1])
+import os, sys, memoranda
+store = memoranda.open(sys.argv[1])
 store.write(agent_id="a", key="late", value={})
 os._exit(0)
 """
@@ -34,7 +34,7 @@ os._exit(0)
 def path(tmp_path: Path) -> Path:
     """A store with two commits, of which the backup beside it has the first."""
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.write(agent_id="a", key="k", value={"n": 1})
         store.backup(tmp_path / "backup.db")
         store.write(agent_id="a", key="k", value={"n": 2})
@@ -47,7 +47,7 @@ def backup(path: Path) -> Path:
 
 
 def value(path: Path) -> object:
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         store.verify()
         record = store.get_state(agent_id="a", key="k")
         return record and record.value["n"]
@@ -59,7 +59,7 @@ def files(path: Path) -> list[str]:
 
 def test_a_backup_is_restored_to_a_new_place(path: Path, backup: Path) -> None:
     target = path.with_name("new.db")
-    found = recollect.restore(backup, target)
+    found = memoranda.restore(backup, target)
     assert (found.commits, found.warnings) == (1, ())
     assert value(target) == 1
     assert files(path) == ["backup.db", "new.db", "store.db"]
@@ -67,23 +67,23 @@ def test_a_backup_is_restored_to_a_new_place(path: Path, backup: Path) -> None:
 
 def test_a_store_is_replaced_only_if_that_is_said(path: Path, backup: Path) -> None:
     with pytest.raises(InvalidInput, match="overwrite: is needed to replace"):
-        recollect.restore(backup, path)
+        memoranda.restore(backup, path)
     assert value(path) == 2
-    recollect.restore(backup, path, overwrite=True)
+    memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 1
     assert files(path) == ["backup.db", "store.db"]
 
 
 def test_overwriting_nothing_is_fine(path: Path, backup: Path) -> None:
-    recollect.restore(backup, path.with_name("new.db"), overwrite=True)
+    memoranda.restore(backup, path.with_name("new.db"), overwrite=True)
     assert value(path.with_name("new.db")) == 1
 
 
 @pytest.mark.parametrize("name", ["store.db", "new.db"])
 def test_the_next_write_begins_an_epoch(path: Path, backup: Path, name: str) -> None:
     target = path.with_name(name)
-    recollect.restore(backup, target, overwrite=True)
-    with recollect.open(target) as store:
+    memoranda.restore(backup, target, overwrite=True)
+    with memoranda.open(target) as store:
         token = next(store.replay(agent_id="a")).token
         assert store.stats().epoch == 1
         store.write(agent_id="a", key="k", value={"n": 3})
@@ -96,13 +96,13 @@ def test_the_next_write_begins_an_epoch(path: Path, backup: Path, name: str) -> 
 
 
 def test_tokens_of_the_lost_commits_no_longer_fit(path: Path, backup: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         kept, lost = (event.token for event in store.replay(agent_id="a"))
-    recollect.restore(backup, path, overwrite=True)
-    with recollect.open(path) as store:
+    memoranda.restore(backup, path, overwrite=True)
+    with memoranda.open(path) as store:
         assert list(store.replay(agent_id="a", after_commit=kept)) == []
         store.write(agent_id="a", key="k", value={"n": 3})
-        with pytest.raises(recollect.LogForked):
+        with pytest.raises(memoranda.LogForked):
             store.replay(agent_id="a", after_commit=lost)
 
 
@@ -120,7 +120,7 @@ def test_a_damaged_store_can_be_replaced(path: Path, backup: Path, damage: objec
     assert callable(damage)
     damage(path)
     path.with_name("store.db-wal").write_bytes(b"rest of a journal")
-    recollect.restore(backup, path, overwrite=True)
+    memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 1
     assert files(path) == ["backup.db", "store.db"]
 
@@ -130,9 +130,9 @@ def test_a_journal_left_by_a_killed_process_does_not_reach_the_new_store(
 ) -> None:
     subprocess.run([sys.executable, "-c", DIES_WITHOUT_CLOSING, str(path)], check=True)
     assert path.with_name("store.db-wal").stat().st_size > 0
-    recollect.restore(backup, path, overwrite=True)
+    memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 1
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         assert store.get_state(agent_id="a", key="late") is None
         assert store.rebuild().identical
 
@@ -142,9 +142,9 @@ def test_a_journal_goes_with_a_store_too_damaged_to_take_it(
 ) -> None:
     subprocess.run([sys.executable, "-c", DIES_WITHOUT_CLOSING, str(path)], check=True)
     monkeypatch.setattr(exclusive, "_fold_in_journal", lambda _: None)
-    recollect.restore(backup, path, overwrite=True)
+    memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 1
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         assert store.get_state(agent_id="a", key="late") is None
 
 
@@ -152,7 +152,7 @@ def test_who_opened_the_old_store_too_late_cannot_harm_the_new_one(
     path: Path, backup: Path
 ) -> None:
     late = apsw.Connection(str(path))  # it has the file, and has not looked at it yet
-    recollect.restore(backup, path, overwrite=True)
+    memoranda.restore(backup, path, overwrite=True)
     with pytest.raises(apsw.ReadOnlyError):
         late.execute("DELETE FROM event")
     assert files(path) == ["backup.db", "store.db"], "there is a journal for a file that is gone"
@@ -162,13 +162,13 @@ def test_who_opened_the_old_store_too_late_cannot_harm_the_new_one(
 
 def test_a_backup_with_a_journal_of_its_own_is_whole(path: Path, backup: Path) -> None:
     subprocess.run([sys.executable, "-c", DIES_WITHOUT_CLOSING, str(backup)], check=True)
-    assert recollect.restore(backup, path, overwrite=True).commits == 2
+    assert memoranda.restore(backup, path, overwrite=True).commits == 2
 
 
 def test_a_store_that_is_open_here_is_not_replaced(path: Path, backup: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         with pytest.raises(StoreBusy, match="is in use: close every program"):
-            recollect.restore(backup, path, overwrite=True)
+            memoranda.restore(backup, path, overwrite=True)
         assert store.write(agent_id="a", key="k", value={"n": 3}) == 3
     assert value(path) == 3
 
@@ -179,10 +179,10 @@ def test_a_store_that_is_open_elsewhere_is_not_replaced(path: Path, backup: Path
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"open\n"
         with pytest.raises(StoreBusy, match="is in use"):
-            recollect.restore(backup, path, overwrite=True)
+            memoranda.restore(backup, path, overwrite=True)
         holder.communicate()
     assert value(path) == 2
-    recollect.restore(backup, path, overwrite=True)
+    memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 1
 
 
@@ -200,7 +200,7 @@ def test_a_damaged_store_opened_meanwhile_is_not_replaced(path: Path, backup: Pa
 
     try:
         with pytest.raises(StoreBusy, match="is in use"):
-            recollect.restore(backup, path, overwrite=True, progress=hold_and_damage)
+            memoranda.restore(backup, path, overwrite=True, progress=hold_and_damage)
     finally:
         for holder in holders:
             holder.kill()
@@ -211,13 +211,13 @@ def test_a_damaged_store_opened_meanwhile_is_not_replaced(path: Path, backup: Pa
 def test_a_store_opened_while_the_backup_is_copied_is_not_replaced(
     path: Path, backup: Path
 ) -> None:
-    opened: list[recollect.Store] = []
+    opened: list[memoranda.Store] = []
 
     def open_it(done: int, total: int) -> None:
-        opened.append(recollect.open(path))
+        opened.append(memoranda.open(path))
 
     with pytest.raises(StoreBusy, match="is in use"):
-        recollect.restore(backup, path, overwrite=True, progress=open_it)
+        memoranda.restore(backup, path, overwrite=True, progress=open_it)
     for store in opened:
         store.close()
     assert value(path) == 2
@@ -229,9 +229,9 @@ def test_a_changed_backup_is_not_restored(path: Path, backup: Path) -> None:
     database.execute("UPDATE event SET committed_at = committed_at + 1")
     database.close()
     with pytest.raises(ChainBroken, match="commit 1"):
-        recollect.restore(backup, path, overwrite=True)
+        memoranda.restore(backup, path, overwrite=True)
     with pytest.raises(ChainBroken):
-        recollect.restore(backup, path.with_name("new.db"))
+        memoranda.restore(backup, path.with_name("new.db"))
     assert value(path) == 2
     assert files(path) == ["backup.db", "store.db"]
 
@@ -239,7 +239,7 @@ def test_a_changed_backup_is_not_restored(path: Path, backup: Path) -> None:
 def test_a_truncated_backup_is_not_restored(path: Path, backup: Path) -> None:
     os.truncate(backup, backup.stat().st_size // 2)
     with pytest.raises(Corruption):
-        recollect.restore(backup, path, overwrite=True)
+        memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 2
 
 
@@ -248,35 +248,35 @@ def test_an_interrupt_leaves_the_old_store(path: Path, backup: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        recollect.restore(backup, path, overwrite=True, progress=interrupt)
+        memoranda.restore(backup, path, overwrite=True, progress=interrupt)
     assert value(path) == 2
     assert files(path) == ["backup.db", "store.db"]
 
 
 def test_what_is_no_backup_is_refused_by_name(path: Path, backup: Path) -> None:
     with pytest.raises(NotFound, match="there is no backup at"):
-        recollect.restore(path.with_name("missing.db"), path, overwrite=True)
+        memoranda.restore(path.with_name("missing.db"), path, overwrite=True)
     backup.write_text("Dear diary, " * 1000)
-    with pytest.raises(InvalidInput, match=r"backup: .* is not a Recollect store"):
-        recollect.restore(backup, path, overwrite=True)
+    with pytest.raises(InvalidInput, match=r"backup: .* is not a Memoranda store"):
+        memoranda.restore(backup, path, overwrite=True)
     with pytest.raises(InvalidInput, match=r"backup: .* is the store itself"):
-        recollect.restore(path, path, overwrite=True)
+        memoranda.restore(path, path, overwrite=True)
     with pytest.raises(InvalidInput, match=r"url: .*in memory"):
-        recollect.restore(path, ":memory:")
+        memoranda.restore(path, ":memory:")
     assert value(path) == 2
 
 
 def test_a_store_behind_a_link_is_replaced_where_it_is(path: Path, backup: Path) -> None:
     link = path.with_name("link.db")
     link.symlink_to(path)
-    recollect.restore(backup, link, overwrite=True)
+    memoranda.restore(backup, link, overwrite=True)
     assert link.is_symlink()
     assert value(path) == value(link) == 1
 
 
 def test_the_stores_permissions_stay(path: Path, backup: Path) -> None:
     path.chmod(0o600)
-    recollect.restore(backup, path, overwrite=True)
+    memoranda.restore(backup, path, overwrite=True)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -289,7 +289,7 @@ def test_a_backup_can_lie_where_nothing_can_be_written(path: Path, backup: Path)
         locked.chmod(0o555)
 
         def work() -> None:
-            recollect.restore(locked / "backup.db", folder / "store.db")
+            memoranda.restore(locked / "backup.db", folder / "store.db")
             assert value(folder / "store.db") == 1
 
         run_unprivileged(work)
@@ -303,8 +303,8 @@ def test_a_replacement_that_fails_leaves_the_old_store_as_it_was(
 
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "copymode", fail)
-        with pytest.raises(recollect.StoreFull, match="No space left"):
-            recollect.restore(backup, path, overwrite=True)
+        with pytest.raises(memoranda.StoreFull, match="No space left"):
+            memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 2
     assert files(path) == ["backup.db", "store.db"]
     assert apsw.Connection(str(path)).pragma("journal_mode") == "wal"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import InvalidInput, NotProven, Signer, Store, load_signer
-from recollect.audit.signing import LogSigner
-from recollect.sdk.signing import log_signer
-from recollect.testing import FixedClock
+import memoranda
+from memoranda import InvalidInput, NotProven, Signer, Store, load_signer
+from memoranda.audit.signing import LogSigner
+from memoranda.sdk.signing import log_signer
+from memoranda.testing import FixedClock
 from tests.unit.audit.logs import open_store, seeded, signer_in, spoil, write
 
 
@@ -303,5 +303,5 @@ class TestAutomatically:
             checkpointer._owner += 1  # as it is seen from a child
             checkpointer.close(lambda: pytest.fail("it drained"))
             checkpointer._owner -= 1
-        with recollect.open(path) as later:
+        with memoranda.open(path) as later:
             assert sizes(later) == [2]

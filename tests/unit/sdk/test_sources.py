@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, MemoryRef, TranscriptRef
-from recollect.testing import memory_store
+from memoranda import InvalidInput, MemoryRef, TranscriptRef
+from memoranda.testing import memory_store
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect import ALL_NAMESPACES, Corruption, InvalidInput, KeyRef, Store, StoreClosed
-from recollect.testing import FixedClock, FixedIds, memory_store
+import memoranda
+from memoranda import ALL_NAMESPACES, Corruption, InvalidInput, KeyRef, Store, StoreClosed
+from memoranda.testing import FixedClock, FixedIds, memory_store
 
 ODD = "k:%/'\"\x01\u2028\uffff😀"
 VIEWS = ("agents", "events", "operations", "state", "state_history")
@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(params=["file", "memory"])
 def store(request: pytest.FixtureRequest, path: Path) -> Iterator[Store]:
     url = path if request.param == "file" else ":memory:"
-    with recollect.open(url, clock=FixedClock(), ids=FixedIds()) as opened:
+    with memoranda.open(url, clock=FixedClock(), ids=FixedIds()) as opened:
         fill(opened)
         yield opened
 
@@ -218,7 +218,7 @@ class TestAsking:
 
     def test_nothing_is_left_open(self, tmp_path: Path) -> None:
         path = tmp_path / "store.db"
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             fill(store)
             ask(store, "SELECT * FROM operations")
             with pytest.raises(InvalidInput):
@@ -228,7 +228,7 @@ class TestAsking:
 
     def test_damage_is_the_stores_and_not_the_statements(self, tmp_path: Path) -> None:
         path = tmp_path / "store.db"
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             fill(store)
             beside = apsw.Connection(str(path))
             beside.execute("UPDATE event SET operations = x'c1' WHERE commit_ts = 2")
@@ -312,7 +312,7 @@ class TestConfinement:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        with recollect.open("store.db", clock=FixedClock(), ids=FixedIds()) as store:
+        with memoranda.open("store.db", clock=FixedClock(), ids=FixedIds()) as store:
             fill(store)
             beside = apsw.Connection("store.db")
             before = beside.pragma("data_version")
@@ -329,13 +329,13 @@ class TestConfinement:
             ask(store, statement)
 
     def test_the_tables_that_are_tried_are_all_there_are(self, path: Path) -> None:
-        recollect.open(path).close()
+        memoranda.open(path).close()
         database = apsw.Connection(str(path))
         found = database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
         assert {name for (name,) in found} == {*TABLES, "state"}
 
     def test_a_statement_that_runs_keeps_no_writer_waiting(self, path: Path) -> None:
-        with recollect.open(path, durability="relaxed") as store:
+        with memoranda.open(path, durability="relaxed") as store:
             fill(store)
             done = threading.Event()
             rows = store.sql(LONG)

@@ -11,9 +11,9 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect import ALL_NAMESPACES, Corruption, Store
-from recollect.testing import FixedClock, FixedIds
+import memoranda
+from memoranda import ALL_NAMESPACES, Corruption, Store
+from memoranda.testing import FixedClock, FixedIds
 
 LONG = "é" * 5000
 VIEWS = ("memories", "links", "transcripts", "notices")
@@ -52,7 +52,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(params=["file", "memory"])
 def store(request: pytest.FixtureRequest, path: Path) -> Iterator[Store]:
     url = path if request.param == "file" else ":memory:"
-    with recollect.open(url, clock=FixedClock(), ids=FixedIds()) as opened:
+    with memoranda.open(url, clock=FixedClock(), ids=FixedIds()) as opened:
         fill(opened)
         yield opened
 
@@ -89,7 +89,7 @@ def test_memories_are_what_is_listed(store: Store) -> None:
 
 def test_private_and_expired_memories_are_there_and_retracted_ones_are_not(path: Path) -> None:
     clock = FixedClock()
-    with recollect.open(path, clock=clock, ids=FixedIds()) as store:
+    with memoranda.open(path, clock=clock, ids=FixedIds()) as store:
         fill(store)
         clock.advance(7200)
         found = ask(store, "SELECT title FROM memories WHERE visibility = 'private'")
@@ -184,12 +184,12 @@ def test_the_ways_around_the_views_stay_closed(store: Store) -> None:
         "SELECT digest FROM transcripts",
         "WITH memories AS (SELECT * FROM main.memory) SELECT * FROM memories",
     ):
-        with pytest.raises(recollect.InvalidInput, match="query"):
+        with pytest.raises(memoranda.InvalidInput, match="query"):
             ask(store, statement)
 
 
 def test_damaged_details_are_the_stores_fault(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         fill(store)
         beside = apsw.Connection(str(path))
         beside.execute("UPDATE memory_state SET details = x'c1' WHERE details IS NOT NULL")

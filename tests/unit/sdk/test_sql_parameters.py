@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
-from recollect import InvalidInput
-from recollect.storage.port import Parameters
+import memoranda
+from memoranda import InvalidInput
+from memoranda.storage.port import Parameters
 
 
 def ask(query: str, parameters: Parameters) -> object:
-    with recollect.open(":memory:") as store:
+    with memoranda.open(":memory:") as store:
         (row,) = store.sql(query, parameters)
         return row["x"]
 

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store, StoreBusy, Subscription
-from recollect.storage.port import OutcomeUnknown
-from recollect.testing import memory_store
+import memoranda
+from memoranda import Store, StoreBusy, Subscription
+from memoranda.storage.port import OutcomeUnknown
+from memoranda.testing import memory_store
 
 WAITING = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
-import recollect
-store = recollect.open(sys.argv[1])
+import memoranda
+store = memoranda.open(sys.argv[1])
 subscription = store.subscribe(agent_id="a")
 print("waiting", flush=True)
 try:
@@ -35,7 +35,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with recollect.open(tmp_path / "store.db", durability="relaxed") as opened:
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as opened:
         yield opened
 
 
@@ -87,7 +87,7 @@ def test_an_error_is_raised_and_then_it_goes_on(monkeypatch: pytest.MonkeyPatch)
     subscription = store.subscribe(agent_id="a", after_commit=0, timeout=0)
     fetch = subscription._feed.next_page
 
-    def fail() -> list[recollect.ReplayEvent]:
+    def fail() -> list[memoranda.ReplayEvent]:
         monkeypatch.setattr(subscription._feed, "next_page", fetch)
         raise StoreBusy
 
@@ -147,7 +147,7 @@ def test_a_cursor_whose_storing_fails_says_that_it_may_be_tried_again(
         raise OutcomeUnknown
 
     monkeypatch.setattr(engine, "_commit", fail)
-    with pytest.raises(recollect.Unavailable, match="doing it again is safe") as caught:
+    with pytest.raises(memoranda.Unavailable, match="doing it again is safe") as caught:
         subscription.ack(event)
     assert caught.value.retryable
     monkeypatch.undo()
@@ -160,7 +160,7 @@ def test_acknowledging_is_durable_beside_another_process(store: Store, tmp_path:
     store.write(agent_id="a", key="k", value={})
     subscription = store.subscribe(agent_id="a", cursor="c", after_commit=0)
     subscription.ack(next(subscription))
-    code = "import recollect, sys; print(recollect.open(sys.argv[1]).cursors())"
+    code = "import memoranda, sys; print(memoranda.open(sys.argv[1]).cursors())"
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "store.db")],
         capture_output=True,

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import (
+import memoranda
+from memoranda import (
     AsyncTransaction,
     InvalidInput,
     Scope,
@@ -22,9 +22,9 @@ from recollect import (
     Transaction,
     TransactionConflict,
 )
-from recollect.log import turns
-from recollect.log.turns import OutOfTurn, Turn, Turns
-from recollect.state.requests import KeyRead, PrefixRead
+from memoranda.log import turns
+from memoranda.log.turns import OutOfTurn, Turn, Turns
+from memoranda.state.requests import KeyRead, PrefixRead
 
 _FEW = 4
 """How often work is run at most, where everybody is in one process."""
@@ -34,7 +34,7 @@ _SCOPE = Scope("default", "a")
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     url = tmp_path / "store.db"
-    with recollect.open(url, durability="relaxed", embedder=None) as store:
+    with memoranda.open(url, durability="relaxed", embedder=None) as store:
         yield store.bind(agent_id="a")
 
 
@@ -89,7 +89,7 @@ def test_tasks_that_count_together_all_succeed(tmp_path: Path, url: str) -> None
 
     async def count() -> int:
         place = url if url == ":memory:" else tmp_path / url
-        async with await recollect.open_async(place, durability="relaxed", embedder=None) as store:
+        async with await memoranda.open_async(place, durability="relaxed", embedder=None) as store:
             bound = store.bind(agent_id="a")
 
             async def one(name: int) -> None:
@@ -186,7 +186,7 @@ def test_who_takes_too_long_keeps_nobody_waiting(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "TURN_SECONDS", 0.01)
-    monkeypatch.setattr("recollect.sdk.handle.TURN_SECONDS", 0.01)
+    monkeypatch.setattr("memoranda.sdk.handle.TURN_SECONDS", 0.01)
     with Held(store, "n") as held:
         store.transact(increment)
         assert number(store) == 1
@@ -266,7 +266,7 @@ class TestColours:
 
     def test_a_plain_function_is_refused_by_an_asynchronous_store(self) -> None:
         async def attempt() -> object:
-            async with await recollect.open_async(":memory:") as store:
+            async with await memoranda.open_async(":memory:") as store:
                 bound = store.bind(agent_id="a")
                 wrong: Any = lambda tx: tx.write(key="k", value={})  # noqa: E731
                 with pytest.raises(InvalidInput, match=r"work: .*is not asynchronous"):
@@ -277,8 +277,8 @@ class TestColours:
 
 
 _COUNTER = """
-import sys, threading, recollect
-store = recollect.open(sys.argv[1], embedder=None).bind(agent_id="a")
+import sys, threading, memoranda
+store = memoranda.open(sys.argv[1], embedder=None).bind(agent_id="a")
 def work(transaction):
     record = transaction.get_state(key="n")
     transaction.write(key="n", value={"n": (record.value["n"] if record else 0) + 1})

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.sdk.doctor import diagnose
-from recollect.storage.workfolders import leftovers
+import memoranda
+from memoranda.sdk.doctor import diagnose
+from memoranda.storage.workfolders import leftovers
 from tests.unit.cli.runner import Cli
 
 KILLED = """
-import os, signal, sys, recollect
+import os, signal, sys, memoranda
 folder, what = sys.argv[1:]
 done = []
 def die(*_):
@@ -26,10 +26,10 @@ def die(*_):
     if len(done) == 2 or what == "verify":
         os.kill(os.getpid(), signal.SIGKILL)
 if what == "restore":
-    recollect.restore(folder + "/kept.db", folder + "/s.db", overwrite=True, progress=die)
+    memoranda.restore(folder + "/kept.db", folder + "/s.db", overwrite=True, progress=die)
 elif what == "import":
-    recollect.import_log(folder + "/log.jsonl", folder + "/s.db", progress=die)
-store = recollect.open(folder + "/s.db")
+    memoranda.import_log(folder + "/log.jsonl", folder + "/s.db", progress=die)
+store = memoranda.open(folder + "/s.db")
 if what == "backup":
     store.backup(folder + "/backup.db", progress=die)
 elif what == "fork":
@@ -44,7 +44,7 @@ WORDS = "the cat is called Mimi"
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of some size, a backup of it and its log."""
     home = tmp_path_factory.mktemp("template")
-    with recollect.open(home / "s.db", durability="relaxed") as store:
+    with memoranda.open(home / "s.db", durability="relaxed") as store:
         store.write(agent_id="a", key="k", value={"text": WORDS})
         for number in range(600):
             store.write(agent_id="a", key="more", value={"text": f"{number}" + "x" * 10_000})
@@ -81,7 +81,7 @@ def test_it_is_found_and_named(folder: Path, what: str) -> None:
     kill(folder, what)
     (found,) = [each for each in diagnose(path, quick=True) if each.check == "copies"]
     assert found.status == "warning"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         (left,) = leftovers(path, store.verify().log_id)
         assert not left.in_use
         preview = store.bind(agent_id="a").forget(key="k", dry_run=True)
@@ -97,7 +97,7 @@ def test_it_is_found_and_named(folder: Path, what: str) -> None:
 def test_what_is_of_another_store_is_not(folder: Path) -> None:
     kill(folder, "backup")
     kill(folder, "verify")
-    with recollect.open(folder / "other.db") as store:
+    with memoranda.open(folder / "other.db") as store:
         store.write(agent_id="a", key="k", value={})
         assert store.bind(agent_id="a").forget(key="k").copies == ()
     assert "copies" not in [each.check for each in diagnose(folder / "other.db", quick=True)]
@@ -105,7 +105,7 @@ def test_what_is_of_another_store_is_not(folder: Path) -> None:
 
 def test_one_that_is_being_made_is_named_and_left_alone(folder: Path) -> None:
     named: list[str] = []
-    with recollect.open(folder / "s.db") as store:
+    with memoranda.open(folder / "s.db") as store:
 
         def look(done: int, total: int) -> None:
             if not named:
@@ -122,12 +122,12 @@ def test_one_that_is_being_made_is_named_and_left_alone(folder: Path) -> None:
 
 def test_those_of_older_versions_count_too(folder: Path) -> None:
     for old in (
-        folder / ".recollect-ab12_x9z",
-        folder.with_name("tmp") / "recollect-verify-q1w2e3r4",
+        folder / ".memoranda-ab12_x9z",
+        folder.with_name("tmp") / "memoranda-verify-q1w2e3r4",
     ):
         old.mkdir()
         (old / "some.db").write_text(WORDS)
-    with recollect.open(folder / "s.db") as store:
+    with memoranda.open(folder / "s.db") as store:
         assert len(store.bind(agent_id="a").forget(key="k").copies) == 2
 
 
@@ -142,6 +142,6 @@ def test_the_command_names_them(folder: Path) -> None:
 
 
 def test_a_store_in_memory_has_none() -> None:
-    with recollect.open(":memory:") as store:
+    with memoranda.open(":memory:") as store:
         store.write(agent_id="a", key="k", value={})
         assert store.bind(agent_id="a").forget(key="k").copies == ()

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import apsw
 
-import recollect
-from recollect import Store
-from recollect.model.clock import SystemClock
-from recollect.search.lexical import Found
-from recollect.search.shelves import KINDS, visible
-from recollect.search.tail import Tail
+import memoranda
+from memoranda import Store
+from memoranda.model.clock import SystemClock
+from memoranda.search.lexical import Found
+from memoranda.search.shelves import KINDS, visible
+from memoranda.search.tail import Tail
 
 
 def nearest(
@@ -43,9 +43,9 @@ def remember(store: Store, texts: Sequence[str]) -> list[str]:
     return [store.remember(text, title=f"t{number} {text}").id for number, text in enumerate(texts)]
 
 
-def indexed(path: Path, texts: Sequence[str], embedder: recollect.Embedder) -> list[str]:
+def indexed(path: Path, texts: Sequence[str], embedder: memoranda.Embedder) -> list[str]:
     """Make a store with memories that have vectors, and return their ids."""
-    with recollect.open(path, embedder=embedder) as store:
+    with memoranda.open(path, embedder=embedder) as store:
         ids = remember(store.bind(agent_id="a"), texts)
         store.reindex()
     return ids

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.model.clock import SystemClock
-from recollect.search import filler
-from recollect.search.behind import Behind
-from recollect.search.kept import counted, read
+import memoranda
+from memoranda import Store
+from memoranda.model.clock import SystemClock
+from memoranda.search import filler
+from memoranda.search.behind import Behind
+from memoranda.search.kept import counted, read
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
 
@@ -41,17 +41,17 @@ def threads() -> Threads:
 
     def since() -> list[str]:
         new = set(threading.enumerate()) - before
-        return [each.name for each in new if each.name == "recollect-embedder"]
+        return [each.name for each in new if each.name == "memoranda-embedder"]
 
     return since
 
 
 def test_an_embedder_that_is_given_fills_from_the_start(path: Path, threads: Threads) -> None:
-    with recollect.open(path, embedder=Hashing()) as store:
+    with memoranda.open(path, embedder=Hashing()) as store:
         assert threads() == [], "it is started when there is something to do"
         remember(store.bind(agent_id="a"), TEXTS)
         eventually(lambda: store.stats().vectors == 12)
-        assert threads() == ["recollect-embedder"]
+        assert threads() == ["memoranda-embedder"]
         assert store.stats().vector_backlog == 0
         assert store.stats().embedder == "hashing"
     assert threads() == []
@@ -61,34 +61,34 @@ def test_the_default_waits_until_somebody_recalls(
     path: Path, monkeypatch: pytest.MonkeyPatch, threads: Threads
 ) -> None:
     model = Hashing()
-    monkeypatch.setattr("recollect.search.embedding._local", lambda: model)
-    with recollect.open(path) as store:
+    monkeypatch.setattr("memoranda.search.embedding._local", lambda: model)
+    with memoranda.open(path) as store:
         remember(store.bind(agent_id="a"), TEXTS)
         assert threads() == []
         assert (store.stats().vectors, store.stats().vector_backlog) == (0, 0)
         assert model.texts == []
         assert sources(nearest(store, "word3"))
         eventually(lambda: store.stats().vectors == 12)
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         remember(store.bind(agent_id="a"), [f"more {text}" for text in TEXTS])
         eventually(lambda: store.stats().vectors == 24)
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         assert store.stats().embedder == "hashing"
         remember(store.bind(agent_id="a"), [f"even more {text}" for text in TEXTS])
         assert store.stats().vector_backlog == 12
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         eventually(lambda: store.stats().vectors == 36)
 
 
 def test_a_first_recall_is_noted_even_if_nothing_is_indexed_yet(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.search.embedding._local", Hashing)
-    with recollect.open(path) as store:
+    monkeypatch.setattr("memoranda.search.embedding._local", Hashing)
+    with memoranda.open(path) as store:
         remember(store.bind(agent_id="a"), TEXTS[:2])
         assert store.recall("word1", namespace="default")
         eventually(lambda: store.stats().embedder == "hashing")
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         remember(store.bind(agent_id="a"), TEXTS[2:])
         eventually(lambda: store.stats().vectors >= 8)
 
@@ -100,7 +100,7 @@ def test_writes_go_on_while_the_embedder_is_out_of_order_and_it_recovers(path: P
         raise ConnectionError("nobody is there")
 
     model.before = fail
-    with recollect.open(path, embedder=model) as store:
+    with memoranda.open(path, embedder=model) as store:
         behind = store._core.vectors.behind
         assert behind is not None
         behind._first_rest = behind._rest = 0.01
@@ -125,7 +125,7 @@ def test_closing_waits_for_what_has_begun_but_not_for_ever(path: Path) -> None:
         go.wait(20)
 
     model.before = hang
-    store = recollect.open(path, embedder=model)
+    store = memoranda.open(path, embedder=model)
     remember(store.bind(agent_id="a"), TEXTS[:4])
     assert begun.wait(10)
     behind = store._core.vectors.behind
@@ -140,22 +140,22 @@ def test_closing_waits_for_what_has_begun_but_not_for_ever(path: Path) -> None:
     go.set()
     thread.join(10)
     assert not thread.is_alive()
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         assert store.stats().vectors == 0
 
 
 def test_closing_finishes_the_backlog_if_that_is_quick(path: Path) -> None:
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         remember(store.bind(agent_id="a"), TEXTS)
         store.reindex()
-    with recollect.open(path, embedder=Hashing()):
+    with memoranda.open(path, embedder=Hashing()):
         pass
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         assert store.stats().vectors == 12
 
 
 def test_two_that_fill_at_once_do_no_harm(path: Path) -> None:
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         ids = remember(store.bind(agent_id="a"), TEXTS)
         store.reindex()
     both = threading.Barrier(2)
@@ -165,8 +165,8 @@ def test_two_that_fill_at_once_do_no_harm(path: Path) -> None:
 
     one, two = Hashing(dimension=64), Hashing(dimension=64)
     one.before = two.before = meet
-    first = recollect.open(path, embedder=one)
-    second = recollect.open(path, embedder=two)
+    first = memoranda.open(path, embedder=one)
+    second = memoranda.open(path, embedder=two)
     eventually(lambda: first.stats().vectors == 12)
     one.before = two.before = None
     assert ids[3] == sources(nearest(first, "word3"))[0] == sources(nearest(second, "word3"))[0]
@@ -177,14 +177,14 @@ def test_two_that_fill_at_once_do_no_harm(path: Path) -> None:
 def test_it_does_not_mix_models(path: Path) -> None:
     indexed(path, TEXTS, Hashing("first"))
     other = Hashing("second")
-    with recollect.open(path, embedder=other) as store:
+    with memoranda.open(path, embedder=other) as store:
         remember(store.bind(agent_id="a"), [f"more {text}" for text in TEXTS])
         assert other.texts == []
         assert store.stats().vector_backlog == 12
 
 
 def test_a_fork_leaves_the_thread_to_its_parent(path: Path) -> None:
-    with recollect.open(path, embedder=Hashing()) as store:
+    with memoranda.open(path, embedder=Hashing()) as store:
         remember(store.bind(agent_id="a"), TEXTS)
         eventually(lambda: store.stats().vectors == 12)
         behind = store._core.vectors.behind
@@ -200,11 +200,11 @@ def test_a_fork_leaves_the_thread_to_its_parent(path: Path) -> None:
 
 
 def test_how_far_vectors_go_is_kept_with_them(path: Path) -> None:
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         remember(store.bind(agent_id="a"), TEXTS)
         store.reindex()
         engine, model = store._core.engine, Hashing()
-        from recollect.search.vector_filling import fill_some
+        from memoranda.search.vector_filling import fill_some
 
         upto = []
         while fill_some(engine, model, most=5):
@@ -218,7 +218,7 @@ def test_how_far_vectors_go_is_kept_with_them(path: Path) -> None:
 
 
 def test_nobody_is_woken_once_it_is_closed() -> None:
-    behind = Behind(lambda: 0, name="recollect-embedder")
+    behind = Behind(lambda: 0, name="memoranda-embedder")
     behind.close()
     behind.wake()
     assert behind._thread is None
@@ -234,7 +234,7 @@ def test_whatever_ends_its_thread_it_begins_again(monkeypatch: pytest.MonkeyPatc
             raise SystemExit
         return 0
 
-    behind = Behind(work, name="recollect-embedder")
+    behind = Behind(work, name="memoranda-embedder")
     behind.wake()
     eventually(lambda: behind.failure is not None and not behind._is_running())
     assert "broke off" in str(behind.failure)
@@ -245,7 +245,7 @@ def test_whatever_ends_its_thread_it_begins_again(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_store_in_memory_has_vectors_too() -> None:
-    with recollect.open(":memory:", embedder=Hashing()) as store:
+    with memoranda.open(":memory:", embedder=Hashing()) as store:
         bound: Store = store.bind(agent_id="a")
         ids = remember(bound, TEXTS)
         eventually(lambda: store.stats().vectors == 12)

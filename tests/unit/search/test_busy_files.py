@@ -7,11 +7,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import StoreBusy
-from recollect.model.clock import SystemClock
-from recollect.search import filling
-from recollect.testing import memory_store
+import memoranda
+from memoranda import StoreBusy
+from memoranda.model.clock import SystemClock
+from memoranda.search import filling
+from memoranda.testing import memory_store
 
 
 def test_who_searches_does_not_wait_for_another_process_that_writes(
@@ -19,7 +19,7 @@ def test_who_searches_does_not_wait_for_another_process_that_writes(
 ) -> None:
     monkeypatch.setattr(filling, "MUCH", 2)
     path, clock = tmp_path / "store.db", SystemClock()
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         bound = store.bind(agent_id="a")
         ids = [bound.remember(f"number{number}").id for number in range(4)]
         other = apsw.Connection(str(path))

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from recollect import Hit, Store
-from recollect.search.candidates import Candidate
-from recollect.search.contests import settle
-from recollect.search.hits import ADDED, MULTIPLIED
-from recollect.search.shelves import MEMORY
-from recollect.search.words import terms
-from recollect.testing import memory_store
+from memoranda import Hit, Store
+from memoranda.search.candidates import Candidate
+from memoranda.search.contests import settle
+from memoranda.search.hits import ADDED, MULTIPLIED
+from memoranda.search.shelves import MEMORY
+from memoranda.search.words import terms
+from memoranda.testing import memory_store
 from tests.embedders import Hashing
 
 

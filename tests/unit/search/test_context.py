@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import InvalidInput, Store
-from recollect.testing import FixedClock, memory_store
+from memoranda import InvalidInput, Store
+from memoranda.testing import FixedClock, memory_store
 
 
 @pytest.fixture

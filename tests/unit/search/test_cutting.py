@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.search import cutting as cuttings
-from recollect.search.cutting import LONGEST, Cutting, cut
+from memoranda.search import cutting as cuttings
+from memoranda.search.cutting import LONGEST, Cutting, cut
 
 
 def texts(text: str) -> list[str]:

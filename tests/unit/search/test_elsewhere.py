@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import ALL_NAMESPACES, MemoryRef, Store, TranscriptRef
-from recollect.testing import FixedClock, memory_store
+from memoranda import ALL_NAMESPACES, MemoryRef, Store, TranscriptRef
+from memoranda.testing import FixedClock, memory_store
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from typing import Any
 import numpy
 import pytest
 
-from recollect.errors import InvalidInput, Unavailable
-from recollect.search import embedding
-from recollect.search.embedding import embed, embedder_of
-from recollect.search.embeddings_endpoint import EmbeddingsEndpoint
-from recollect.search.local import LocalModel
+from memoranda.errors import InvalidInput, Unavailable
+from memoranda.search import embedding
+from memoranda.search.embedding import embed, embedder_of
+from memoranda.search.embeddings_endpoint import EmbeddingsEndpoint
+from memoranda.search.local import LocalModel
 from tests.embedders import Hashing
 
 
@@ -108,13 +108,13 @@ def test_what_names_none_is_refused(given: Any) -> None:
 
 
 def test_an_extra_that_is_missing_is_named() -> None:
-    with pytest.raises(InvalidInput, match=r"pip install 'recollect\[vectors\]'"):
+    with pytest.raises(InvalidInput, match=r"pip install 'memoranda\[vectors\]'"):
         embedding.needed("a_package_that_is_not_there", "vectors")
 
 
-def test_importing_recollect_loads_no_model() -> None:
+def test_importing_memoranda_loads_no_model() -> None:
     heavy = ("numpy", "wordllama", "onnxruntime", "tokenizers", "urllib.request")
-    program = f"import sys, recollect; print([name for name in {heavy} if name in sys.modules])"
+    program = f"import sys, memoranda; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

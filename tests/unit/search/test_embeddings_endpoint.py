@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput, Unavailable
-from recollect.model.clock import FixedClock
-from recollect.search import filler
-from recollect.search.embedding import embed
-from recollect.search.embeddings_endpoint import EmbeddingsEndpoint
+import memoranda
+from memoranda.errors import InvalidInput, Unavailable
+from memoranda.model.clock import FixedClock
+from memoranda.search import filler
+from memoranda.search.embedding import embed
+from memoranda.search.embeddings_endpoint import EmbeddingsEndpoint
 from tests.embedders import Hashing
 from tests.unit.search.answering import Answer, Asked, Said, answering
 from tests.unit.search.stores import eventually, remember
@@ -114,7 +114,7 @@ def test_a_store_goes_on_while_its_endpoint_is_down_and_recovers_by_itself(
     monkeypatch.setattr(filler, "EVERY", 4)
     with answering(lambda _: Said(500)) as server:
         own = EmbeddingsEndpoint(server.url, model="small", clock=FixedClock())
-        with recollect.open(tmp_path / "store.db", embedder=own) as store:
+        with memoranda.open(tmp_path / "store.db", embedder=own) as store:
             behind = store._core.vectors.behind
             assert behind is not None
             behind._first_rest = behind._rest = 0.01
@@ -134,7 +134,7 @@ def test_two_stores_ask_one_endpoint_only_for_what_is_new(tmp_path: Path) -> Non
     path = tmp_path / "store.db"
     with answering(speak) as server:
         for _ in range(2):
-            with recollect.open(path, embedder=f"{server.url}#small") as store:
+            with memoranda.open(path, embedder=f"{server.url}#small") as store:
                 store.remember("one thing", title="one", agent_id="a", on_conflict="update")
                 store.reindex()
         texts = [text for asked in server.asked for text in asked.body["input"]]

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from recollect.errors import InvalidInput, RecollectError, Unavailable
-from recollect.model.clock import FixedClock
-from recollect.search.endpoint import Busy, Endpoint
+from memoranda.errors import InvalidInput, MemorandaError, Unavailable
+from memoranda.model.clock import FixedClock
+from memoranda.search.endpoint import Busy, Endpoint
 from tests.unit.search.answering import Asked, Said, answering
 
 
@@ -31,8 +31,8 @@ def test_json_goes_there_and_back() -> None:
 @pytest.mark.parametrize(
     ("given", "environment", "sent"),
     [
-        ("own", {"RECOLLECT_API_KEY": "a"}, "Bearer own"),
-        (None, {"RECOLLECT_API_KEY": "a", "OPENAI_API_KEY": "b"}, "Bearer a"),
+        ("own", {"MEMORANDA_API_KEY": "a"}, "Bearer own"),
+        (None, {"MEMORANDA_API_KEY": "a", "OPENAI_API_KEY": "b"}, "Bearer a"),
         (None, {"OPENAI_API_KEY": " b\n"}, "Bearer b"),
         ("", {"OPENAI_API_KEY": "b"}, None),
     ],
@@ -155,5 +155,5 @@ def test_what_is_no_address_is_refused(url: str) -> None:
     ],
 )
 def test_what_cannot_be_sent_is_refused(make: type) -> None:
-    with pytest.raises(RecollectError):
+    with pytest.raises(MemorandaError):
         make()

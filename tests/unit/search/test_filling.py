@@ -10,13 +10,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import Store, StoreFull, ViewsDiffer
-from recollect.sdk.doctor import diagnose
-from recollect.search import behind, filler, filling, plans
-from recollect.search.folding import MOST_CHARACTERS
-from recollect.search.shelves import namespaces_below, totals, visible
-from recollect.search.tail import Tail
+import memoranda
+from memoranda import Store, StoreFull, ViewsDiffer
+from memoranda.sdk.doctor import diagnose
+from memoranda.search import behind, filler, filling, plans
+from memoranda.search.folding import MOST_CHARACTERS
+from memoranda.search.shelves import namespaces_below, totals, visible
+from memoranda.search.tail import Tail
 from tests.searching import backlog, fill, search, sources
 from tests.unit.search.stores import eventually
 
@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    with recollect.open(path, durability="relaxed") as opened:
+    with memoranda.open(path, durability="relaxed") as opened:
         yield opened.bind(agent_id="ann")
 
 
@@ -145,7 +145,7 @@ def test_a_score_stays_when_it_is_indexed(store: Store) -> None:
 
 
 def test_two_handles_find_at_once_what_either_wrote(store: Store, path: Path) -> None:
-    with recollect.open(path, durability="relaxed") as opened:
+    with memoranda.open(path, durability="relaxed") as opened:
         other = opened.bind(agent_id="ann")
         one = store.remember("quartz")
         assert sources(other, "quartz") == {one.id}
@@ -161,8 +161,8 @@ def test_two_handles_find_at_once_what_either_wrote(store: Store, path: Path) ->
 
 def test_another_process_is_found_at_once(store: Store, path: Path) -> None:
     work = (
-        "import sys, recollect\n"
-        "with recollect.open(sys.argv[1]) as store:\n"
+        "import sys, memoranda\n"
+        "with memoranda.open(sys.argv[1]) as store:\n"
         "    store.bind(agent_id='ann').remember('obsidian')\n"
     )
     store.remember("padding")
@@ -267,8 +267,8 @@ def test_copies_find_the_same(store: Store, tmp_path: Path, copy: str) -> None:
         store.backup(other)
     else:
         store.export_log(tmp_path / "log.jsonl")
-        recollect.import_log(tmp_path / "log.jsonl", other)
-    with recollect.open(other) as opened:
+        memoranda.import_log(tmp_path / "log.jsonl", other)
+    with memoranda.open(other) as opened:
         for _ in range(2):
             assert sources(opened, "words") == {kept.id}
             opened.verify(deep=True)
@@ -321,7 +321,7 @@ def test_a_deep_look_finds_what_is_wrong(store: Store, path: Path, table: str, d
     store.verify(deep=True)
     with apsw.Connection(str(path)) as database:
         database.execute(deed)
-    with pytest.raises(recollect.Corruption) as caught:
+    with pytest.raises(memoranda.Corruption) as caught:
         store.verify(deep=True)
     if isinstance(caught.value, ViewsDiffer):
         assert caught.value.view == "search"

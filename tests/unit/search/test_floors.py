@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, Store
-from recollect.search.floors import USUAL, floor_of
-from recollect.testing import memory_store
+from memoranda import InvalidInput, Store
+from memoranda.search.floors import USUAL, floor_of
+from memoranda.testing import memory_store
 
 
 class Fixed:

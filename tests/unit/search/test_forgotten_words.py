@@ -9,10 +9,10 @@ from random import Random
 import apsw
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.storage.sqlite.connection import Connection
-from recollect.testing import FixedClock
+import memoranda
+from memoranda import Store
+from memoranda.storage.sqlite.connection import Connection
+from memoranda.testing import FixedClock
 from tests.leftovers import files_of, leftovers
 from tests.searching import backlog, fill, search, sources
 
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    with recollect.open(path, durability="relaxed") as opened:
+    with memoranda.open(path, durability="relaxed") as opened:
         yield opened.bind(agent_id="ann")
 
 
@@ -144,7 +144,7 @@ def test_an_agent_or_a_namespace(store: Store, path: Path, indexed: str, target:
 
 def test_a_sweep(path: Path) -> None:
     clock = FixedClock()
-    with recollect.open(path, durability="relaxed", clock=clock) as opened:
+    with memoranda.open(path, durability="relaxed", clock=clock) as opened:
         store = opened.bind(agent_id="ann")
         store.remember("quixotical plans", ttl=60)
         kept = store.remember("padding words")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store, StoreClosed
-from recollect.log.pending import Lead
+import memoranda
+from memoranda import Store, StoreClosed
+from memoranda.log.pending import Lead
 from tests.embedders import Hashing
 
 _STUCK = 10
@@ -33,7 +33,7 @@ def refused(store: Store) -> bool:
 @pytest.mark.parametrize("place", ["store.db", ":memory:"])
 def test_locks_that_others_held_are_no_harm_in_a_fork(tmp_path: Path, place: str) -> None:
     url = place if place == ":memory:" else tmp_path / place
-    with recollect.open(url, embedder=Hashing()) as store:
+    with memoranda.open(url, embedder=Hashing()) as store:
         bound = store.bind(agent_id="a")
         bound.remember("word")
         bound.recall("word")

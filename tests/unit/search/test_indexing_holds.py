@@ -11,14 +11,14 @@ from typing import Any, cast
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.model.clock import FixedClock
-from recollect.search import deriving, filler, filling, folding, index, plans, words
-from recollect.search.cutting import Cutting
-from recollect.search.filling import Indexer, Pace
-from recollect.search.transcripts import RememberedCuttings
-from recollect.storage.port import Engine, Writer
+import memoranda
+from memoranda import Store
+from memoranda.model.clock import FixedClock
+from memoranda.search import deriving, filler, filling, folding, index, plans, words
+from memoranda.search.cutting import Cutting
+from memoranda.search.filling import Indexer, Pace
+from memoranda.search.transcripts import RememberedCuttings
+from memoranda.storage.port import Engine, Writer
 from tests.searching import backlog, fill, search, sources
 
 
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    with recollect.open(path, durability="relaxed", embedder=None) as opened:
+    with memoranda.open(path, durability="relaxed", embedder=None) as opened:
         yield opened.bind(agent_id="ann")
 
 
@@ -213,7 +213,7 @@ def test_what_is_erased_meanwhile_does_not_come_back(store: Store, path: Path, w
     memory = store.remember("secret belief", transcript=said.id, spans=[said.find("behind")])
     store.assert_fact(subject="secret", relation="is", object="out", source=memory.id)
     store.remember("something else")
-    with recollect.open(path, durability="relaxed", embedder=None) as other:
+    with memoranda.open(path, durability="relaxed", embedder=None) as other:
         targets: dict[str, dict[str, str]] = {
             "memory": {"memory_id": memory.id},
             "transcript": {"transcript_id": said.id},
@@ -238,9 +238,9 @@ def test_what_is_erased_meanwhile_does_not_come_back(store: Store, path: Path, w
 
 
 WITHDRAW = """
-import sys, recollect
-from recollect.search import filling
-with recollect.open(sys.argv[1], embedder=None) as store:
+import sys, memoranda
+from memoranda.search import filling
+with memoranda.open(sys.argv[1], embedder=None) as store:
     store.bind(agent_id="ann").forget(memory_id=sys.argv[2], reason="asked to")
     filling.fill(store._core.engine)
 """
@@ -309,7 +309,7 @@ def test_two_who_fill_at_once_fill_it_once(path: Path, store: Store) -> None:
     for number in range(40):
         store.remember(f"number {number}")
     store.store_transcript("\n".join(f"line {number}" for number in range(2_000)))
-    with recollect.open(path, durability="relaxed", embedder=None) as other:
+    with memoranda.open(path, durability="relaxed", embedder=None) as other:
         threads = [
             threading.Thread(target=Indexer(each._core.engine).fill) for each in (store, other)
         ]
@@ -332,10 +332,10 @@ def test_a_part_that_could_not_be_written_is_not_derived_again(
     write = store._core.engine.write
 
     def busy(*_: object, **__: object) -> None:
-        raise recollect.StoreBusy
+        raise memoranda.StoreBusy
 
     monkeypatch.setattr(store._core.engine, "write", busy)
-    with pytest.raises(recollect.StoreBusy):
+    with pytest.raises(memoranda.StoreBusy):
         indexer.fill_some()
     monkeypatch.setattr(store._core.engine, "write", write)
     assert indexer.fill_some() == 1

@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect.search.vector_filling import fill_some
+import memoranda
+from memoranda.search.vector_filling import fill_some
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
 
@@ -60,11 +60,11 @@ def test_a_note_that_cannot_be_read_only_lets_vectors_be_made_anew(
 ) -> None:
     ids = indexed(path, TEXTS, Hashing())
     note(path, value)
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         assert store.bind(agent_id="a").recall("word3")[0].id == ids[3]
         assert store.stats().embedder is None
     model = Hashing()
-    with caplog.at_level(logging.WARNING), recollect.open(path, embedder=model) as store:
+    with caplog.at_level(logging.WARNING), memoranda.open(path, embedder=model) as store:
         eventually(lambda: (store.stats().vectors, store.stats().embedder) == (6, "hashing"))
         assert len(set(model.texts)) == len(TEXTS)
         assert sources(nearest(store, "word3"))[0] == ids[3]
@@ -75,16 +75,16 @@ def test_a_note_that_cannot_be_read_only_lets_vectors_be_made_anew(
 def test_a_rebuild_and_a_reindex_help_whatever_is_noted(path: Path, value: str) -> None:
     ids = indexed(path, TEXTS, Hashing())
     note(path, value)
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         store.rebuild()
-    with recollect.open(path, embedder=Hashing()) as store:
+    with memoranda.open(path, embedder=Hashing()) as store:
         store.reindex()
         assert sources(nearest(store, "word3"))[0] == ids[3]
 
 
 def test_a_rebuild_is_noticed_by_who_remembers_vectors(path: Path) -> None:
     ids, model = indexed(path, TEXTS, Hashing()), Hashing()
-    with recollect.open(path, embedder=model) as store, recollect.open(path) as other:
+    with memoranda.open(path, embedder=model) as store, memoranda.open(path) as other:
         assert sources(nearest(store, "word3"))[0] == ids[3]
         before = note(path)
         other.rebuild()
@@ -97,7 +97,7 @@ def test_a_rebuild_is_noticed_by_who_remembers_vectors(path: Path) -> None:
 
 def test_an_unsaid_length_that_changes_is_another_model(path: Path) -> None:
     ids = indexed(path, TEXTS, Unsaid(128))
-    with recollect.open(path, embedder=Unsaid(64)) as store:
+    with memoranda.open(path, embedder=Unsaid(64)) as store:
         bound = store.bind(agent_id="a")
         for _ in range(2):
             assert bound.recall("word3")[0].id == ids[3], "by words"
@@ -112,23 +112,23 @@ def test_an_unsaid_length_that_changes_is_another_model(path: Path) -> None:
 
 def test_reindexing_first_notices_it_too(path: Path) -> None:
     ids = indexed(path, TEXTS, Unsaid(128))
-    with recollect.open(path, embedder=Unsaid(64)) as store:
+    with memoranda.open(path, embedder=Unsaid(64)) as store:
         assert store.reindex().replaced == "unsaid"
         assert sources(nearest(store, "word3"))[0] == ids[3]
 
 
 def test_vectors_of_two_lengths_are_never_kept(path: Path) -> None:
     indexed(path, TEXTS, Unsaid(128))
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         remember(store.bind(agent_id="a"), ["more"])
         store.reindex()
-        with pytest.raises(recollect.InvalidInput, match="64 numbers"):
+        with pytest.raises(memoranda.InvalidInput, match="64 numbers"):
             fill_some(store._core.engine, Unsaid(64))
         assert store.stats().vectors == 6
 
 
 def test_a_model_is_noted_once_it_has_made_a_vector(path: Path) -> None:
-    with recollect.open(path, embedder=Hashing()) as store:
+    with memoranda.open(path, embedder=Hashing()) as store:
         store.reindex()
         assert store.stats().embedder is None
         remember(store.bind(agent_id="a"), TEXTS)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 import pytest
 
-import recollect
-from recollect.search.embedding import embed
-from recollect.search.local import LocalModel, _batches
+import memoranda
+from memoranda.search.embedding import embed
+from memoranda.search.local import LocalModel, _batches
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_it_works_without_a_network(model: LocalModel, monkeypatch: pytest.Monke
 def test_it_says_nothing_and_leaves_logging_alone() -> None:
     program = """
 import logging
-from recollect.search.local import LocalModel
+from memoranda.search.local import LocalModel
 LocalModel().embed(["a"])
 root = logging.getLogger()
 print(root.handlers, root.level == logging.WARNING)
@@ -66,8 +66,8 @@ def test_long_texts_are_taken_a_few_at_a_time() -> None:
 def test_a_store_recalls_by_meaning_with_nothing_but_the_extra(
     model: LocalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.search.embedding._local", lambda: model)
-    with recollect.open(tmp_path / "store.db") as store:
+    monkeypatch.setattr("memoranda.search.embedding._local", lambda: model)
+    with memoranda.open(tmp_path / "store.db") as store:
         agent = store.bind(agent_id="a")
         pet = agent.remember("My dog loves long walks in the park", title="pet").id
         agent.remember("The quarterly revenue rose by ten percent", title="finance")

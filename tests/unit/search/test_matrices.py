@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from recollect.search.matrices import Column, Exact, ShelfVectors, Sketches
+from memoranda.search.matrices import Column, Exact, ShelfVectors, Sketches
 
 Vectors = Any
 

@@ -6,8 +6,8 @@ from unittest import mock
 
 import pytest
 
-from recollect.graph.names import normal_name
-from recollect.search.naming import names_in
+from memoranda.graph.names import normal_name
+from memoranda.search.naming import names_in
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,6 @@ def test_signs_around_a_name_do_not_count(query: str, name: str) -> None:
     ["a" + "-" * 4_000 + "a", "a" + "\u0323\u0300" * 2_000 + "a", "''s" * 2_000, "-" * 4_000],
 )
 def test_no_work_is_done_on_what_is_too_long_for_a_name(word: str) -> None:
-    with mock.patch("recollect.search.naming.normal_name", wraps=normal_name) as compared:
+    with mock.patch("memoranda.search.naming.normal_name", wraps=normal_name) as compared:
         assert names_in(f"does {word} know Alice")[-1] == "alice"
     assert max(len(call.args[0]) for call in compared.call_args_list) <= 512

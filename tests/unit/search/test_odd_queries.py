@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, Store
-from recollect.testing import memory_store
+from memoranda import InvalidInput, Store
+from memoranda.testing import memory_store
 from tests.embedders import Hashing
 
 

@@ -13,9 +13,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from recollect.errors import InvalidInput, Unavailable
-from recollect.search.embedding import embed, embedder_of
-from recollect.search.onnx_model import OnnxModel
+from memoranda.errors import InvalidInput, Unavailable
+from memoranda.search.embedding import embed, embedder_of
+from memoranda.search.onnx_model import OnnxModel
 
 WORDS = {"[PAD]": 0, "[UNK]": 1, "red": 2, "green": 3, "blue": 4}
 WEIGHTS = numpy.array([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=numpy.float32)

@@ -7,10 +7,10 @@ from unittest import mock
 
 import pytest
 
-from recollect import Store
-from recollect.search import contests, thinning
-from recollect.storage.sqlite.connection import Connection
-from recollect.testing import memory_store
+from memoranda import Store
+from memoranda.search import contests, thinning
+from memoranda.storage.sqlite.connection import Connection
+from memoranda.testing import memory_store
 
 
 @pytest.fixture

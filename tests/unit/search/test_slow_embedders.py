@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.model.clock import SystemClock
-from recollect.search import waiting
+import memoranda
+from memoranda import Store
+from memoranda.model.clock import SystemClock
+from memoranda.search import waiting
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually, nearest, remember, sources
 
@@ -50,7 +50,7 @@ def test_what_is_forgotten_while_a_query_is_embedded_leaves_the_files(
     path: Path, threads: list[threading.Thread]
 ) -> None:
     model = Stuck("asked")
-    with recollect.open(path, embedder=model) as store:
+    with memoranda.open(path, embedder=model) as store:
         bound: Store = store.bind(agent_id="a")
         memory = bound.remember("a plover", title="bird").id
         threads.append(threading.Thread(target=bound.recall, args=("asked of plovers",)))
@@ -68,7 +68,7 @@ def test_a_search_does_not_wait_long_for_vectors_of_what_has_none(
 ) -> None:
     monkeypatch.setattr(waiting, "PATIENCE", 0.05)
     model, clock = Stuck("told"), SystemClock()
-    with recollect.open(path, embedder=model) as store:
+    with memoranda.open(path, embedder=model) as store:
         bound: Store = store.bind(agent_id="a")
         (memory,) = remember(bound, ["told of plovers"])
         before = clock.monotonic()
@@ -85,7 +85,7 @@ def test_two_that_search_at_once_both_find_what_has_no_vector_yet(
     path: Path, threads: list[threading.Thread]
 ) -> None:
     model, found = Stuck("told"), list[list[str]]()
-    with recollect.open(path, embedder=model) as store:
+    with memoranda.open(path, embedder=model) as store:
         (memory,) = remember(store.bind(agent_id="a"), ["told of plovers"])
         for _ in range(2):
             search = threading.Thread(
@@ -101,21 +101,21 @@ def test_two_that_search_at_once_both_find_what_has_no_vector_yet(
 
 
 def test_what_a_search_embedded_is_kept_when_the_store_is_closed(path: Path) -> None:
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         ids = remember(store.bind(agent_id="a"), [f"word{number}" for number in range(9)])
         assert store.stats().index_backlog == 9
     first, second = Hashing(dimension=256), Hashing(dimension=256)
-    with recollect.open(path, embedder=first) as store:
+    with memoranda.open(path, embedder=first) as store:
         assert store.stats().vector_backlog == 9
         assert store.bind(agent_id="a").recall("word3")[0].id == ids[3]
-    with recollect.open(path, embedder=second) as store:
+    with memoranda.open(path, embedder=second) as store:
         assert (store.stats().vectors, store.stats().vector_backlog) == (9, 0)
         assert store.bind(agent_id="a").recall("word3")[0].id == ids[3]
     assert second.texts == ["word3"], "the query alone"
 
 
 def test_what_a_search_embedded_is_kept_soon(path: Path) -> None:
-    with recollect.open(path, embedder=Hashing()) as store:
+    with memoranda.open(path, embedder=Hashing()) as store:
         bound: Store = store.bind(agent_id="a")
         for number in range(3):
             remember(bound, [f"word{number}"])
@@ -126,6 +126,6 @@ def test_what_a_search_embedded_is_kept_soon(path: Path) -> None:
 def test_who_only_writes_does_not_load_a_model_to_close(path: Path) -> None:
     model = Hashing()
     for number in range(2):
-        with recollect.open(path, embedder=model) as store:
+        with memoranda.open(path, embedder=model) as store:
             remember(store.bind(agent_id="a"), [f"word{number}"])
     assert model.texts == []

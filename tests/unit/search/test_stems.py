@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.search.stems import stem
+from memoranda.search.stems import stem
 
 ROOT = Path(__file__).parents[3]
 DEGENERATE = ("eed", "ies", "sses")

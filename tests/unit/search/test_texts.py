@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.search import deriving, texts
-from recollect.search.passages import Derived, Key, Passage, Words
-from recollect.search.shelves import Shelf
-from recollect.search.sources import Sources
-from recollect.search.transcripts import Cuttings
+import memoranda
+from memoranda import Store
+from memoranda.search import deriving, texts
+from memoranda.search.passages import Derived, Key, Passage, Words
+from memoranda.search.shelves import Shelf
+from memoranda.search.sources import Sources
+from memoranda.search.transcripts import Cuttings
 
 LINES = [f"line {number} was said" for number in range(20)]
 
@@ -20,7 +20,7 @@ LINES = [f"line {number} was said" for number in range(20)]
 @pytest.fixture
 def told() -> Iterator[Store]:
     """A store with texts that were changed, withdrawn, cited and forgotten."""
-    with recollect.open(":memory:", embedder=None) as opened:
+    with memoranda.open(":memory:", embedder=None) as opened:
         store = opened.bind(agent_id="ann")
         _tell(store)
         yield store

@@ -7,10 +7,10 @@ from unittest import mock
 
 import pytest
 
-from recollect import Store
-from recollect.search.candidates import Candidate
-from recollect.search.shelves import MEMORY
-from recollect.testing import memory_store
+from memoranda import Store
+from memoranda.search.candidates import Candidate
+from memoranda.search.shelves import MEMORY
+from memoranda.testing import memory_store
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_long_runs_of_marks_are_compared_as_they_are() -> None:
     found = Candidate((MEMORY, "1", 0))
     found.load = ("Cafe\u0301 a" + "\u0323\u0300" * 1_900 + " Bo").__str__
     with mock.patch(
-        "recollect.search.candidates.unicodedata.normalize", wraps=unicodedata.normalize
+        "memoranda.search.candidates.unicodedata.normalize", wraps=unicodedata.normalize
     ) as put_in_order:
         assert (found.wording[0], found.wording[-1]) == ("café", "bo")
     assert max(len(call.args[1]) for call in put_in_order.call_args_list) <= 256

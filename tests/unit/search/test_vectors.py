@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import recollect
-from recollect import Store, Unavailable
-from recollect.model.clock import FixedClock
-from recollect.search import filling, matrices
+import memoranda
+from memoranda import Store, Unavailable
+from memoranda.model.clock import FixedClock
+from memoranda.search import filling, matrices
 from tests.embedders import Hashing
 from tests.leftovers import leftovers
 from tests.unit.search.stores import (
@@ -39,7 +39,7 @@ def model() -> Hashing:
 
 @pytest.fixture
 def store(path: Path, model: Hashing) -> Iterator[Store]:
-    with recollect.open(path, embedder=model) as store:
+    with memoranda.open(path, embedder=model) as store:
         yield store.bind(agent_id="a")
 
 
@@ -151,7 +151,7 @@ def remembered(store: Store) -> bytes:
 
 def test_forgetting_leaves_no_vector_in_the_files_nor_in_memory(path: Path, model: Hashing) -> None:
     ids = indexed(path, TEXTS, model)
-    with recollect.open(path, embedder=model) as store, recollect.open(path) as other:
+    with memoranda.open(path, embedder=model) as store, memoranda.open(path) as other:
         bound = store.bind(agent_id="a")
         tail = bound.remember("the tail has zebras", title="tail").id
         assert sources(nearest(bound, "word7"))[0] == ids[7]
@@ -179,7 +179,7 @@ def test_forgetting_leaves_no_vector_in_the_files_nor_in_memory(path: Path, mode
 def test_a_vector_embedded_while_its_passage_is_forgotten_is_not_kept(
     path: Path, model: Hashing
 ) -> None:
-    with recollect.open(path, embedder=None) as plain:
+    with memoranda.open(path, embedder=None) as plain:
         (memory, other) = remember(plain.bind(agent_id="a"), ["going away", "staying here"])
         plain.reindex()
 
@@ -188,7 +188,7 @@ def test_a_vector_embedded_while_its_passage_is_forgotten_is_not_kept(
             plain.forget(memory_id=memory)
 
         model.before = forget
-        with recollect.open(path, embedder=model) as store:
+        with memoranda.open(path, embedder=model) as store:
             store.reindex()
             assert rows_of_vectors(path) == 1
             assert sources(nearest(store, "going staying", most=9)) == [other]
@@ -198,7 +198,7 @@ def test_a_vector_embedded_while_its_passage_is_forgotten_is_not_kept(
 def test_many_moves_are_noticed_and_read_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.search.remembered._MANY_GONE", 5)
+    monkeypatch.setattr("memoranda.search.remembered._MANY_GONE", 5)
     ids = remember(store, TEXTS)
     store.reindex()
     assert nearest(store, "likes")
@@ -233,13 +233,13 @@ def test_a_large_shelf_is_searched_by_sketches(
 
 
 def test_without_an_embedder_it_is_said_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with recollect.open(path, embedder=None) as store, caplog.at_level(logging.WARNING):
+    with memoranda.open(path, embedder=None) as store, caplog.at_level(logging.WARNING):
         remember(store.bind(agent_id="a"), TEXTS[:2])
         assert nearest(store, "word1") is None
         assert nearest(store, "word1") is None
     (record,) = caplog.records
-    assert record.name == "recollect.search"
-    assert "recollect[embeddings]" in record.message
+    assert record.name == "memoranda.search"
+    assert "memoranda[embeddings]" in record.message
 
 
 def test_another_model_is_not_compared_with_until_reindexed(
@@ -247,15 +247,15 @@ def test_another_model_is_not_compared_with_until_reindexed(
 ) -> None:
     ids = indexed(path, TEXTS, model)
     new = Hashing("another", 64)
-    with recollect.open(path, embedder=new) as store:
+    with memoranda.open(path, embedder=new) as store:
         assert nearest(store, "word7") is None
         assert nearest(store, "word7") is None
         assert len([each for each in caplog.records if "reindex" in each.message]) == 1
         stats = store.stats()
         assert stats.embedder == "hashing"
-        assert any("recollect reindex" in told for told in stats.warnings)
+        assert any("memoranda reindex" in told for told in stats.warnings)
         (finding,) = [
-            each for each in recollect.diagnose(path, embedder=new) if each.check == "vectors"
+            each for each in memoranda.diagnose(path, embedder=new) if each.check == "vectors"
         ]
         assert finding.status == "warning"
         done = store.reindex()
@@ -265,14 +265,14 @@ def test_another_model_is_not_compared_with_until_reindexed(
         assert store.stats().embedder == "another"
         assert store.stats().warnings == ()
     (finding,) = [
-        each for each in recollect.diagnose(path, embedder=new) if each.check == "vectors"
+        each for each in memoranda.diagnose(path, embedder=new) if each.check == "vectors"
     ]
     assert finding.status == "ok"
 
 
 def test_the_same_name_with_another_dimension_is_another_model(path: Path, model: Hashing) -> None:
     indexed(path, TEXTS[:3], model)
-    with recollect.open(path, embedder=Hashing(dimension=8)) as store:
+    with memoranda.open(path, embedder=Hashing(dimension=8)) as store:
         assert nearest(store, "word1") is None
         assert store.reindex().vectors == 3
         assert nearest(store, "word1")
@@ -288,10 +288,10 @@ def test_a_model_that_fails_leaves_its_predecessors_vectors_alone(
         raise OSError("no")
 
     new.before = fail
-    with recollect.open(path, embedder=new) as store, pytest.raises(Unavailable):
+    with memoranda.open(path, embedder=new) as store, pytest.raises(Unavailable):
         store.reindex()
     assert rows_of_vectors(path) == 3
-    with recollect.open(path, embedder=model) as store:
+    with memoranda.open(path, embedder=model) as store:
         assert store.stats().vectors == 3
 
 
@@ -305,7 +305,7 @@ def test_an_embedder_out_of_order_is_left_alone_for_a_while(
         calls.append(texts)
         raise OSError("the line is dead")
 
-    with recollect.open(path, embedder=model) as store:
+    with memoranda.open(path, embedder=model) as store:
         store._core.vectors._clock = clock
         model.before = fail
         assert nearest(store, "word7") is None
@@ -337,7 +337,7 @@ def test_what_means_nothing_is_kept_and_never_found(store: Store) -> None:
 
 
 def test_two_handles_on_one_file_see_each_others_vectors(path: Path, model: Hashing) -> None:
-    with recollect.open(path, embedder=model) as one, recollect.open(path, embedder=model) as two:
+    with memoranda.open(path, embedder=model) as one, memoranda.open(path, embedder=model) as two:
         remember(one.bind(agent_id="a"), TEXTS[:20])
         one.reindex()
         assert sources(nearest(two, "word3"))

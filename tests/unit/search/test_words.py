@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.graph.names import normal_name
-from recollect.search.folding import MOST_CHARACTERS, folded
-from recollect.search.words import indexed_tokens, root, terms, tokens
+from memoranda.graph.names import normal_name
+from memoranda.search.folding import MOST_CHARACTERS, folded
+from memoranda.search.words import indexed_tokens, root, terms, tokens
 
 
 @pytest.mark.parametrize(

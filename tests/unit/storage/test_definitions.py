@@ -9,11 +9,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import Corruption, Store
-from recollect.sdk.doctor import diagnose
-from recollect.storage.sqlite import definitions, formats
-from recollect.storage.sqlite.opening import guarded
+import memoranda
+from memoranda import Corruption, Store
+from memoranda.sdk.doctor import diagnose
+from memoranda.storage.sqlite import definitions, formats
+from memoranda.storage.sqlite.opening import guarded
 from tests.leftovers import leftovers
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -49,7 +49,7 @@ CHANGED = {
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "store.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         write_secret(store)
     return path
 
@@ -80,16 +80,16 @@ def redefine(path: Path, name: str, old: str, new: str) -> None:
 @pytest.mark.parametrize("kind", EXTRA)
 def test_what_is_not_ours_is_named_and_nothing_opened(path: Path, kind: str) -> None:
     tamper(path, EXTRA[kind])
-    wanted = rf"the {kind.split()[-1]} 'spy', which Recollect did not make.*DROP"
+    wanted = rf"the {kind.split()[-1]} 'spy', which Memoranda did not make.*DROP"
     with pytest.raises(Corruption, match=wanted):
-        recollect.open(path)
+        memoranda.open(path)
     (found,) = [each for each in diagnose(path, quick=True) if each.check == "store"]
     assert (found.status, found.error) == ("problem", "Corruption")
     assert "'spy'" in found.message
     with pytest.raises(Corruption, match="'spy'"):
-        recollect.restore(path, path.with_name("new.db"))
+        memoranda.restore(path, path.with_name("new.db"))
     tamper(path, f"DROP {kind.split()[-1]} spy")
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.verify(deep=True)
 
 
@@ -98,13 +98,13 @@ def test_what_was_changed_is_named(path: Path, what: str) -> None:
     name, old, new = CHANGED[what]
     redefine(path, name, old, new)
     with pytest.raises(Corruption, match=f"{name!r} of .* is defined otherwise"):
-        recollect.open(path)
+        memoranda.open(path)
 
 
 def test_what_is_missing_is_named(path: Path) -> None:
     tamper(path, "DROP INDEX memory_by_namespace")
     with pytest.raises(Corruption, match="lacks the index 'memory_by_namespace'"):
-        recollect.open(path)
+        memoranda.open(path)
 
 
 def test_a_name_that_seems_to_be_sqlites_own_is_no_disguise(path: Path) -> None:
@@ -116,23 +116,23 @@ def test_a_name_that_seems_to_be_sqlites_own_is_no_disguise(path: Path) -> None:
             "'sqlite_stat1') WHERE name = 'spy'"
         )
     with pytest.raises(Corruption, match="sqlite_stat1"):
-        recollect.open(path)
+        memoranda.open(path)
 
 
 def test_statistics_are_nobodys_harm(path: Path) -> None:
     tamper(path, "ANALYZE")
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.verify(deep=True)
 
 
 def test_a_full_text_index_that_sqlite_spells_otherwise_is_one(path: Path) -> None:
     redefine(path, "words_docsize", "sz BLOB", "sz BLOB, origin INTEGER")
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         write_secret(store)
 
 
 def test_a_trigger_planted_while_the_store_is_open_keeps_nothing(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         tamper(path, SPY)
         write_secret(store)
         assert store.bind(agent_id="a").forget(key="k").operations == 2
@@ -153,7 +153,7 @@ def test_no_connection_runs_what_a_file_says(path: Path) -> None:
 
 
 def test_users_still_have_their_views(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         assert [row["key"] for row in store.sql("SELECT key FROM state")] == ["k"]
 
 
@@ -164,7 +164,7 @@ def test_an_older_store_is_looked_at_before_it_is_migrated(golden: Path, tmp_pat
     tamper(path, "CREATE TRIGGER spy AFTER INSERT ON meta BEGIN DELETE FROM event; END")
     content = path.read_bytes()
     with pytest.raises(Corruption, match="'spy'"):
-        recollect.open(path)
+        memoranda.open(path)
     assert path.read_bytes() == content
 
 
@@ -181,11 +181,11 @@ def test_what_a_format_defines_is_found_out_once(
     monkeypatch.setattr(formats, "create", count)
     definitions._wanted.cache_clear()
     for _ in range(3):
-        recollect.open(path).close()
+        memoranda.open(path).close()
     assert made == [formats.FORMAT]
 
 
 def test_a_format_that_never_was_is_refused(path: Path) -> None:
     tamper(path, "PRAGMA user_version = 0")
     with pytest.raises(Corruption, match="format 0"):
-        recollect.open(path)
+        memoranda.open(path)

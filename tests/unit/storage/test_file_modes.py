@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import Store
-from recollect.storage.newfiles import make_private
+import memoranda
+from memoranda import Store
+from memoranda.storage.newfiles import make_private
 from tests.unit.cli.runner import Cli
 
 
@@ -34,7 +34,7 @@ def write(store: Store) -> None:
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
 def test_a_new_store_is_its_owners(tmp_path: Path, mask: int) -> None:
-    with umask(mask), recollect.open(tmp_path / "s.db") as store:
+    with umask(mask), memoranda.open(tmp_path / "s.db") as store:
         write(store)
         assert modes(tmp_path) == dict.fromkeys(("s.db", "s.db-shm", "s.db-wal"), 0o600)
 
@@ -46,15 +46,15 @@ def test_what_the_umask_takes_stays_taken(tmp_path: Path) -> None:
 
 
 def test_so_are_its_copies(tmp_path: Path) -> None:
-    with umask(0), recollect.open(tmp_path / "s.db") as store:
+    with umask(0), memoranda.open(tmp_path / "s.db") as store:
         write(store)
         (tmp_path / "s.db").chmod(0o644)
         store.backup(tmp_path / "backup.db")
         store.fork(tmp_path / "fork.db", at=1)
         store.export_log(tmp_path / "log.jsonl")
-        recollect.import_log(tmp_path / "log.jsonl", tmp_path / "imported.db")
-        recollect.restore(tmp_path / "backup.db", tmp_path / "restored.db")
-        signer = recollect.create_signer(tmp_path / "me.key", name="me")
+        memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "imported.db")
+        memoranda.restore(tmp_path / "backup.db", tmp_path / "restored.db")
+        signer = memoranda.create_signer(tmp_path / "me.key", name="me")
         store.checkpoint(signer=signer)
         store.close()
     (tmp_path / "s.db").unlink()
@@ -63,19 +63,19 @@ def test_so_are_its_copies(tmp_path: Path) -> None:
 
 
 def test_a_store_that_was_shared_stays_shared(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "s.db") as store:
+    with memoranda.open(tmp_path / "s.db") as store:
         write(store)
         store.backup(tmp_path / "backup.db")
     (tmp_path / "s.db").chmod(0o640)
-    recollect.restore(tmp_path / "backup.db", tmp_path / "s.db", overwrite=True)
+    memoranda.restore(tmp_path / "backup.db", tmp_path / "s.db", overwrite=True)
     assert modes(tmp_path)["s.db"] == 0o640
-    with recollect.open(tmp_path / "s.db") as store:
+    with memoranda.open(tmp_path / "s.db") as store:
         write(store)
         assert modes(tmp_path)["s.db-wal"] == 0o640
 
 
 def test_a_copy_of_what_cannot_be_written_can_be(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "s.db") as store:
+    with memoranda.open(tmp_path / "s.db") as store:
         write(store)
         (tmp_path / "s.db").chmod(0o400)
         store.backup(tmp_path / "backup.db")
@@ -84,7 +84,7 @@ def test_a_copy_of_what_cannot_be_written_can_be(tmp_path: Path) -> None:
 
 def test_the_users_own_folder_is_theirs(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
-    cli.env["RECOLLECT_DB"] = None
+    cli.env["MEMORANDA_DB"] = None
     with umask(0o022):
         cli("write", "k", "{}")
     (folder,) = (tmp_path / "data").iterdir()

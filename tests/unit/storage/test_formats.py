@@ -13,16 +13,16 @@ from unittest import mock
 import apsw
 import pytest
 
-import recollect
-from recollect import diagnose, restore
-from recollect.storage.sqlite import formats
-from recollect.storage.sqlite.formats import FORMAT
+import memoranda
+from memoranda import diagnose, restore
+from memoranda.storage.sqlite import formats
+from memoranda.storage.sqlite.formats import FORMAT
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "0.1.0.db"
 KILLED_MIDWAY = """
 import os, signal, sys
-import recollect
-from recollect.storage.sqlite import formats
+import memoranda
+from memoranda.storage.sqlite import formats
 
 plain = formats._run
 
@@ -31,11 +31,11 @@ def run(database, name):
     os.kill(os.getpid(), signal.SIGKILL)
 
 formats._run = run
-recollect.open(sys.argv[1])
+memoranda.open(sys.argv[1])
 """
 OPENS = """
-import sys, recollect
-with recollect.open(sys.argv[1]) as store:
+import sys, memoranda
+with memoranda.open(sys.argv[1]) as store:
     store.remember("x", agent_id=sys.argv[2])
 """
 
@@ -63,14 +63,14 @@ def schema_of(path: Path) -> set[tuple[str, str, str]]:
 
 
 def test_a_migrated_store_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) -> None:
-    recollect.open(tmp_path / "new.db").close()
-    recollect.open(old).close()
+    memoranda.open(tmp_path / "new.db").close()
+    memoranda.open(old).close()
     assert format_of(old) == format_of(tmp_path / "new.db") == FORMAT
     assert schema_of(old) == schema_of(tmp_path / "new.db")
 
 
 def test_what_was_there_is_there_and_the_new_can_be_used(old: Path) -> None:
-    with recollect.open(old) as store:
+    with memoranda.open(old) as store:
         commits = store.stats().commits
         assert commits == 5
         before = store.verify().head_hash
@@ -83,9 +83,9 @@ def test_what_was_there_is_there_and_the_new_can_be_used(old: Path) -> None:
 
 
 def test_views_that_are_up_to_date_are_not_built_again(old: Path) -> None:
-    recollect.open(old).close()  # the log's index has more in it since
-    with mock.patch("recollect.log.views.rebuild") as rebuild:
-        recollect.open(old).close()
+    memoranda.open(old).close()  # the log's index has more in it since
+    with mock.patch("memoranda.log.views.rebuild") as rebuild:
+        memoranda.open(old).close()
     rebuild.assert_not_called()
 
 
@@ -93,7 +93,7 @@ def test_a_migration_that_is_killed_midway_is_none(old: Path) -> None:
     died = subprocess.run([sys.executable, "-c", KILLED_MIDWAY, str(old)], check=False)
     assert died.returncode == -signal.SIGKILL
     assert format_of(old) == 1
-    with recollect.open(old) as store:
+    with memoranda.open(old) as store:
         assert store.verify().commits == 5
         assert store.rebuild().identical
     assert format_of(old) == FORMAT
@@ -107,8 +107,8 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(old: Path) -> None:
         plain(database, name)
         raise apsw.FullError("disk full")
 
-    with mock.patch.object(formats, "_run", run), pytest.raises(recollect.StoreFull):
-        recollect.open(old)
+    with mock.patch.object(formats, "_run", run), pytest.raises(memoranda.StoreFull):
+        memoranda.open(old)
     assert (format_of(old), schema_of(old)) == (1, before)
 
 
@@ -116,7 +116,7 @@ def test_several_processes_open_an_old_store_at_once(old: Path) -> None:
     command = [sys.executable, "-c", OPENS, str(old)]
     running = [subprocess.Popen([*command, f"agent-{number}"]) for number in range(4)]
     assert [process.wait(60) for process in running] == [0, 0, 0, 0]
-    with recollect.open(old) as store:
+    with memoranda.open(old) as store:
         assert store.verify().commits == 9
         assert store.rebuild().identical
         agents = {memory.agent_id for memory in store.list_memories()}
@@ -129,10 +129,10 @@ def test_another_process_migrates_in_between(old: Path) -> None:
     def late(database: apsw.Connection, path: Path | None) -> bool:
         outdated = plain(database, path)
         with mock.patch.object(formats, "is_outdated", plain):
-            recollect.open(old).close()
+            memoranda.open(old).close()
         return outdated
 
-    with mock.patch.object(formats, "is_outdated", late), recollect.open(old) as store:
+    with mock.patch.object(formats, "is_outdated", late), memoranda.open(old) as store:
         assert store.remember("x", agent_id="a").outcome == "created"
 
 
@@ -142,5 +142,5 @@ def test_who_only_looks_migrates_nothing(old: Path, tmp_path: Path) -> None:
     assert {finding.status for finding in findings.values()} <= {"ok", "warning"}
     restore(old, tmp_path / "restored.db")
     assert format_of(old) == 1
-    with recollect.open(tmp_path / "restored.db") as store:
+    with memoranda.open(tmp_path / "restored.db") as store:
         assert store.verify().commits == 5

@@ -13,16 +13,16 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect import Store, StoreBusy
-from recollect.storage.filelocks import locked
-from recollect.storage.locks import Wakeup, WeakRegistry, held, new_lock
+import memoranda
+from memoranda import Store, StoreBusy
+from memoranda.storage.filelocks import locked
+from memoranda.storage.locks import Wakeup, WeakRegistry, held, new_lock
 
 
 @pytest.fixture(params=["file", "memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     url = tmp_path / "store.db" if request.param == "file" else ":memory:"
-    with recollect.open(url, durability="relaxed", embedder=None) as store:
+    with memoranda.open(url, durability="relaxed", embedder=None) as store:
         yield store.bind(agent_id="a")
 
 
@@ -133,14 +133,14 @@ def test_a_handler_may_close_the_store_it_interrupts(store: Store) -> None:
             store.close()
 
     store._core.committer._writer.failpoint = handle
-    with pytest.raises(recollect.StoreClosed):
+    with pytest.raises(memoranda.StoreClosed):
         store.write(key="k", value={})
 
 
 class TestReaders:
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
-        with recollect.open(tmp_path / "store.db", embedder=None) as store:
+        with memoranda.open(tmp_path / "store.db", embedder=None) as store:
             yield store.bind(agent_id="a")
 
     def test_one_that_still_reads_is_not_lent_again(self, store: Store) -> None:

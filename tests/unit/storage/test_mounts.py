@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import InvalidInput
-from recollect.storage.sqlite import mounts
-from recollect.storage.sqlite.mounts import network_file_system
+import memoranda
+from memoranda import InvalidInput
+from memoranda.storage.sqlite import mounts
+from memoranda.storage.sqlite.mounts import network_file_system
 
 MOUNTS = """\
 /dev/vda / ext4 rw 0 0
@@ -48,7 +48,7 @@ def test_a_network_file_system_is_refused_unless_forced(
     monkeypatch.setattr(mounts, "network_file_system", lambda _: "nfs4")
     path = tmp_path / "store.db"
     with pytest.raises(InvalidInput, match=r"nfs4.*allow_network_file_system"):
-        recollect.open(path)
+        memoranda.open(path)
     assert not path.exists()
-    with recollect.open(path, allow_network_file_system=True) as store:
+    with memoranda.open(path, allow_network_file_system=True) as store:
         assert store.write(agent_id="a", key="k", value={}) == 1

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import CommitUnknown, Store, Unavailable
-from recollect.storage.sqlite.connection import Connection
+import memoranda
+from memoranda import CommitUnknown, Store, Unavailable
+from memoranda.storage.sqlite.connection import Connection
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "s.db"
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         write(store, 1)
         store.backup(tmp_path / "backup.db")
     return path
@@ -27,7 +27,7 @@ def write(store: Store, number: int) -> int:
 
 
 def value(path: Path) -> object:
-    with recollect.open(path, create=False) as store:
+    with memoranda.open(path, create=False) as store:
         store.verify(deep=True)
         record = store.get_state(agent_id="a", key="k")
         return record and record.value["n"]
@@ -67,7 +67,7 @@ DEEDS = (remove, move, replace, remove_journal, replace_journal, move_folder)
 def test_it_is_noticed_at_the_next_commit(
     path: Path, deed: Callable[[Path], None], durability: str
 ) -> None:
-    store = recollect.open(path, durability=durability)
+    store = memoranda.open(path, durability=durability)
     write(store, 2)
     deed(path)
     for _ in range(2):
@@ -80,7 +80,7 @@ def test_it_is_noticed_at_the_next_commit(
 
 
 def test_one_that_is_put_back_is_the_store_again(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         write(store, 2)
         move(path)
         with pytest.raises(Unavailable):
@@ -91,7 +91,7 @@ def test_one_that_is_put_back_is_the_store_again(path: Path) -> None:
 
 
 def test_another_store_in_its_place_is_neither_read_nor_written(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         write(store, 2)
         replace(path)
         with pytest.raises(Unavailable), store._core.engine.reading(), store._core.engine.reading():
@@ -114,7 +114,7 @@ def test_one_that_goes_in_the_very_moment_is_not_acknowledged(
         move(path)
         commit(connection)
 
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         write(store, 2)
         with monkeypatch.context() as patched:
             patched.setattr(Connection, "commit", move_and_commit)
@@ -128,7 +128,7 @@ def test_one_that_goes_in_the_very_moment_is_not_acknowledged(
 
 
 def test_what_the_engine_does_with_its_files_itself_is_no_change(path: Path) -> None:
-    with recollect.open(path) as store, recollect.open(path) as other:
+    with memoranda.open(path) as store, memoranda.open(path) as other:
         write(store, 2)
         store.bind(agent_id="a").forget(key="k")  # writes the file anew
         write(other, 3)

@@ -10,13 +10,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect.storage.sqlite.journal import use_write_ahead_log
+import memoranda
+from memoranda.storage.sqlite.journal import use_write_ahead_log
 
 _OPEN = """
-import sys, recollect
+import sys, memoranda
 sys.stdin.readline()
-with recollect.open(sys.argv[1], embedder=None) as store:
+with memoranda.open(sys.argv[1], embedder=None) as store:
     store.write(agent_id=sys.argv[2], key="k", value={})
 """
 
@@ -46,5 +46,5 @@ def test_eight_processes_make_one_store(tmp_path: Path, attempt: int) -> None:
         child.stdin.write(b"go\n")
         child.stdin.close()
     assert [child.wait(120) for child in children] == [0] * 8
-    with recollect.open(path, embedder=None) as store:
+    with memoranda.open(path, embedder=None) as store:
         assert store.verify().commits == 8

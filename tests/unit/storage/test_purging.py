@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-import recollect
-from recollect import KeyRef
-from recollect.storage.sqlite import purging
+import memoranda
+from memoranda import KeyRef
+from memoranda.storage.sqlite import purging
 from tests.leftovers import leftovers
 
 
@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "store.db"
 
 
-def words_of(store: recollect.Store, count: int, random: Random) -> dict[str, bytes]:
+def words_of(store: memoranda.Store, count: int, random: Random) -> dict[str, bytes]:
     """Write keys, memories and transcripts of all sizes, and return the word each of them has."""
     found: dict[str, bytes] = {}
     for number in range(count):
@@ -38,14 +38,14 @@ def words_of(store: recollect.Store, count: int, random: Random) -> dict[str, by
     return found
 
 
-def forget(store: recollect.Store, what: str, *, purge: bool) -> None:
+def forget(store: memoranda.Store, what: str, *, purge: bool) -> None:
     field, name = what.split(" ")
     store.forget(**{field: name}, purge=purge)  # type: ignore[arg-type]
 
 
 def test_nothing_is_left_whatever_size_it_had(path: Path) -> None:
     random = Random(0)
-    with recollect.open(path, durability="relaxed") as opened:
+    with memoranda.open(path, durability="relaxed") as opened:
         store = opened.bind(agent_id="ann")
         words = words_of(store, 300, random)
         going = random.sample(sorted(words), k=100)
@@ -62,7 +62,7 @@ def test_nothing_is_left_whatever_size_it_had(path: Path) -> None:
 
 def test_no_name_is_left(path: Path) -> None:
     agent, space, txn = "uniqueagent", "uniquespace", "uniquetxn"
-    with recollect.open(path, durability="relaxed") as store:
+    with memoranda.open(path, durability="relaxed") as store:
         ann, bob = store.bind(agent_id=agent, namespace=space), store.bind(agent_id="bob")
         ann.write(key="k", value={}, txn_id=txn)
         old = ann.remember("old", kind="reflection", visibility="private", title="t")
@@ -91,10 +91,10 @@ def test_no_name_is_left(path: Path) -> None:
 
 def test_a_reader_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(purging, "_READERS_WAIT_MS", 1)
-    with recollect.open(path) as opened:
+    with memoranda.open(path) as opened:
         store = opened.bind(agent_id="ann")
         store.write(key="k", value={"v": "secretword"})
-        with recollect.open(path) as other, other._core.engine.snapshot() as reader:
+        with memoranda.open(path) as other, other._core.engine.snapshot() as reader:
             assert reader.row("state_count") == (1,)
             certificate = store.forget(key="k")
             assert certificate.pending_purge
@@ -103,7 +103,7 @@ def test_a_reader_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             assert not store.purge()
             assert reader.row("state_count") == (1,)
         assert store.certificate(certificate.erasure_id).pending_purge
-    with recollect.open(path) as again:
+    with memoranda.open(path) as again:
         assert again.stats().pending_purge
         assert again.purge()
         assert not again.certificate(certificate.erasure_id).pending_purge
@@ -112,7 +112,7 @@ def test_a_reader_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_interrupt_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with recollect.open(path) as opened:
+    with memoranda.open(path) as opened:
         store = opened.bind(agent_id="ann")
         for number in range(200):
             store.write(key=f"k{number}", value={"v": "secretword" * 50})
@@ -136,7 +136,7 @@ def test_an_interrupt_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_is_erased_meanwhile_stays_pending(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with recollect.open(path) as opened:
+    with memoranda.open(path) as opened:
         store = opened.bind(agent_id="ann")
         store.write(key="one", value={"v": "firstword"})
         store.write(key="two", value={"v": "secondword"})
@@ -157,7 +157,7 @@ def test_what_is_erased_meanwhile_stays_pending(
 
 
 def test_a_store_in_memory_has_nothing_to_purge() -> None:
-    with recollect.open(":memory:") as opened:
+    with memoranda.open(":memory:") as opened:
         store = opened.bind(agent_id="ann")
         store.write(key="k", value={})
         assert not store.forget(key="k").pending_purge
@@ -165,7 +165,7 @@ def test_a_store_in_memory_has_nothing_to_purge() -> None:
 
 
 def test_purging_what_was_never_erased_does_nothing(path: Path) -> None:
-    with recollect.open(path) as store:
+    with memoranda.open(path) as store:
         store.write(agent_id="a", key="k", value={})
         before = store.stats().commits
         assert store.purge()

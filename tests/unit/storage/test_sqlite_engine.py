@@ -14,8 +14,8 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect import (
+import memoranda
+from memoranda import (
     Corruption,
     InvalidInput,
     NotFound,
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    with recollect.open(path, durability="relaxed") as opened:
+    with memoranda.open(path, durability="relaxed") as opened:
         yield opened.bind(agent_id="a")
 
 
@@ -41,10 +41,10 @@ class TestOpening:
     @pytest.mark.parametrize("form", ["{}", "sqlite:///{}"])
     def test_a_path_or_a_url(self, path: Path, form: str) -> None:
         url = form.format(path)
-        with recollect.open(url) as store:
+        with memoranda.open(url) as store:
             store.write(agent_id="a", key="k", value={})
         assert path.exists()
-        with recollect.open(path, create=False) as store:
+        with memoranda.open(path, create=False) as store:
             assert list(store.list_keys(agent_id="a")) == ["k"]
 
     def test_a_relative_path_means_the_same_file_for_good(
@@ -52,7 +52,7 @@ class TestOpening:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "elsewhere").mkdir()
-        with recollect.open("store.db") as store:
+        with memoranda.open("store.db") as store:
             monkeypatch.chdir(tmp_path / "elsewhere")
             store.write(agent_id="a", key="k", value={})
             assert list(store.list_keys(agent_id="a")) == ["k"]
@@ -62,16 +62,16 @@ class TestOpening:
     def test_durability_is_what_sqlite_is_told(
         self, path: Path, durability: str, level: int
     ) -> None:
-        with recollect.open(path, durability=durability) as store:
+        with memoranda.open(path, durability=durability) as store:
             assert store._core.engine._writer.database.pragma("synchronous") == level  # type: ignore[attr-defined]
 
     @pytest.mark.parametrize("url", [None, 5, b"bytes"])
     def test_what_is_no_path_is_refused(self, url: Any) -> None:
         with pytest.raises(InvalidInput, match="url"):
-            recollect.open(url)
+            memoranda.open(url)
 
     def test_escapes_in_a_url_are_undone(self, tmp_path: Path) -> None:
-        recollect.open(f"sqlite:///{tmp_path}/a%20b.db").close()
+        memoranda.open(f"sqlite:///{tmp_path}/a%20b.db").close()
         assert (tmp_path / "a b.db").exists()
 
     @pytest.mark.parametrize(
@@ -89,30 +89,30 @@ class TestOpening:
     )
     def test_other_urls_are_refused(self, url: str) -> None:
         with pytest.raises(InvalidInput, match="url"):
-            recollect.open(url)
+            memoranda.open(url)
 
     def test_memory_is_always_new(self) -> None:
-        with recollect.open(":memory:", create=False) as store:
+        with memoranda.open(":memory:", create=False) as store:
             assert store.stats().commits == 0
 
     def test_what_is_not_there_is_not_made_unasked(self, path: Path) -> None:
         with pytest.raises(NotFound, match="a first write creates one"):
-            recollect.open(path, create=False)
+            memoranda.open(path, create=False)
         assert list(path.parent.iterdir()) == []
 
     def test_a_missing_folder(self, path: Path) -> None:
         with pytest.raises(NotFound, match="make it first"):
-            recollect.open(path.parent / "no" / "store.db")
+            memoranda.open(path.parent / "no" / "store.db")
 
     def test_a_folder(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="is a folder"):
-            recollect.open(tmp_path)
+            memoranda.open(tmp_path)
 
     def test_some_other_file(self, path: Path) -> None:
         path.write_text("Dear diary, today I was opened by a database.\n" * 100)
         before = path.read_bytes()
-        with pytest.raises(InvalidInput, match="not a Recollect store"):
-            recollect.open(path)
+        with pytest.raises(InvalidInput, match="not a Memoranda store"):
+            memoranda.open(path)
         assert path.read_bytes() == before
 
     def test_somebody_elses_database(self, path: Path) -> None:
@@ -120,34 +120,34 @@ class TestOpening:
             other.execute("CREATE TABLE theirs (x)")
         other.close()
         before = path.read_bytes()
-        with pytest.raises(InvalidInput, match="not a Recollect store"):
-            recollect.open(path)
+        with pytest.raises(InvalidInput, match="not a Memoranda store"):
+            memoranda.open(path)
         assert path.read_bytes() == before
 
     def test_an_empty_file_is_not_yet_a_store(self, path: Path) -> None:
         path.touch()
-        with pytest.raises(InvalidInput, match="not a Recollect store"):
-            recollect.open(path, create=False)
-        with recollect.open(path) as store:
+        with pytest.raises(InvalidInput, match="not a Memoranda store"):
+            memoranda.open(path, create=False)
+        with memoranda.open(path) as store:
             assert store.write(agent_id="a", key="k", value={}) == 1
 
     def test_a_newer_format_is_refused(self, path: Path) -> None:
-        recollect.open(path).close()
+        memoranda.open(path).close()
         with apsw.Connection(str(path)) as newer:
             newer.pragma("user_version", 99)
         newer.close()
         with pytest.raises(UnsupportedFormat, match=r"format 99.*upgrade"):
-            recollect.open(path)
+            memoranda.open(path)
 
     def test_two_processes_may_create_it_at_once(self, path: Path) -> None:
         code = (
-            "import recollect, sys\n"
-            "store = recollect.open(sys.argv[1])\n"
+            "import memoranda, sys\n"
+            "store = memoranda.open(sys.argv[1])\n"
             "for n in range(20): store.write(agent_id='a', key='k', value={'n': n})\n"
         )
         children = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
         assert [child.wait(60) for child in children] == [0, 0, 0, 0]
-        with recollect.open(path) as store:
+        with memoranda.open(path) as store:
             assert store.verify().commits == 80
             assert store.stats().epoch == 1
 
@@ -165,7 +165,7 @@ class TestWhereItLives:
         store.close()
         copy = path.with_name("copy.db")
         shutil.copy(path, copy)
-        with recollect.open(copy) as opened:
+        with memoranda.open(copy) as opened:
             assert opened.stats().epoch == 1
             opened.write(agent_id="a", key="k", value={"n": 2})
             opened.write(agent_id="a", key="k", value={"n": 3})
@@ -186,14 +186,14 @@ class TestWhereItLives:
         shutil.copy(path, backup)
         path.unlink()
         shutil.copy(backup, path)  # often with the inode number of the file just removed
-        with recollect.open(path) as again:
+        with memoranda.open(path) as again:
             again.write(agent_id="a", key="k", value={})
             assert again.stats().epoch == 2
 
     def test_reopening_in_place_begins_none(self, path: Path, store: Store) -> None:
         store.write(key="k", value={})
         store.close()
-        with recollect.open(path) as again:
+        with memoranda.open(path) as again:
             again.write(agent_id="a", key="k", value={})
             assert again.stats().epoch == 1
 
@@ -204,12 +204,12 @@ class TestWhereItLives:
         store.close()
         copy = path.with_name("copy.db")
         shutil.copy(path, copy)
-        with recollect.open(path) as one, recollect.open(copy) as other:
+        with memoranda.open(path) as one, memoranda.open(copy) as other:
             for opened in (one, other):
                 opened.write(agent_id="a", key="k", value={})
             shared, token = (event.token for event in one.replay(agent_id="a"))
             assert len(list(other.replay(agent_id="a", after_commit=shared))) == 1
-            with pytest.raises(recollect.LogForked):
+            with pytest.raises(memoranda.LogForked):
                 other.replay(agent_id="a", after_commit=token)
 
 
@@ -247,9 +247,9 @@ class TestReaders:
         self, path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store.write(key="k", value={"n": 1})
-        monkeypatch.setattr("recollect.storage.sqlite.opening.LOCK_WAIT_MS", 20)
+        monkeypatch.setattr("memoranda.storage.sqlite.opening.LOCK_WAIT_MS", 20)
         beside = apsw.Connection(str(path))
-        with recollect.open(path, create=False) as impatient:
+        with memoranda.open(path, create=False) as impatient:
             beside.execute("BEGIN IMMEDIATE")
             transaction = impatient.begin_transaction()
             transaction.write(agent_id="a", key="k", value={"n": 2})
@@ -274,7 +274,7 @@ class TestOthers:
     @pytest.fixture
     def other(self, path: Path, store: Store) -> Iterator[Store]:
         store.write(key="k", value={"n": 1})
-        with recollect.open(path, durability="relaxed") as beside:
+        with memoranda.open(path, durability="relaxed") as beside:
             yield beside.bind(agent_id="b")
 
     def test_own_writes_do_not_count(self, store: Store, other: Store) -> None:
@@ -302,8 +302,8 @@ class TestOthers:
     def test_nor_does_a_lock_that_was_not_to_be_had(
         self, path: Path, store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("recollect.storage.sqlite.opening.LOCK_WAIT_MS", 20)
-        with recollect.open(path, create=False) as impatient:
+        monkeypatch.setattr("memoranda.storage.sqlite.opening.LOCK_WAIT_MS", 20)
+        with memoranda.open(path, create=False) as impatient:
             self.asked(impatient)
             other.write(key="k", value={"n": 2})
             beside = apsw.Connection(str(path))
@@ -342,7 +342,7 @@ class TestThreads:
         assert store.verify().commits == 200
 
     @staticmethod
-    def count(transaction: recollect.Transaction) -> None:
+    def count(transaction: memoranda.Transaction) -> None:
         record = transaction.get_state(key="counter")
         transaction.write(key="counter", value={"n": (record.value["n"] if record else 0) + 1})
 
@@ -353,7 +353,7 @@ class TestDamage:
             store.write(key=f"k{number}", value={"text": "x" * 2000})
         store.close()
         os.truncate(path, path.stat().st_size // 2)
-        with pytest.raises(Corruption, match="Restore a backup"), recollect.open(path) as broken:
+        with pytest.raises(Corruption, match="Restore a backup"), memoranda.open(path) as broken:
             broken.verify()
 
     def test_a_clear_error_keeps_its_cause(self, path: Path, store: Store) -> None:
@@ -363,5 +363,5 @@ class TestDamage:
         content[4096:] = b"\xff" * (len(content) - 4096)
         path.write_bytes(bytes(content))
         with pytest.raises(Corruption, match="Restore a backup") as caught:
-            recollect.open(path)
+            memoranda.open(path)
         assert isinstance(caught.value.__cause__, apsw.Error)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recollect import KeyRef, Store
-from recollect.testing import memory_store
+from memoranda import KeyRef, Store
+from memoranda.testing import memory_store
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from recollect import FactRef, NotFound, Store
-from recollect.testing import FixedClock, memory_store
+from memoranda import FactRef, NotFound, Store
+from memoranda.testing import FixedClock, memory_store
 
 
 @pytest.fixture

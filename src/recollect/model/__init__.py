@@ -1,1 +1,0 @@
-"""Frozen values without I/O: what Recollect speaks of."""
