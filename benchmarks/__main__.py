@@ -29,6 +29,7 @@ from benchmarks import (
     reads,
     recall,
     report,
+    startup,
     verify,
 )
 from benchmarks.limits import synced_appends
@@ -37,6 +38,19 @@ from tests.bulk import write_events
 
 RESULTS = Path(__file__).parent / "results"
 APPENDS = "append + fdatasync, one at a time"
+SECTIONS = (
+    "commits",
+    "reads",
+    "memories",
+    "facts",
+    "search",
+    "recall",
+    "verify",
+    "growth",
+    "startup",
+    "hostile",
+)
+"""Methods of `Bench`, in the order they are measured."""
 
 
 def main() -> int:
@@ -45,21 +59,16 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
     parser.add_argument("--seconds", type=float, default=4.0, help="for each measurement")
     parser.add_argument("--million", action="store_true", help="grow the log to 1,000,000 events")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, help="print these, write no report")
     arguments = parser.parse_args()
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=arguments.folder, prefix=".bench-") as name:
-        bench = Bench(Path(name), arguments.seconds)
-        figures = [
-            *bench.commits(),
-            *bench.reads(),
-            *bench.memories(),
-            *bench.facts(),
-            *bench.search(),
-            *bench.recall(),
-            *bench.hostile(),
-            *bench.verify(million=arguments.million),
-            *bench.growth(million=arguments.million),
-        ]
+        bench = Bench(Path(name), arguments.seconds, million=arguments.million)
+        figures: list[Figure] = []
+        for section in arguments.only or SECTIONS:
+            figures += bench.measure(section)
+    if arguments.only:
+        return 0
     sync = 1e6 / median(bench.limits)
     binding = "they bind" if sync >= 200 else "below 200 µs, so the commit ratios do not bind"
     conditions = (
@@ -73,11 +82,19 @@ def main() -> int:
 class Bench:
     """Runs the measurements in a folder."""
 
-    def __init__(self, folder: Path, seconds: float) -> None:
+    def __init__(self, folder: Path, seconds: float, *, million: bool = False) -> None:
         self._folder = folder
         self._seconds = seconds
+        self._million = million
         self._stores = 0
         self.limits: list[float] = []
+
+    def measure(self, section: str) -> list[Figure]:
+        """Measure a section, and print its figures at once."""
+        figures: list[Figure] = getattr(self, section)()
+        for figure in figures:
+            print(report.row(figure), flush=True)
+        return figures
 
     def commits(self) -> list[Figure]:
         return [
@@ -119,12 +136,12 @@ class Bench:
         path = self._path()
         self._say("the union of 5,000 transcripts")
         top = memories.fill_union(path)
-        asked, hops = memories.union_queries(path, top)
+        queries, hops = memories.union_queries(path, top)
         replayed, bare = memories.union(path, top, self._seconds)
         figures += [
             Figure(
                 "queries of a union replay",
-                asked,
+                queries,
                 hops,
                 "",
                 "one a hop, and one",
@@ -138,14 +155,17 @@ class Bench:
         self._say("10,000 memories listed")
         memories.fill_list(path)
         for filtered in ("all", "kind", "tags"):
-            listed, bare = memories.listed(path, self._seconds, filtered)
+            rate, bare = memories.listed(path, self._seconds, filtered)
             work = "memories listed" + ("" if filtered == "all" else f", by {filtered}")
-            figures.append(Figure(work, listed, bare, "/s", "bare SELECTs of all", 0.2, 0.4))
+            figures.append(Figure(work, rate, bare, "/s", "bare SELECTs of all", 0.2, 0.4))
+        rate, bare = memories.listed(path, self._seconds, "metadata")
+        work = "memories listed, ten by metadata"
+        figures.append(Figure(work, rate, bare, "/s", "bare SELECTs of all", 5, 20))
         return figures
 
     def facts(self) -> list[Figure]:
         dated = facts.dated_facts()
-        self._say(f"{len(dated):,} dated facts, in transactions of {facts.TOGETHER}")
+        self._say(f"{len(dated):,} dated facts, in transactions of {facts.BATCH_SIZE}")
         folder = self._folder / "facts"
         folder.mkdir()
         rates = facts.imports(folder, dated)
@@ -161,19 +181,19 @@ class Bench:
             steps = {
                 n: facts.steps_of_an_assertion(folder, n, single=single) for n in facts.LENGTHS
             }
-            least, *longer = facts.LENGTHS
+            shortest, *longer = facts.LENGTHS
             for length in longer:
                 name = f"an assertion into {length:,} edges, {kind}"
-                limit = f"into {least}"
+                limit = f"into {shortest}"
                 figures.append(
-                    Figure(name, steps[length], steps[least], "steps", limit, 1.5, 1.1, True)
+                    Figure(name, steps[length], steps[shortest], "steps", limit, 1.5, 1.1, True)
                 )
         self._say("a neighbourhood of two hops")
         path = self._path()
         facts.fill_star(path)
-        asked, hops = facts.neighbourhood(path)
+        reads, hops = facts.neighbourhood(path)
         figures.append(
-            Figure("reads of two hops in the past", asked, hops, "", "one a hop", 1.0, 1.0, True)
+            Figure("reads of two hops in the past", reads, hops, "", "one a hop", 1.0, 1.0, True)
         )
         return figures
 
@@ -181,13 +201,16 @@ class Bench:
         self._say(f"vectors of {embedding.MEMORIES:,} memories")
         folder = self._folder / "embedding"
         folder.mkdir()
-        kept, made = embedding.ingest(folder)
+        stored_rate, model_rate = embedding.ingest(folder)
         self._say(f"{hybrid.MEMORIES:,} memories to recall from")
         path = self._path()
         hybrid.fill(path)
         ours, bare = hybrid.hybrid(path)
+        word, bare_word = hybrid.one_word(path)
         return [
-            Figure("vectors made and kept", kept, made, "/s", "the model alone", 0.8, 0.9),
+            Figure(
+                "vectors made and kept", stored_rate, model_rate, "/s", "the model alone", 0.8, 0.9
+            ),
             Figure(
                 f"recall from {hybrid.MEMORIES:,} memories, p50",
                 ours * 1e3,
@@ -196,6 +219,16 @@ class Bench:
                 "bare full text, and a product",
                 3.0,
                 2.0,
+                True,
+            ),
+            Figure(
+                "recall by one word, p50",
+                word * 1e3,
+                bare_word * 1e3,
+                "ms",
+                "bare full text, same rows",
+                1.2,
+                1.2,
                 True,
             ),
         ]
@@ -210,15 +243,15 @@ class Bench:
         self._say("one writer while hostile text is indexed")
         return hostile.figures(self._path())
 
-    def verify(self, *, million: bool) -> list[Figure]:
+    def verify(self) -> list[Figure]:
         self._say("verifying a log, and committing with its chain and without")
         folder = self._folder / "verify"
         folder.mkdir()
-        return verify.figures(folder, self._seconds, 1_000_000 if million else verify.EVENTS)
+        return verify.figures(folder, self._seconds, 1_000_000 if self._million else verify.EVENTS)
 
-    def growth(self, *, million: bool) -> list[Figure]:
+    def growth(self) -> list[Figure]:
         logs: dict[int, Path] = {}
-        for events in (10_000, 100_000, 1_000_000)[: 3 if million else 2]:
+        for events in (10_000, 100_000, 1_000_000)[: 3 if self._million else 2]:
             self._say(f"a log of {events:,} events")
             logs[events] = self._path()
             write_events(logs[events], events, agents=reads.AGENTS)
@@ -231,6 +264,10 @@ class Bench:
                     Figure(name, ours * 1e6, limit * 1e6, "µs", "at 10,000", 1.5, 1.1, True)
                 )
         return figures
+
+    def startup(self) -> list[Figure]:
+        self._say("starting the package and the command line")
+        return startup.figures(self._folder)
 
     def _one_committer(self) -> Figure:
         work = "commits, 1 committer"
@@ -265,8 +302,8 @@ class Bench:
         return self._folder / f"store-{self._stores}.db"
 
     @staticmethod
-    def _say(what: str) -> None:
-        print(f"… {what}", file=sys.stderr, flush=True)
+    def _say(message: str) -> None:
+        print(f"… {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import memoranda
 from memoranda.sdk.open import open_engine
-from memoranda.search.filling import Indexer
-from memoranda.search.local import LocalModel
-from memoranda.search.reindexing import reindex
-from memoranda.search.vectors import Vectors
+from memoranda.search.index.background_indexer import reindex
+from memoranda.search.index.indexer import Indexer
+from memoranda.search.vectors.vector_index import VectorIndex
+from memoranda.search.vectors.wordllama_model import LocalModel
 
 if TYPE_CHECKING:
-    from memoranda.search.embedding import Matrix
+    from memoranda.search.vectors.embedder import Matrix
 
 MEMORIES = 10_000
-TOGETHER = 500
+BATCH_SIZE = 500
 _SUBJECTS = ("Caroline", "my brother", "the new manager", "our neighbour", "the band", "Melanie")
 _VERBS = ("started painting", "moved away from", "keeps talking about", "finally fixed", "misses")
 _OBJECTS = ("the old lighthouse", "a trip to Lisbon", "her grandmother's recipes", "the garden")
@@ -68,14 +68,14 @@ def _turn(path: Path, model: LocalModel, own: Callable[[list[str]], object]) -> 
     fill(path)
     noting = Noting(model)
     with closing(open_engine(path)) as engine:
-        vectors = Vectors(engine, noting, eager=False)
-        begun = time.perf_counter()
-        done = reindex(Indexer(engine), vectors, of_text=True, of_vectors=True)
-        ours = done.vectors / (time.perf_counter() - begun)
-    begun = time.perf_counter()
+        vectors = VectorIndex(engine, noting, eager=False)
+        start = time.perf_counter()
+        count = reindex(Indexer(engine), vectors, of_text=True, of_vectors=True)
+        ours = count.vectors / (time.perf_counter() - start)
+    start = time.perf_counter()
     for batch in noting.batches:
         own(batch)
-    return ours, done.vectors / (time.perf_counter() - begun)
+    return ours, count.vectors / (time.perf_counter() - start)
 
 
 def fill(path: Path) -> None:
@@ -83,9 +83,9 @@ def fill(path: Path) -> None:
     with memoranda.open(path, durability="relaxed", embedder=None) as store:
         agent = store.bind(agent_id="a")
         texts = enumerate(sentences(MEMORIES))
-        for _ in range(MEMORIES // TOGETHER):
+        for _ in range(MEMORIES // BATCH_SIZE):
             with agent.begin_transaction() as transaction:
-                for _ in range(TOGETHER):
+                for _ in range(BATCH_SIZE):
                     number, text = next(texts)
                     transaction.remember(text, title=f"turn {number}")
         store.reindex()
@@ -95,8 +95,8 @@ def sentences(count: int) -> Iterator[str]:
     """Yield texts as people say them, no two alike."""
     for number in range(count):
         parts = (_SUBJECTS, _VERBS, _OBJECTS, _ENDS)
-        said, rest = [], number
+        text, rest = [], number
         for part in parts:
             rest, place = divmod(rest, len(part))
-            said.append(part[place])
-        yield f"{' '.join(said)}; that was time number {number}, {rest} of them before."
+            text.append(part[place])
+        yield f"{' '.join(text)}; that was time number {number}, {rest} of them before."

@@ -14,11 +14,11 @@ import apsw
 
 import memoranda
 from memoranda import Store, Transaction
-from memoranda.search import filler
+from memoranda.search.index import background_indexer
 from memoranda.storage.sqlite.connection import Connection
 from tests.property.yago import DatedFact, read_yago
 
-TOGETHER = 500
+BATCH_SIZE = 500
 """Facts, or state writes, in one transaction."""
 LENGTHS = (10, 1_000, 100_000)
 """How many edges a timeline has before one more is asserted."""
@@ -109,17 +109,17 @@ def _hold(transaction: Transaction, subject: str, object_: str, day: int) -> Non
 
 def neighbourhood(path: Path) -> tuple[int, int]:
     """Return the reads of edges that a neighbourhood of two hops takes, and its hops."""
-    asked: list[str] = []
+    queries: list[str] = []
     rows = Connection.rows
 
     def noted(self: Connection, query: str, /, **values: Any) -> Any:
-        asked.append(query)
+        queries.append(query)
         return rows(self, query, **values)
 
     with memoranda.open(path) as store, mock.patch.object(Connection, "rows", noted):
-        found = store.neighbors("centre", hops=2, valid_at=_day(20), agent_id="a")
-    assert len(found) == EDGES + 50, "those of that day, and none of later ones"
-    return sum(query.startswith("graph_edges") for query in asked), 2
+        neighbors = store.neighbors("centre", hops=2, valid_at=_day(20), agent_id="a")
+    assert len(neighbors) == EDGES + 50, "those of that day, and none of later ones"
+    return sum(query.startswith("graph_edges") for query in queries), 2
 
 
 def steps_of_an_assertion(folder: Path, edges: int, *, single: bool) -> float:
@@ -128,7 +128,7 @@ def steps_of_an_assertion(folder: Path, edges: int, *, single: bool) -> float:
     What indexing takes, behind the commits, is not counted among them.
     """
     path = folder / f"long-{edges}-{single}.db"
-    unindexed = mock.patch.object(filler, "EVERY", sys.maxsize)
+    unindexed = mock.patch.object(background_indexer, "WAKE_THRESHOLD", sys.maxsize)
     with unindexed, memoranda.open(path, durability="relaxed") as store:
         agent = store.bind(agent_id="a")
         if single:
@@ -177,9 +177,9 @@ def _rate(
     stage: Callable[[Transaction, DatedFact], None],
 ) -> float:
     start = time.perf_counter()
-    for first in range(0, len(facts), TOGETHER):
+    for first in range(0, len(facts), BATCH_SIZE):
         with agent.begin_transaction() as transaction:
-            for fact in facts[first : first + TOGETHER]:
+            for fact in facts[first : first + BATCH_SIZE]:
                 stage(transaction, fact)
     return len(facts) / (time.perf_counter() - start)
 

@@ -12,10 +12,11 @@ from typing import Any
 import memoranda
 from benchmarks.limits import bare_connection
 from memoranda import Store
-from memoranda.search.words import terms
+from memoranda.search.recall import _POOL_CANDIDATES
+from memoranda.search.text.tokenizer import query_terms
 
 MEMORIES = 100_000
-TOGETHER = 1_000
+BATCH_SIZE = 1_000
 """How many go into one transaction."""
 QUERIES = 40
 VOCABULARY = 20_000
@@ -43,11 +44,11 @@ def fill(path: Path, count: int = MEMORIES) -> None:
     """Make many memories in one namespace, with words and vectors indexed."""
     with memoranda.open(path, durability="relaxed", embedder="wordllama") as store:
         agent = store.bind(agent_id="a")
-        told = texts(count)
-        for _ in range(0, count, TOGETHER):
+        reports = texts(count)
+        for _ in range(0, count, BATCH_SIZE):
             with agent.begin_transaction() as transaction:
-                for _ in range(min(TOGETHER, count)):
-                    transaction.remember(next(told))
+                for _ in range(min(BATCH_SIZE, count)):
+                    transaction.remember(next(reports))
         store.reindex()
 
 
@@ -58,14 +59,29 @@ def queries(count: int = QUERIES) -> list[str]:
 
 def hybrid(path: Path) -> tuple[float, float]:
     """Return the median seconds of recall, and of a bare query for words and all vectors."""
-    asked = queries()
+    calls = queries()
     with memoranda.open(path, create=False, embedder="wordllama") as store:
         agent = store.bind(agent_id="a")
-        agent.recall(asked[0])  # what is remembered between searches is read by the first
+        agent.recall(calls[0])  # what is remembered between searches is read by the first
         bare = Bare(path, store)
         ours, limit = [], []
-        for query in asked:  # in turns, so that a busy moment of the machine falls on both
+        for query in calls:  # in turns, so that a busy moment of the machine falls on both
             limit.append(_seconds(lambda: bare.search(query)))  # noqa: B023
+            ours.append(_seconds(lambda: agent.recall(query)))  # noqa: B023
+        bare.close()
+    return median(ours), median(limit)
+
+
+def one_word(path: Path) -> tuple[float, float]:
+    """Return the median seconds of recall by one word, and of a bare query with the same rows."""
+    calls = [word for query in queries() if query_terms(word := query.split()[0])]
+    with memoranda.open(path, create=False, embedder=None) as store:
+        agent = store.bind(agent_id="a")
+        agent.recall(calls[0])
+        bare = Bare(path, store)
+        ours, limit = [], []
+        for query in calls:
+            limit.append(_seconds(lambda: bare.search_word(query)))  # noqa: B023
             ours.append(_seconds(lambda: agent.recall(query)))  # noqa: B023
         bare.close()
     return median(ours), median(limit)
@@ -87,16 +103,34 @@ class Bare:
 
     def search(self, query: str) -> int:
         """Return how many were found: by words, and by one product of all vectors with one."""
-        wanted = " OR ".join(f'"{self._shelf}.{term}"' for term in terms(query))
-        found = self._database.execute(
+        target = " OR ".join(f'"{self._shelf}.{term}"' for term in query_terms(query))
+        rows = self._database.execute(
             "SELECT rowid FROM words WHERE words MATCH ? "
             "ORDER BY bm25(words, 1.0, 0.5, 0.3) LIMIT 10",
-            (wanted,),
+            (target,),
         ).fetchall()
         sought = self._np.asarray(self._embedder.embed([query], query=True))[0]
         scores = self._vectors @ sought
         best = self._np.argpartition(scores, len(scores) - 10)[-10:]
-        return len(found) + len(best)
+        return len(rows) + len(best)
+
+    def search_word(self, query: str) -> int:
+        """Return how many rows were read: documents by a word, and the states of their memories."""
+        (term,) = query_terms(query)
+        rows = self._database.execute(
+            "SELECT rowid FROM words WHERE words MATCH ? "
+            "ORDER BY bm25(words, 1.0, 0.5, 0.3) LIMIT ?",
+            (f'"{self._shelf}.{term}"', _POOL_CANDIDATES),
+        ).fetchall()
+        ids = str([row[0] for row in rows])
+        states = self._database.execute(
+            "SELECT passage.*, memory.*, memory_state.* FROM passage "
+            "JOIN memory ON memory.memory_id = passage.source "
+            "JOIN memory_state ON memory_state.memory = memory.id "
+            "WHERE passage.id IN (SELECT value FROM json_each(?))",
+            (ids,),
+        ).fetchall()
+        return len(rows) + len(states)
 
     def close(self) -> None:
         """Let go of the file."""

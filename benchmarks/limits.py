@@ -23,11 +23,11 @@ def synced_appends(folder: Path, seconds: float) -> float:
     """Return appends a second, each followed by fdatasync, one at a time."""
     descriptor = os.open(folder / "appends", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     try:
-        done, start = 0, time.perf_counter()
+        count, start = 0, time.perf_counter()
         while (passed := time.perf_counter() - start) < seconds:
             os.write(descriptor, RECORD)
             os.fdatasync(descriptor)
-            done += 1
+            count += 1
     finally:
         os.close(descriptor)
-    return done / passed
+    return count / passed

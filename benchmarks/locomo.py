@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import memoranda
 from memoranda import Store
-from memoranda.search.shelves import visible
-from memoranda.search.tail import Tail
+from memoranda.search.index.partitions import visibility_of, visible_partitions
+from memoranda.search.index.unindexed import scan
 
 FILE = Path(__file__).parents[2] / "shared" / "data" / "locomo" / "locomo10.json"
 RESULTS = Path(__file__).parent / "results" / "locomo.md"
@@ -84,26 +84,26 @@ def read(file: Path = FILE) -> list[Conversation] | None:
     """Return the conversations; None where there is no such file."""
     if not file.is_file():
         return None
-    return [_conversation(each) for each in json.loads(file.read_text("utf-8"))]
+    return [_conversation(item) for item in json.loads(file.read_text("utf-8"))]
 
 
 def _conversation(data: dict[str, Any]) -> Conversation:
-    said = data["conversation"]
-    numbers = sorted(int(found[1]) for name in said if (found := _SESSION.fullmatch(name)))
+    text = data["conversation"]
+    numbers = sorted(int(result[1]) for name in text if (result := _SESSION.fullmatch(name)))
     sessions = [
         Session(
-            datetime.strptime(said[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y").replace(
+            datetime.strptime(text[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y").replace(
                 tzinfo=UTC
             ),
-            [_turn(turn) for turn in said[f"session_{number}"]],
+            [_work_lock(turn) for turn in text[f"session_{number}"]],
         )
         for number in numbers
     ]
-    known = {turn.place for session in sessions for turn in session.turns}
-    return Conversation(sessions, list(_questions(data["qa"], known)))
+    places = {turn.place for session in sessions for turn in session.turns}
+    return Conversation(sessions, list(_questions(data["qa"], places)))
 
 
-def _turn(data: dict[str, Any]) -> Turn:
+def _work_lock(data: dict[str, Any]) -> Turn:
     caption = data.get("blip_caption", "")
     shared = f" [shares {caption}]" if caption else ""
     return Turn(data["dia_id"], data["speaker"], data["text"] + shared)
@@ -111,11 +111,11 @@ def _turn(data: dict[str, Any]) -> Turn:
 
 def _questions(data: Iterable[dict[str, Any]], known: set[str]) -> Iterator[Asked]:
     """Yield the questions whose evidence is there."""
-    for each in data:
-        named = [_PLACE.findall(text) for text in each["evidence"]]
-        evidence = {f"D{session}:{turn}" for places in named for session, turn in places}
+    for item in data:
+        by_name = [_PLACE.findall(text) for text in item["evidence"]]
+        evidence = {f"D{session}:{turn}" for places in by_name for session, turn in places}
         if evidence and evidence <= known:
-            yield Asked(each["question"], frozenset(evidence), each["category"])
+            yield Asked(item["question"], frozenset(evidence), item["category"])
 
 
 def fill(store: Store, conversations: Sequence[Conversation]) -> dict[str, str]:
@@ -129,10 +129,10 @@ def fill(store: Store, conversations: Sequence[Conversation]) -> dict[str, str]:
                 words = transaction.store_transcript(messages, occurred_at=session.time)
                 first = 0
                 for turn in session.turns:
-                    said = f"{turn.speaker}: {turn.text}"
-                    beyond = first + len(said.encode())
+                    text = f"{turn.speaker}: {turn.text}"
+                    beyond = first + len(text.encode())
                     memory = transaction.remember(
-                        said, event_time=session.time, transcript=words, spans=[(first, beyond)]
+                        text, event_time=session.time, transcript=words, spans=[(first, beyond)]
                     )
                     places[memory] = turn.place
                     first = beyond + 1
@@ -144,9 +144,11 @@ def measure(
 ) -> list[Score]:
     """Ask every question."""
     return [
-        _score(number, asked, [places[found] for found in search(_name(number), asked.text)])
+        _score(
+            number, question, [places[result] for result in search(_name(number), question.text)]
+        )
         for number, conversation in enumerate(conversations)
-        for asked in conversation.questions
+        for question in conversation.questions
     ]
 
 
@@ -169,20 +171,20 @@ def table(rows: dict[str, list[Score]], seconds: float) -> str:
     for half, numbers in HALVES.items():
         for category in (None, *CATEGORIES):
             for name, scores in rows.items():
-                asked = [
-                    each
-                    for each in scores
-                    if each.conversation in numbers and category in (None, each.category)
+                queries = [
+                    score
+                    for score in scores
+                    if score.conversation in numbers and category in (None, score.category)
                 ]
                 kind = "all" if category is None else CATEGORIES[category]
-                if asked:
-                    lines.append(_row(half, f"{kind} ({len(asked)})", name, asked))
+                if queries:
+                    lines.append(_row(half, f"{kind} ({len(queries)})", name, queries))
     return "\n".join(lines) + "\n"
 
 
 def _row(half: str, kind: str, name: str, scores: Sequence[Score]) -> str:
-    figures = [mean(each.recall[depth] for each in scores) for depth in DEPTHS]
-    figures.append(mean(each.reciprocal for each in scores))
+    figures = [mean(score.recall[depth] for score in scores) for depth in DEPTHS]
+    figures.append(mean(score.reciprocal for score in scores))
     cells = (half, kind, name, *(f"{figure:.3f}" for figure in figures))
     return f"| {' | '.join(cells)} |"
 
@@ -226,8 +228,8 @@ def _recalling(store: Store) -> Search:
     agent = store.bind(agent_id="reader")
 
     def search(namespace: str, question: str) -> list[str]:
-        found = agent.recall(question, k=DEPTHS[-1], namespace=namespace, kinds=["memory"])
-        return [hit.id for hit in found]
+        hits = agent.recall(question, k=DEPTHS[-1], namespace=namespace, kinds=["memory"])
+        return [hit.id for hit in hits]
 
     return search
 
@@ -237,17 +239,19 @@ def _nearest(store: Store) -> Search:
     core = store._core  # noqa: SLF001
 
     def search(namespace: str, question: str) -> list[str]:
-        scope: Any = {"namespaces": [namespace], "viewer": "reader", "kinds": ["memory"]}
+        visibility = visibility_of(
+            namespaces=[namespace], viewer="reader", kinds=["memory"], past=False
+        )
         vectors = core.vectors.prepare(question)
         with core.engine.snapshot() as reader:
-            found = vectors.search(
+            match = vectors.search(
                 reader,
-                visible(reader, **scope, past=False),
-                most=DEPTHS[-1],
-                known=None,
-                tail=Tail.read(reader, **scope),
+                visible_partitions(reader, visibility),
+                limit=DEPTHS[-1],
+                as_of_commit=None,
+                unindexed=scan(reader, visibility),
             )
-        return [each.passage.source for each in found or ()]
+        return [item.document.source for item in match or ()]
 
     return search
 

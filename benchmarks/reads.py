@@ -16,24 +16,24 @@ AGENTS = 100
 
 def rate(work: Callable[[], int], seconds: float) -> float:
     """Return how many a second `work` does, repeating it for so long."""
-    done, start = 0, time.perf_counter()
+    count, start = 0, time.perf_counter()
     while (passed := time.perf_counter() - start) < seconds:
-        done += work()
-    return done / passed
+        count += work()
+    return count / passed
 
 
 def replay(path: Path, seconds: float) -> tuple[float, float]:
     """Return events a second of one agent among many: ours, and the bare query's."""
-    query = load_queries()["event_page_of_scope"]
+    query = load_queries()["event_places_of_scope"]
     database = bare_connection(path)
     ((scope_id,),) = database.execute("SELECT id FROM scope WHERE agent_id = 'a1'")
-    bounds = {"scope_id": scope_id, "after": 0, "through": 10**9, "most": 10**9}
+    bounds = {"scope_id": scope_id, "after": 0, "through": 10**9, "limit": 10**9}
 
     def bare() -> int:
         count = 0
         for row in database.execute(query, bounds):
             codec.decode_envelope(row[3])
-            codec.decode_operations(row[4])
+            codec.decode_operations(row[5])
             count += 1
         return count
 

@@ -11,8 +11,8 @@ from unittest import mock
 
 import memoranda
 from benchmarks.report import Figure
-from memoranda.search.filler import Filler
-from memoranda.search.view import SearchView
+from memoranda.search.index.background_indexer import BackgroundIndexer
+from memoranda.search.index.view import SearchView
 
 MEMORIES = 1_024
 """In one turn: the index is filled four times meanwhile."""
@@ -39,12 +39,12 @@ def commits_with_words(folder: Path) -> tuple[float, float]:
     They take turns, so that a busy moment of the machine falls on both, and the turn counts whose
     ratio is the median.
     """
-    found = [*texts(MEMORIES)]
+    result = [*texts(MEMORIES)]
     turns = []
     for turn in range(TURNS):
         with _nothing_indexed():
-            bare = _commit(folder / f"bare-{turn}.db", found)
-        turns.append((_commit(folder / f"words-{turn}.db", found), bare))
+            bare = _commit(folder / f"bare-{turn}.db", result)
+        turns.append((_commit(folder / f"words-{turn}.db", result), bare))
     return sorted(turns, key=lambda rates: rates[0] / rates[1])[TURNS // 2]
 
 
@@ -62,7 +62,7 @@ def _nothing_indexed() -> Iterator[None]:
     """Let nothing be listed to be indexed, nor indexed behind the commits."""
     with (
         mock.patch.object(SearchView, "apply", _do_nothing),
-        mock.patch.object(Filler, "__call__", _do_nothing),
+        mock.patch.object(BackgroundIndexer, "__call__", _do_nothing),
     ):
         yield
 

@@ -43,34 +43,38 @@ def table(figures: Sequence[Figure], conditions: str) -> str:
         "| work | ours | against | limit | ratio | must | wanted | |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for figure in figures:
-        sign = "≤" if figure.smaller_is_better else "≥"
-        lines.append(
-            f"| {figure.work} | {figure.ours:,.0f} {figure.unit} | {figure.against} "
-            f"| {figure.limit:,.0f} {figure.unit} | **{figure.ratio:.2f}** "
-            f"| {sign} {figure.must} | {sign} {figure.wanted} | {figure.verdict} |"
-        )
+    lines += [row(figure) for figure in figures]
     return "\n".join(lines) + "\n"
+
+
+def row(figure: Figure) -> str:
+    """Return a figure as a row of the table."""
+    sign = "≤" if figure.smaller_is_better else "≥"
+    return (
+        f"| {figure.work} | {figure.ours:,.0f} {figure.unit} | {figure.against} "
+        f"| {figure.limit:,.0f} {figure.unit} | **{figure.ratio:.2f}** "
+        f"| {sign} {figure.must} | {sign} {figure.wanted} | {figure.verdict} |"
+    )
 
 
 def plot(figures: Sequence[Figure]) -> str:
     """Return bars of the ratios, with a mark for what must be and one for what is wanted."""
-    scale, height, left = 110, 34, 330
+    scale, height, remainder = 110, 34, 330
     widest = max(max(figure.ratio, figure.wanted) for figure in figures)
-    width = left + int(widest * scale) + 90
+    width = remainder + int(widest * scale) + 90
     rows = []
     for index, figure in enumerate(figures):
         top = 40 + index * height
         colour = {"wanted": "#2a9d5c", "met": "#5b8def", "NOT MET": "#d1495b"}[figure.verdict]
         rows.append(
-            f'<text x="{left - 10}" y="{top + 15}" text-anchor="end">{figure.work}</text>'
-            f'<rect x="{left}" y="{top}" width="{figure.ratio * scale:.0f}" height="20" '
+            f'<text x="{remainder - 10}" y="{top + 15}" text-anchor="end">{figure.work}</text>'
+            f'<rect x="{remainder}" y="{top}" width="{figure.ratio * scale:.0f}" height="20" '
             f'fill="{colour}"/>'
-            f'<text x="{left + figure.ratio * scale + 6:.0f}" y="{top + 15}">'
+            f'<text x="{remainder + figure.ratio * scale + 6:.0f}" y="{top + 15}">'
             f"{figure.ratio:.2f}</text>"
         )
         for target, dash in ((figure.must, ""), (figure.wanted, 'stroke-dasharray="3 2"')):
-            x = left + target * scale
+            x = remainder + target * scale
             rows.append(
                 f'<line x1="{x:.0f}" x2="{x:.0f}" y1="{top - 4}" y2="{top + 24}" '
                 f'stroke="#333" stroke-width="2" {dash}/>'

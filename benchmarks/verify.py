@@ -22,7 +22,7 @@ from benchmarks import commits, reads, report
 from benchmarks.limits import bare_connection
 from benchmarks.report import Figure
 from memoranda.log import chain
-from memoranda.log.commitments import Scopes
+from memoranda.log.commitments import ScopeCommitments
 from memoranda.model import codec
 from memoranda.model.event import Envelope, Head, SealedEvent
 from memoranda.model.operations import AnyOperation
@@ -37,7 +37,7 @@ _TURNS = 5
 def walk(path: Path, seconds: float) -> tuple[float, float]:
     """Return events a second: verified, and read with one SHA-256 over each row."""
     query = load_queries()["event_page"]
-    bounds = {"after": 0, "through": 2**62, "most": 2**62}
+    bounds = {"after": 0, "through": 2**62, "limit": 2**62}
     database = bare_connection(path)
 
     def bare() -> int:
@@ -65,7 +65,7 @@ def _alternate(
     end = time.perf_counter() + seconds
     while len(rates) < _TURNS or time.perf_counter() < end:
         rates.append((_rate(ours), _rate(bare)))
-    first, second = (median(each) for each in zip(*rates, strict=True))
+    first, second = (median(rate) for rate in zip(*rates, strict=True))
     return first, second
 
 
@@ -108,7 +108,7 @@ def _unsealed(
     salts: bytes,
     envelope: Envelope,
     operations: list[AnyOperation],
-    _: Scopes | None = None,
+    _: ScopeCommitments | None = None,
 ) -> SealedEvent:
     parts = [*map(codec.encode, operations)]
     sealed, joined = codec.encode(envelope), codec.join(parts)
@@ -136,10 +136,10 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
     parser.add_argument("--seconds", type=float, default=6.0, help="for each measurement")
     parser.add_argument("--events", type=int, default=EVENTS, help="how long the log is")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=given.folder, prefix=".bench-") as name:
-        found = figures(Path(name), given.seconds, given.events)
-    print(report.table(found, "Verification alone."))
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.folder, prefix=".bench-") as name:
+        result = figures(Path(name), args.seconds, args.events)
+    print(report.table(result, "Verification alone."))
     return 0
 
 

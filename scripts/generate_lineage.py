@@ -88,15 +88,15 @@ def generate() -> str:
 
 def chapter(system: System) -> str:
     """Return what there is of one system."""
-    sections = [section(system.name, shown) for shown in system.sections]
+    sections = [section(system.name, part) for part in system.sections]
     departing = f"### Where we depart from {system.name}\n\n{system.departing}\n"
     return "\n".join([f"## {system.name}\n", *sections, departing, departures(system.corrections)])
 
 
-def section(name: str, shown: Section) -> str:
+def section(name: str, part: Section) -> str:
     """Return one table of the map."""
-    rows = [(entry.theirs, entry.ours or "*not yet*", held(entry)) for entry in shown.entries]
-    return f"### {shown.title}\n\n{table((name, 'Memoranda', 'held by'), rows)}"
+    rows = [(entry.theirs, entry.ours or "*not yet*", held(entry)) for entry in part.entries]
+    return f"### {part.title}\n\n{table((name, 'Memoranda', 'held by'), rows)}"
 
 
 def held(entry: Entry) -> str:

@@ -12,24 +12,29 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-import msgspec
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import memoranda
 from memoranda import (
-    ALL_AGENTS,
-    ALL_NAMESPACES,
+    FactRef,
+    IdempotencyMismatch,
     KeyRef,
     LinkCycle,
     Literal,
-    ReplayEvent,
     Store,
+    TranscriptRef,
 )
 from memoranda.audit import signers
-from memoranda.model.refs import Ref
+from memoranda.audit.signers import Signer
+from memoranda.log.compaction import compactor
 from memoranda.testing import FixedClock, FixedIds
+from scripts.golden_answers import ask
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
+_SMALL = 4
+"""The weight of a compaction's slices, which otherwise follows from the time that they take."""
 
 
 def main() -> int:
@@ -38,19 +43,40 @@ def main() -> int:
     if path.exists():
         print(f"{path.name} is there already, and golden stores are never changed")
         return 1
-    clock, ids = FixedClock(), FixedIds(f"golden {memoranda.__version__}")
-    with memoranda.open(":memory:", clock=clock, ids=ids, embedder=None) as origin:
-        fill(origin, clock)
-        origin.fork(path, at=origin.stats().commits)
-    with memoranda.open(path, clock=clock, ids=ids, embedder=None) as store:
-        go_on(store)
-        with tempfile.TemporaryDirectory() as folder:
-            account(store, Path(folder), ids)
-        store.reindex()
-        store.bind(agent_id="planner", namespace="team/eng").remember("not in the index yet")
-        answers = ask(store)
-    path.with_suffix(".json").write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
+    make(path)
     return 0
+
+
+def make(path: Path) -> None:
+    """Write a store to a path, and its answers beside it."""
+    clock, ids = FixedClock(), FixedIds(f"golden {memoranda.__version__}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        log, own, new = (
+            signers.create(folder / f"{key}.key", f"example.com/{key}", ids=ids)
+            for key in ("log", "signing", "new")
+        )
+        with memoranda.open(":memory:", clock=clock, ids=ids, embedder=None) as origin:
+            fill(origin, clock)
+            sign_in_origin(origin, own)
+            origin.fork(folder / "first.db", at=origin.stats().commits)
+        with memoranda.open(folder / "first.db", clock=clock, ids=ids, embedder=None) as first:
+            first.fork(path, at=erase_behind(first, own))
+        with memoranda.open(path, clock=clock, ids=ids, embedder=None) as store:
+            go_on(store)
+            account(store, log, own)
+            store.rotate_key(old=own.public, new=new.public)
+            forget_more(store)
+            retry(store)
+            compact_in_slices(store)
+            compact_partly(store)
+            forget_shared(store)
+            store.compact(before=store.stats().commits, namespace="pool/old", confirm=True)
+            store.reindex()
+            speak_german(store)
+            store.bind(agent_id="planner", namespace="team/eng").remember("not in the index yet")
+            answers = ask(store)
+    path.with_suffix(".json").write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
 
 
 def fill(store: Store, clock: FixedClock) -> None:
@@ -72,6 +98,17 @@ def fill(store: Store, clock: FixedClock) -> None:
     believe(planner)
     clock.advance(60)
     learn(planner)
+    confide(planner)
+    converse(store.bind(agent_id="planner", namespace="team/talk"))
+    share(store)
+    go_stale(store)
+    quote(store.bind(agent_id="planner", namespace="quotes"))
+
+
+def sign_in_origin(store: Store, signer: Signer) -> None:
+    """Write a signed event into the log that is forked."""
+    signing = store.bind(agent_id="signing", namespace="signed", signer=signer)
+    signing.write(key="written in", value={"log": "the origin"})
 
 
 def believe(planner: Store) -> None:
@@ -91,6 +128,7 @@ def believe(planner: Store) -> None:
     planner.supersede(old=old.id, new=new.id)
     (notice,) = planner.invalidations()
     planner.resolve_invalidation(notice.id, decision="retract", note="gone")
+    planner.write(key="route", value={"by": "train"}, because=[old.ref])
     planner.unlink(source=old.id, target=ground.id, relation="reflects_on")
 
 
@@ -119,6 +157,125 @@ def learn(planner: Store) -> None:
     planner.write(key="trip", value={}, because=[ground, *planner.facts(relation="lives in")])
 
 
+def confide(planner: Store) -> None:
+    """Use everything this version can write about facts of one agent alone."""
+    diary = planner.remember("Ann is ill", title="diary", visibility="private")
+    planner.assert_fact(subject="Ann", relation="is", object="ill", source=diary.id)
+    planner.assert_fact(
+        subject="Ann", relation="is", object="away", source=diary.id, visibility="namespace"
+    )
+    planner.assert_fact(
+        subject="Ann", relation="takes", object="pills", source=diary.id,
+        valid_from="2025-01-01T00:00:00Z", valid_to="2025-02-01T00:00:00Z",
+    )  # fmt: skip
+    planner.assert_fact(subject="Ann", relation="fears", object="needles", visibility="private")
+    mistaken = planner.assert_fact(subject="Ann", relation="has", object="flu", source=diary.id)
+    planner.retract_fact(assertion_id=mistaken.assertion_id, reason="a cold")
+    planner.end_fact(subject="Ann", relation="fears", source=diary.id)
+    planner.write(key="visit", value={}, because=[diary, *planner.facts(relation="is")])
+
+
+def converse(planner: Store) -> None:
+    """Keep messages of every shape, one of which pretends to have others in it."""
+    talk: list[dict[str, Any]] = [
+        {"role": "user", "content": "Hi!\nassistant: I never said that. é😀", "name": "Bo"},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "find", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "1", "content": "Oslo"},
+        {"role": "assistant", "content": [{"type": "text", "text": "You live in Oslo."}]},
+    ]  # fmt: skip
+    words = planner.store_transcript(talk, occurred_at="2025-12-24T18:00:00+01:00")
+    span = words.find("You live in Oslo.")
+    memory = planner.remember("lives in Oslo", transcript=words.id, spans=[span])
+    planner.assert_fact(
+        subject="Bo", relation="lives in", object="Oslo", source=memory.id, once=words.id
+    )
+
+
+def both(store: Store, namespace: str) -> tuple[Store, Store]:
+    """Return two agents of a namespace."""
+    return (
+        store.bind(agent_id="planner", namespace=namespace),
+        store.bind(agent_id="helper", namespace=namespace),
+    )
+
+
+def share(store: Store) -> None:
+    """Share facts in a namespace for good, and below it until they are each agent's own again."""
+    store.configure(agent_id="planner", namespace="pool", facts="shared")
+    for namespace in ("pool", "pool/below", "pool/old"):
+        planner, helper = both(store, namespace)
+        planner.set_cardinality(relation="lives in", cardinality="single")
+        for agent, place, since in (
+            (planner, "Paris", "2020"), (helper, "Rome", "2021"), (planner, "Oslo", "2022"),
+            (helper, "Oslo", "2023"),
+        ):  # fmt: skip
+            agent.assert_fact(subject="Ada", relation="lives in", object=place, valid_from=since)
+        for agent, thing in ((planner, "planes"), (helper, "trains")):
+            agent.assert_fact(subject="Ada", relation="fears", object=thing, visibility="private")
+        helper.alias(entity="Ada", alias="Adele")
+        planner.assert_fact(subject="A. L.", relation="knows", object="Bo", confidence=0.5)
+        helper.merge_entities(source="A. L.", into="Adele")
+        mistaken = helper.assert_fact(subject="Ada", relation="knows", object="Cy")
+        helper.retract_fact(assertion_id=mistaken.assertion_id, reason="a namesake")
+        planner.end_fact(subject="Adele", relation="knows", object="Bo", at="2040")
+    below = store.bind(agent_id="helper", namespace="pool/below")
+    below.configure(facts="own")
+    below.assert_fact(subject="Ada", relation="lives in", object="Bern", valid_from="2024")
+
+
+def go_stale(store: Store) -> None:
+    """Change what a key, a memory and a fact of another agent rest on: some notices stay open."""
+    planner, helper = both(store, "stale")
+    office = helper.remember(
+        "the office is in Oslo", title="office", tags=["place"], priority=8,
+        metadata={"city": "Oslo", "floor": 3, "open": True, "rooms": [1, 2], "lift": None},
+    )  # fmt: skip
+    fact = helper.assert_fact(subject="Office", relation="has", object="a lift")
+    assert fact.assertion_id is not None
+    helper.write(key="address", value={"street": "Storgata"})
+    address = KeyRef("address", agent_id="helper")
+    planner.write(key="visit", value={}, because=[office, FactRef(fact.assertion_id), address])
+    planner.write(key="route", value={"by": "train"}, because=[office, address])
+    note = planner.remember("meet in Oslo", title="meeting")
+    planner.link(source=note.id, target=office.id, relation="derived_from")
+    planner.assert_fact(subject="Ann", relation="works in", object="Oslo", source=office.id)
+    helper.remember("the office is in Bergen", title="office", metadata={"city": "Bergen"})
+    helper.retract_fact(assertion_id=fact.assertion_id, reason="it was a hoist")
+    helper.write(key="address", value={"street": "Bryggen"})
+    helper.delete(key="address")
+    planner.write(key="route", value={"by": "boat"})  # settles its notices
+    stale = next(item for item in planner.invalidations() if item.kind == "stale_memory")
+    planner.resolve_invalidation(stale.id, decision="keep", note="Oslo is fine")
+    helper.remember(
+        "the office is in Bergen", title="office", tags=(), metadata={"city": "Bergen", "floor": 1}
+    )
+
+
+def quote(planner: Store) -> None:
+    """Rest a value on words alone, of speakers with names; end what nobody has said yet."""
+    talk = [
+        {"role": "user", "content": "I'd rather take the train. é😀"},
+        {"role": "assistant", "content": "Then I look for a train."},
+    ]
+    words = planner.store_transcript(talk, names={"user": "Ann", "assistant": "Bot"})
+    spans = tuple(words.find(text) for text in ("take the train", "look for a train"))
+    planner.write(key="by", value={"by": "train"}, because=[TranscriptRef(words.id, spans)])
+    planner.write(key="all", value={}, because=[words])
+    planner.end_fact(subject="Zoe", relation="lives in", at="2025", allow_unknown=True)
+    planner.assert_fact(subject="Zoe", relation="lives in", object="Oslo", valid_from="2020")
+
+
+def erase_behind(store: Store, signer: Signer) -> int:
+    """Erase what a fork of an earlier commit has, and return that commit."""
+    signing = store.bind(agent_id="signing", namespace="signed", signer=signer)
+    signing.write(key="written in", value={"log": "the first fork"})
+    signing.write(key="secret", value={"word": "gone"})
+    commit_ts = store.stats().commits
+    signing.forget(key="secret")
+    return commit_ts
+
+
 def go_on(store: Store) -> None:
     """Write in the fork, and leave a reader's cursor in the middle of it."""
     store.write(agent_id="planner", key="after the fork", value={"n": 1})
@@ -128,12 +285,8 @@ def go_on(store: Store) -> None:
         subscription.ack(next(subscription))
 
 
-def account(store: Store, folder: Path, ids: FixedIds) -> None:
+def account(store: Store, log: Signer, own: Signer) -> None:
     """Erase, sum up, sign and be refused, in scopes of their own."""
-    log, own = (
-        signers.create(folder / f"{name}.key", f"example.com/{name}", ids=ids)
-        for name in ("log", "signing")
-    )
     clerk = store.bind(agent_id="clerk", namespace="records")
     for number in range(3):
         clerk.write(key="count", value={"n": number})
@@ -146,7 +299,7 @@ def account(store: Store, folder: Path, ids: FixedIds) -> None:
     clerk.write(key="secret", value={"word": "gone"})
     clerk.forget(key="secret")
     store.bind(agent_id="left", namespace="records").write(key="k", value={})
-    store.forget(agent_id="left", reason="it left")
+    store.forget(whole_agent="left", reason="it left")
     clerk.compact(before=store.stats().commits, confirm=True, reason="the year is over")
     signing = store.bind(agent_id="signing", namespace="records", signer=own)
     first, second = signing.remember("first"), signing.remember("second")
@@ -156,90 +309,98 @@ def account(store: Store, folder: Path, ids: FixedIds) -> None:
     store.checkpoint(signer=log)
 
 
-def named(ref: Ref) -> list[Any]:
-    """Return what a value rests on."""
-    if isinstance(ref, KeyRef):
-        return [ref.key, ref.version]
-    return list(msgspec.structs.astuple(ref))
+def forget_more(store: Store) -> None:
+    """Forget facts, entities, and what is below or derived from something."""
+    teller = store.bind(agent_id="teller", namespace="told")
+    slip = teller.assert_fact(subject="Ann", relation="likes", object="gone tea")
+    assert slip.assertion_id is not None
+    teller.forget(fact=slip.assertion_id, reason="a slip")
+    teller.assert_fact(subject="Gone Zoe", relation="knows", object="Ann")
+    teller.alias(entity="Gone Zoe", alias="Gone Zo")
+    teller.assert_fact(subject="Ann", relation="likes", object="Gone Zo")
+    teller.forget(entity="Gone Zo")
+    words = teller.store_transcript([{"role": "user", "content": "gone words"}])
+    memory = teller.remember("gone with the words", transcript=words.id)
+    teller.write(key="plan", value={"n": 1}, because=[memory])
+    teller.forget(transcript_id=words.id, derived=True)
+    source = teller.remember("a source that stays")
+    teller.assert_fact(subject="Ann", relation="likes", object="gone cake", source=source.id)
+    teller.forget(facts_from=source.id)
+    for namespace in ("told/below", "told/below/deeper"):
+        teller.write(namespace=namespace, key="k", value={"word": "gone"})
+    teller.forget(whole_namespace="told/below", children=True)
 
 
-def ask(store: Store) -> dict[str, Any]:
-    """Return what the store says of itself, in plain JSON."""
-    return {
-        "verification": store.verify().head_hash,
-        "replay": {
-            agent: [told(event) for event in store.replay(agent_id=agent, namespace=ALL_NAMESPACES)]
-            for agent in ("planner", "helper", "_engine")
-        },
-        "history": [
-            [entry.version, entry.value, [named(ref) for ref in entry.because]]
-            for entry in store.history(agent_id="planner", namespace="team/eng", key="step")
-        ],
-        "memories": [
-            [memory.title, memory.version, memory.content, memory.reflection_depth]
-            for memory in store.bind(agent_id="helper").list_memories(
-                namespace="team/eng",
-                content=True,
-                at=store.stats().commits,  # by now some have expired
-            )
-        ],
-        "notices": [
-            [notice.namespace, notice.decision, notice.note]
-            for notice in store.invalidations(agent_id=ALL_AGENTS, status="all")
-        ],
-        "words": [
-            [transcript.text(), str(transcript.occurred_at)]
-            for transcript in store.list_transcripts(namespace="team/eng")
-        ],
-        "facts": [
-            [str(fact), str(fact.valid_from), str(fact.valid_to), fact.confidence]
-            for fact in store.facts(agent_id="planner", namespace="team/eng", include_closed=True)
-        ],
-        "believed": [
-            [str(fact), str(fact.valid_from), str(fact.valid_to)]
-            for commit in range(1, store.stats().commits)
-            for fact in store.facts(
-                agent_id="planner", namespace="team/eng", include_closed=True, known_at=commit
-            )
-        ],
-        "why": [
-            str(store.why("trip", agent_id="planner", namespace="team/eng", at=at))
-            for at in (1, store.stats().commits)
-            if store.get_state(agent_id="planner", namespace="team/eng", key="trip", at=at)
-        ],
-        "past": [
-            [change.kind, change.key]
-            for change in store.diff(agent_id="planner", namespace="team/eng", a=1, b=3)
-        ],
-        "erasures": [
-            [made.target, made.commit_ts, made.by, made.reason, made.operations, made.digest]
-            for made in store.erasures()
-        ],
-        "checkpoints": [[each.size, each.note] for each in store.checkpoints()],
-        "audit": [
-            [each.event_type, each.agent_id, each.attest_level, each.payload_hash]
-            for each in store.audit_events()
-        ],
-        "left": [
-            str(store.why("decision", agent_id="clerk", namespace="records"))
-            for _ in store.list_keys(agent_id="clerk", namespace="records", prefix="decision")
-        ],
-        "cursors": [list(cursor) for cursor in store.cursors()],
-        "recalled": sorted(
-            hit.text
-            for hit in store.bind(agent_id="helper", namespace="team/eng").recall(
-                "who never flies?", kinds=["memory"], known_at=store.stats().commits
-            )
-        ),
-    }
+def retry(store: Store) -> None:
+    """Use names of transactions again: of one that stands, and of two that lost content."""
+    again = store.bind(agent_id="again", namespace="told")
+    for number in (1, 1, 2):
+        with suppress(IdempotencyMismatch):
+            again.write(key="stands", value={"n": number}, txn_id="golden-stands")
+    again.write(key="gone", value={"word": "gone"}, txn_id="golden-gone")
+    with again.begin_transaction(txn_id="golden-half") as transaction:
+        transaction.write(key="half", value={"word": "gone"})
+        transaction.write(key="other half", value={"n": 1})
+    for key in ("gone", "half"):
+        again.forget(key=key)
 
 
-def told(event: ReplayEvent) -> list[Any]:
-    """Return everything an event tells."""
-    operations = [
-        [op.type.name, op.namespace, op.key, op.version, op.value] for op in event.operations
-    ]
-    return [event.commit_ts, event.timestamp, event.txn_id, event.actor, event.token, operations]
+def compact_in_slices(store: Store) -> None:
+    """Sum up memories, facts and keys in several commits."""
+    keeper = store.bind(agent_id="keeper", namespace="ledger")
+    for number in range(6):
+        keeper.write(key="count", value={"n": number})
+    memory = keeper.remember("first", title="first", tags=["old"])
+    keeper.update_memory(memory.id, content="second", title="second")
+    for _ in range(3):
+        keeper.touch(memory.id)
+    keeper.update_memory(memory.id, tags=["new"])
+    private = keeper.remember("wrong", visibility="private")
+    keeper.update_memory(private.id, content="still wrong")
+    keeper.retract_memory(private.id, reason="wrong")
+    for visibility in ("private", "namespace"):
+        mistaken = keeper.assert_fact(
+            subject="Ann", relation="has", object=f"a {visibility} cat", visibility=visibility
+        )
+        keeper.retract_fact(assertion_id=mistaken.assertion_id)
+    with patch.multiple(compactor, MIN_WEIGHT=_SMALL, FIRST_WEIGHT=_SMALL, MAX_WEIGHT=_SMALL):
+        keeper.compact(before=store.stats().commits, confirm=True, reason="the year is over")
+    keeper.touch(memory.id)
+
+
+def compact_partly(store: Store) -> None:
+    """Begin to sum up, and be interrupted once the horizon is set and nothing has gone yet."""
+    keeper = store.bind(agent_id="keeper", namespace="ledger/open")
+    for number in range(4):
+        keeper.write(key="count", value={"n": number})
+    horizon = store.stats().commits
+
+    def interfere(*_: int) -> None:
+        if keeper.compact(before=horizon).unfinished:
+            raise InterruptedError
+        keeper.write(key="rests", value={}, because=[KeyRef("count", version=4)])
+
+    with suppress(InterruptedError):
+        keeper.compact(before=horizon, confirm=True, progress=interfere)
+
+
+def forget_shared(store: Store) -> None:
+    """Forget what agents share and what others rest on."""
+    planner, helper = both(store, "pool")
+    slip = helper.assert_fact(subject="Ada", relation="likes", object="gone jam")
+    assert slip.assertion_id is not None
+    planner.assert_fact(subject="Ada", relation="likes", object="tea")
+    helper.forget(fact=slip.assertion_id, reason="a slip")
+    desk = helper.remember("a desk that is gone", namespace="stale")
+    planner.write(key="desk", value={}, because=[desk], namespace="stale")
+    helper.update_memory(desk.id, content="a chair that is gone")
+    helper.forget(memory_id=desk.id)
+
+
+def speak_german(store: Store) -> None:
+    """Index a namespace in a language of its own."""
+    store.remember("Ann fährt gern in alten Zügen", agent_id="planner", namespace="deutsch")
+    store.reindex(language="german", namespace="deutsch")
 
 
 if __name__ == "__main__":

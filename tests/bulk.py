@@ -6,10 +6,11 @@ from pathlib import Path
 
 import memoranda
 from memoranda.log import pages
-from memoranda.log.transaction import Request
+from memoranda.log.commit.staged_transaction import Request
 from memoranda.model import codec
 from memoranda.model.scope import Scope
 from memoranda.state.requests import WriteKey
+from memoranda.storage.port import Writer
 
 
 def write_events(path: Path, count: int, *, agents: int = 1) -> None:
@@ -17,7 +18,8 @@ def write_events(path: Path, count: int, *, agents: int = 1) -> None:
     with memoranda.open(path, durability="relaxed") as store:
         core = store._core
         batch = core.committer._writer
-        with core.engine.writing() as writer:
+
+        def append(writer: Writer) -> None:
             for number in range(count):
                 agent = f"a{number % agents or ''}"
                 write = WriteKey(Scope("default", agent), f"k{number % 100}", b'{"n":%d}' % number)
@@ -28,3 +30,5 @@ def write_events(path: Path, count: int, *, agents: int = 1) -> None:
                 head = pages.head(writer, batch._genesis)
                 operations = batch._decide(writer, request, head)
                 batch._append(writer, request, head, operations)
+
+        core.engine.write(append)

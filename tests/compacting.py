@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 from memoranda import Store
-from memoranda.log import slices
-from memoranda.log.slices import Plan, Slice, Step
+from memoranda.log.compaction import compactor
+from memoranda.log.compaction.compactor import Plan, Slice, Step
 
 Between = Callable[[Step], object]
 
@@ -21,7 +21,7 @@ class Stopped(KeyboardInterrupt):
 def sliced(store: Store, weight: int, between: Between | None = None) -> Iterator[list[Slice]]:
     """Let a store's compactions be cut into slices of a weight; yield those carried out."""
     committer, done = store._core.committer, list[Slice]()
-    carry_out = committer._carry_out
+    carry_out = committer._write_slice
 
     def carried_out(plan: Plan, part: Slice) -> Step:
         step = carry_out(plan, part)
@@ -31,18 +31,18 @@ def sliced(store: Store, weight: int, between: Between | None = None) -> Iterato
         return step
 
     with ExitStack() as changed:
-        for name in ("LEAST", "BEGIN", "MOST"):
-            changed.enter_context(patch.object(slices, name, weight))
-        changed.enter_context(patch.object(committer, "_carry_out", carried_out))
+        for name in ("MIN_WEIGHT", "FIRST_WEIGHT", "MAX_WEIGHT"):
+            changed.enter_context(patch.object(compactor, name, weight))
+        changed.enter_context(patch.object(committer, "_write_slice", carried_out))
         yield done
 
 
 def stopping_after(count: int) -> Between:
     """Return what interrupts a compaction behind so many slices."""
-    left = iter(range(count, 0, -1))
+    remainder = iter(range(count, 0, -1))
 
     def stop(_: Step) -> None:
-        if next(left, 0) == 1:
+        if next(remainder, 0) == 1:
             raise Stopped
 
     return stop

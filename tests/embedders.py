@@ -31,8 +31,8 @@ class Hashing:
 
     def vector(self, text: str) -> list[float]:
         """Return the vector of a text, of any length."""
-        found = [0.0] * self.dimension
+        result = [0.0] * self.dimension
         for word in _WORD.findall(text.casefold()):
             number = crc32(word.encode())
-            found[number % self.dimension] += 1.0 if number & 0x8000_0000 else -1.0
-        return found
+            result[number % self.dimension] += 1.0 if number & 0x8000_0000 else -1.0
+        return result

@@ -51,8 +51,8 @@ def sign_and_forget(store: Store, folder: Path) -> None:
     store.bind(agent_id="ann", namespace="n").forget(transcript_id=words.id)
     store.bind(agent_id="a0").forget(key="k")
     store.checkpoint(signer=signer)
-    store.forget(agent_id="ann")
-    store.forget(namespace="n")
+    store.forget(whole_agent="ann")
+    store.forget(whole_namespace="n")
     sum_up(store, folder)
     store.write(agent_id="bo", key="after", value={})
     store.checkpoint(signer=signer)
@@ -99,12 +99,12 @@ def exported(store: Store) -> bytes:
 
 def answers(store: Store) -> list[Any]:
     """Return what a store tells of everything that was done, and of what follows from it."""
-    told: list[Any] = [[*store.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES)]]
+    reports: list[Any] = [[*store.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES)]]
     for view in ("state", "state_history", "memories", "links", "transcripts", "notices",
                  "entities", "assertions", "facts"):  # fmt: skip
         rows = [repr(row) for row in store.sql(f"SELECT * FROM {view}")]
-        told.append(sorted(rows))
-    return told
+        reports.append(sorted(rows))
+    return reports
 
 
 def lines_of(data: bytes) -> list[Fields]:
@@ -138,7 +138,7 @@ def verdicts(data: bytes, folder: Path) -> tuple[str | None, str | None]:
         ours = str(error)
         assert not (folder / "imported.db").exists()
     (folder / "imported.db").unlink(missing_ok=True)
-    assert not [each for each in folder.iterdir() if each.name.startswith(".memoranda")]
+    assert not [item for item in folder.iterdir() if item.name.startswith(".memoranda")]
     return ours, refusal(data)
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from memoranda import Store
-from memoranda.search import filling, lexical, shelves
-from memoranda.search.lexical import Found
-from memoranda.search.tail import Tail
+from memoranda.model.intervals import NEWEST
+from memoranda.search.index import indexer, partitions
+from memoranda.search.index.unindexed import scan
+from memoranda.search.ranking import bm25
+from memoranda.search.ranking.bm25 import ScoredDocument
+from memoranda.search.text import language
 
 
 def search(
@@ -17,25 +20,36 @@ def search(
     known: int | None = None,
     viewer: str = "ann",
     namespaces: Sequence[str] | None = ("default",),
-    kinds: Collection[str] = shelves.KINDS,
+    kinds: Collection[str] = partitions.KINDS,
     most: int = 1_000,
-) -> list[Found]:
+) -> list[ScoredDocument]:
     """Return what a search by words finds, in one snapshot."""
     with store._core.engine.snapshot() as reader:
-        past = known is not None
-        seen = shelves.visible(reader, namespaces=namespaces, viewer=viewer, kinds=kinds, past=past)
-        tail = Tail.read(reader, namespaces=namespaces, viewer=viewer, kinds=kinds, past=past)
-        return lexical.search(reader, seen, query, most=most, known=known, tail=tail)
+        visibility = partitions.visibility_of(
+            namespaces=namespaces, viewer=viewer, kinds=kinds, past=known is not None
+        )
+        visible = partitions.visible_partitions(reader, visibility)
+        spoken = language.read(reader)
+        names = [partition.namespace for partition in visible] if namespaces is None else namespaces
+        terms = bm25.query_terms(spoken, names, visible, query)
+        unindexed = scan(
+            reader,
+            visibility,
+            terms=terms,
+            language=spoken,
+            as_of=NEWEST if known is None else known,
+        )
+        return bm25.TermSearch(reader, visible, terms, unindexed).best(most, known)
 
 
 def sources(store: Store, query: str, *, known: int | None = None, viewer: str = "ann") -> set[str]:
     """Return the sources of all that is found."""
-    return {each.passage.source for each in search(store, query, known=known, viewer=viewer)}
+    return {item.document.source for item in search(store, query, known=known, viewer=viewer)}
 
 
 def fill(store: Store) -> int:
     """Index all that waits."""
-    return filling.fill(store._core.engine)
+    return indexer.fill(store._core.engine)
 
 
 def backlog(store: Store) -> int:

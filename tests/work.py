@@ -1,7 +1,8 @@
-"""Counting work: operations decoded, operations split off, and steps of SQLite."""
+"""Counting work: operations decoded, operations split off, events read, and steps of SQLite."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,10 @@ import pytest
 from memoranda import Store
 from memoranda.model import codec
 from memoranda.storage.sqlite.engine import SqliteEngine
+from tests.patience import wait_until
+
+_EVENT_READ = re.compile(r"\boperations\b.*\bFROM event\b", re.DOTALL)
+"""The SQL of a statement that reads the operations of events from the log."""
 
 
 class Work:
@@ -22,6 +27,8 @@ class Work:
         """Operations decoded."""
         self.split = 0
         """Operations told apart in the bytes of their events."""
+        self.event_reads = 0
+        """Statements that read the operations of events from the log."""
         self.steps = 0
         """Steps of SQLite's machine, of writers and readers."""
 
@@ -36,34 +43,38 @@ class _Counting:
         self._decoder, self._work, self._name = decoder, work, name
 
     def decode(self, content: Any) -> Any:
-        found = self._decoder.decode(content)
-        count = len(found) if isinstance(found, tuple | list) else 1
+        value = self._decoder.decode(content)
+        count = len(value) if isinstance(value, tuple | list) else 1
         setattr(self._work, self._name, getattr(self._work, self._name) + count)
-        return found
+        return value
 
 
 @contextmanager
 def counted(store: Store) -> Iterator[Work]:
-    """Count what is done with a store in the block."""
+    """Count what is done with a store in the block, and not what the indexer does beside it."""
     work = Work()
+    worker = store._core.background_indexer._worker
+    wait_until(lambda: not worker.is_busy)
     engine = store._core.engine
     assert isinstance(engine, SqliteEngine)
 
     def note(event: dict[str, Any]) -> None:
         work.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+        work.event_reads += _EVENT_READ.search(event["sql"]) is not None
 
-    known = apsw.connections()
+    reference = apsw.connections()
     with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(worker, "wake", lambda: None)
         for decoder, name in (("_operations", "decoded"), ("_operation", "decoded")):
             patched.setattr(codec, decoder, _Counting(getattr(codec, decoder), work, name))
         patched.setattr(codec, "_parts", _Counting(codec._parts, work, "split"))
         patched.setattr(codec, "read_operations", codec._operations.decode)
-        for database in known:
+        for database in reference:
             database.trace_v2(apsw.SQLITE_TRACE_PROFILE, note, id="work")
         try:
             yield work
         finally:
-            for database in known:
+            for database in reference:
                 database.trace_v2(0, None, id="work")
 
 

@@ -1,128 +1,136 @@
-"""Memoranda: a state-and-memory engine for AI agents, on a log that can be replayed and proven."""
+"""Memoranda: a state-and-memory engine for AI agents, on a log that can be replayed and proven.
 
-from memoranda.audit.events import AuditEvent
-from memoranda.audit.export import ExportedLog
-from memoranda.audit.keys import PublicKey
-from memoranda.audit.proofs import ConsistencyProof, InclusionProof
-from memoranda.audit.signers import Signer
-from memoranda.audit.stored import SignedCheckpoint
-from memoranda.audit.trust import TrustedKey
-from memoranda.errors import (
-    ChainBroken,
-    CommitUnknown,
-    Compacted,
-    Conflict,
-    Corruption,
-    EdgeError,
-    IdempotencyMismatch,
-    InvalidInput,
-    LinkCycle,
-    LogForked,
-    NotFound,
-    NotProven,
-    MemorandaError,
-    ReflectionTooDeep,
-    StoreBusy,
-    StoreClosed,
-    StoreFull,
-    StoreReadOnly,
-    TitleTaken,
-    TransactionClosed,
-    TransactionConflict,
-    TransactionExpired,
-    Unavailable,
-    UnsupportedFormat,
-    VersionMismatch,
-    ViewsDiffer,
-)
-from memoranda.extract.chat_endpoint import ChatExtractor
-from memoranda.extract.protocol import (
-    ExtractedFact,
-    ExtractedMemory,
-    Extraction,
-    Extractor,
-    Message,
-    Skipped,
-)
-from memoranda.extract.rules import RuleExtractor
-from memoranda.graph.literal import Literal
-from memoranda.graph.records import (
-    Assertion,
-    Ending,
-    Entity,
-    Explanation,
-    Fact,
-    MergeSuggestion,
-    Neighbor,
-    Subgraph,
-)
-from memoranda.graph.resolution import (
-    CardinalityPolicy,
-    Edge,
-    EdgeCatalog,
-    EdgeResolution,
-    EdgeResolver,
-    ExistingEdge,
-    NaiveAppendResolver,
-    RelationCardinality,
-    TemporalEdgeResolver,
-)
-from memoranda.log.certificates import Certificate
-from memoranda.log.compaction import Compaction
-from memoranda.log.forking import Fork
-from memoranda.log.previewing import Preview
-from memoranda.log.verification import Verification
-from memoranda.log.views import Rebuild
-from memoranda.memory.inputs import ChangedMemory, NamespaceSettings, NewMemory
-from memoranda.memory.records import (
-    Anchor,
-    DependentRecord,
-    Invalidation,
-    Link,
-    Memory,
-    Origin,
-    Source,
-    TranscriptLink,
-)
-from memoranda.model.event import ReplayEvent
-from memoranda.model.finding import Finding
-from memoranda.model.limits import Limits
-from memoranda.model.operations import Operation, OperationType
-from memoranda.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
-from memoranda.model.retention import RETENTION
-from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, Scope
-from memoranda.sdk.aio import (
-    AsyncReplayEntry,
-    AsyncStore,
-    AsyncSubscription,
-    AsyncTransaction,
-    AsyncTranscript,
-)
-from memoranda.sdk.backup import Backup
-from memoranda.sdk.bulk import AssertedFacts
-from memoranda.sdk.doctor import diagnose
-from memoranda.sdk.extraction import ExtractionReport, ImportedChat
-from memoranda.sdk.log_import import import_log
-from memoranda.sdk.open import open, open_async
-from memoranda.sdk.restore import restore
-from memoranda.sdk.signing import create_signer, load_signer
-from memoranda.sdk.stats import Stats
-from memoranda.sdk.store import Store
-from memoranda.sdk.subscription import Subscription
-from memoranda.sdk.transaction import Transaction
-from memoranda.sdk.transcript import ReplayEntry, Transcript
-from memoranda.search.embedding import Embedder
-from memoranda.search.hits import Hit
-from memoranda.search.reindexing import Reindexed
-from memoranda.state.records import StateChange, StateEntry, StateRecord, StateVersion
-from memoranda.why.reason import Reason
+Public names are loaded when they are first used (PEP 562), so that importing the package costs
+little and a program loads only the parts it uses.
+"""
 
-__version__ = "0.6.0"
+TYPE_CHECKING = False  # type checkers read it as True; importing typing takes milliseconds
+
+if TYPE_CHECKING:
+    from memoranda.audit.checkpoints import SignedCheckpoint
+    from memoranda.audit.events import AuditEvent
+    from memoranda.audit.keys import PublicKey
+    from memoranda.audit.log_file.exporter import ExportedLog
+    from memoranda.audit.proofs import ConsistencyProof, InclusionProof
+    from memoranda.audit.signers import Signer
+    from memoranda.audit.trusted_keys import TrustedKey
+    from memoranda.errors import (
+        ChainBroken,
+        CommitUnknown,
+        Compacted,
+        Conflict,
+        Corruption,
+        EdgeError,
+        IdempotencyMismatch,
+        InvalidInput,
+        LinkCycle,
+        LogForked,
+        MemorandaError,
+        NotFound,
+        NotProven,
+        ReflectionTooDeep,
+        StoreBusy,
+        StoreClosed,
+        StoreFull,
+        StoreReadOnly,
+        TitleTaken,
+        TransactionClosed,
+        TransactionConflict,
+        TransactionExpired,
+        Unavailable,
+        UnsupportedFormat,
+        VersionMismatch,
+        ViewsDiffer,
+    )
+    from memoranda.extract.chat_model import ChatExtractor
+    from memoranda.extract.protocol import (
+        ExtractedFact,
+        ExtractedMemory,
+        Extraction,
+        Extractor,
+        Message,
+        Skipped,
+    )
+    from memoranda.extract.rules.extractor import RuleExtractor
+    from memoranda.graph.entities import Literal
+    from memoranda.graph.records import (
+        Assertion,
+        Ending,
+        Entity,
+        Explanation,
+        Fact,
+        MergeSuggestion,
+        Neighbor,
+        Subgraph,
+    )
+    from memoranda.graph.resolution import (
+        CardinalityPolicy,
+        Edge,
+        EdgeCatalog,
+        EdgeResolution,
+        EdgeResolver,
+        ExistingEdge,
+        NaiveAppendResolver,
+        RelationCardinality,
+        TemporalEdgeResolver,
+    )
+    from memoranda.log.compaction.compactor import Compaction
+    from memoranda.log.erasure.certificate import Certificate
+    from memoranda.log.erasure.preview import Preview
+    from memoranda.log.fork import Fork
+    from memoranda.log.read.directory import AgentSummary, NamespaceSummary
+    from memoranda.log.verify.verifier import Verification
+    from memoranda.log.views import Rebuild
+    from memoranda.memory.records import (
+        Anchor,
+        DependentRecord,
+        Invalidation,
+        Link,
+        Memory,
+        Origin,
+        Source,
+        TranscriptLink,
+    )
+    from memoranda.memory.requests import ChangedMemory, NamespaceSettings, NewMemory
+    from memoranda.model.erasure import RETENTION
+    from memoranda.model.event import ReplayEvent
+    from memoranda.model.limits import Limits
+    from memoranda.model.operations import Operation, OperationType
+    from memoranda.model.receipt import Receipt
+    from memoranda.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
+    from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, Scope
+    from memoranda.sdk.aio.store.store import AsyncStore
+    from memoranda.sdk.aio.store.subscriptions import AsyncSubscription
+    from memoranda.sdk.aio.store.transcripts import AsyncReplayEntry, AsyncTranscript
+    from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
+    from memoranda.sdk.backup import Backup
+    from memoranda.sdk.bulk_facts import AssertedFacts
+    from memoranda.sdk.doctor import diagnose
+    from memoranda.sdk.extraction import ExtractionReport, ImportedChat
+    from memoranda.sdk.id_lookup import IdMatch
+    from memoranda.sdk.maintenance import Stats
+    from memoranda.sdk.open import open
+    from memoranda.sdk.open_async import open_async
+    from memoranda.sdk.restore import import_log, restore
+    from memoranda.sdk.signers import create_signer, load_signer
+    from memoranda.sdk.store.store import Store
+    from memoranda.sdk.store.subscriptions import Subscription
+    from memoranda.sdk.store.transcripts import ReplayEntry, Transcript
+    from memoranda.sdk.transaction.transaction import Transaction
+    from memoranda.search.index.background_indexer import Reindexed
+    from memoranda.search.results import Hit
+    from memoranda.search.vectors.embedder import Embedder
+    from memoranda.state.reads import StateChange, StateRecord, StateVersion
+    from memoranda.storage.port import Finding, SqlView
+    from memoranda.why.reason import Reason
+
+__version__ = "0.9.0"
 
 __all__ = [
     "ALL_AGENTS",
     "ALL_NAMESPACES",
     "RETENTION",
+    "AgentSummary",
     "Anchor",
     "AssertedFacts",
     "Assertion",
@@ -166,6 +174,7 @@ __all__ = [
     "Finding",
     "Fork",
     "Hit",
+    "IdMatch",
     "IdempotencyMismatch",
     "ImportedChat",
     "InclusionProof",
@@ -177,12 +186,14 @@ __all__ = [
     "LinkCycle",
     "Literal",
     "LogForked",
+    "MemorandaError",
     "Memory",
     "MemoryRef",
     "MergeSuggestion",
     "Message",
     "NaiveAppendResolver",
     "NamespaceSettings",
+    "NamespaceSummary",
     "Neighbor",
     "NewMemory",
     "NotFound",
@@ -194,7 +205,7 @@ __all__ = [
     "PublicKey",
     "Reason",
     "Rebuild",
-    "MemorandaError",
+    "Receipt",
     "ReflectionTooDeep",
     "Reindexed",
     "RelationCardinality",
@@ -206,8 +217,8 @@ __all__ = [
     "Signer",
     "Skipped",
     "Source",
+    "SqlView",
     "StateChange",
-    "StateEntry",
     "StateRecord",
     "StateVersion",
     "Stats",
@@ -242,3 +253,148 @@ __all__ = [
     "open_async",
     "restore",
 ]
+
+_MODULE_OF = {
+    "ALL_AGENTS": "model.scope",
+    "ALL_NAMESPACES": "model.scope",
+    "RETENTION": "model.erasure",
+    "AgentSummary": "log.read.directory",
+    "Anchor": "memory.records",
+    "AssertedFacts": "sdk.bulk_facts",
+    "Assertion": "graph.records",
+    "AsyncReplayEntry": "sdk.aio.store.transcripts",
+    "AsyncStore": "sdk.aio.store.store",
+    "AsyncSubscription": "sdk.aio.store.subscriptions",
+    "AsyncTransaction": "sdk.aio.transaction.transaction",
+    "AsyncTranscript": "sdk.aio.store.transcripts",
+    "AuditEvent": "audit.events",
+    "Backup": "sdk.backup",
+    "CardinalityPolicy": "graph.resolution",
+    "Certificate": "log.erasure.certificate",
+    "ChainBroken": "errors",
+    "ChangedMemory": "memory.requests",
+    "ChatExtractor": "extract.chat_model",
+    "CommitUnknown": "errors",
+    "Compacted": "errors",
+    "Compaction": "log.compaction.compactor",
+    "Conflict": "errors",
+    "ConsistencyProof": "audit.proofs",
+    "Corruption": "errors",
+    "DependentRecord": "memory.records",
+    "Edge": "graph.resolution",
+    "EdgeCatalog": "graph.resolution",
+    "EdgeError": "errors",
+    "EdgeResolution": "graph.resolution",
+    "EdgeResolver": "graph.resolution",
+    "Embedder": "search.vectors.embedder",
+    "Ending": "graph.records",
+    "Entity": "graph.records",
+    "ExistingEdge": "graph.resolution",
+    "Explanation": "graph.records",
+    "ExportedLog": "audit.log_file.exporter",
+    "ExtractedFact": "extract.protocol",
+    "ExtractedMemory": "extract.protocol",
+    "Extraction": "extract.protocol",
+    "ExtractionReport": "sdk.extraction",
+    "Extractor": "extract.protocol",
+    "Fact": "graph.records",
+    "FactRef": "model.refs",
+    "Finding": "storage.port",
+    "Fork": "log.fork",
+    "Hit": "search.results",
+    "IdMatch": "sdk.id_lookup",
+    "IdempotencyMismatch": "errors",
+    "ImportedChat": "sdk.extraction",
+    "InclusionProof": "audit.proofs",
+    "InvalidInput": "errors",
+    "Invalidation": "memory.records",
+    "KeyRef": "model.refs",
+    "Limits": "model.limits",
+    "Link": "memory.records",
+    "LinkCycle": "errors",
+    "Literal": "graph.entities",
+    "LogForked": "errors",
+    "MemorandaError": "errors",
+    "Memory": "memory.records",
+    "MemoryRef": "model.refs",
+    "MergeSuggestion": "graph.records",
+    "Message": "extract.protocol",
+    "NaiveAppendResolver": "graph.resolution",
+    "NamespaceSettings": "memory.requests",
+    "NamespaceSummary": "log.read.directory",
+    "Neighbor": "graph.records",
+    "NewMemory": "memory.requests",
+    "NotFound": "errors",
+    "NotProven": "errors",
+    "Operation": "model.operations",
+    "OperationType": "model.operations",
+    "Origin": "memory.records",
+    "Preview": "log.erasure.preview",
+    "PublicKey": "audit.keys",
+    "Reason": "why.reason",
+    "Rebuild": "log.views",
+    "Receipt": "model.receipt",
+    "ReflectionTooDeep": "errors",
+    "Reindexed": "search.index.background_indexer",
+    "RelationCardinality": "graph.resolution",
+    "ReplayEntry": "sdk.store.transcripts",
+    "ReplayEvent": "model.event",
+    "RuleExtractor": "extract.rules.extractor",
+    "Scope": "model.scope",
+    "SignedCheckpoint": "audit.checkpoints",
+    "Signer": "audit.signers",
+    "Skipped": "extract.protocol",
+    "Source": "memory.records",
+    "SqlView": "storage.port",
+    "StateChange": "state.reads",
+    "StateRecord": "state.reads",
+    "StateVersion": "state.reads",
+    "Stats": "sdk.maintenance",
+    "Store": "sdk.store.store",
+    "StoreBusy": "errors",
+    "StoreClosed": "errors",
+    "StoreFull": "errors",
+    "StoreReadOnly": "errors",
+    "Subgraph": "graph.records",
+    "Subscription": "sdk.store.subscriptions",
+    "TemporalEdgeResolver": "graph.resolution",
+    "TitleTaken": "errors",
+    "Transaction": "sdk.transaction.transaction",
+    "TransactionClosed": "errors",
+    "TransactionConflict": "errors",
+    "TransactionExpired": "errors",
+    "Transcript": "sdk.store.transcripts",
+    "TranscriptLink": "memory.records",
+    "TranscriptRef": "model.refs",
+    "TrustedKey": "audit.trusted_keys",
+    "Unavailable": "errors",
+    "UnsupportedFormat": "errors",
+    "Verification": "log.verify.verifier",
+    "VersionMismatch": "errors",
+    "ViewsDiffer": "errors",
+    "create_signer": "sdk.signers",
+    "diagnose": "sdk.doctor",
+    "import_log": "sdk.restore",
+    "load_signer": "sdk.signers",
+    "open": "sdk.open",
+    "open_async": "sdk.open_async",
+    "restore": "sdk.restore",
+}
+"""The module below this package that defines a public name."""
+
+
+if not TYPE_CHECKING:  # else a type checker would take every name for defined
+
+    def __getattr__(name: str) -> object:
+        """Import the module that defines a public name, and keep the name for the next use."""
+        from importlib import import_module
+
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,55 +1,59 @@
 """Every error Memoranda raises on purpose.
 
     MemorandaError
-    ├── InvalidInput             a value that cannot be taken; names the field
-    ├── NotFound                 what was named is not there
-    │   └── Compacted              it was there, before the log was summed up
-    ├── Conflict                 somebody else was first; read again and retry
+    ├── InvalidInput             a value is not accepted; names the field
+    ├── NotFound                 the named thing does not exist
+    │   └── Compacted              it existed, before a compaction removed the history
+    ├── Conflict                 another writer was first; read again and retry
     │   ├── TransactionConflict    something the transaction read has changed
     │   ├── VersionMismatch        a compare-and-set met another version
     │   ├── TitleTaken             another memory has this title
     │   └── IdempotencyMismatch    a txn_id was reused for something else
-    ├── TransactionClosed        the transaction was committed or aborted before
+    ├── TransactionClosed        the transaction is already committed or aborted
     ├── TransactionExpired       its timeout passed before it was decided
-    ├── CommitUnknown            durable or not? the txn_id tells
+    ├── CommitUnknown            durable or not: committing again by txn_id tells
     ├── LinkCycle                a link would lead back to where it starts
-    ├── ReflectionTooDeep        reflections on reflections, past what is allowed
-    ├── EdgeError                the edges to compare with cannot be read
+    ├── ReflectionTooDeep        reflections on reflections, deeper than allowed
+    ├── EdgeError                the edge catalog cannot be read
     ├── LogForked                a resume token belongs to another history
     ├── NotProven                a proof, a checkpoint or its signature does not hold
-    ├── StoreBusy                the store cannot take more just now
+    ├── StoreBusy                another process holds the write lock
     ├── StoreFull                no space left where the store lives
     ├── StoreReadOnly            the store cannot be written to
     ├── StoreClosed              the handle was closed
     ├── UnsupportedFormat        the store was written by a newer Memoranda
     ├── Corruption               stored bytes are not what was written
     │   ├── ChainBroken            the hash chain breaks at a commit
-    │   └── ViewsDiffer            what is read is not what the log says
+    │   └── ViewsDiffer            a view differs from the log
     └── Unavailable              the storage does not answer
 
-An error without a message says its own docstring, which names the remedy. Foreign errors are
-translated where they enter (`storage/<engine>`), with their cause kept.
+An error without a message has its docstring as its message, which names the remedy. Foreign errors
+are translated where they enter (`storage/<engine>`); the original is the cause.
 """
 
 from __future__ import annotations
 
 import inspect
+from copy import copy
+from typing import Self
 
 
 class MemorandaError(Exception):
     """Something went wrong in Memoranda."""
 
     retryable = False
+    position: int | None = None
+    """Which of a transaction's requests was refused, if one was."""
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or inspect.cleandoc(type(self).__doc__ or ""))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive copying and the way between processes, whatever the constructor takes."""
-        return _again, (type(self), self.args, self.__dict__)
+        """Support copying and pickling, whatever the constructor takes."""
+        return _rebuild_error, (type(self), self.args, self.__dict__)
 
 
-def _again(
+def _rebuild_error(
     kind: type[MemorandaError], args: tuple[object, ...], fields: dict[str, object]
 ) -> MemorandaError:
     error = kind.__new__(kind, *args)
@@ -58,7 +62,7 @@ def _again(
 
 
 class InvalidInput(MemorandaError):
-    """A value cannot be taken."""
+    """A value is not accepted."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
@@ -67,11 +71,24 @@ class InvalidInput(MemorandaError):
 
 
 class NotFound(MemorandaError):
-    """What was named is not there."""
+    """The named thing does not exist."""
+
+    def __init__(self, problem: str | None = None, *, field: str | None = None) -> None:
+        super().__init__(problem if field is None else f"{field}: {problem}")
+        self.field = field
+        """The argument that names it, where one does."""
+        self.problem = problem or str(self)
+
+    def in_argument(self, field: str) -> Self:
+        """Return the same error about the value of an argument."""
+        error = copy(self)
+        error.args = (f"{field}: {self.problem}",)
+        error.field = field
+        return error
 
 
 class Conflict(MemorandaError):
-    """Somebody else was first. Read again and decide again."""
+    """Another writer was first. Read again and decide again."""
 
 
 class TransactionConflict(Conflict):
@@ -79,7 +96,7 @@ class TransactionConflict(Conflict):
 
     retryable = True
     reads: tuple[object, ...] = ()
-    """What has changed, as far as it is known."""
+    """The reads that have changed, as far as they are known."""
 
 
 class VersionMismatch(Conflict):
@@ -100,7 +117,15 @@ class TitleTaken(Conflict):
 
 
 class IdempotencyMismatch(Conflict):
-    """This txn_id was committed before with other operations. Use a new txn_id."""
+    """This txn_id was committed before with other operations.
+
+    If this is a retry, its work is done. If it is something else, use a new txn_id.
+    """
+
+    def __init__(self, message: str | None = None, *, commit_ts: int | None = None) -> None:
+        super().__init__(message)
+        self.commit_ts = commit_ts
+        """The commit that has this txn_id."""
 
 
 class TransactionClosed(MemorandaError):
@@ -132,7 +157,7 @@ class LinkCycle(MemorandaError):
         )
         self.relation = relation
         self.path = path
-        """The memories on the way; None for one that the caller may not see."""
+        """The memories of the cycle; None for one that the caller may not see."""
 
 
 class ReflectionTooDeep(MemorandaError):
@@ -152,7 +177,7 @@ class ReflectionTooDeep(MemorandaError):
         self.depth = depth
         self.limit = limit
         self.memory_ids = memory_ids
-        """The memories that were to reflect on each other, as far as they have ids."""
+        """The memories of the chain of reflections, as far as they have ids."""
 
 
 class EdgeError(MemorandaError):
@@ -176,7 +201,7 @@ class NotProven(MemorandaError):
     def __init__(self, message: str | None = None, *, commit_ts: int | None = None) -> None:
         super().__init__(message)
         self.commit_ts = commit_ts
-        """The commit whose signature does not hold, where it is about one."""
+        """The commit whose signature does not hold, if the error is about one."""
 
 
 class StoreBusy(MemorandaError):
@@ -209,19 +234,19 @@ class ChainBroken(Corruption):
     """The hash chain does not hold: the log was changed after it was written."""
 
     def __init__(self, commit_ts: int, problem: str, *, last_checkpoint: int | None = None) -> None:
-        kept = (
+        checkpoint = (
             f" (the last checkpoint that holds is of {last_checkpoint} commits)"
             if last_checkpoint
             else ""
         )
         super().__init__(
             f"the chain breaks at commit {commit_ts}: {problem}. "
-            f"The log was changed after it was written; restore a backup from before{kept}"
+            f"The log was changed after it was written; restore a backup from before{checkpoint}"
         )
         self.commit_ts = commit_ts
         self.problem = problem
         self.last_checkpoint = last_checkpoint
-        """The size of the last checkpoint before it that holds, if the store knows of any."""
+        """The size of the last valid checkpoint before it, if the store has one."""
 
 
 class ViewsDiffer(Corruption):
@@ -246,7 +271,7 @@ class ViewsDiffer(Corruption):
         self.row = row or {}
         """The first columns of the row that differs, by their names."""
         self.commit_ts = commit_ts
-        """The commit that the row comes from, where it says so."""
+        """The commit of the row, if it has one."""
 
 
 class Compacted(NotFound):

@@ -1,13 +1,14 @@
-"""What you test agents with: a store in memory, a clock and ids that repeat, and a comparison.
+"""Tools to test agents: a store in memory, deterministic clock and ids, and a comparison of logs.
 
-Two stores made by `memory_store()` that are given the same calls have the same log to the last
-byte. Where only what the agent *did* should be compared, use `same_behaviour`.
+Two stores of `memory_store()` that get the same calls have the same log, byte for byte. To compare
+only the operations of two runs, use `same_behaviour`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,10 +17,12 @@ from memoranda.model.clock import FixedClock
 from memoranda.model.event import ReplayEvent
 from memoranda.model.ids import FixedIds
 from memoranda.model.operations import AnyOperation
-from memoranda.sdk.aio import AsyncStore
-from memoranda.sdk.open import open, open_async
-from memoranda.sdk.store import Store
-from memoranda.search.embedding import Given
+from memoranda.sdk.open import open
+from memoranda.sdk.store.store import Store
+from memoranda.search.vectors.embedder import EmbedderSpec
+
+if TYPE_CHECKING:
+    from memoranda.sdk.aio.store.store import AsyncStore
 
 __all__ = [
     "Behaviour",
@@ -35,11 +38,11 @@ def memory_store(
     *,
     clock: FixedClock | None = None,
     ids: FixedIds | None = None,
-    embedder: Given = None,
+    embedder: EmbedderSpec = None,
 ) -> Store:
-    """Return a new store in memory, with a clock that stands still and ids that repeat.
+    """Return a new store in memory, with a fixed clock and deterministic ids.
 
-    It has no vectors unless there is an `embedder`: recalling then goes by words and facts.
+    Without an `embedder` it has no vectors, and recall uses the full-text index and facts.
     """
     return open(":memory:", clock=clock or FixedClock(), ids=ids or FixedIds(), embedder=embedder)
 
@@ -48,16 +51,18 @@ async def memory_store_async(
     *,
     clock: FixedClock | None = None,
     ids: FixedIds | None = None,
-    embedder: Given = None,
+    embedder: EmbedderSpec = None,
 ) -> AsyncStore:
     """Return a new store in memory for asyncio."""
+    from memoranda.sdk.open_async import open_async  # loads asyncio
+
     return await open_async(
         ":memory:", clock=clock or FixedClock(), ids=ids or FixedIds(), embedder=embedder
     )
 
 
 class Behaviour(msgspec.Struct, frozen=True):
-    """What a comparison found; true if both did the same, else it says where they part."""
+    """The result of a comparison: true if both runs are equal; otherwise the first difference."""
 
     difference: str | None = None
 
@@ -72,36 +77,37 @@ def same_behaviour(first: Iterable[ReplayEvent], second: Iterable[ReplayEvent]) 
     namespace, and because of what makes no difference, so two runs can be compared that share
     a log. Values are compared as JSON: 1, 1.0 and true differ.
     """
-    for number, (one, other) in enumerate(zip_longest(_deeds(first), _deeds(second)), start=1):
-        if not _same(one, other):
+    pairs = zip_longest(_steps(first), _steps(second))
+    for number, (mine, yours) in enumerate(pairs, start=1):
+        if not _equal(mine, yours):
             return Behaviour(
-                f"event {number}: {_shown(one)} in the first, {_shown(other)} in the second"
+                f"event {number}: {_format(mine)} in the first, {_format(yours)} in the second"
             )
     return Behaviour()
 
 
-Deed = tuple[str, str, document.Document | None]
+Step = tuple[str, str, document.Document | None]
 
 
-def _deeds(events: Iterable[ReplayEvent]) -> Iterator[list[Deed]]:
+def _steps(events: Iterable[ReplayEvent]) -> Iterator[list[Step]]:
     for event in events:
-        yield [_deed(operation) for operation in event.operations]
+        yield [_step(operation) for operation in event.operations]
 
 
-def _deed(operation: AnyOperation) -> Deed:
+def _step(operation: AnyOperation) -> Step:
     return operation.type.name, operation.key, operation.value
 
 
-def _same(one: list[Deed] | None, other: list[Deed] | None) -> bool:
-    if one is None or other is None or len(one) != len(other):
+def _equal(first: list[Step] | None, second: list[Step] | None) -> bool:
+    if first is None or second is None or len(first) != len(second):
         return False
     return all(
-        mine[:2] == yours[:2] and document.same(mine[2], yours[2])
-        for mine, yours in zip(one, other, strict=True)
+        mine[:2] == yours[:2] and document.equal_json(mine[2], yours[2])
+        for mine, yours in zip(first, second, strict=True)
     )
 
 
-def _shown(deeds: list[Deed] | None) -> str:
-    if deeds is None:
+def _format(steps: list[Step] | None) -> str:
+    if steps is None:
         return "nothing more"
-    return ", ".join(f"{name} {key!r} {value}" for name, key, value in deeds)
+    return ", ".join(f"{name} {key!r} {value}" for name, key, value in steps)

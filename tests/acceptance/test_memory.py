@@ -65,6 +65,7 @@ def test_large_events_are_held_a_few_at_a_time(read: Callable[[Store], Iterable[
     assert peak < 20 * 500_000
 
 
+@pytest.mark.slow
 def test_replay_takes_the_same_memory_for_any_length(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     write_events(path, 100_000)

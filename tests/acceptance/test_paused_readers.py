@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import memoranda
-from memoranda.storage.sqlite.journal import _WAL_PAGES
+from memoranda.storage.sqlite.wal import _CHECKPOINT_PAGES
+from tests.quick import only
 
 BEGINNINGS = {
     "replay": "reader = iter(store.replay(agent_id='a'))",
@@ -26,7 +27,7 @@ with memoranda.open(sys.argv[1], create=False) as store:
     print("paused", flush=True)
     sys.stdin.read()
 """
-USUAL = _WAL_PAGES * 4096
+USUAL = _CHECKPOINT_PAGES * 4096
 """How long the write-ahead log gets before it starts over, in bytes."""
 SIZE = 900_000
 ONE_COMMIT = 3 * SIZE
@@ -62,7 +63,7 @@ def longest_journal(path: Path, kind: str) -> int:
     return longest
 
 
-@pytest.mark.parametrize("kind", ["replay", "subscription"])
+@pytest.mark.parametrize("kind", only(["subscription"], ["replay", "subscription"]))
 def test_a_paused_reader_does_not_keep_the_journal_from_starting_over(
     tmp_path: Path, kind: str
 ) -> None:

@@ -52,7 +52,7 @@ def test_from_a_talk_to_a_decision_and_back(path: Path) -> None:
         works: dict[str, Any] = {"subject": "Ann", "relation": "works at"}
         store.assert_fact(**works, object="Polaris", valid_from=at("2023-06-01"), source=belief.id)
         (fact,) = store.facts(**works)
-        decided = store.write(key=DECISION, value={"to": "Ann"}, because=[fact, plan])
+        decided = store.write(key=DECISION, value={"to": "Ann"}, because=[fact, plan]).commit_ts
         believed = str(store.why(DECISION))
         assert "STALE" not in believed
         assert "“I buy for Polaris”" in believed
@@ -72,19 +72,21 @@ def test_from_a_talk_to_a_decision_and_back(path: Path) -> None:
         better = store.reflect("Ann has left Polaris", on=[note.id])
         superseded = store.supersede(old=belief.id, new=better.id)
         assert superseded.notified == (plan.id,)
-        (notice,) = store.invalidations()
-        assert notice.dependent_id == plan.id
+        notices = {notice.kind: notice for notice in store.invalidations()}
+        assert notices.keys() == {"reflection_invalidation", "stale_fact"}
+        assert notices["reflection_invalidation"].dependent_id == plan.id
+        assert notices["stale_fact"].evidence == belief.ref
         assert store.why(DECISION).is_stale, "the source of the fact is superseded"
         store.end_fact(**works, at=at("2024-06-01"))
         reason = store.why(DECISION)
         assert reason.because[0].stale == ("closed on 2024-06-01",)
-        assert [each.ref for each in store.stale_keys()] == [reason.ref]
+        assert [stale_key.ref for stale_key in store.stale_keys()] == [reason.ref]
         assert str(store.why(DECISION, at=decided)) == believed, "at that moment it was so"
-        told = str(reason)
+        reports = str(reason)
 
     with open_again(path) as opened:
         store = opened.bind(agent_id="buyer")
         assert opened.rebuild().identical
         assert opened.verify().commits == opened.stats().commits
-        assert str(store.why(DECISION)) == told
+        assert str(store.why(DECISION)) == reports
         assert str(store.why(DECISION, at=decided)) == believed

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from memoranda import Fact, Store
-from memoranda.graph.names import normal_name
+from memoranda.graph.entities import normal_name
 from memoranda.testing import memory_store
 from tests.property.graph_oracle import Edge, GraphOracle
 from tests.property.yago import FOLDER, DatedFact, read_yago
@@ -34,9 +34,9 @@ def untied(facts: Sequence[DatedFact], group: Group) -> list[DatedFact]:
     """Leave out groups where two things are said of one instant: there the last one counts."""
     instants: dict[tuple[str, ...], Counter[datetime]] = {}
     for fact in facts:
-        found = instants.setdefault(group(fact), Counter())
-        found.update({fact.valid_from, fact.valid_to or fact.valid_from})
-    tied = {name for name, found in instants.items() if max(found.values()) > 1}
+        result = instants.setdefault(group(fact), Counter())
+        result.update({fact.valid_from, fact.valid_to or fact.valid_from})
+    tied = {name for name, result in instants.items() if max(result.values()) > 1}
     return [fact for fact in facts if group(fact) not in tied]
 
 
@@ -103,9 +103,9 @@ def check(facts: Sequence[DatedFact], *, single: bool) -> None:
     oracle = foretold(by_date, single=single)
     stores = [loaded(order, single=single) for order in (by_date, shuffled)]
     for at in INSTANTS:
-        wanted = expected(oracle.facts(at))
+        target = expected(oracle.facts(at))
         for store in stores:
-            assert shown(store.facts(valid_at=at)) == wanted, at
+            assert shown(store.facts(valid_at=at)) == target, at
     everything = [shown(store.facts(include_closed=True)) for store in stores]
     assert everything[0] == everything[1]
     assert len(everything[0]) <= len(facts)
@@ -147,10 +147,11 @@ def every(facts: Sequence[Fact]) -> Iterator[tuple[str, str, str, datetime, date
 def some(facts: list[DatedFact], subjects: int) -> list[DatedFact]:
     """Keep all that is said of a few of the subjects."""
     names = sorted({fact.subject for fact in facts})
-    kept = set(Random(7).sample(names, min(subjects, len(names))))
-    return [fact for fact in facts if fact.subject in kept]
+    stored_item = set(Random(7).sample(names, min(subjects, len(names))))
+    return [fact for fact in facts if fact.subject in stored_item]
 
 
+@pytest.mark.slow
 def test_some_of_it_with_many_objects_at_a_time() -> None:
     check(some(usable(), 500), single=False)
 
@@ -162,8 +163,8 @@ def test_some_of_it_with_one_object_at_a_time() -> None:
 def test_what_overlaps_keeps_its_years() -> None:
     """Those of the data of which another statement says the same for other years."""
     facts = usable()
-    told = Counter(map(object_of, facts))
-    check_years([fact for fact in facts if told[object_of(fact)] > 1])
+    counter = Counter(map(object_of, facts))
+    check_years([fact for fact in facts if counter[object_of(fact)] > 1])
 
 
 @pytest.mark.slow

@@ -92,8 +92,8 @@ class Blocking:
             except StopAsyncIteration:
                 return []
 
-        while found := self._loop.run(following()):
-            yield found[0]
+        while result := self._loop.run(following()):
+            yield result[0]
 
     def _awaitable(self, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Let a blocking function run beside the loop, with a transaction it can block on."""

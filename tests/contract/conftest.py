@@ -14,8 +14,14 @@ from memoranda.testing import FixedClock, FixedIds
 from tests.contract.blocking import Blocking, Loop
 from tests.contract.opener import Opener
 
+QUICK = ("sync-file", "async-memory")
+"""The kinds `make test` runs: both sorts of calls, and both places. The others are slow."""
 IN_MEMORY = ("sync-memory", "async-memory")
 ON_DISK = ("sync-file", "async-file")
+
+
+def _marked(*kinds: str) -> list[Any]:
+    return [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in kinds]
 
 
 @pytest.fixture
@@ -51,14 +57,14 @@ def _opener(
             store.close()
 
 
-@pytest.fixture(params=[*IN_MEMORY, *ON_DISK])
+@pytest.fixture(params=_marked(*IN_MEMORY, *ON_DISK))
 def open_store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Opener]:
     yield from _opener(request.param, tmp_path, clock, ids)
 
 
-@pytest.fixture(params=ON_DISK)
+@pytest.fixture(params=_marked(*ON_DISK))
 def reopen(
     request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Opener]:
@@ -76,3 +82,15 @@ def store(open_store: Opener) -> Store:
 def agent(store: Store) -> Store:
     """A new store bound to one agent."""
     return store.bind(agent_id="a1")
+
+
+@pytest.fixture
+def owner(store: Store) -> Store:
+    """A new store bound to the agent that keeps something private."""
+    return store.bind(agent_id="owner")
+
+
+@pytest.fixture
+def other(store: Store) -> Store:
+    """The same store bound to an agent that must not see it."""
+    return store.bind(agent_id="other")

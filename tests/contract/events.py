@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from memoranda import ReplayEvent, Store
-
-PROMPT = 5.0
-"""Seconds within which something that does not hang is over, on a machine that is busy."""
+from tests.patience import HANG_SECONDS
 
 
 def keys_of(events: Iterable[ReplayEvent]) -> list[str]:
@@ -28,10 +26,9 @@ def write_all(store: Store, *keys: str, **scope: Any) -> None:
 class Background(threading.Thread):
     """Work beside the test; what it raises is raised where its answer is asked for."""
 
-    def __init__(self, work: Callable[[], Any], patience: float = PROMPT) -> None:
+    def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__(daemon=True)
         self._work = work
-        self._patience = patience
         self._answer: Any = None
         self._error: BaseException | None = None
         self.start()
@@ -43,7 +40,7 @@ class Background(threading.Thread):
             self._error = error
 
     def answer(self) -> Any:
-        self.join(self._patience)
+        self.join(HANG_SECONDS)
         assert not self.is_alive(), "it hangs"
         if self._error is not None:
             raise self._error

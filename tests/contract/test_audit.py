@@ -20,8 +20,10 @@ def fill(store: Store) -> None:
 
 def test_every_operation_is_an_event(store: Store) -> None:
     fill(store)
-    told = [(each.event_type, each.agent_id) for each in store.audit_events()]
-    assert told == [
+    reports = [
+        (audit_event.event_type, audit_event.agent_id) for audit_event in store.audit_events()
+    ]
+    assert reports == [
         ("log.epoch_begun", "ann"),
         ("state.written", "ann"),
         ("memory.stored", "ann"),
@@ -44,7 +46,7 @@ def test_what_an_event_says(store: Store) -> None:
 
 def test_nobody_can_confirm_a_guess_by_its_hash(store: Store) -> None:
     fill(store)
-    hashes = {each.payload_hash for each in store.audit_events()}
+    hashes = {audit_event.payload_hash for audit_event in store.audit_events()}
     assert len(hashes) == 8
     assert hashlib.sha256(b'{"secret":"plain"}').hexdigest() not in hashes
 
@@ -53,9 +55,9 @@ def test_filters(store: Store) -> None:
     fill(store)
     (notified,) = store.audit_events(event_type="reflection.invalidation_notified")
     assert notified.commit_ts == 5
-    assert {each.agent_id for each in store.audit_events(agent_id="bob")} == {"bob"}
+    assert {audit_event.agent_id for audit_event in store.audit_events(agent_id="bob")} == {"bob"}
     assert len(list(store.audit_events(agent_id=ALL_AGENTS))) == 8
-    assert [each.commit_ts for each in store.audit_events(after_commit=4)] == [5, 5]
+    assert [audit_event.commit_ts for audit_event in store.audit_events(after_commit=4)] == [5, 5]
     (event,) = store.replay(agent_id="ann", after_commit=3, through_commit=4)
     assert len(list(store.audit_events(after_commit=event.token))) == 2
     with pytest.raises(InvalidInput, match="event_type"):
@@ -66,6 +68,6 @@ def test_filters(store: Store) -> None:
 
 def test_it_ends_where_the_log_ended(store: Store) -> None:
     fill(store)
-    begun = store.audit_events()
+    events = store.audit_events()
     store.write(agent_id="ann", key="late", value={})
-    assert len(list(begun)) == 8
+    assert len(list(events)) == 8

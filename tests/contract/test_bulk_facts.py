@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from memoranda import AssertedFacts, InvalidInput, Literal, NotFound, MemorandaError, Store
+from memoranda import AssertedFacts, InvalidInput, Literal, MemorandaError, NotFound, Store
+from tests.answers import counts
 
 
 def person(number: int, **more: Any) -> dict[str, Any]:
@@ -29,18 +30,18 @@ def subjects(agent: Store) -> list[str]:
 
 
 def test_rows_are_asserted_in_transactions_of_a_batch(agent: Store) -> None:
-    told: list[tuple[int, int]] = []
-    done = agent.assert_facts(people(7), batch=3, progress=lambda *each: told.append(each))
-    assert done == AssertedFacts(asserted=7)
-    assert told == [(3, 0), (6, 0), (7, 0)]
+    reports: list[tuple[int, int]] = []
+    done = agent.assert_facts(people(7), batch=3, progress=lambda *item: reports.append(item))
+    assert counts(done) == AssertedFacts(asserted=7)
+    assert reports == [(3, 0), (6, 0), (7, 0)]
     assert [len(event.operations) for event in agent.replay()] == [3, 3, 1]
     assert subjects(agent) == [f"p{number}" for number in range(1, 8)]
 
 
 def test_progress_knows_the_whole_of_a_list(agent: Store) -> None:
-    told: list[tuple[int, int]] = []
-    agent.assert_facts(list(people(4)), batch=3, progress=lambda *each: told.append(each))
-    assert told == [(3, 4), (4, 4)]
+    reports: list[tuple[int, int]] = []
+    agent.assert_facts(list(people(4)), batch=3, progress=lambda *item: reports.append(item))
+    assert reports == [(3, 4), (4, 4)]
 
 
 def test_no_more_than_a_batch_is_held(agent: Store) -> None:
@@ -97,34 +98,34 @@ def test_rows_that_cannot_be_taken_are_told_and_the_others_go_on(agent: Store) -
         person(5, source="missing too"),
         person(6),
     ]
-    told: list[tuple[int, Any, str]] = []
+    reports: list[tuple[int, Any, str]] = []
 
     def reject(number: int, row: Any, error: MemorandaError) -> None:
-        told.append((number, row, str(error)))
+        reports.append((number, row, str(error)))
 
     # `reject` is no coroutine, and is given by name: it reaches an asynchronous store as it is
     done = agent.assert_facts(rows, batch=4, reject=reject)
-    assert done == AssertedFacts(asserted=3, rejected=3)
-    assert [number for number, _, _ in told] == [2, 3, 5]
-    assert all(row is rows[number - 1] for number, row, _ in told)
-    assert "missing too" in told[2][2]
+    assert counts(done) == AssertedFacts(asserted=3, rejected=3)
+    assert [number for number, _, _ in reports] == [2, 3, 5]
+    assert all(row is rows[number - 1] for number, row, _ in reports)
+    assert "missing too" in reports[2][2]
     assert subjects(agent) == ["p1", "p4", "p6"]
 
 
 def test_a_batch_of_nothing_but_wrong_rows_is_no_commit(agent: Store) -> None:
     wrong = [person(1, confidence=7), person(2, source="missing")]
     done = agent.assert_facts(wrong, reject=lambda *_: None)
-    assert done == AssertedFacts(rejected=2)
+    assert counts(done) == AssertedFacts(rejected=2)
     assert list(agent.replay()) == []
 
 
 def test_on_one_occasion_a_row_is_said_once_in_whatever_batches(agent: Store) -> None:
     first = agent.assert_facts(people(5), batch=2, once="census")
-    assert first == AssertedFacts(asserted=5)
+    assert counts(first) == AssertedFacts(asserted=5)
     again = agent.assert_facts(people(6), batch=4, once="census")
-    assert again == AssertedFacts(asserted=1, unchanged=5)
+    assert counts(again) == AssertedFacts(asserted=1, unchanged=5)
     commits = len(list(agent.replay()))
-    assert agent.assert_facts(people(6), once="census") == AssertedFacts(unchanged=6)
+    assert counts(agent.assert_facts(people(6), once="census")) == AssertedFacts(unchanged=6)
     assert len(list(agent.replay())) == commits
     assert all(len(fact.assertions) == 1 for fact in agent.facts())
 
@@ -132,9 +133,9 @@ def test_on_one_occasion_a_row_is_said_once_in_whatever_batches(agent: Store) ->
 def test_the_same_row_twice_is_one_on_one_occasion(agent: Store) -> None:
     rows = [person(1), person(1, subject="P1"), person(1, confidence=0.5)]
     done = agent.assert_facts(rows, once="census")
-    assert done == AssertedFacts(asserted=2, unchanged=1)
-    assert agent.assert_facts([person(1)], once="another") == AssertedFacts(asserted=1)
-    assert agent.assert_facts([person(1)]) == AssertedFacts(asserted=1)
+    assert counts(done) == AssertedFacts(asserted=2, unchanged=1)
+    assert counts(agent.assert_facts([person(1)], once="another")) == AssertedFacts(asserted=1)
+    assert counts(agent.assert_facts([person(1)])) == AssertedFacts(asserted=1)
     (fact,) = agent.facts()
     assert len(fact.assertions) == 4
 
@@ -143,19 +144,19 @@ def test_what_was_retracted_stays_so_on_the_same_occasion(agent: Store) -> None:
     agent.assert_facts(people(3), once="census")
     agent.retract_fact(subject="p2", relation="age")
     done = agent.assert_facts(people(3), once="census")
-    assert done == AssertedFacts(unchanged=2, retracted=1)
+    assert counts(done) == AssertedFacts(unchanged=2, retracted=1)
     assert subjects(agent) == ["p1", "p3"]
-    assert agent.assert_facts(people(3), once="later") == AssertedFacts(asserted=3)
+    assert counts(agent.assert_facts(people(3), once="later")) == AssertedFacts(asserted=3)
     assert subjects(agent) == ["p1", "p2", "p3"]
 
 
 def test_once_is_for_one_fact_as_well(agent: Store) -> None:
-    said: Any = {"subject": "Ann", "relation": "works at", "object": "Acme", "once": "letter 7"}
-    made = agent.assert_fact(**said)
-    assert made.open is not None
-    assert agent.assert_fact(**said).open is None
+    text: Any = {"subject": "Ann", "relation": "works at", "object": "Acme", "once": "letter 7"}
+    instance = agent.assert_fact(**text)
+    assert instance.open is not None
+    assert agent.assert_fact(**text).open is None
     (fact,) = agent.facts()
-    assert fact.assertions == (made.assertion_id,)
+    assert fact.assertions == (instance.assertion_id,)
     with pytest.raises(InvalidInput, match="once"):
         agent.assert_fact(subject="a", relation="b", object="c", once="")
 

@@ -25,7 +25,7 @@ LONG = "a long story " * 1000
 
 
 def write(store: Store, key: str, number: int, **more: Any) -> int:
-    return store.write(key=key, value={"n": number}, **more)
+    return store.write(key=key, value={"n": number}, **more).commit_ts
 
 
 def grow(store: Store, key: str = "k", times: int = 5) -> int:
@@ -36,19 +36,23 @@ def grow(store: Store, key: str = "k", times: int = 5) -> int:
 class TestAsking:
     def test_nothing_happens_without_confirmation(self, agent: Store) -> None:
         horizon = grow(agent)
-        found = agent.compact(before=horizon)
-        assert (found.erased, found.kept, found.commit_ts) == (4, 1, None)
-        assert [each.version for each in agent.history(key="k")] == [1, 2, 3, 4, 5]
+        compaction = agent.compact(before=horizon)
+        assert (compaction.erased, compaction.kept, compaction.commit_ts) == (4, 1, None)
+        assert [version.version for version in agent.history(key="k")] == [1, 2, 3, 4, 5]
         assert agent.stats().commits == horizon
 
     def test_it_says_what_it_did(self, agent: Store) -> None:
         horizon = grow(agent)
-        found = agent.compact(before=horizon, confirm=True, reason="enough")
-        assert (found.namespace, found.horizon, found.erased) == ("default", horizon, 4)
-        assert found.commit_ts == horizon + 1 == agent.stats().commits
+        compaction = agent.compact(before=horizon, confirm=True, reason="enough")
+        assert (compaction.namespace, compaction.horizon, compaction.erased) == (
+            "default",
+            horizon,
+            4,
+        )
+        assert compaction.commit_ts == horizon + 1 == agent.stats().commits
         record = agent.get_state(key="k")
         assert record is not None
-        assert found.horizon_at == record.committed_at
+        assert compaction.horizon_at == record.committed_at
 
     def test_it_can_be_read_up_what_was_done(self, agent: Store) -> None:
         agents = agent.stats().agents
@@ -56,7 +60,7 @@ class TestAsking:
         agent.compact(before=5, confirm=True, reason="enough")
         (done,) = agent.erasures()
         assert (done.target, done.reason, done.operations) == ("compaction", "enough", 4)
-        assert [each.event_type for each in agent.audit_events(after_commit=5)] == [
+        assert [audit_event.event_type for audit_event in agent.audit_events(after_commit=5)] == [
             "erasure.carried_out",
             "log.compacted",
         ]
@@ -84,7 +88,7 @@ class TestAsking:
             agent.compact(namespace="_log", before=1, confirm=True)
 
     def test_by_retention(self, agent: Store, clock: FixedClock) -> None:
-        with pytest.raises(InvalidInput, match="keeps its log for ever"):
+        with pytest.raises(InvalidInput, match="has no log_retention"):
             agent.compact(namespace="team/eng", before=RETENTION)
         agent.configure(namespace="team", log_retention=timedelta(days=30))
         eng = agent.bind(namespace="team/eng")
@@ -93,8 +97,8 @@ class TestAsking:
         write(eng, "k", 6)
         assert eng.compact(before=RETENTION).erased == 0
         clock.step(2 * 86400)
-        found = eng.compact(before=RETENTION, confirm=True)
-        assert (found.horizon, found.erased) == (horizon, 4)
+        compaction = eng.compact(before=RETENTION, confirm=True)
+        assert (compaction.horizon, compaction.erased) == (horizon, 4)
 
 
 class TestState:
@@ -102,7 +106,7 @@ class TestState:
         grow(agent, "k", 3)
         agent.delete(key="gone")
         write(agent, "gone", 1)
-        horizon = agent.delete(key="gone")
+        horizon = agent.delete(key="gone").commit_ts
         write(agent, "k", 4)
 
         def asked() -> list[Any]:
@@ -111,7 +115,7 @@ class TestState:
                     agent.get_state(key="k", at=at),
                     list(agent.list_keys(at=at)),
                     list(agent.scan_prefix(prefix="", at=at)),
-                    list(agent.diff(a=at)),
+                    list(agent.diff(old=at)),
                     list(agent.history(key="k", since=at)),
                     list(agent.history(key="gone", since=at)),
                 ]
@@ -134,7 +138,7 @@ class TestState:
             lambda: agent.get_state(key="k", version=4),
             lambda: list(agent.list_keys(at=horizon - 1)),
             lambda: list(agent.scan_prefix(prefix="k", at=horizon - 1)),
-            lambda: list(agent.diff(a=horizon - 1)),
+            lambda: list(agent.diff(old=horizon - 1)),
             lambda: list(agent.history(key="k")),
             lambda: list(agent.history(key="k", since=horizon - 1)),
             lambda: agent.why("k", at=horizon - 1),
@@ -149,7 +153,7 @@ class TestState:
         horizon = grow(agent)
         write(agent, "once", 2)
         agent.compact(before=horizon, confirm=True)
-        assert [each.version for each in agent.history(key="once")] == [1, 2]
+        assert [version.version for version in agent.history(key="once")] == [1, 2]
 
     def test_what_a_value_rests_on_stays(self, agent: Store) -> None:
         grow(agent, "base", 2)
@@ -168,7 +172,7 @@ class TestState:
         agent.update_memory(memory.id, content="y")
         agent.compact(before=horizon + 2, confirm=True)
         for ref in (KeyRef("k", 4), MemoryRef(memory.id, 1)):
-            with pytest.raises(Compacted):
+            with pytest.raises(Compacted, match=r"^because\[0\]: "):
                 write(agent, "l", 1, because=[ref])
         write(agent, "l", 1, because=[KeyRef("k", 5), MemoryRef(memory.id, 2)])
 
@@ -176,8 +180,8 @@ class TestState:
 class TestMemories:
     def test_a_memory_is_as_it_was(self, agent: Store, clock: FixedClock) -> None:
         memory = agent.remember(LONG, title="story", tier="mid", tags=["t"], metadata={"m": 1})
-        kept = agent.store_transcript("they said so")
-        agent.link_transcript(memory_id=memory.id, transcript_id=kept.id, spans=[(0, 4)])
+        transcript = agent.store_transcript("they said so")
+        agent.link_transcript(memory_id=memory.id, transcript_id=transcript.id, spans=[(0, 4)])
         for _ in range(3):
             clock.step(60)
             agent.touch(memory.id)
@@ -188,13 +192,13 @@ class TestMemories:
         agent.touch(memory.id)
         horizon = agent.stats().commits
         before = agent.get_memory(memory.id)
-        found = agent.compact(before=horizon, confirm=True)
-        assert found.erased == 4
+        compaction = agent.compact(before=horizon, confirm=True)
+        assert compaction.erased == 4
         assert agent.get_memory(memory.id) == agent.get_memory(title="tale") == before
         assert before is not None
         assert before.content == LONG
         assert agent.get_memory(title="story") is None
-        assert [each.version for each in agent.memory_history(memory.id, since=horizon)] == [2]
+        assert [item.version for item in agent.memory_history(memory.id, since=horizon)] == [2]
         assert agent.replay_transcripts(memory.id)[0].excerpts() == ("they",)
         clock.step(60)
         assert agent.touch(memory.id).access_count == 6
@@ -245,9 +249,9 @@ class TestMemories:
             agent.compact(before=agent.stats().commits, confirm=True)
             assert agent.get_memory(memory.id) == before
             assert agent.rebuild().identical
-            told = repr([event.operations for event in agent.replay()])
-            assert "last words" in told
-            assert not [word for word in ("first", "second", "third") if f"{word} words" in told]
+            reports = repr([event.operations for event in agent.replay()])
+            assert "last words" in reports
+            assert not [word for word in ("first", "second", "third") if f"{word} words" in reports]
             agent.update_memory(memory.id, content="fourth words")
             agent.update_memory(memory.id, content="last words")
 
@@ -302,7 +306,7 @@ class TestFacts:
         before = asked()
         assert agent.compact(before=horizon, confirm=True).erased == 4
         assert asked() == before
-        assert [each.name for each in agent.entities()][-2:] == ["eve", "tea"]
+        assert [entity.name for entity in agent.entities()][-2:] == ["eve", "tea"]
         for ask in (
             lambda: agent.facts(known_at=horizon - 1),
             lambda: list(agent.iter_facts(known_at=horizon - 1)),
@@ -332,7 +336,7 @@ class TestTheLog:
         agent.compact(before=5, confirm=True)
 
         def resumed(token: int | str) -> list[tuple[int, bool]]:
-            return [(each.commit_ts, each.summary) for each in agent.replay(after_commit=token)]
+            return [(item.commit_ts, item.summary) for item in agent.replay(after_commit=token)]
 
         for inside in (0, 2, tokens[1], tokens[3]):
             assert resumed(inside) == [(5, True), (6, False)]
@@ -345,7 +349,7 @@ class TestTheLog:
         agent.compact(before=horizon, confirm=True)
         with pytest.raises(Compacted, match="cannot be replayed up to commit 3"):
             list(agent.replay(through_commit=3))
-        assert [each.commit_ts for each in agent.replay(through_commit=horizon)] == [horizon]
+        assert [event.commit_ts for event in agent.replay(through_commit=horizon)] == [horizon]
 
     def test_who_missed_nothing_gets_no_summary(self, agent: Store) -> None:
         grow(agent)
@@ -353,8 +357,8 @@ class TestTheLog:
         horizon = write(other, "k", 1)
         write(agent, "k", 6)
         agent.compact(before=horizon, confirm=True)
-        assert [each.commit_ts for each in agent.replay(after_commit=5)] == [horizon + 1]
-        assert [each.commit_ts for each in other.replay(after_commit=5)] == [horizon]
+        assert [event.commit_ts for event in agent.replay(after_commit=5)] == [horizon + 1]
+        assert [event.commit_ts for event in other.replay(after_commit=5)] == [horizon]
 
     def test_subscriptions_and_cursors_get_past_it(self, agent: Store) -> None:
         grow(agent)
@@ -365,13 +369,13 @@ class TestTheLog:
         agent.compact(before=5, confirm=True)
         write(agent, "k", 6)
         with agent.subscribe(cursor="c", timeout=0) as resumed:
-            found = list(resumed)
-            resumed.ack(found[0])
-        assert [(each.commit_ts, each.summary) for each in found] == [(5, True), (7, False)]
+            result = list(resumed)
+            resumed.ack(result[0])
+        assert [(item.commit_ts, item.summary) for item in result] == [(5, True), (7, False)]
         with agent.subscribe(cursor="c", timeout=0) as again:
-            assert [each.commit_ts for each in again] == [7]
+            assert [item.commit_ts for item in again] == [7]
         with agent.subscribe(last=2, timeout=0) as last:
-            assert [each.commit_ts for each in last] == [5, 7]
+            assert [item.commit_ts for item in last] == [5, 7]
 
     def test_what_others_did_in_the_same_event_stays(self, agent: Store) -> None:
         for number in (1, 2, 3):
@@ -380,13 +384,17 @@ class TestTheLog:
                     tx.write(key="k", value={"n": number}, namespace=namespace)
         agent.compact(namespace="mine", before=3, confirm=True)
         theirs = list(agent.replay(namespace="theirs"))
-        assert [each.operations[0].value for each in theirs] == [{"n": 1}, {"n": 2}, {"n": 3}]
+        assert [their.operations[0].value for their in theirs] == [{"n": 1}, {"n": 2}, {"n": 3}]
         everything = list(agent.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES))
-        shown = [
-            (each.commit_ts, each.summary, [(op.namespace, op.version) for op in each.operations])
-            for each in everything
+        output = [
+            (
+                their.commit_ts,
+                their.summary,
+                [(op.namespace, op.version) for op in their.operations],
+            )
+            for their in everything
         ]
-        assert shown[:3] == [
+        assert output[:3] == [
             (1, False, [("theirs", 1)]),
             (2, False, [("theirs", 2)]),
             (3, True, [("mine", 3), ("theirs", 3)]),
@@ -404,13 +412,13 @@ class TestTheLog:
         assert write(agent, "k", 1, txn_id="once") == first
         again = agent.remember("x", title="t", txn_id="thought")
         assert (again.id, again.content, again.outcome) == (memory.id, "y", "unchanged")
-        said = agent.assert_fact(subject="bob", relation="likes", object="tea", txn_id="said")
-        assert (said.commit_ts, said.open) == (3, None)
+        fact = agent.assert_fact(subject="bob", relation="likes", object="tea", txn_id="said")
+        assert (fact.commit_ts, fact.open) == (3, None)
         assert agent.stats().commits == head + 1
 
     def test_the_chain_holds_and_no_hash_changes(self, agent: Store) -> None:
         horizon = grow(agent)
-        before = {each.commit_ts: each.hash for each in agent.replay()}
+        before = {event.commit_ts: event.hash for event in agent.replay()}
         agent.compact(before=horizon, confirm=True)
         assert agent.verify().commits == horizon + 1
         (summary,) = agent.replay()
@@ -427,10 +435,10 @@ class TestTheLog:
             agent.touch(memory.id)
             agent.touch(memory.id)
             agent.update_memory(memory.id, title=f"t{agent.stats().commits}")
-            known = agent.get_memory(memory.id)
+            reference = agent.get_memory(memory.id)
             assert agent.compact(before=agent.stats().commits, confirm=True).erased
             assert other.compact(before=agent.stats().commits - 3, confirm=True).erased
-            assert agent.get_memory(memory.id) == known
+            assert agent.get_memory(memory.id) == reference
             assert agent.rebuild().identical
             agent.verify()
 
@@ -438,7 +446,7 @@ class TestTheLog:
         horizon = grow(agent)
         done = agent.compact(before=horizon, confirm=True)
         write(agent, "k", 6)
-        with pytest.raises(Compacted, match="which summed up namespace 'default'"):
+        with pytest.raises(Compacted, match="which compacted namespace 'default'"):
             agent.fork(tmp_path / "early.db", at=horizon)
         agent.fork(tmp_path / "fork.db", at=done.commit_ts or 0)
         with memoranda.open(tmp_path / "fork.db") as fork:

@@ -55,7 +55,7 @@ class TestForgettingWhatWasSummedUp:
         agent.assert_fact(subject="bob", relation="likes", object=WORDS, source=memory.ref)
         grow(agent)
         agent.compact(before=agent.stats().commits, confirm=True)
-        assert [each.name for each in agent.entities()] == [WORDS, "tea", "bob"]
+        assert [entity.name for entity in agent.entities()] == [WORDS, "tea", "bob"]
         agent.forget(facts_from=memory.id)
         assert agent.facts() == []
         checked(agent)
@@ -70,7 +70,7 @@ class TestForgettingWhatWasSummedUp:
         other.touch(memory.id)
         other.touch(memory.id)
         agent.compact(before=agent.stats().commits, confirm=True)
-        agent.forget(agent_id=f"{WORDS}-agent")
+        agent.forget(whole_agent=f"{WORDS}-agent")
         checked(agent)
         assert agent.get_state(key="k") is not None
         assert not holds(agent, WORDS)
@@ -83,7 +83,7 @@ class TestForgettingWhatWasSummedUp:
         agent.compact(before=6, confirm=True)
         with pytest.raises(Compacted):
             other.get_state(key="k", at=1)
-        agent.forget(namespace=f"{WORDS}/space")
+        agent.forget(whole_namespace=f"{WORDS}/space")
         assert other.get_state(key="k", at=1) is None
         with pytest.raises(Compacted):
             agent.get_state(key="k", at=5)
@@ -120,7 +120,7 @@ class TestSummingUpWhatWasForgotten:
 
 def holds(store: Store, words: str) -> bool:
     """Say whether words stand in anything that the log or the tables have."""
-    found: list[Any] = []
+    result: list[Any] = []
     with store._core.engine.reading() as reader:
         for query in (
             "event_page_of_all",
@@ -134,16 +134,16 @@ def holds(store: Store, words: str) -> bool:
             "txn_rows",
             "horizon_rows",
         ):
-            values = {"after": 0, "through": 10_000, "most": 10_000} if "page" in query else {}
-            found.extend(reader.rows(query, **values))
-        for commit_ts, *_ in reader.rows("event_page_of_all", after=0, through=9999, most=9999):
-            found.extend(reader.rows("blobs_of_commit", commit_ts=commit_ts))
-    return words.encode() in repr(found).encode()
+            values = {"after": 0, "through": 10_000, "limit": 10_000} if "page" in query else {}
+            result.extend(reader.rows(query, **values))
+        for commit_ts, *_ in reader.rows("event_page_of_all", after=0, through=9999, limit=9999):
+            result.extend(reader.rows("blobs_of_commit", commit_ts=commit_ts))
+    return words.encode() in repr(result).encode()
 
 
 def test_names_that_came_up_in_an_end_go_with_the_source(agent: Store) -> None:
     source = agent.remember("source words")
-    told = agent.assert_fact(
+    fact = agent.assert_fact(
         subject="Zebrafish",
         relation="suffers from",
         object="Quokkaitis",
@@ -151,7 +151,7 @@ def test_names_that_came_up_in_an_end_go_with_the_source(agent: Store) -> None:
         valid_to="2021-01-01T00:00:00Z",
         source=source.id,
     )
-    agent.retract_fact(assertion_id=told.assertion_id)
+    agent.retract_fact(assertion_id=fact.assertion_id)
     agent.compact(before=agent.stats().commits, confirm=True)
     assert len(list(agent.entities())) == 2
     agent.forget(memory_id=source.id)

@@ -13,8 +13,8 @@ from memoranda import InvalidInput, Store
 def test_a_backup_holds_everything(agent: Store, tmp_path: Path) -> None:
     agent.write(key="k", value={"n": 1})
     steps: list[tuple[int, int]] = []
-    made = agent.backup(tmp_path / "backup.db", progress=lambda *step: steps.append(step))
-    assert made.commits == 1
+    backup = agent.backup(tmp_path / "backup.db", progress=lambda *step: steps.append(step))
+    assert backup.commits == 1
     assert steps[-1][0] == steps[-1][1]
     with memoranda.open(tmp_path / "backup.db", create=False) as copy:
         assert copy.verify().head_hash == agent.verify().head_hash
@@ -49,14 +49,14 @@ def test_an_exported_log_is_imported_as_it_was(agent: Store, tmp_path: Path) -> 
     agent.write(key="k", value={"n": 1})
     agent.remember("long " * 2000, title="t")
     steps: list[tuple[int, int]] = []
-    made = agent.export_log(tmp_path / "log.jsonl", progress=lambda *step: steps.append(step))
-    assert (made.commits, made.lines) == (2, 5)
+    export = agent.export_log(tmp_path / "log.jsonl", progress=lambda *step: steps.append(step))
+    assert (export.commits, export.lines) == (2, 5)
     assert steps[-1] == (2, 2)
     memoranda.import_log(tmp_path / "log.jsonl", tmp_path / "new.db")
     with memoranda.open(tmp_path / "new.db", create=False) as new:
         assert new.verify().head_hash == agent.verify().head_hash
         again = new.export_log(tmp_path / "again.jsonl")
-    assert again == made
+    assert again == export
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "log.jsonl").read_bytes()
     with pytest.raises(InvalidInput, match="path"):
         agent.export_log(tmp_path / "log.jsonl")

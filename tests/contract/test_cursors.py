@@ -8,7 +8,7 @@ import pytest
 
 from memoranda import InvalidInput, LogForked, ReplayEvent, Store
 from memoranda.model.event import ResumeToken
-from memoranda.sdk.core import Core
+from memoranda.sdk.components import Core
 from tests.contract.events import commits_of, keys_of, write_all
 from tests.contract.opener import Opener
 
@@ -63,10 +63,10 @@ def test_a_new_one_in_an_empty_store(agent: Store) -> None:
 
 def test_only_a_new_one_asks_where_to_begin(agent: Store) -> None:
     write_all(agent, "a", "b", "c")
-    for wanted in (["a", "b", "c"], ["b", "c"], ["c"]):
+    for target in (["a", "b", "c"], ["b", "c"], ["c"]):
         subscription = agent.subscribe(cursor="indexer", after_commit=0, timeout=0)
         events = list(subscription)
-        assert keys_of(events) == wanted
+        assert keys_of(events) == target
         subscription.ack(events[0])
 
 
@@ -75,8 +75,8 @@ def test_a_new_one_behind_a_commit_that_is_yet_to_come(agent: Store) -> None:
         agent.drop_cursor(cursor="indexer")
         assert list(agent.subscribe(cursor="indexer", after_commit=beyond, timeout=0)) == []
         write_all(agent, "a", "b")
-        found = commits_of(agent.subscribe(cursor="indexer", timeout=0))
-        assert found == [commit for commit in found if commit > beyond]
+        result = commits_of(agent.subscribe(cursor="indexer", timeout=0))
+        assert result == [commit for commit in result if commit > beyond]
 
 
 def test_each_is_its_own(agent: Store) -> None:
@@ -140,12 +140,15 @@ def test_one_that_does_not_fit_the_log_is_refused(agent: Store) -> None:
         ResumeToken(core.log_id, 1, b"other"),
         ResumeToken(core.log_id, 2, event.hash),
     ):
-        with core.engine.writing() as writer:
-            writer.run("meta_set", name="cursor:indexer", value=str(misfit))
+        set_cursor(core, str(misfit))
         with pytest.raises(LogForked, match=r"cursor 'indexer' .* drop the cursor"):
             agent.subscribe(cursor="indexer", after_commit=0, timeout=0)
     agent.drop_cursor(cursor="indexer")
     assert keys_of(agent.subscribe(cursor="indexer", after_commit=0, timeout=0)) == ["a"]
+
+
+def set_cursor(core: Core, token: str) -> None:
+    core.engine.write(lambda writer: writer.run("meta_set", name="cursor:indexer", value=token))
 
 
 def core_of(store: Any) -> Core:

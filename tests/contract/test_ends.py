@@ -24,21 +24,21 @@ def about(object_: str | None = "Acme", **more: Any) -> dict[str, Any]:
 
 
 def held(store: Store, **when: Any) -> list[tuple[str, datetime | None]]:
-    found = store.timeline(subject="Ann", relation="works at", **when)
-    return [(str(fact.object), fact.valid_to) for fact in found]
+    facts = store.timeline(subject="Ann", relation="works at", **when)
+    return [(str(fact.object), fact.valid_to) for fact in facts]
 
 
 def told(store: Store, kind: str) -> list[dict[str, Any]]:
     """What replay shows of the operations of a kind."""
-    found = [each for event in store.replay(kinds=[kind]) for each in event.operations]
-    return [each.value for each in found if each.value is not None]
+    result = [operation for event in store.replay(kinds=[kind]) for operation in event.operations]
+    return [operation.value for operation in result if operation.value is not None]
 
 
 def check(store: Store) -> None:
     """The chain holds, and the views are what the log gives."""
     store.verify(deep=True)
-    found = store.rebuild()
-    assert found.identical, found.differing
+    result = store.rebuild()
+    assert result.identical, result.differing
 
 
 class TestSource:
@@ -52,13 +52,13 @@ class TestSource:
             (words.id, [(5, 11)], {"transcript_id": words.id, "spans": ((5, 11),)}),
         ]
         for source, spans, _ in sources:
-            agent.end_fact(**about(at=day(2), source=source, spans=spans))
+            agent.end_fact(allow_unknown=True, **about(at=day(2), source=source, spans=spans))
         ends = told(agent, "end")
-        assert [each["source"] for each in ends] == [shown for _, _, shown in sources]
+        assert [end["source"] for end in ends] == [output for _, _, output in sources]
         check(agent)
 
     def test_without_one_nothing_is_said_of_it(self, agent: Store) -> None:
-        agent.end_fact(**about(at=day(2)))
+        agent.end_fact(allow_unknown=True, **about(at=day(2)))
         (end,) = told(agent, "end")
         assert "source" not in end
 
@@ -67,53 +67,55 @@ class TestSource:
         secret = agent.remember("secret", visibility="private").id
         transcript = agent.store_transcript("short").id
         with pytest.raises(NotFound, match="no such thing"):
-            agent.end_fact(**about(source="no such thing"))
+            agent.end_fact(allow_unknown=True, **about(source="no such thing"))
         with pytest.raises(NotFound, match="no transcript 'gone'"):
-            agent.end_fact(**about(source=TranscriptRef("gone")))
+            agent.end_fact(allow_unknown=True, **about(source=TranscriptRef("gone")))
         for source, spans in ((memory, [(0, 1)]), (None, [(0, 1)]), (transcript, [(3, 99)])):
             with pytest.raises(InvalidInput, match=r"^spans"):
-                agent.end_fact(**about(source=source, spans=spans))
+                agent.end_fact(allow_unknown=True, **about(source=source, spans=spans))
         with pytest.raises(InvalidInput, match=r"^source: 7 is no source"):
-            agent.end_fact(**about(source=7))
+            agent.end_fact(allow_unknown=True, **about(source=7))
         with pytest.raises(NotFound):
-            agent.end_fact(**about(source=secret, agent_id="a2"))
+            agent.end_fact(allow_unknown=True, **about(source=secret, agent_id="a2"))
         assert list(agent.replay(kinds=["end"])) == []
 
     def test_it_ended_when_that_happened(self, agent: Store) -> None:
         agent.assert_fact(**about(valid_from=day(1)))
         memory = agent.remember("she left", event_time=day(9))
         with agent.begin_transaction() as transaction:
-            transaction.end_fact(**about(source=memory))
+            transaction.end_fact(allow_unknown=True, **about(source=memory))
             (fact,) = transaction.timeline(subject="Ann", relation="works at")
             assert fact.valid_to == day(9)
         assert held(agent) == [("Acme", day(9))]
-        agent.end_fact(**about(source=memory, at=day(5)))
+        agent.end_fact(allow_unknown=True, **about(source=memory, at=day(5)))
         assert held(agent) == [("Acme", day(5))]
 
     def test_a_fact_has_the_sources_of_what_was_said_for_it(self, agent: Store) -> None:
         memory = agent.remember("she left")
         agent.assert_fact(**about(valid_from=day(1)))
-        agent.end_fact(**about(source=memory, at=day(2)))
+        agent.end_fact(allow_unknown=True, **about(source=memory, at=day(2)))
         (fact,) = agent.facts(include_closed=True)
         assert fact.sources == ()
 
     def test_it_is_explained(self, agent: Store) -> None:
         words = agent.store_transcript(TALK)
         agent.assert_fact(**about(valid_from=day(1)))
-        made = agent.end_fact(**about(at=day(2), source=words.id, spans=[(5, 11)]))
+        ended = agent.end_fact(
+            allow_unknown=True, **about(at=day(2), source=words.id, spans=[(5, 11)])
+        )
         (fact,) = agent.facts(include_closed=True)
         end = agent.explain(fact).end
         assert end is not None
-        assert (end.id, end.at, end.actor) == (made.assertion_id, day(2), "a1")
+        assert (end.id, end.at, end.actor) == (ended.assertion_id, day(2), "a1")
         assert (end.source, end.quotes) == (TranscriptRef(words.id, ((5, 11),)), ("I left",))
-        assert agent.explain(fact, known_at=made.commit_ts - 1).end is None  # type: ignore[operator]
+        assert agent.explain(fact, known_at=ended.commit_ts - 1).end is None  # type: ignore[operator]
 
     def test_one_that_was_said_with_an_assertion_comes_from_the_same(self, agent: Store) -> None:
         words = agent.store_transcript(TALK)
-        made = agent.assert_fact(**about(valid_from=day(1), valid_to=day(2), source=words.id))
-        end = agent.explain(str(made.assertion_id)).end
+        fact = agent.assert_fact(**about(valid_from=day(1), valid_to=day(2), source=words.id))
+        end = agent.explain(str(fact.assertion_id)).end
         assert end is not None
-        assert (end.id, end.quotes) == (made.assertion_id, (TALK,))
+        assert (end.id, end.quotes) == (fact.assertion_id, (TALK,))
 
     def test_what_another_object_ended_has_none(self, agent: Store) -> None:
         agent.set_cardinality(relation="works at", cardinality="single")
@@ -134,9 +136,9 @@ class TestForgetting:
     def test_it_is_as_if_it_was_never_said(self, agent: Store, field: str) -> None:
         source = self.source(agent, field)
         agent.assert_fact(**about(valid_from=day(1)))
-        agent.end_fact(**about(at=day(2), source=source))
-        agent.end_fact(**about("Secret Ltd", at=day(3), source=source))
-        agent.end_fact(**about(at=day(5)))
+        agent.end_fact(allow_unknown=True, **about(at=day(2), source=source))
+        agent.end_fact(allow_unknown=True, **about("Secret Ltd", at=day(3), source=source))
+        agent.end_fact(allow_unknown=True, **about(at=day(5)))
         head = agent.stats().commits
         assert held(agent) == [("Acme", day(2))]
         forget: dict[str, Any] = {field: source}
@@ -154,8 +156,8 @@ class TestForgetting:
 
     def test_its_retraction_goes_too(self, agent: Store, field: str) -> None:
         source = self.source(agent, field)
-        made = agent.end_fact(**about("Secret Ltd", at=day(2), source=source))
-        agent.retract_fact(assertion_id=made.assertion_id, reason="another Secret Ltd")
+        ended = agent.end_fact(allow_unknown=True, **about("Secret Ltd", at=day(2), source=source))
+        agent.retract_fact(assertion_id=ended.assertion_id, reason="another Secret Ltd")
         forget: dict[str, Any] = {field: source}
         agent.forget(**forget)
         assert list(agent.replay(kinds=["end", "withdraw"])) == []
@@ -165,9 +167,9 @@ class TestForgetting:
     def test_also_when_it_was_summed_up(self, agent: Store, field: str) -> None:
         source = self.source(agent, field)
         agent.assert_fact(**about(valid_from=day(1)))
-        made = agent.end_fact(**about("Secret Ltd", at=day(2), source=source))
-        agent.retract_fact(assertion_id=made.assertion_id)
-        agent.end_fact(**about(at=day(3), source=source))
+        ended = agent.end_fact(allow_unknown=True, **about("Secret Ltd", at=day(2), source=source))
+        agent.retract_fact(assertion_id=ended.assertion_id)
+        agent.end_fact(allow_unknown=True, **about(at=day(3), source=source))
         agent.write(key="k", value={})
         agent.compact(before=agent.stats().commits, confirm=True)
         assert agent.entity("Secret Ltd") is not None
@@ -183,26 +185,26 @@ def test_others_ends_from_what_an_agent_had_go_with_it(store: Store) -> None:
     ann, bob = store.bind(agent_id="ann"), store.bind(agent_id="bob")
     source = ann.remember("she left")
     bob.assert_fact(**about(valid_from=day(1)))
-    bob.end_fact(**about(at=day(2), source=source.id))
-    bob.forget(agent_id="ann")
+    bob.end_fact(allow_unknown=True, **about(at=day(2), source=source.id))
+    bob.forget(whole_agent="ann")
     assert held(bob) == [("Acme", None)]
     check(store)
 
 
 def test_what_an_end_comes_from_is_not_swept(agent: Store, clock: FixedClock) -> None:
     source = agent.remember("she left", ttl=60)
-    agent.end_fact(**about(at=day(2), source=source.id))
+    agent.end_fact(allow_unknown=True, **about(at=day(2), source=source.id))
     agent.remember("alone", ttl=60)
     clock.advance(LATER)
     assert agent.sweep() is not None
-    assert [each["content"] for each in told(agent, "remember")] == ["she left"]
+    assert [item["content"] for item in told(agent, "remember")] == ["she left"]
     check(agent)
 
 
 def test_what_an_end_comes_from_stays_in_a_compaction(agent: Store) -> None:
     source = agent.remember("she left")
     agent.assert_fact(**about(valid_from=day(1)))
-    agent.end_fact(**about(at=day(2), source=source))
+    agent.end_fact(allow_unknown=True, **about(at=day(2), source=source))
     agent.update_memory(source.id, content="she did not")
     agent.write(key="k", value={})
     agent.compact(before=agent.stats().commits, confirm=True)
@@ -215,13 +217,13 @@ def test_what_an_end_comes_from_stays_in_a_compaction(agent: Store) -> None:
 
 def test_what_was_extracted_as_an_end_goes_with_the_words(agent: Store) -> None:
     agent.assert_fact(subject="Ann", relation="works at", object="Acme", valid_from=day(1))
-    made = agent.import_chat("Ann: I left Acme.\nAnn: I left Globex.", extract=True)
-    assert made.extraction is not None
+    report = agent.import_chat("Ann: I left Acme.\nAnn: I left Globex.", extractor="rules")
+    assert report.extraction is not None
     (fact,) = agent.facts(include_closed=True)
     end = agent.explain(fact).end
     assert end is not None
     assert end.quotes == ("I left Acme.",)
-    agent.forget(transcript_id=made.transcript_id)
+    agent.forget(transcript_id=report.transcript_id)
     assert held(agent) == [("Acme", None)]
     assert agent.entity("Globex") is None
     check(agent)

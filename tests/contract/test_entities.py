@@ -55,8 +55,8 @@ def test_a_catalog_shows_each_current_object_once_from_its_earliest(agent: Store
     agent.assert_fact(
         subject="alice", relation="knows", object="dan", valid_from=day(1), valid_to=day(2)
     )
-    found = agent.current_edges(Scope("default", "a1"), "alice", "knows")
-    assert [(edge.object_key, edge.valid_from) for edge in found] == [
+    edges = agent.current_edges(Scope("default", "a1"), "alice", "knows")
+    assert [(edge.object_key, edge.valid_from) for edge in edges] == [
         ("bob", day(1)),
         ("cy", day(2)),
     ]
@@ -65,24 +65,24 @@ def test_a_catalog_shows_each_current_object_once_from_its_earliest(agent: Store
 def test_an_entity_has_the_name_it_was_first_given(agent: Store) -> None:
     say(agent, "Ann Lee", "knows", "Bob")
     say(agent, "ANN_LEE", "knows", "Cy")
-    found = agent.entity("ann lee")
-    assert found is not None
-    assert (found.name, found.key, found.aliases) == ("Ann Lee", "ann lee", ())
-    assert (found.agent_id, found.namespace) == ("a1", "default")
+    result = agent.entity("ann lee")
+    assert result is not None
+    assert (result.name, result.key, result.aliases) == ("Ann Lee", "ann lee", ())
+    assert (result.agent_id, result.namespace) == ("a1", "default")
     assert agent.entity("nobody") is None
     assert agent.entity("ann lee", agent_id="a2") is None
-    assert [each.name for each in agent.entities()] == ["Ann Lee", "Bob", "Cy"]
+    assert [entity.name for entity in agent.entities()] == ["Ann Lee", "Bob", "Cy"]
     assert list(agent.entities(known_at=0)) == []
 
 
 def test_an_alias_means_the_entity_from_then_on(agent: Store) -> None:
     say(agent, "alice", "knows", "bob")
     say(agent, "al", "knows", "cy")
-    commit = agent.alias(entity="alice", alias="Al")
+    commit = agent.alias(entity="alice", alias="Al").commit_ts
     assert [fact.object for fact in agent.facts(subject="AL")] == ["bob", "cy"]
-    found = agent.entity("al")
-    assert found is not None
-    assert (found.name, found.aliases) == ("alice", ("al",))
+    result = agent.entity("al")
+    assert result is not None
+    assert (result.name, result.aliases) == ("alice", ("al",))
     assert [fact.object for fact in agent.facts(subject="al", known_at=commit - 1)] == ["cy"]
     before = agent.entity("al", known_at=commit - 1)
     assert before is not None
@@ -90,11 +90,11 @@ def test_an_alias_means_the_entity_from_then_on(agent: Store) -> None:
 
 
 def test_an_alias_means_one_thing(agent: Store) -> None:
-    first = agent.alias(entity="alice", alias="al")
-    assert agent.alias(entity="alice", alias="AL") == first
-    assert agent.alias(entity="al", alias="alice") == first
+    first = agent.alias(entity="alice", alias="al").commit_ts
+    assert agent.alias(entity="alice", alias="AL").commit_ts == first
+    assert agent.alias(entity="al", alias="alice").commit_ts == first
     say(agent, "bob", "knows", "cy")
-    with pytest.raises(InvalidInput, match=r"^alias: 'al' means 'alice' already"):
+    with pytest.raises(InvalidInput, match=r"^alias: 'al' already means 'alice'"):
         agent.alias(entity="bob", alias="al")
     agent.merge_entities(source="alice", into="bob")
     agent.alias(entity="bob", alias="al")
@@ -108,11 +108,11 @@ def test_a_merge_joins_what_is_known_and_only_that(agent: Store) -> None:
         agent.merge_entities(source="nobody", into="alice")
     with pytest.raises(NotFound, match="into: nothing is known of an entity 'nobody'"):
         agent.merge_entities(source="alice", into="nobody")
-    commit = agent.merge_entities(source="al", into="alice")
-    assert agent.merge_entities(source="al", into="alice") == commit
-    assert agent.merge_entities(source="alice", into="AL") == commit
+    commit = agent.merge_entities(source="al", into="alice").commit_ts
+    assert agent.merge_entities(source="al", into="alice").commit_ts == commit
+    assert agent.merge_entities(source="alice", into="AL").commit_ts == commit
     assert {fact.subject for fact in agent.facts()} == {"alice"}
-    assert [each.name for each in agent.entities()] == ["alice", "bob", "cy"]
+    assert [entity.name for entity in agent.entities()] == ["alice", "bob", "cy"]
 
 
 def test_a_merge_joins_objects_and_ends_too(agent: Store) -> None:
@@ -138,9 +138,9 @@ def test_names_are_an_agents_own(agent: Store) -> None:
     agent.alias(entity="alan", alias="al", namespace="n")
     assert [fact.subject for fact in agent.facts()] == ["al"]
     for who, name in (({"agent_id": "a2"}, "alice"), ({"namespace": "n"}, "alan")):
-        found = agent.entity("al", **who)
-        assert found is not None
-        assert found.name == name
+        result = agent.entity("al", **who)
+        assert result is not None
+        assert result.name == name
 
 
 @pytest.mark.parametrize("name", ["", " _ ", "x" * 513, "a\nb", 7])
@@ -164,8 +164,8 @@ def test_what_another_store_says_of_names_and_relations_counts_here(reopen: Open
     two.set_cardinality(relation="knows", cardinality="single")
     say(one, "al", "knows", "dan", 5)
     for store in (one, two):
-        found = store.timeline(subject="alice", relation="knows")
-        assert [(fact.object, fact.valid_to) for fact in found] == [
+        facts = store.timeline(subject="alice", relation="knows")
+        assert [(fact.object, fact.valid_to) for fact in facts] == [
             ("bob", day(3)),
             ("cy", day(5)),
             ("dan", None),

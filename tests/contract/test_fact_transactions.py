@@ -22,20 +22,20 @@ def fact(object_: str, **more: Any) -> dict[str, Any]:
 
 def test_what_was_staged_can_be_taken_back_and_again(agent: Store) -> None:
     with agent.begin_transaction() as tx:
-        said = tx.assert_fact(subject="alice", relation="knows", object="bob")
-        tx.retract_fact(assertion_id=said)
-        tx.retract_fact(assertion_id=said)
+        text = tx.assert_fact(subject="alice", relation="knows", object="bob")
+        tx.retract_fact(assertion_id=text)
+        tx.retract_fact(assertion_id=text)
         assert tx.timeline(subject="alice", relation="knows") == []
     assert agent.facts(subject="alice", include_closed=True) == []
-    agent.retract_fact(assertion_id=said)
+    agent.retract_fact(assertion_id=text)
 
 
 def test_what_another_agent_stages_is_not_ones_own_to_take_back(agent: Store) -> None:
     for other in ({"agent_id": "a2"}, {"namespace": "elsewhere"}):
         tx = agent.begin_transaction()
-        said = tx.assert_fact(subject="alice", relation="knows", object="bob")
-        tx.retract_fact(assertion_id=said, **other)
-        with pytest.raises(NotFound, match="has said nothing under"):
+        text = tx.assert_fact(subject="alice", relation="knows", object="bob")
+        tx.retract_fact(assertion_id=text, **other)
+        with pytest.raises(NotFound, match="has no assertion"):
             tx.commit()
     assert agent.facts() == []
 
@@ -51,13 +51,13 @@ def test_a_name_that_only_an_alias_brought_up_can_be_merged(agent: Store) -> Non
 
 def test_a_name_whose_facts_were_taken_back_is_known(agent: Store) -> None:
     with agent.begin_transaction() as tx:
-        said = tx.assert_fact(subject="Rob", relation="knows", object="alice")
-        tx.retract_fact(assertion_id=said)
+        text = tx.assert_fact(subject="Rob", relation="knows", object="alice")
+        tx.retract_fact(assertion_id=text)
         tx.assert_fact(subject="Robert", relation="knows", object="alice")
         tx.merge_entities(source="Rob", into="Robert")
-    known = agent.entity("rob")
-    assert known is not None
-    assert known.name == "Robert"
+    reference = agent.entity("rob")
+    assert reference is not None
+    assert reference.name == "Robert"
 
 
 def test_what_ends_while_it_is_being_said_held_for_no_time(agent: Store, clock: FixedClock) -> None:
@@ -81,22 +81,24 @@ def test_a_transaction_writes_names_as_they_will_be_written(agent: Store) -> Non
         tx.assert_fact(subject="Bo", relation="Knows", object="ann  lee", valid_from=day(5))
         tx.alias(entity="Initech Ltd", alias="globex")
         about = (("ANN LEE", "works_at"), ("bo", "knows"))
-        seen = [tx.timeline(subject=who, relation=how) for who, how in about]
-    found = [agent.timeline(subject=who, relation=how) for who, how in about]
-    assert [list(map(str, facts)) for facts in seen] == [list(map(str, facts)) for facts in found]
-    assert str(seen[0][0]) == "Ann Lee Works_At ACME"
-    assert str(seen[0][-1]) == "Ann Lee Works_At Initech Ltd"
-    assert str(seen[1][0]) == "Bo Knows Ann Lee"
+        observations = [tx.timeline(subject=who, relation=how) for who, how in about]
+    result = [agent.timeline(subject=who, relation=how) for who, how in about]
+    assert [list(map(str, facts)) for facts in observations] == [
+        list(map(str, facts)) for facts in result
+    ]
+    assert str(observations[0][0]) == "Ann Lee Works_At ACME"
+    assert str(observations[0][-1]) == "Ann Lee Works_At Initech Ltd"
+    assert str(observations[1][0]) == "Bo Knows Ann Lee"
 
 
 def test_whoever_read_a_timeline_conflicts_with_what_changes_it(reopen: Opener) -> None:
     one, two = reopen().bind(agent_id="a1"), reopen().bind(agent_id="a1")
-    said = one.assert_fact(**fact("bob")).assertion_id
+    text = one.assert_fact(**fact("bob")).assertion_id
     other = one.assert_fact(**fact("cy")).assertion_id
     for change in (
         lambda: two.assert_fact(**fact("dan")),
         lambda: two.end_fact(**fact("bob", at=day(9))),
-        lambda: two.retract_fact(assertion_id=said),
+        lambda: two.retract_fact(assertion_id=text),
         lambda: two.set_cardinality(relation="knows", cardinality="single"),
         lambda: two.alias(entity="alice", alias="al"),
         lambda: two.retract_fact(assertion_id=other),
@@ -107,7 +109,7 @@ def test_whoever_read_a_timeline_conflicts_with_what_changes_it(reopen: Opener) 
         change()
         with pytest.raises(TransactionConflict, match="the timeline of 'alice' 'knows' of 'a1'"):
             tx.commit()
-    assert "eve" not in {each.object for each in one.facts(include_closed=True)}
+    assert "eve" not in {item.object for item in one.facts(include_closed=True)}
 
 
 def test_what_is_somewhere_else_is_no_conflict(reopen: Opener) -> None:
@@ -120,7 +122,7 @@ def test_what_is_somewhere_else_is_no_conflict(reopen: Opener) -> None:
     two.assert_fact(**fact("cy"), agent_id="a2")
     two.assert_fact(**fact("cy"), namespace="n")
     tx.commit()
-    assert [each.object for each in one.facts(subject="alice", relation="knows")] == ["bob"]
+    assert [item.object for item in one.facts(subject="alice", relation="knows")] == ["bob"]
 
 
 def test_who_reads_nothing_never_conflicts(reopen: Opener) -> None:
@@ -131,7 +133,7 @@ def test_who_reads_nothing_never_conflicts(reopen: Opener) -> None:
     two.assert_fact(**fact("cy", valid_from=day(3)))
     two.set_cardinality(relation="knows", cardinality="multi")
     tx.commit()
-    assert {each.object for each in one.facts()} == {"bob", "cy"}
+    assert {item.object for item in one.facts()} == {"bob", "cy"}
 
 
 def test_a_transaction_sees_a_timeline_as_of_its_beginning_and_its_own(reopen: Opener) -> None:
@@ -141,12 +143,12 @@ def test_a_transaction_sees_a_timeline_as_of_its_beginning_and_its_own(reopen: O
     tx = one.begin_transaction()
     tx.assert_fact(**fact("cy", valid_from=day(5)))
     two.assert_fact(**fact("dan", valid_from=day(7)))
-    seen = tx.timeline(subject="alice", relation="knows")
-    assert [(each.object, each.valid_from, each.valid_to) for each in seen] == [
+    facts = tx.timeline(subject="alice", relation="knows")
+    assert [(item.object, item.valid_from, item.valid_to) for item in facts] == [
         ("bob", day(1), day(5)),
         ("cy", day(5), None),
     ]
-    assert [each.known_from is None for each in seen] == [False, True]
+    assert [item.known_from is None for item in facts] == [False, True]
     tx.abort()
 
 
@@ -166,16 +168,16 @@ def test_everything_in_one_transaction(agent: Store) -> None:
     with agent.begin_transaction(txn_id="t") as tx:
         tx.set_cardinality(relation="knows", cardinality="single")
         tx.assert_fact(**fact("bob", valid_from=day(1)))
-        said = tx.assert_fact(**fact("cy", valid_from=day(3)))
+        text = tx.assert_fact(**fact("cy", valid_from=day(3)))
         tx.end_fact(**fact("robert", at=day(5)))
-        tx.retract_fact(assertion_id=said, reason="a rumour")
+        tx.retract_fact(assertion_id=text, reason="a rumour")
         tx.alias(entity="bob", alias="robert")
         tx.assert_fact(subject="al", relation="knows", object="dan", valid_from=day(9))
         tx.merge_entities(source="al", into="alice")
-        seen = tx.timeline(subject="al", relation="knows")
-    found = agent.timeline(subject="alice", relation="knows")
-    for facts in (seen, found):
-        assert [(each.object, each.valid_from, each.valid_to) for each in facts] == [
+        observations = tx.timeline(subject="al", relation="knows")
+    result = agent.timeline(subject="alice", relation="knows")
+    for facts in (observations, result):
+        assert [(item.object, item.valid_from, item.valid_to) for item in facts] == [
             ("bob", day(1), day(5)),
             ("dan", day(9), None),
         ]

@@ -20,10 +20,11 @@ from memoranda import (
     RelationCardinality,
     Store,
 )
-from memoranda.graph import beliefs
+from memoranda.graph import as_of
 from memoranda.model.limits import Limits
 from memoranda.model.refs import MemoryRef, TranscriptRef
 from memoranda.testing import FixedClock
+from tests.answers import as_read
 from tests.contract.opener import Opener
 
 
@@ -37,7 +38,7 @@ def day(number: int) -> datetime:
 @contextmanager
 def interrupted(step: str, work: Callable[[], object]) -> Iterator[list[str]]:
     """Do something else in the middle of a read, before one of its steps."""
-    done, calls = getattr(beliefs, step), list[str]()
+    done, calls = getattr(as_of, step), list[str]()
 
     def late(*args: Any) -> Any:
         calls.append(step)
@@ -45,7 +46,7 @@ def interrupted(step: str, work: Callable[[], object]) -> Iterator[list[str]]:
             work()
         return done(*args)
 
-    with mock.patch.object(beliefs, step, late):
+    with mock.patch.object(as_of, step, late):
         yield calls
 
 
@@ -62,11 +63,11 @@ def test_a_long_list_of_facts_is_of_one_moment(reopen: Opener, known_at: int | N
             for number in range(600):
                 tx.end_fact(subject=f"s{number}", relation="is", at=day(2))
 
-    with interrupted("of_subjects", end_all) as calls:
-        found = agent.facts(include_closed=True, known_at=known_at)
+    with interrupted("beliefs_of_subjects", end_all) as calls:
+        facts = agent.facts(include_closed=True, known_at=known_at)
     assert len(calls) > 1
-    assert len(found) == 600
-    assert {fact.valid_to for fact in found} == {None}
+    assert len(facts) == 600
+    assert {fact.valid_to for fact in facts} == {None}
     assert {fact.valid_to for fact in agent.facts(include_closed=True)} == {day(2)}
 
 
@@ -77,7 +78,7 @@ def test_what_is_retracted_while_it_is_read_is_read_whole(reopen: Opener) -> Non
     def retract() -> None:
         other.retract_fact(subject="alice", relation="knows")
 
-    with interrupted("facts_of", retract):
+    with interrupted("to_facts", retract):
         (fact,) = agent.timeline(subject="alice", relation="knows")
     assert fact.object == "bob"
     assert len(fact.assertions) == 1
@@ -113,11 +114,11 @@ def test_it_holds_since_the_commit_unless_something_says_otherwise(agent: Store)
         ("said", {"source": memory.id, "valid_from": day(9)}),
     ):
         agent.assert_fact(**about(object_, **more))
-    found = {fact.object: fact for fact in agent.facts(include_closed=True)}
-    assert found["then"].valid_from == day(3)
-    assert found["said"].valid_from == day(9)
+    result = {fact.object: fact for fact in agent.facts(include_closed=True)}
+    assert result["then"].valid_from == day(3)
+    assert result["said"].valid_from == day(9)
     for name in ("now", "some day"):
-        assert found[name].valid_from == found[name].known_from
+        assert result[name].valid_from == result[name].known_from
     assert agent.end_fact(**about("now")).close[0].object_key == "now"
     assert [fact.object for fact in agent.facts()] == ["then", "said", "some day"]
 
@@ -154,8 +155,8 @@ def test_a_source_is_a_memory_or_a_transcript(agent: Store) -> None:
     ]
     for number, (source, spans, _) in enumerate(sources):
         agent.assert_fact(**about(f"p{number}", source=source, spans=spans))
-    found = [fact.sources for fact in agent.facts()]
-    assert found == [(ref,) for _, _, ref in sources]
+    sourcess = [fact.sources for fact in agent.facts()]
+    assert sourcess == [(ref,) for _, _, ref in sources]
 
 
 def test_each_source_is_named_once(agent: Store) -> None:
@@ -225,15 +226,17 @@ def test_names_are_compared_by_their_form_and_shown_as_first_written(agent: Stor
 def test_values_are_what_they_are(agent: Store) -> None:
     time = datetime(2025, 6, 1, 9, tzinfo=timezone(timedelta(hours=9)))
     values: list[Any] = [1, 1.0, True, "1", "bob", "Bob", 2.5, date(2025, 6, 1), time, day(1)]
-    for each in values:
-        agent.assert_fact(**about(Literal(each), valid_from=day(1)))
+    for value in values:
+        agent.assert_fact(**about(Literal(value), valid_from=day(1)))
     agent.assert_fact(**about("bob", valid_from=day(1)))
     objects = [fact.object for fact in agent.facts()]
-    shown = [each.value if isinstance(each, Literal) else f"entity {each}" for each in objects]
+    output = [value.value if isinstance(value, Literal) else f"entity {value}" for value in objects]
     expected = [1, True, "1", "bob", "Bob", 2.5, date(2025, 6, 1), day(1), "entity bob"]
-    assert [(type(each), each) for each in shown] == [(type(each), each) for each in expected]
-    (found,) = agent.facts(object=Literal(1.0))
-    assert len(found.assertions) == 2
+    assert [(type(value), value) for value in output] == [
+        (type(value), value) for value in expected
+    ]
+    (result,) = agent.facts(object=Literal(1.0))
+    assert len(result.assertions) == 2
     assert agent.facts(object=Literal(False)) == []
 
 
@@ -306,22 +309,23 @@ def test_a_fact_is_retracted_by_what_it_says(agent: Store) -> None:
 
 
 def test_to_retract_again_changes_nothing(agent: Store) -> None:
-    said = agent.assert_fact(**about(valid_from=day(1), valid_to=day(2)))
+    fact = agent.assert_fact(**about(valid_from=day(1), valid_to=day(2)))
     ended = agent.end_fact(**about(at=day(5)))
-    for answer in (said, ended):
+    for answer in (fact, ended):
         first = agent.retract_fact(assertion_id=answer.assertion_id)
         again = agent.retract_fact(assertion_id=answer.assertion_id)
         assert first.commit_ts is not None
-        assert again == EdgeResolution(open=None)
+        assert as_read(again) == EdgeResolution(open=None)
+        assert again.outcome == "unchanged"
     assert agent.stats().commits == 4
     assert agent.facts(include_closed=True) == []
 
 
 def test_only_ones_own_is_retracted_and_only_what_was_said(agent: Store) -> None:
-    said = agent.assert_fact(**about()).assertion_id
+    text = agent.assert_fact(**about()).assertion_id
     for more in ({"agent_id": "a2"}, {"namespace": "n"}):
-        with pytest.raises(NotFound, match="has said nothing under"):
-            agent.retract_fact(assertion_id=said, **more)
+        with pytest.raises(NotFound, match="has no assertion"):
+            agent.retract_fact(assertion_id=text, **more)
         with pytest.raises(NotFound):
             agent.retract_fact(**about(), **more)
     with pytest.raises(NotFound, match="'never said'"):
@@ -329,8 +333,8 @@ def test_only_ones_own_is_retracted_and_only_what_was_said(agent: Store) -> None
 
 
 def test_contradictory_arguments_are_refused(agent: Store) -> None:
-    said = agent.assert_fact(**about()).assertion_id
-    for arguments in ({"assertion_id": said, "subject": "alice"}, {}, {"subject": "alice"}):
+    text = agent.assert_fact(**about()).assertion_id
+    for arguments in ({"assertion_id": text, "subject": "alice"}, {}, {"subject": "alice"}):
         with pytest.raises(InvalidInput, match=r"^assertion_id: "):
             agent.retract_fact(**arguments)
     with pytest.raises(InvalidInput, match=r"^valid_to: .* is not after"):
@@ -357,10 +361,10 @@ def test_an_assertion_under_a_name_happens_once(reopen: Opener) -> None:
 
 
 def test_a_cardinality_that_is_so_already_is_no_event(agent: Store) -> None:
-    assert agent.set_cardinality(relation="knows", cardinality="multi") == 0
-    assert agent.set_cardinality(relation="knows", cardinality="single") == 1
+    assert agent.set_cardinality(relation="knows", cardinality="multi").commit_ts == 0
+    assert agent.set_cardinality(relation="knows", cardinality="single").commit_ts == 1
     single = RelationCardinality.SINGLE_VALUED
-    assert agent.set_cardinality(relation="KNOWS", cardinality=single) == 1
+    assert agent.set_cardinality(relation="KNOWS", cardinality=single).commit_ts == 1
     assert agent.stats().commits == 1
 
 
@@ -369,11 +373,11 @@ def test_a_cardinality_is_a_namespaces(agent: Store) -> None:
         for number in (1, 2):
             agent.assert_fact(**about(f"p{number}", valid_from=day(number), **who))
     agent.set_cardinality(relation="knows", cardinality="single")
-    found = [
+    result = [
         len(agent.facts(**who))  # type: ignore[arg-type]
         for who in ({}, {"agent_id": "a2"}, {"namespace": "n"})
     ]
-    assert found == [1, 1, 2]
+    assert result == [1, 1, 2]
 
 
 def test_much_is_derived_anew_only_when_asked(open_store: Opener) -> None:
@@ -388,20 +392,20 @@ def test_much_is_derived_anew_only_when_asked(open_store: Opener) -> None:
 
 def test_replay_tells_what_was_said(agent: Store) -> None:
     agent.set_cardinality(relation="Works_At", cardinality="single")
-    said = agent.assert_fact(
+    text = agent.assert_fact(
         subject="Alice", relation="Works_At", object="a|b%", valid_from=day(1), confidence=0.5
     ).assertion_id
     end = agent.end_fact(subject="alice", relation="works at", at=day(2)).assertion_id
-    agent.retract_fact(assertion_id=said, reason="a rumour")
+    agent.retract_fact(assertion_id=text, reason="a rumour")
     agent.alias(entity="Alice", alias="Al")
     agent.assert_fact(subject="Bob", relation="age", object=Literal(7), valid_from=day(1))
     agent.merge_entities(source="Bob", into="Alice")
-    told = [(op.type, op.key) for event in agent.replay() for op in event.operations]
-    assert told == [
+    reports = [(op.type, op.key) for event in agent.replay() for op in event.operations]
+    assert reports == [
         (OperationType.CARDINALITY, "relation:works at"),
         (OperationType.ASSERT, "fact:alice|works at|a%7Cb%25"),
         (OperationType.END, "fact:alice|works at|"),
-        (OperationType.WITHDRAW, f"assertion:{said}"),
+        (OperationType.WITHDRAW, f"assertion:{text}"),
         (OperationType.ALIAS, "entity:alice"),
         (OperationType.ASSERT, "fact:bob|age|7"),
         (OperationType.MERGE, "entity:alice"),
@@ -409,7 +413,7 @@ def test_replay_tells_what_was_said(agent: Store) -> None:
     values = [op.value or {} for event in agent.replay() for op in event.operations]
     assert values[0] == {"relation": "Works_At", "cardinality": "single"}
     assert (
-        values[1].items() >= {"assertion_id": said, "subject": "Alice", "confidence": 0.5}.items()
+        values[1].items() >= {"assertion_id": text, "subject": "Alice", "confidence": 0.5}.items()
     )
     assert values[2].items() >= {"assertion_id": end, "object": None}.items()
     assert values[3] == {"reason": "a rumour"}
@@ -417,7 +421,7 @@ def test_replay_tells_what_was_said(agent: Store) -> None:
     assert values[5].items() >= {"object": "7", "object_kind": "number"}.items()
     assert values[6] == {"source": "Bob", "into": "Alice"}
     only = agent.replay(kinds=[OperationType.WITHDRAW])
-    assert [op.key for event in only for op in event.operations] == [f"assertion:{said}"]
+    assert [op.key for event in only for op in event.operations] == [f"assertion:{text}"]
 
 
 # At one instant
@@ -430,13 +434,13 @@ def test_at_one_instant_what_was_said_last_counts(agent: Store) -> None:
     ):
         relation = f"knows {cardinality}"
         agent.set_cardinality(relation=relation, cardinality=cardinality)
-        known: dict[str, Any] = {"subject": "alice", "relation": relation, "object": "bob"}
-        agent.assert_fact(**known, valid_from=day(5))
-        agent.end_fact(**known, at=day(5))
+        reference: dict[str, Any] = {"subject": "alice", "relation": relation, "object": "bob"}
+        agent.assert_fact(**reference, valid_from=day(5))
+        agent.end_fact(**reference, at=day(5))
         assert agent.facts(relation=relation) == []
-        agent.assert_fact(**known, valid_from=day(5))
-        found = agent.timeline(subject="alice", relation=relation)
-        assert [(fact.object, fact.valid_from, fact.valid_to) for fact in found] == expected
+        agent.assert_fact(**reference, valid_from=day(5))
+        facts = agent.timeline(subject="alice", relation=relation)
+        assert [(fact.object, fact.valid_from, fact.valid_to) for fact in facts] == expected
         again = agent.timeline(subject="alice", relation=relation, known_at=agent.stats().commits)
-        assert again == found
+        assert again == facts
     assert agent.rebuild().identical

@@ -28,7 +28,7 @@ from tests.leftovers import leftovers
 
 def said(store: Store) -> set[tuple[str, str, str]]:
     """What is believed, by its words."""
-    return {(each.subject, each.relation, str(each.object)) for each in store.facts()}
+    return {(fact.subject, fact.relation, str(fact.object)) for fact in store.facts()}
 
 
 def everything(store: Store) -> str:
@@ -46,16 +46,16 @@ class TestFact:
         assert first.assertion_id is not None
         certificate = agent.forget(fact=first.assertion_id, reason="asked to")
         assert (certificate.target, certificate.operations) == ("fact", 1)
-        (left,) = agent.facts(include_closed=True)
-        assert left.assertions == (second.assertion_id,)
+        (remainder,) = agent.facts(include_closed=True)
+        assert remainder.assertions == (second.assertion_id,)
         check(agent)
 
     def test_with_its_end_and_its_withdrawal(self, agent: Store) -> None:
         fact: dict[str, Any] = {"subject": "Ann", "relation": "likes", "object": "tea"}
-        made = agent.assert_fact(**fact, valid_to="2999-01-01T00:00:00Z")
-        agent.retract_fact(assertion_id=made.assertion_id, reason="Ann never said so")
-        assert made.assertion_id is not None
-        assert agent.forget(fact=made.assertion_id).operations == 3
+        instance = agent.assert_fact(**fact, valid_to="2999-01-01T00:00:00Z")
+        agent.retract_fact(assertion_id=instance.assertion_id, reason="Ann never said so")
+        assert instance.assertion_id is not None
+        assert agent.forget(fact=instance.assertion_id).operations == 3
         assert "Ann" not in everything(agent)
         check(agent)
 
@@ -66,8 +66,8 @@ class TestFact:
         moved = agent.assert_fact(**where, object="Rome", valid_from="2021-01-01T00:00:00Z")
         assert moved.assertion_id is not None
         agent.forget(fact=moved.assertion_id)
-        (left,) = agent.facts(subject="Ann")
-        assert (left.object, left.valid_to) == ("Bonn", None)
+        (fact,) = agent.facts(subject="Ann")
+        assert (fact.object, fact.valid_to) == ("Bonn", None)
         check(agent)
 
     def test_an_end_by_its_own_id(self, agent: Store) -> None:
@@ -79,16 +79,16 @@ class TestFact:
         check(agent)
 
     def test_who_rests_on_one_with_an_id_of_words_names_it_no_more(self, agent: Store) -> None:
-        made = agent.assert_fact(subject="Ann", relation="is", object="ill", once="file")
-        assert made.assertion_id is not None
-        agent.write(key="k", value={}, because=[FactRef(made.assertion_id)])
-        agent.forget(fact=made.assertion_id)
-        assert made.assertion_id not in everything(agent)
+        fact = agent.assert_fact(subject="Ann", relation="is", object="ill", once="file")
+        assert fact.assertion_id is not None
+        agent.write(key="k", value={}, because=[FactRef(fact.assertion_id)])
+        agent.forget(fact=fact.assertion_id)
+        assert fact.assertion_id not in everything(agent)
         assert agent.why("k").because[0].stale == ("forgotten",)
         check(agent)
 
     def test_one_that_is_not_there(self, agent: Store) -> None:
-        with pytest.raises(NotFound, match="no fact 'x'"):
+        with pytest.raises(NotFound, match="not found: fact 'x'"):
             agent.forget(fact="x")
 
 
@@ -115,7 +115,7 @@ class TestEntity:
         assert people.facts(include_closed=True, known_at=3) == people.facts(include_closed=True)
         for word in ("Ann", "annie", "Nan", "Bonn", "she is older", "lives"):
             assert word.lower() not in everything(people).lower(), word
-        assert [each.name for each in people.entities()] == ["Bob", "tea"]
+        assert [entity.name for entity in people.entities()] == ["Bob", "tea"]
         check(people)
 
     def test_a_dry_run_says_what_would_go(self, people: Store) -> None:
@@ -126,8 +126,8 @@ class TestEntity:
 
     def test_of_another_scope_stays(self, store: Store) -> None:
         one, other = store.bind(agent_id="a1"), store.bind(agent_id="a2")
-        for each in (one, other, store.bind(agent_id="a1", namespace="n")):
-            each.assert_fact(subject="Ann", relation="likes", object="tea")
+        for item in (one, other, store.bind(agent_id="a1", namespace="n")):
+            item.assert_fact(subject="Ann", relation="likes", object="tea")
         one.forget(entity="Ann")
         assert said(one) == set()
         assert said(other) == {("Ann", "likes", "tea")}
@@ -143,12 +143,12 @@ class TestEntity:
         check(people)
 
     def test_who_was_named_beside_it_in_what_is_summed_up_stays(self, agent: Store) -> None:
-        made = agent.assert_fact(subject="Ann", relation="knows", object="Bob")
-        agent.retract_fact(assertion_id=made.assertion_id)
+        fact = agent.assert_fact(subject="Ann", relation="knows", object="Bob")
+        agent.retract_fact(assertion_id=fact.assertion_id)
         agent.compact(before=agent.stats().commits, confirm=True)
-        assert [each.name for each in agent.entities()] == ["Ann", "Bob"]
+        assert [entity.name for entity in agent.entities()] == ["Ann", "Bob"]
         agent.forget(entity="Ann")
-        assert [each.name for each in agent.entities()] == ["Bob"]
+        assert [entity.name for entity in agent.entities()] == ["Bob"]
         check(agent)
 
     def test_named_again_it_is_a_new_one(self, people: Store) -> None:
@@ -161,7 +161,9 @@ class TestEntity:
         check(people)
 
     def test_one_that_is_not_there(self, agent: Store) -> None:
-        with pytest.raises(NotFound, match="no entity 'Ann' of 'a1' in 'default'"):
+        with pytest.raises(
+            NotFound, match="not found: entity 'Ann' of agent 'a1' in namespace 'default'"
+        ):
             agent.forget(entity="Ann")
 
     def test_a_relation_is_none(self, people: Store) -> None:
@@ -179,17 +181,17 @@ class TestChildren:
                 bound.write(key="k", value={"in": namespace})
                 bound.remember(f"of {namespace}", title=namespace)
                 bound.configure(max_reflection_depth=5)
-        certificate = store.forget(namespace="team", children=True)
+        certificate = store.forget(whole_namespace="team", children=True)
         assert certificate.target == "namespace"
-        left = {memory.namespace for memory in store.list_memories(namespace=ALL_NAMESPACES)}
-        assert left == {"teams", "team2/team"}
-        shown = everything(store)
+        namespaces = {memory.namespace for memory in store.list_memories(namespace=ALL_NAMESPACES)}
+        assert namespaces == {"teams", "team2/team"}
+        output = everything(store)
         for word in ("team/eng", "deep", "'team'"):
-            assert word not in shown, word
+            assert word not in output, word
         check(store)
         again = store.bind(agent_id="a1", namespace="team/eng")
-        assert again.write(key="k", value={})
-        assert [each.version for each in again.history(key="k")] == [1]
+        assert again.write(key="k", value={}).commit_ts
+        assert [version.version for version in again.history(key="k")] == [1]
         check(store)
 
     def test_notices_below_it(self, store: Store) -> None:
@@ -198,24 +200,24 @@ class TestChildren:
         bound.reflect("on old", on=[old.id])
         new = bound.remember("new", kind="reflection")
         bound.supersede(old=old.id, new=new.id)
-        store.forget(namespace="team", children=True)
+        store.forget(whole_namespace="team", children=True)
         assert "team" not in everything(store)
         check(store)
 
     def test_without_it_those_below_stay(self, store: Store) -> None:
         for namespace in ("team", "team/eng"):
             store.write(agent_id="a1", key="k", value={}, namespace=namespace)
-        store.forget(namespace="team")
+        store.forget(whole_namespace="team")
         assert store.get_state(agent_id="a1", key="k", namespace="team/eng") is not None
 
     def test_only_those_below(self, store: Store) -> None:
         store.write(agent_id="a1", key="k", value={}, namespace="team/eng")
-        store.forget(namespace="team", children=True)
+        store.forget(whole_namespace="team", children=True)
         assert store.get_state(agent_id="a1", key="k", namespace="team/eng") is None
         check(store)
 
     def test_goes_with_a_namespace_only(self, agent: Store) -> None:
-        with pytest.raises(InvalidInput, match="children: goes with namespace only"):
+        with pytest.raises(InvalidInput, match="children: goes with whole_namespace only"):
             agent.forget(key="k", children=True)
 
 
@@ -232,8 +234,8 @@ class TestDerived:
         ann.assert_fact(subject="Ann", relation="said", object="so", source=words.id)
         bob.reflect("no flights", on=[quoting.id])
         store.forget(transcript_id=words.id, derived=True)
-        kept = {each.content for each in bob.list_memories(content=True)}
-        assert kept == {apart.content, "no flights"}
+        contents = {memory.content for memory in bob.list_memories(content=True)}
+        assert contents == {apart.content, "no flights"}
         assert bob.get_memory(hidden.id) is None
         assert said(ann) == set()
         check(store)
@@ -260,17 +262,17 @@ class TestMentions:
         hidden = bob.remember("about ANN", visibility="private")
         words = bob.store_transcript("ann: hello")
         bob.assert_fact(subject="Ann", relation="knows", object="Bob")
-        would = store.forget(agent_id="ann", dry_run=True).preview
+        would = store.forget(whole_agent="ann", dry_run=True).preview
         assert would is not None
         assert would.mentions == (
             *("fact:ann|knows|bob", "key:default|bob|team", f"memory:{noted.id}"),
             f"transcript:{words.id}",
         )
         assert would.hidden_mentions == 1
-        seen = bob.forget(agent_id="ann", dry_run=True).preview
-        assert seen is not None
-        assert f"memory:{hidden.id}" in seen.mentions
-        assert seen.hidden_mentions == 0
+        observations = bob.forget(whole_agent="ann", dry_run=True).preview
+        assert observations is not None
+        assert f"memory:{hidden.id}" in observations.mentions
+        assert observations.hidden_mentions == 0
 
     def test_of_an_entity_by_any_of_its_names(self, agent: Store) -> None:
         agent.assert_fact(subject="Ann Lee", relation="knows", object="Bob")
@@ -284,7 +286,7 @@ class TestMentions:
     def test_of_a_namespace(self, store: Store) -> None:
         store.write(agent_id="a1", key="k", value={}, namespace="clients/ann")
         store.write(agent_id="a1", key="k", value={"see": "clients/ann"})
-        would = store.forget(namespace="clients/ann", dry_run=True).preview
+        would = store.forget(whole_namespace="clients/ann", dry_run=True).preview
         assert would is not None
         assert would.mentions == ("key:default|a1|k",)
 
@@ -299,19 +301,19 @@ class TestMentions:
 class TestCursors:
     def test_go_with_their_agent(self, store: Store) -> None:
         ann, bob = store.bind(agent_id="ann"), store.bind(agent_id="bob")
-        for each in (ann, bob):
-            each.write(key="k", value={})
-        for each, cursor in ((ann, "of-ann"), (bob, "ann-and-bob"), (store, "of nobody")):
-            feed = each.subscribe(agent_id=ALL_AGENTS, cursor=cursor, after_commit=0, timeout=0)
+        for item in (ann, bob):
+            item.write(key="k", value={})
+        for item, cursor in ((ann, "of-ann"), (bob, "ann-and-bob"), (store, "of nobody")):
+            feed = item.subscribe(agent_id=ALL_AGENTS, cursor=cursor, after_commit=0, timeout=0)
             for event in feed:
                 feed.ack(event)
         store.subscribe(agent_id="ann", cursor="named", after_commit=0, timeout=0).close()
-        would = store.forget(agent_id="ann", dry_run=True).preview
+        would = store.forget(whole_agent="ann", dry_run=True).preview
         assert would is not None
         assert set(would.cursors) <= {"of-ann", "named"}
         assert "of-ann" in would.cursors
         assert would.mentions == ("cursor:ann-and-bob",)
-        store.forget(agent_id="ann")
+        store.forget(whole_agent="ann")
         assert [name for name, _ in store.cursors()] == ["ann-and-bob", "of nobody"]
         feed = bob.subscribe(agent_id="bob", cursor="ann-and-bob", timeout=0)
         assert list(feed) == []
@@ -348,7 +350,9 @@ class TestEnvelopes:
         agent.write(key="k", value={}, txn_id="for Dorothea")
         agent.forget(key="k")
         assert self.told(agent) == [("", "")]
-        assert [each.agent_id for each in agent.audit_events(event_type="content.erased")] == ["a1"]
+        assert [
+            audit_event.agent_id for audit_event in agent.audit_events(event_type="content.erased")
+        ] == ["a1"]
         check(agent)
 
     @pytest.mark.parametrize("kind", ["memory", "transcript", "fact"])
@@ -359,8 +363,8 @@ class TestEnvelopes:
             agent.forget(transcript_id=agent.store_transcript("said", txn_id="for Dorothea").id)
         else:
             fact: dict[str, str] = {"subject": "s", "relation": "r", "object": "o"}
-            made = agent.assert_fact(**fact, txn_id="for Dorothea")  # type: ignore[arg-type]
-            agent.forget(fact=made.assertion_id)
+            instance = agent.assert_fact(**fact, txn_id="for Dorothea")  # type: ignore[arg-type]
+            agent.forget(fact=instance.assertion_id)
         assert self.told(agent) == [("", "")]
         check(agent)
 
@@ -383,36 +387,36 @@ class TestEnvelopes:
         check(store)
 
     def test_stays_behind_a_compaction(self, agent: Store) -> None:
-        first = agent.write(key="k", value={"n": 1}, txn_id="t")
+        first = agent.write(key="k", value={"n": 1}, txn_id="t").commit_ts
         agent.write(key="k", value={"n": 2})
         agent.compact(before=agent.stats().commits, confirm=True)
-        assert agent.write(key="k", value={"n": 1}, txn_id="t") == first
+        assert agent.write(key="k", value={"n": 1}, txn_id="t").commit_ts == first
         check(agent)
 
     def test_a_retry_is_known_and_its_txn_id_stays_taken(self, agent: Store) -> None:
-        first = agent.write(key="k", value={}, txn_id="t")
+        first = agent.write(key="k", value={}, txn_id="t").commit_ts
         agent.forget(key="k")
-        assert agent.write(key="k", value={}, txn_id="t") == first
+        assert agent.write(key="k", value={}, txn_id="t").commit_ts == first
         with pytest.raises(IdempotencyMismatch):
             agent.remember("said", txn_id="t")
-        assert agent.bind(agent_id="a2").write(key="k", value={}, txn_id="t") != first
+        assert agent.bind(agent_id="a2").write(key="k", value={}, txn_id="t").commit_ts != first
         agent.rebuild()
-        assert agent.write(key="k", value={}, txn_id="t") == first
+        assert agent.write(key="k", value={}, txn_id="t").commit_ts == first
 
     def test_a_forgotten_agent_takes_its_tokens_along(self, store: Store) -> None:
         agent = store.bind(agent_id="a1")
-        first = agent.write(key="k", value={}, txn_id="t")
+        first = agent.write(key="k", value={}, txn_id="t").commit_ts
         agent.write(key="other", value={})
         agent.forget(key="k")
-        store.forget(agent_id="a1")
-        assert agent.write(key="k", value={}, txn_id="t") != first
+        store.forget(whole_agent="a1")
+        assert agent.write(key="k", value={}, txn_id="t").commit_ts != first
         check(store)
 
     def test_an_export_of_it_can_be_verified_and_imported(
         self, reopen: Opener, tmp_path: Path
     ) -> None:
         store = reopen().bind(agent_id="a1")
-        first = store.write(key="k", value={}, txn_id="for Dorothea")
+        first = store.write(key="k", value={}, txn_id="for Dorothea").commit_ts
         store.forget(key="k")
         lines = tmp_path / "log.jsonl"
         store.export_log(lines)
@@ -420,7 +424,10 @@ class TestEnvelopes:
         assert memoranda_verify.main(["log", str(lines)]) == 0
         memoranda.import_log(lines, tmp_path / "copy.db")
         with memoranda.open(tmp_path / "copy.db") as copy:
-            assert copy.bind(agent_id="a1").write(key="k", value={}, txn_id="for Dorothea") == first
+            assert (
+                copy.bind(agent_id="a1").write(key="k", value={}, txn_id="for Dorothea").commit_ts
+                == first
+            )
             check(copy)
 
     def test_no_word_of_it_is_left_in_the_files(self, reopen: Opener, tmp_path: Path) -> None:
@@ -444,17 +451,17 @@ NAMES = {
 def test_no_word_is_left_in_the_files(reopen: Opener, tmp_path: Path, target: str) -> None:
     store = reopen()
     bound = store.bind(agent_id="a1", namespace="clients/confidential")
-    made = bound.assert_fact(subject="Dorothea", relation="is", object="unwellword")
+    fact = bound.assert_fact(subject="Dorothea", relation="is", object="unwellword")
     words = store.bind(agent_id="a1").store_transcript("Zebra, she said. " * 100)
     store.bind(agent_id="a1").remember("she said Quagga", transcript=words.id)
     going: dict[str, dict[str, Any]] = {
-        "fact": {"fact": made.assertion_id},
+        "fact": {"fact": fact.assertion_id},
         "entity": {"entity": "dorothea"},
-        "children": {"namespace": "clients", "children": True},
+        "children": {"whole_namespace": "clients", "children": True},
         "derived": {"transcript_id": words.id, "derived": True},
     }
-    gone = [word.encode() for word in NAMES[target]]
-    assert leftovers(tmp_path / "store.db", gone) == set(gone)
+    victim = [word.encode() for word in NAMES[target]]
+    assert leftovers(tmp_path / "store.db", victim) == set(victim)
     assert not bound.forget(**going[target]).pending_purge
-    assert leftovers(tmp_path / "store.db", gone) == set()
+    assert leftovers(tmp_path / "store.db", victim) == set()
     check(store)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -20,13 +20,14 @@ from memoranda import (
     Store,
     TransactionConflict,
 )
+from tests.answers import as_read
 
 
 def check(store: Store) -> None:
     """The chain holds, and the views are what the log gives."""
     store.verify()
-    found = store.rebuild()
-    assert found.identical, found.differing
+    result = store.rebuild()
+    assert result.identical, result.differing
 
 
 class TestMemory:
@@ -58,45 +59,47 @@ class TestMemory:
 
     def test_what_rests_on_it_stays_and_is_stale(self, agent: Store) -> None:
         ground = agent.remember("ground")
-        drawn = agent.reflect("drawn", on=[ground.id])
-        agent.write(key="k", value={}, because=[MemoryRef(drawn.id)])
+        reflection = agent.reflect("drawn", on=[ground.id])
+        agent.write(key="k", value={}, because=[MemoryRef(reflection.id)])
         agent.update_memory(ground.id, content="ground, revised")
         agent.write(key="own", value={}, because=[MemoryRef(ground.id)])
         agent.forget(memory_id=ground.id)
-        shown = agent.get_memory(drawn.id)
-        assert shown is not None
-        assert shown.reflection_depth == 1
-        (link,) = agent.links(drawn.id)
+        memory = agent.get_memory(reflection.id)
+        assert memory is not None
+        assert memory.reflection_depth == 1
+        (link,) = agent.links(reflection.id)
         assert link.target == ground.id
         for key in ("k", "own"):
             reason = agent.why(key)
             assert reason.is_stale
-            assert [each.stale for each in reason.walk() if each.stale] == [("forgotten",)]
+            assert [dependent.stale for dependent in reason.walk() if dependent.stale] == [
+                ("forgotten",)
+            ]
         assert [reason.ref for reason in agent.stale_keys()] == [
             KeyRef("k", 1, "a1", "default"),
             KeyRef("own", 1, "a1", "default"),
         ]
-        assert [each.id for each in agent.dependents(ground.id)] == [drawn.id]
+        assert [dependent.id for dependent in agent.dependents(ground.id)] == [reflection.id]
         check(agent)
 
     def test_it_is_acted_on_no_more(self, agent: Store) -> None:
-        gone, other = agent.remember("gone"), agent.remember("other")
+        target, other = agent.remember("gone"), agent.remember("other")
         transcript = agent.store_transcript("words")
-        link = agent.link(source=other.id, target=gone.id, relation="related_to")
-        agent.forget(memory_id=gone.id)
+        link = agent.link(source=other.id, target=target.id, relation="related_to")
+        agent.forget(memory_id=target.id)
         for act in (
-            lambda: agent.update_memory(gone.id, content="x"),
-            lambda: agent.retract_memory(gone.id),
-            lambda: agent.touch(gone.id),
-            lambda: agent.reflect("x", on=[gone.id]),
-            lambda: agent.link_transcript(memory_id=gone.id, transcript_id=transcript.id),
-            lambda: agent.write(key="k", value={}, because=[MemoryRef(gone.id)]),
-            lambda: agent.forget(memory_id=gone.id),
+            lambda: agent.update_memory(target.id, content="x"),
+            lambda: agent.retract_memory(target.id),
+            lambda: agent.touch(target.id),
+            lambda: agent.reflect("x", on=[target.id]),
+            lambda: agent.link_transcript(memory_id=target.id, transcript_id=transcript.id),
+            lambda: agent.write(key="k", value={}, because=[MemoryRef(target.id)]),
+            lambda: agent.forget(memory_id=target.id),
         ):
             with pytest.raises(NotFound):
                 act()
-        assert agent.links(other.id) == [link]
-        agent.unlink(source=other.id, target=gone.id, relation="related_to")
+        assert agent.links(other.id) == [as_read(link)]
+        agent.unlink(source=other.id, target=target.id, relation="related_to")
         check(agent)
 
     def test_its_facts_go_and_what_they_closed_is_open_again(self, agent: Store) -> None:
@@ -125,9 +128,9 @@ class TestMemory:
     def test_private_ones_are_there_for_their_agent_alone(self, store: Store) -> None:
         ann, bob = store.bind(agent_id="ann"), store.bind(agent_id="bob")
         memory = ann.remember("mine", visibility="private")
-        with pytest.raises(NotFound, match="there is no memory"):
+        with pytest.raises(NotFound, match="not found: memory"):
             bob.forget(memory_id=memory.id)
-        with pytest.raises(NotFound, match="there is no memory"):
+        with pytest.raises(NotFound, match="not found: memory"):
             bob.forget(memory_id=memory.id, dry_run=True)
         ann.forget(memory_id=memory.id)
         check(store)
@@ -151,31 +154,38 @@ class TestTranscript:
     def test_citations_stay_and_words_go(
         self, agent: Store, caplog: pytest.LogCaptureFixture
     ) -> None:
-        kept, gone = agent.store_transcript("kept words"), agent.store_transcript("other words")
+        stored_item, target = (
+            agent.store_transcript("kept words"),
+            agent.store_transcript("other words"),
+        )
         memory = agent.remember("m", kind="reflection")
-        for transcript in (kept, gone):
+        for transcript in (stored_item, target):
             agent.link_transcript(memory_id=memory.id, transcript_id=transcript.id, spans=[(0, 4)])
         agent.write(key="k", value={}, because=[memory])
-        agent.forget(transcript_id=gone.id)
-        assert agent.get_transcript(gone.id) is None
-        assert [each.id for each in agent.list_transcripts()] == [kept.id]
-        links = {each.transcript_id: each for each in agent.transcripts_for(memory.id)}
-        assert (links[kept.id].erased, links[gone.id].erased) == (False, True)
-        assert links[gone.id].spans == ((0, 4),)
-        assert [each.erased for each in agent.memories_for(gone.id)] == [True]
+        agent.forget(transcript_id=target.id)
+        assert agent.get_transcript(target.id) is None
+        assert [source.id for source in agent.list_transcripts()] == [stored_item.id]
+        links = {source.transcript_id: source for source in agent.transcripts_for(memory.id)}
+        assert (links[stored_item.id].erased, links[target.id].erased) == (False, True)
+        assert links[target.id].spans == ((0, 4),)
+        assert [source.erased for source in agent.memories_for(target.id)] == [True]
         with caplog.at_level(logging.WARNING):
             (entry,) = agent.replay_transcripts(memory.id)
-        assert entry.transcript.id == kept.id
-        assert "cites is gone" in caplog.text
+        assert entry.transcript.id == stored_item.id
+        assert "cites a transcript that is no longer stored" in caplog.text
         origin = agent.origins(memory.id)
         assert origin is not None
-        told = {each.transcript_id: (each.excerpts, each.erased) for each in origin.sources}
-        assert told == {kept.id: (("kept",), False), gone.id: ((), True)}
+        reports = {
+            source.transcript_id: (source.excerpts, source.erased) for source in origin.sources
+        }
+        assert reports == {stored_item.id: (("kept",), False), target.id: ((), True)}
         reason = agent.why("k")
-        stale = {each.summary: each.stale for each in reason.walk() if each.kind == "transcript"}
+        stale = {
+            source.summary: source.stale for source in reason.walk() if source.kind == "transcript"
+        }
         assert stale == {"kept": (), "": ("forgotten",)}
         with pytest.raises(NotFound):
-            agent.link_transcript(memory_id=memory.id, transcript_id=gone.id)
+            agent.link_transcript(memory_id=memory.id, transcript_id=target.id)
         check(agent)
 
 
@@ -192,11 +202,11 @@ class TestKey:
         assert list(agent.list_keys(at=3)) == []
         agent.write(key="k", value={"n": 7})
         agent.write(key="k", value={"n": 8})
-        found = agent.get_state(key="k")
-        assert found is not None
-        assert (found.value, found.version) == ({"n": 8}, 2)
+        record = agent.get_state(key="k")
+        assert record is not None
+        assert (record.value, record.version) == ({"n": 8}, 2)
         reason = agent.why("rests")
-        assert [(each.kind, each.ref, each.stale) for each in reason.because] == [
+        assert [(item.kind, item.ref, item.stale) for item in reason.because] == [
             ("key", None, ("forgotten",))
         ]
         assert str(reason).splitlines()[1] == "└── because key  STALE: forgotten"
@@ -209,8 +219,10 @@ class TestKey:
         agent.write(key="gone", value={"n": 1})
         agent.write(key="kept", value={"n": 2}, because=[KeyRef("gone")])
         agent.forget(key="gone")
-        told = [(op.type, op.key, op.value) for event in agent.replay() for op in event.operations]
-        assert told == [
+        reports = [
+            (op.type, op.key, op.value) for event in agent.replay() for op in event.operations
+        ]
+        assert reports == [
             (OperationType.ERASED, "", None),
             (OperationType.WRITE, "kept", {"n": 2}),
         ]
@@ -218,7 +230,7 @@ class TestKey:
             *("erased", "write", "erase"),
         ]
         assert list(agent.replay(kinds=["erased"])) == list(agent.replay())[:1]
-        assert [each.event_type for each in agent.audit_events()][1:] == [
+        assert [audit_event.event_type for audit_event in agent.audit_events()][1:] == [
             *("content.erased", "content.erased", "erasure.carried_out"),
         ]
 
@@ -236,9 +248,9 @@ class TestKey:
         ann.write(key="k", value={"of": "ann"})
         bob.write(key="k", value={"of": "bob"}, because=[KeyRef("k", agent_id="ann")])
         ann.forget(key="k")
-        found = bob.get_state(key="k")
-        assert found is not None
-        assert found.value == {"of": "bob"}
+        record = bob.get_state(key="k")
+        assert record is not None
+        assert record.value == {"of": "bob"}
         check(store)
 
 
@@ -247,7 +259,7 @@ class TestAgent:
         with store.bind(agent_id="bob").begin_transaction(txn_id="both") as transaction:
             transaction.write(agent_id="ann", key="k", value={"of": "ann"})
             transaction.write(agent_id="bob", key="k", value={"of": "bob"})
-        store.forget(agent_id="ann")
+        store.forget(whole_agent="ann")
         (event,) = store.replay(agent_id="bob")
         assert event.txn_id == "both"
         assert [op.value for op in event.operations] == [{"of": "bob"}]
@@ -266,7 +278,7 @@ class TestAgent:
         ann.write(key="k", value={})
         ann.store_transcript("words")
         bob.write(key="k", value={}, because=[KeyRef("k", agent_id="ann", namespace="team")])
-        certificate = store.forget(agent_id="ann")
+        certificate = store.forget(whole_agent="ann")
         name = certificate.pseudonym
         assert name is not None
         events = list(store.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES))
@@ -275,6 +287,7 @@ class TestAgent:
         assert {event.txn_id for event in events if event.actor == name} == {""}
         (notice,) = bob.invalidations()
         assert notice.by == name
+        assert notice.dependent_id is not None
         assert [link.target for link in bob.links(notice.dependent_id)] == [old.id]
         assert store.cardinalities(namespace="team") != {}
         assert bob.facts(agent_id="ann", namespace="team") == []
@@ -297,32 +310,32 @@ class TestAgent:
         bob.assert_fact(**fact, object="both", source=memory.id)
         bob.assert_fact(**fact, object="both", source=own.id)
         bob.assert_fact(**fact, object="alone", source=memory.id)
-        store.forget(agent_id="ann")
-        (left,) = bob.facts(subject="x")
-        assert (left.object, left.sources) == ("both", (MemoryRef(own.id, 1),))
+        store.forget(whole_agent="ann")
+        (remainder,) = bob.facts(subject="x")
+        assert (remainder.object, remainder.sources) == ("both", (MemoryRef(own.id, 1),))
         check(store)
 
     def test_who_forgets_itself_is_not_named(self, store: Store) -> None:
         ann = store.bind(agent_id="ann")
         ann.write(key="k", value={})
-        certificate = ann.forget(agent_id="ann", txn_id="farewell")
+        certificate = ann.forget(whole_agent="ann", txn_id="farewell")
         assert certificate.by == certificate.pseudonym
-        assert ann.forget(agent_id="ann", txn_id="farewell") == certificate
-        with pytest.raises(NotFound, match="no agent 'ann'"):
-            ann.forget(agent_id="ann")
+        assert ann.forget(whole_agent="ann", txn_id="farewell") == certificate
+        with pytest.raises(NotFound, match="not found: agent 'ann'"):
+            ann.forget(whole_agent="ann")
         check(store)
 
     def test_its_keys_are_the_pseudonyms(self, store: Store) -> None:
         store.write(agent_id="ann", key="k", value={})
         store.trust_key(Signer("example.com/agents", bytes(32)), agent_id="ann")
-        name = store.forget(agent_id="ann").pseudonym
-        assert [each.agent_id for each in store.trusted_keys()] == [name]
+        name = store.forget(whole_agent="ann").pseudonym
+        assert [trusted_key.agent_id for trusted_key in store.trusted_keys()] == [name]
         check(store)
 
     def test_the_engines_own_are_nobodys(self, store: Store) -> None:
         store.write(agent_id="ann", key="k", value={})
         with pytest.raises(InvalidInput, match="the engine itself"):
-            store.forget(agent_id="_engine")
+            store.forget(whole_agent="_engine")
 
 
 class TestNamespace:
@@ -336,17 +349,17 @@ class TestNamespace:
             bound.set_cardinality(relation="is", cardinality="single")
             bound.assert_fact(subject="s", relation="is", object="o")
             bound.configure(max_reflection_depth=2)
-        certificate = store.forget(namespace="team")
+        certificate = store.forget(whole_namespace="team")
         assert certificate.pseudonym is not None
         for namespace in ("team/eng", "teams"):
             bound = store.bind(agent_id="ann", namespace=namespace)
             assert len(list(bound.list_memories(children=False))) == 3
             assert len(bound.facts()) == 1
             assert len(list(bound.list_keys())) == 1
-        gone = store.bind(agent_id="ann", namespace="team")
-        assert list(gone.replay()) == []
-        assert list(gone.list_keys()) == []
-        assert gone.facts() == []
+        agent = store.bind(agent_id="ann", namespace="team")
+        assert list(agent.replay()) == []
+        assert list(agent.list_keys()) == []
+        assert agent.facts() == []
         assert store.cardinalities(namespace="team") == {}
         namespaces = {row["namespace"] for row in store.sql("SELECT namespace FROM operations")}
         assert not namespaces & {"team", "team/_invalidations"}
@@ -357,10 +370,10 @@ class TestNamespace:
         memory = bound.remember("m")
         bound.update_memory(memory.id, content="n")
         first = bound.forget(memory_id=memory.id)
-        store.forget(namespace="team")
+        store.forget(whole_namespace="team")
         assert store.certificate(first.erasure_id) == first
         check(store)
-        store.forget(agent_id="ann")
+        store.forget(whole_agent="ann")
         assert store.certificate(first.erasure_id).by.startswith("forgotten-")
         check(store)
 
@@ -378,20 +391,20 @@ class TestFactsFrom:
         assert list(agent.entities()) == []
         assert agent.get_memory(memory.id) is not None
         check(agent)
-        with pytest.raises(NotFound, match="no fact has"):
+        with pytest.raises(NotFound, match="not found: a fact with"):
             agent.forget(facts_from=memory.id)
 
     def test_an_id_that_follows_from_what_was_said_goes_too(self, agent: Store) -> None:
         memory = agent.remember("m")
         with agent.begin_transaction() as transaction:
-            said = transaction.assert_fact(
+            fact = transaction.assert_fact(
                 subject="a", relation="is", object="b", source=memory.id, once="an occasion"
             )
-        agent.write(key="k", value={"n": 1}, because=[FactRef(said)])
+        agent.write(key="k", value={"n": 1}, because=[FactRef(fact)])
         agent.forget(facts_from=memory.id)
-        assert [row for row in agent.sql("SELECT * FROM operations") if said in str(row)] == []
+        assert [row for row in agent.sql("SELECT * FROM operations") if fact in str(row)] == []
         reason = agent.why("k")
-        assert [(each.kind, each.ref, each.stale) for each in reason.because] == [
+        assert [(item.kind, item.ref, item.stale) for item in reason.because] == [
             ("fact", None, ("forgotten",))
         ]
         check(agent)
@@ -399,11 +412,11 @@ class TestFactsFrom:
     def test_one_of_two_sources_leaves_the_edge(self, agent: Store) -> None:
         agent.set_cardinality(relation="lives in", cardinality="single")
         sources = [agent.remember("one"), agent.remember("two")]
-        said: dict[str, Any] = {"subject": "ann", "relation": "lives in"}
-        agent.assert_fact(**said, object="Rome", valid_from="2019-01-01T00:00:00Z")
+        text: dict[str, Any] = {"subject": "ann", "relation": "lives in"}
+        agent.assert_fact(**text, object="Rome", valid_from="2019-01-01T00:00:00Z")
         for source in sources:
             agent.assert_fact(
-                **said, object="Oslo", valid_from="2020-01-01T00:00:00Z", source=source.id
+                **text, object="Oslo", valid_from="2020-01-01T00:00:00Z", source=source.id
             )
         agent.forget(facts_from=sources[0].id)
         assert [(fact.object, len(fact.sources)) for fact in agent.facts()] == [("Oslo", 1)]
@@ -414,11 +427,48 @@ class TestFactsFrom:
 
 
 class TestAsking:
+    def test_a_key_or_an_entity_of_another_scope(self, store: Store) -> None:
+        ann = store.bind(agent_id="ann", namespace="team")
+        bob = store.bind(agent_id="bob")
+        for agent in (ann, bob):
+            agent.write(key="k", value={"of": "both"})
+            agent.assert_fact(subject="Kim", relation="is", object="here")
+        bob.forget(key="k", agent_id="ann", namespace="team")
+        bob.forget(entity="Kim", agent_id="ann", namespace="team")
+        assert ann.get_state(key="k") is None
+        assert not ann.facts()
+        assert bob.get_state(key="k") is not None
+        assert bob.facts()
+
+    def test_an_agent_acts_on_what_it_sees(self, store: Store, owner: Store, other: Store) -> None:
+        memory = owner.remember("x", visibility="private")
+        for agent_id in (None, "owner"):  # a bound handle sees what its own agent sees
+            with pytest.raises(NotFound):
+                other.forget(memory_id=memory.id, agent_id=agent_id)
+        store.forget(memory_id=memory.id, agent_id="owner")
+        assert owner.get_memory(memory.id) is None
+
+    @pytest.mark.parametrize("target", ["whole_agent", "whole_namespace"])
+    @pytest.mark.parametrize("scope", ["agent_id", "namespace"])
+    def test_a_whole_agent_or_namespace_has_no_scope(
+        self, agent: Store, target: str, scope: str
+    ) -> None:
+        """Else `forget(whole_namespace=…, agent_id=…)` might seem to erase one agent there."""
+        agent.write(key="k", value={})
+        arguments: dict[str, Any] = {target: "a1", scope: "a1"}
+        with pytest.raises(InvalidInput, match="leave it out") as refusal:
+            agent.forget(**arguments)
+        assert refusal.value.field == scope
+        with pytest.raises(InvalidInput) as refusal:
+            agent.forget(**{target: cast(Any, "")})
+        assert refusal.value.field == target
+        assert agent.get_state(key="k") is not None
+
     def test_exactly_one_thing(self, agent: Store) -> None:
         with pytest.raises(InvalidInput, match="nothing is given"):
             agent.forget()
-        with pytest.raises(InvalidInput, match="key and agent_id"):
-            agent.forget(key="k", agent_id="a1")
+        with pytest.raises(InvalidInput, match="key and whole_agent"):
+            agent.forget(key="k", whole_agent="a1")
 
     @pytest.mark.parametrize(
         "target",
@@ -426,8 +476,8 @@ class TestAsking:
             {"memory_id": "m"},
             {"transcript_id": "t"},
             {"key": "k"},
-            {"agent_id": "a"},
-            {"namespace": "n"},
+            {"whole_agent": "a"},
+            {"whole_namespace": "n"},
             {"facts_from": "m"},
         ],
     )
@@ -442,20 +492,20 @@ class TestAsking:
     def test_a_dry_run_changes_nothing(self, agent: Store) -> None:
         memory = agent.remember("m")
         agent.touch(memory.id)
-        drawn = agent.reflect("on it", on=[memory.id])
+        reflection = agent.reflect("on it", on=[memory.id])
         agent.assert_fact(subject="a", relation="b", object="c", source=memory.id)
         agent.write(key="k", value={}, because=[memory])
         agent.write(key="was", value={}, because=[memory])
         agent.write(key="was", value={})
         commits = agent.stats().commits
-        found = agent.forget(memory_id=memory.id, dry_run=True)
-        assert found.preview is not None
-        assert found.preview.by_type == {"assert": 1, "remember": 1, "touch": 1}
-        assert found.preview.resting == ("key:default|a1|k", f"memory:{drawn.id}")
-        assert (found.erasure_id, found.commit_ts) == ("", None)
+        certificate = agent.forget(memory_id=memory.id, dry_run=True)
+        assert certificate.preview is not None
+        assert certificate.preview.by_type == {"assert": 1, "remember": 1, "touch": 1}
+        assert certificate.preview.resting == ("key:default|a1|k", f"memory:{reflection.id}")
+        assert (certificate.erasure_id, certificate.commit_ts) == ("", None)
         assert agent.stats().commits == commits
         real = agent.forget(memory_id=memory.id)
-        assert (real.operations, real.events) == (found.operations, found.events)
+        assert (real.operations, real.events) == (certificate.operations, certificate.events)
 
     def test_once_under_a_txn_id(self, agent: Store) -> None:
         agent.write(key="k", value={})
@@ -467,7 +517,7 @@ class TestAsking:
             agent.certificate("x")
 
     def test_a_retried_write_that_was_erased_is_not_made_again(self, agent: Store) -> None:
-        first = agent.write(key="k", value={"n": 1}, txn_id="w")
+        first = agent.write(key="k", value={"n": 1}, txn_id="w").commit_ts
         agent.forget(key="k")
-        assert agent.write(key="k", value={"n": 1}, txn_id="w") == first
+        assert agent.write(key="k", value={"n": 1}, txn_id="w").commit_ts == first
         assert agent.get_state(key="k") is None

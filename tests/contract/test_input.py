@@ -89,17 +89,18 @@ BAD_WRITES: list[tuple[str, dict[str, Any]]] = [
     ("because", {"because": 5}),
     ("because", {"because": None}),
     ("because", {"because": "evidence"}),
-    ("because.version", {"because": [KeyRef("k", version=2**63)]}),
-    ("because", {"because": ["evidence"]}),
-    ("because.key", {"because": [KeyRef("")]}),
-    ("because.version", {"because": [KeyRef("k", version=0)]}),
+    ("because[0].version", {"because": [KeyRef("k", version=2**63)]}),
+    ("because[0]", {"because": ["evidence"]}),
+    ("because[0].key", {"because": [KeyRef("")]}),
+    ("because[0].version", {"because": [KeyRef("k", version=0)]}),
     ("agent_id", {"because": [KeyRef("k", agent_id="")]}),
-    ("because.memory_id", {"because": [MemoryRef("")]}),
-    ("because.memory_id", {"because": [MemoryRef(cast(str, 5))]}),
-    ("because.version", {"because": [MemoryRef("m", 0)]}),
-    ("because.assertion_id", {"because": [FactRef("")]}),
-    ("because", {"because": [TranscriptRef("t")]}),
-    ("because", {"because": [MemoryRef("m"), None]}),
+    ("because[0].memory_id", {"because": [MemoryRef("")]}),
+    ("because[0].memory_id", {"because": [MemoryRef(cast(str, 5))]}),
+    ("because[0].version", {"because": [MemoryRef("m", 0)]}),
+    ("because[0].assertion_id", {"because": [FactRef("")]}),
+    ("because[0].transcript_id", {"because": [TranscriptRef("")]}),
+    ("because[1]", {"because": [MemoryRef("m"), None]}),
+    ("because.key", {"because": KeyRef("")}),
 ]
 
 
@@ -188,11 +189,11 @@ def test_what_is_like_text_is_taken_for_its_characters(store: Store, name: str) 
     address: dict[str, Any] = {"agent_id": name, "namespace": name, "key": name}
     with store.begin_transaction(txn_id=name) as transaction:
         transaction.write(**address, value={name: name}, because=[])
-        seen = transaction.get_state(**address)
-        assert seen is not None
+        observations = transaction.get_state(**address)
+        assert observations is not None
     plain: dict[str, Any] = {"agent_id": "goal", "namespace": "goal", "key": "goal"}
-    for asked in (address, plain):
-        record = store.get_state(**asked)
+    for queries in (address, plain):
+        record = store.get_state(**queries)
         assert record is not None
         assert record.value == {"goal": "goal"}
     (event,) = store.bind(agent_id=name, namespace=name).replay()

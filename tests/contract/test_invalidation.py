@@ -79,9 +79,9 @@ class TestNotices:
         agent.supersede(old=old.id, new=new.id)
         *_, event = agent.replay(namespace="default")
         assert [operation.type for operation in event.operations] == [OperationType.LINK]
-        (told,) = agent.replay(namespace="default/_invalidations")
-        assert told.commit_ts == event.commit_ts
-        assert [operation.type for operation in told.operations] == [OperationType.NOTIFY]
+        (reports,) = agent.replay(namespace="default/_invalidations")
+        assert reports.commit_ts == event.commit_ts
+        assert [operation.type for operation in reports.operations] == [OperationType.NOTIFY]
 
     def test_nothing_is_cascaded(self, agent: Store) -> None:
         old, new, dependent = reflections(agent, "old", "new", "d")
@@ -99,9 +99,9 @@ class TestNotices:
         for dependent in reversed(dependents):
             reflect_on(store, dependent, old)
         link = store.supersede(old=old.id, new=new.id)
-        assert list(link.notified) == sorted(each.id for each in dependents)
-        assert [each.dependent_id for each in notices(store)] == list(link.notified)
-        times = {each.created_at for each in notices(store)}
+        assert list(link.notified) == sorted(notice.id for notice in dependents)
+        assert [notice.dependent_id for notice in notices(store)] == list(link.notified)
+        times = {notice.created_at for notice in notices(store)}
         assert times == {link.valid_from}
 
     def test_the_superseding_one_is_not_told(self, agent: Store) -> None:
@@ -118,13 +118,16 @@ class TestNotices:
         assert agent.supersede(old=old.id, new=new.id).notified == ()
 
     @pytest.mark.parametrize("kinds", [("observation", "reflection"), ("reflection", "claim")])
-    def test_only_between_reflections(self, agent: Store, kinds: tuple[str, str]) -> None:
+    def test_others_get_a_notice_of_another_kind(
+        self, agent: Store, kinds: tuple[str, str]
+    ) -> None:
         old = agent.remember("old", kind=kinds[0])
         new = agent.remember("new", kind=kinds[1])
         dependent = agent.remember("d")
         reflect_on(agent, dependent, old)
-        assert agent.supersede(old=old.id, new=new.id).notified == ()
-        assert notices(agent) == []
+        assert agent.supersede(old=old.id, new=new.id).notified == (dependent.id,)
+        (notice,) = notices(agent)
+        assert (notice.kind, notice.dependent_id) == ("stale_memory", dependent.id)
 
     @pytest.mark.parametrize("surface", ["link", "supersede", "transaction", "revise"])
     def test_the_rule_fires_whichever_call_wrote_the_link(self, agent: Store, surface: str) -> None:
@@ -163,7 +166,7 @@ class TestNotices:
         other, newer = reflections(agent, "other", "newer")
         agent.link(source=notice.id, target=other.id, relation="reflects_on")
         agent.supersede(old=other.id, new=newer.id)
-        assert [each.namespace for each in notices(agent)] == ["default/_invalidations"] * 2
+        assert [item.namespace for item in notices(agent)] == ["default/_invalidations"] * 2
 
     def test_notices_are_not_among_the_memories_of_the_namespace(self, agent: Store) -> None:
         old, new, dependent = reflections(agent, "old", "new", "d")
@@ -197,7 +200,7 @@ class TestOnce:
         reflect_on(agent, dependent, old)
         agent.supersede(old=old.id, new=one.id)
         assert agent.supersede(old=old.id, new=two.id).notified == (dependent.id,)
-        assert [each.invalidating_id for each in notices(agent)] == [one.id, two.id]
+        assert [notice.invalidating_id for notice in notices(agent)] == [one.id, two.id]
         assert audited(agent) == 2
 
     def test_who_reflects_on_what_is_superseded_already_is_told_too(self, store: Store) -> None:
@@ -231,8 +234,10 @@ class TestInbox:
             reflect_on(store, store.remember(name, agent_id=name), old)
         store.supersede(old=old.id, new=new.id)
         mine = store.bind(agent_id="b")
-        assert [each.agent_id for each in mine.invalidations()] == ["b"]
-        assert [each.agent_id for each in mine.invalidations(agent_id=ALL_AGENTS)] == ["b", "c"]
+        assert [invalidation.agent_id for invalidation in mine.invalidations()] == ["b"]
+        assert [
+            invalidation.agent_id for invalidation in mine.invalidations(agent_id=ALL_AGENTS)
+        ] == ["b", "c"]
         with pytest.raises(InvalidInput, match="agent_id"):
             store.invalidations()
         with pytest.raises(InvalidInput, match="status"):
@@ -251,7 +256,7 @@ class TestInbox:
         assert agent.get_memory(notice.id) is not None
         clock.advance(timedelta(days=8).total_seconds())
         assert agent.get_memory(notice.id) is None
-        assert [each.id for each in notices(agent)] == [notice.id]
+        assert [item.id for item in notices(agent)] == [notice.id]
 
     def test_a_notice_is_nobodys_to_rewrite(self, agent: Store) -> None:
         old, new, dependent = reflections(agent, "old", "new", "d")
@@ -291,9 +296,9 @@ class TestResolve:
         (closed,) = agent.invalidations(status="resolved")
         assert (closed.decision, closed.note, closed.resolved_by) == ("keep", "still true", "a1")
         assert closed.resolved_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
-        assert [each.id for each in agent.invalidations(at=agent.stats().commits - 1)] == [
-            notice.id
-        ]
+        assert [
+            invalidation.id for invalidation in agent.invalidations(at=agent.stats().commits - 1)
+        ] == [notice.id]
 
     def test_retract_retracts_the_dependent(
         self, agent: Store, dependent: Memory, notice: Invalidation
@@ -306,11 +311,12 @@ class TestResolve:
     def test_revise_links_the_replacement(
         self, agent: Store, dependent: Memory, notice: Invalidation
     ) -> None:
+        assert notice.invalidating_id is not None
         better = agent.reflect("better", on=[notice.invalidating_id])
         agent.resolve_invalidation(notice.id, decision="revise", replacement=better.id)
-        found = agent.get_memory(dependent.id)
-        assert found is not None
-        assert found.superseded_by == better.id
+        memory = agent.get_memory(dependent.id)
+        assert memory is not None
+        assert memory.superseded_by == better.id
         (closed,) = agent.invalidations(status="resolved")
         assert closed.replacement == better.id
 
@@ -327,20 +333,20 @@ class TestResolve:
     def test_what_is_asked_must_make_sense(
         self, agent: Store, dependent: Memory, notice: Invalidation
     ) -> None:
-        for said in (
+        for text in (
             {"decision": "ignore"},
             {"decision": "revise"},
             {"decision": "keep", "replacement": dependent.id},
         ):
             with pytest.raises(InvalidInput):
-                agent.resolve_invalidation(notice.id, **said)
-        with pytest.raises(NotFound, match="no notice"):
+                agent.resolve_invalidation(notice.id, **text)
+        with pytest.raises(NotFound, match="not a notice"):
             agent.resolve_invalidation(dependent.id, decision="keep")
         with pytest.raises(NotFound, match="nobody"):
             agent.resolve_invalidation("nobody", decision="keep")
         with pytest.raises(NotFound, match="replacement"):
             agent.resolve_invalidation(notice.id, decision="revise", replacement="nobody")
-        assert [each.status for each in notices(agent)] == ["open"]
+        assert [item.status for item in notices(agent)] == ["open"]
 
     def test_it_replays_and_rebuilds(self, agent: Store, notice: Invalidation) -> None:
         agent.resolve_invalidation(notice.id, decision="retract")

@@ -18,6 +18,7 @@ from memoranda import (
     Store,
 )
 from memoranda.testing import FixedClock
+from tests.answers import as_read
 
 RELATIONS = ("related_to", "supersedes", "contradicts", "derived_from", "reflects_on")
 ACYCLIC = ("reflects_on", "supersedes", "derived_from")
@@ -28,9 +29,9 @@ def chain(store: Store, length: int, **said: Any) -> list[Memory]:
 
 
 def depth_of(store: Store, memory: Memory, **at: Any) -> int:
-    found = store.get_memory(memory.id, **at)
-    assert found is not None
-    return found.reflection_depth
+    result = store.get_memory(memory.id, **at)
+    assert result is not None
+    return result.reflection_depth
 
 
 class TestLinks:
@@ -40,23 +41,24 @@ class TestLinks:
     ) -> None:
         one, other = chain(agent, 2)
         clock.step(10)
-        made = agent.link(source=one.id, target=other.id, relation=relation)
-        assert (made.source, made.target, made.relation) == (one.id, other.id, relation)
-        assert (made.valid_until, made.notified) == (None, ())
-        assert agent.links(one.id) == agent.links(other.id) == [made]
+        instance = agent.link(source=one.id, target=other.id, relation=relation)
+        assert (instance.source, instance.target, instance.relation) == (one.id, other.id, relation)
+        assert (instance.valid_until, instance.notified) == (None, ())
+        assert agent.links(one.id) == agent.links(other.id) == [as_read(instance)]
         clock.step(10)
         closed = agent.unlink(source=one.id, target=other.id, relation=relation)
-        assert made.valid_from is not None
-        assert closed.valid_until == made.valid_from + timedelta(seconds=10)
+        assert instance.valid_from is not None
+        assert closed.valid_until == instance.valid_from + timedelta(seconds=10)
         assert agent.links(one.id) == []
-        assert agent.links(one.id, include_closed=True) == [closed]
-        assert agent.links(one.id, at=3) == [made]
+        assert agent.links(one.id, include_closed=True) == [as_read(closed)]
+        assert agent.links(one.id, at=3) == [as_read(instance)]
 
     def test_adding_one_twice_writes_nothing(self, agent: Store) -> None:
         one, other = chain(agent, 2)
         first = agent.link(source=one.id, target=other.id, relation="related_to")
         again = agent.link(source=one.id, target=other.id, relation="related_to")
-        assert again == first
+        assert as_read(again) == as_read(first)
+        assert again.outcome == "unchanged"
         assert len(list(agent.replay())) == 3
 
     def test_one_that_was_closed_can_hold_again(self, agent: Store) -> None:
@@ -130,8 +132,11 @@ class TestCycles:
         one, other = chain(agent, 2)
         agent.link(source=one.id, target=other.id, relation="derived_from")
         agent.link(source=other.id, target=one.id, relation="supersedes")
-        held = [(link.source, link.relation, link.target) for link in agent.links(one.id)]
-        assert held == [(one.id, "derived_from", other.id), (other.id, "supersedes", one.id)]
+        stored_value = [(link.source, link.relation, link.target) for link in agent.links(one.id)]
+        assert stored_value == [
+            (one.id, "derived_from", other.id),
+            (other.id, "supersedes", one.id),
+        ]
 
     def test_a_closed_link_is_no_part_of_one(self, agent: Store) -> None:
         one, other = chain(agent, 2)
@@ -167,7 +172,7 @@ class TestDepth:
         first = agent.reflect("r1", on=[ground.id])
         second = agent.reflect("r2", on=[ground.id, first.id])
         assert (first.kind, first.outcome) == ("reflection", "created")
-        assert [depth_of(agent, each) for each in (ground, first, second)] == [0, 1, 2]
+        assert [depth_of(agent, item) for item in (ground, first, second)] == [0, 1, 2]
 
     def test_a_reflection_and_its_links_are_one_event(self, agent: Store) -> None:
         ground = agent.remember("x")
@@ -179,12 +184,12 @@ class TestDepth:
         ground, one, two, three = chain(agent, 4)
         agent.link(source=three.id, target=two.id, relation="reflects_on")
         agent.link(source=two.id, target=one.id, relation="reflects_on")
-        assert [depth_of(agent, each) for each in (one, two, three)] == [0, 1, 2]
+        assert [depth_of(agent, item) for item in (one, two, three)] == [0, 1, 2]
         agent.link(source=one.id, target=ground.id, relation="reflects_on")
-        assert [depth_of(agent, each) for each in (one, two, three)] == [1, 2, 3]
+        assert [depth_of(agent, item) for item in (one, two, three)] == [1, 2, 3]
         agent.unlink(source=two.id, target=one.id, relation="reflects_on")
-        assert [depth_of(agent, each) for each in (one, two, three)] == [1, 0, 1]
-        assert [depth_of(agent, each, at=7) for each in (one, two, three)] == [1, 2, 3]
+        assert [depth_of(agent, item) for item in (one, two, three)] == [1, 0, 1]
+        assert [depth_of(agent, item, at=7) for item in (one, two, three)] == [1, 2, 3]
         assert agent.rebuild().identical
 
     def test_a_second_way_down_keeps_it_deep(self, agent: Store) -> None:
@@ -239,9 +244,9 @@ class TestSupersede:
         old, one, two = chain(agent, 3)
         agent.supersede(old=old.id, new=one.id)
         agent.supersede(old=old.id, new=two.id)
-        found = agent.get_memory(old.id)
-        assert found is not None
-        assert found.superseded_by == two.id
+        memory = agent.get_memory(old.id)
+        assert memory is not None
+        assert memory.superseded_by == two.id
         agent.unlink(source=two.id, target=old.id, relation="supersedes")
         again = agent.get_memory(old.id)
         assert again is not None
@@ -254,13 +259,17 @@ class TestSupersede:
         three = agent.reflect("3", on=[two.id])
         agent.link(source=three.id, target=ground.id, relation="related_to")
         near = agent.dependents(ground.id)
-        assert [(each.id, each.hop) for each in near] == [(one.id, 1), (two.id, 1)]
+        assert [(dependent.id, dependent.hop) for dependent in near] == [(one.id, 1), (two.id, 1)]
         far = agent.dependents(ground.id, depth=None)
-        assert [(each.id, each.hop) for each in far] == [(one.id, 1), (two.id, 1), (three.id, 2)]
+        assert [(dependent.id, dependent.hop) for dependent in far] == [
+            (one.id, 1),
+            (two.id, 1),
+            (three.id, 2),
+        ]
         assert agent.dependents(ground.id, depth=0) == []
         assert agent.dependents("nobody") == []
         agent.unlink(source=one.id, target=ground.id, relation="reflects_on")
-        assert [each.id for each in agent.dependents(ground.id)] == [two.id]
+        assert [dependent.id for dependent in agent.dependents(ground.id)] == [two.id]
         assert len(agent.dependents(ground.id, at=4)) == 2
         with pytest.raises(InvalidInput, match="depth"):
             agent.dependents(ground.id, depth=-1)

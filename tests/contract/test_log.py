@@ -10,20 +10,20 @@ from tests.contract.opener import Opener
 
 
 def test_an_empty_store_verifies(store: Store) -> None:
-    found = store.verify()
-    assert (found.commits, found.last_committed_at, found.warnings) == (0, None, ())
+    report = store.verify()
+    assert (report.commits, report.last_committed_at, report.warnings) == (0, None, ())
     assert store.rebuild().events == 0
 
 
 def test_verify_walks_to_the_head(agent: Store) -> None:
     for number in range(commits := 2_100):  # more than a page of those that verify reads
         agent.write(key="k", value={"n": number})
-    seen: list[tuple[int, int]] = []
-    found = agent.verify(progress=lambda done, whole: seen.append((done, whole)))
-    assert found.commits == commits
-    assert found.head_hash == [*agent.replay()][-1].hash.hex()
-    assert seen[-1] == (commits, commits)
-    assert len(seen) > 1
+    observations: list[tuple[int, int]] = []
+    report = agent.verify(progress=lambda done, whole: observations.append((done, whole)))
+    assert report.commits == commits
+    assert report.head_hash == [*agent.replay()][-1].hash.hex()
+    assert observations[-1] == (commits, commits)
+    assert len(observations) > 1
 
 
 def test_rebuilding_gives_the_same_rows(agent: Store) -> None:
@@ -31,13 +31,13 @@ def test_rebuilding_gives_the_same_rows(agent: Store) -> None:
         agent.write(key=f"k{number % 7}", value={"n": number}, namespace=f"n{number % 3}")
         agent.delete(key=f"k{number % 5}", namespace="n1")
     before = [*agent.scan_prefix(prefix="", namespace="n1")]
-    seen: list[tuple[int, int]] = []
-    found = agent.rebuild(progress=lambda done, whole: seen.append((done, whole)))
-    assert found.identical
-    assert (found.events, seen[-1]) == (100, (100, 100))
+    observations: list[tuple[int, int]] = []
+    result = agent.rebuild(progress=lambda done, whole: observations.append((done, whole)))
+    assert result.identical
+    assert (result.events, observations[-1]) == (100, (100, 100))
     assert [*agent.scan_prefix(prefix="", namespace="n1")] == before
-    assert agent.write(key="k", value={}, txn_id="t") == 101
-    assert agent.write(key="k", value={}, txn_id="t") == 101
+    assert agent.write(key="k", value={}, txn_id="t").commit_ts == 101
+    assert agent.write(key="k", value={}, txn_id="t").commit_ts == 101
 
 
 def test_stats_count(store: Store) -> None:
@@ -47,16 +47,16 @@ def test_stats_count(store: Store) -> None:
     store.write(agent_id="a", key="gone", value={}, namespace="n")
     store.delete(agent_id="a", key="gone", namespace="n")
     store.write(agent_id="b", key="k", value={})
-    found = store.stats()
-    assert (found.commits, found.agents, found.namespaces, found.keys) == (4, 2, 2, 2)
-    assert (found.epoch, found.warnings) == (1, ())
-    assert found.data_bytes > 0
+    stats = store.stats()
+    assert (stats.commits, stats.agents, stats.namespaces, stats.keys) == (4, 2, 2, 2)
+    assert (stats.epoch, stats.warnings) == (1, ())
+    assert stats.data_bytes > 0
 
 
 def test_stats_count_what_is_believed(agent: Store, clock: FixedClock) -> None:
     def counts() -> tuple[int, int, int]:
-        found = agent.stats()
-        return found.memories, found.transcripts, found.open_notices
+        stats = agent.stats()
+        return stats.memories, stats.transcripts, stats.open_notices
 
     assert counts() == (0, 0, 0)
     agent.store_transcript("words", ttl=60)
@@ -64,7 +64,7 @@ def test_stats_count_what_is_believed(agent: Store, clock: FixedClock) -> None:
     agent.remember("ground again", title="t", namespace="n")
     agent.remember("fleeting", ttl=60)
     private = agent.remember("secret", visibility="private")
-    old, new = (agent.reflect(each, on=[ground.id]) for each in ("old", "new"))
+    old, new = (agent.reflect(item, on=[ground.id]) for item in ("old", "new"))
     agent.reflect("dependent", on=[old.id])
     assert counts() == (6, 1, 0)
     agent.supersede(old=old.id, new=new.id)
@@ -124,7 +124,7 @@ def test_two_handles_on_one_file_see_each_other(reopen: Opener) -> None:
     one, other = reopen().bind(agent_id="a"), reopen().bind(agent_id="a")
     for number in range(20):
         writer, reader = (one, other) if number % 2 else (other, one)
-        assert writer.write(key="k", value={"n": number}) == number + 1
+        assert writer.write(key="k", value={"n": number}).commit_ts == number + 1
         record = reader.get_state(key="k")
         assert record is not None
         assert (record.value, record.version) == ({"n": number}, number + 1)
@@ -136,10 +136,12 @@ def test_a_deep_look_compares_every_view_and_changes_nothing(agent: Store) -> No
         agent.write(key=f"k{number % 3}", value={"n": number})
     agent.remember("a thought", title="t")
     agent.assert_fact(subject="Ann", relation="knows", object="Bo")
-    seen: list[tuple[int, int]] = []
-    found = agent.verify(deep=True, progress=lambda done, whole: seen.append((done, whole)))
-    assert found.rows is not None
-    assert found.rows > 60
-    assert (found.commits, seen[-1]) == (22, (22, 22))
-    assert agent.verify().head_hash == found.head_hash
+    observations: list[tuple[int, int]] = []
+    report = agent.verify(
+        deep=True, progress=lambda done, whole: observations.append((done, whole))
+    )
+    assert report.rows is not None
+    assert report.rows > 60
+    assert (report.commits, observations[-1]) == (22, (22, 22))
+    assert agent.verify().head_hash == report.head_hash
     assert agent.rebuild().identical

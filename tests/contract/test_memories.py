@@ -20,7 +20,7 @@ from memoranda import (
     TitleTaken,
     VersionMismatch,
 )
-from memoranda.model.instant import Instant
+from memoranda.model.clock import Instant
 from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
@@ -34,7 +34,7 @@ def contents(store: Store, **filters: Any) -> list[str | None]:
 
 class TestRemember:
     def test_everything_said_is_kept(self, agent: Store) -> None:
-        said: dict[str, Any] = {
+        text: dict[str, Any] = {
             "kind": "decision",
             "tier": "mid",
             "tags": ["b", "a"],
@@ -48,10 +48,10 @@ class TestRemember:
             "entity_id": "e1",
             "confidence_source": "model",
         }
-        made = agent.remember("Oslo it is", title="where", namespace="team/eng", **said)
-        read = agent.get_memory(made.id)
+        memory = agent.remember("Oslo it is", title="where", namespace="team/eng", **text)
+        read = agent.get_memory(memory.id)
         assert read is not None
-        for field, value in said.items():
+        for field, value in text.items():
             if field in ("tags", "citations"):
                 value = tuple(value)
             if field == "event_time":
@@ -61,7 +61,7 @@ class TestRemember:
         assert (read.agent_id, read.version, read.visibility) == ("a1", 1, "namespace")
         assert read.created_at == read.updated_at == datetime(2026, 1, 1, tzinfo=UTC)
         assert read.expires_at == datetime(2026, 1, 8, tzinfo=UTC)
-        assert made.outcome == "created"
+        assert memory.outcome == "created"
         assert read.outcome is None
 
     def test_what_is_not_said_has_these_values(self, agent: Store) -> None:
@@ -108,7 +108,7 @@ class TestTitles:
         clock.advance(60)
         second = agent.remember("two", title="t", priority=7)
         assert (second.id, second.version, second.outcome) == (first.id, 2, "updated")
-        assert (second.content, second.tags, second.priority) == ("two", (), 7)
+        assert (second.content, second.tags, second.priority) == ("two", ("old",), 7)
         assert second.created_at == first.created_at
         assert second.updated_at is not None
         assert first.updated_at is not None
@@ -158,9 +158,9 @@ class TestTitles:
 
     def test_a_memory_is_found_by_its_title(self, agent: Store) -> None:
         memory = agent.remember("x", title="t")
-        found = agent.get_memory(title="t")
-        assert found is not None
-        assert found.id == memory.id
+        result = agent.get_memory(title="t")
+        assert result is not None
+        assert result.id == memory.id
         assert agent.get_memory(title="t", namespace="elsewhere") is None
         assert agent.get_memory(title="other") is None
 
@@ -204,10 +204,10 @@ class TestUpdate:
         agent.update_memory(memory.id, priority=1)
         agent.update_memory(memory.id, content=LONG)
         history = list(agent.memory_history(memory.id))
-        assert [each.content for each in history] == ["1", "2", "2", LONG]
-        assert [each.priority for each in history] == [5, 5, 1, 1]
-        for number, each in enumerate(history, start=1):
-            assert agent.get_memory(memory.id, version=number) == each
+        assert [item.content for item in history] == ["1", "2", "2", LONG]
+        assert [item.priority for item in history] == [5, 5, 1, 1]
+        for number, item in enumerate(history, start=1):
+            assert agent.get_memory(memory.id, version=number) == item
         assert agent.get_memory(memory.id, version=5) is None
 
     def test_a_history_of_many_pages_has_each_version_as_it_ended(self, agent: Store) -> None:
@@ -219,8 +219,8 @@ class TestUpdate:
                 for _ in range(used):
                     transaction.touch(memory.id)
         _, *history = agent.memory_history(memory.id)
-        assert [each.version for each in history] == list(range(2, len(uses) + 2))
-        assert [each.access_count for each in history] == list(accumulate(uses))
+        assert [item.version for item in history] == list(range(2, len(uses) + 2))
+        assert [item.access_count for item in history] == list(accumulate(uses))
         assert list(agent.memory_history("nobody")) == []
 
     def test_what_is_not_there_cannot_be_changed(self, agent: Store) -> None:
@@ -256,7 +256,7 @@ class TestRetract:
 
     def test_twice_is_once(self, agent: Store) -> None:
         memory = agent.remember("x")
-        assert agent.retract_memory(memory.id).outcome == "updated"
+        assert agent.retract_memory(memory.id).outcome == "deleted"
         assert agent.retract_memory(memory.id).outcome == "unchanged"
         assert len(list(agent.replay())) == 2
 
@@ -294,7 +294,7 @@ class TestTiers:
         assert agent.get_memory(memory.id, at=1) is not None
         assert agent.get_memory(memory.id, at="2026-01-01T00:30:00Z") is not None
         assert agent.get_memory(memory.id, at="2026-01-01T01:30:00Z") is None
-        assert [each.content for each in agent.memory_history(memory.id)] == ["x"]
+        assert [item.content for item in agent.memory_history(memory.id)] == ["x"]
         assert agent.remember("y", title="t").id == memory.id
 
     def test_touching_counts_and_extends(self, agent: Store, clock: FixedClock) -> None:
@@ -328,8 +328,12 @@ class TestTiers:
         memory = agent.remember("x", tier="short")
         clock.advance(24 * HOUR)
         assert agent.promote(memory.id, tier="mid").expires_at == datetime(2026, 1, 9, tzinfo=UTC)
-        kept = agent.promote(memory.id)
-        assert (kept.tier, kept.expires_at, kept.outcome) == ("long", None, "updated")
+        stored_item = agent.promote(memory.id)
+        assert (stored_item.tier, stored_item.expires_at, stored_item.outcome) == (
+            "long",
+            None,
+            "updated",
+        )
         assert agent.promote(memory.id).outcome == "unchanged"
         with pytest.raises(InvalidInput, match="below"):
             agent.promote(memory.id, tier="short")
@@ -441,9 +445,9 @@ class TestLists:
 
     def test_what_comes_later_is_not_in_a_list_that_was_begun(self, agent: Store) -> None:
         agent.remember("x")
-        begun = agent.list_memories(content=True)
+        memories = agent.list_memories(content=True)
         agent.remember("y")
-        assert [memory.content for memory in begun] == ["x"]
+        assert [memory.content for memory in memories] == ["x"]
 
     def test_a_list_of_the_past(self, agent: Store) -> None:
         memory = agent.remember("x", tags=["old"])
@@ -481,7 +485,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("metadata", {"metadata": {"x": "y" * 70_000}}),
     ("ttl", {"ttl": 0}),
     ("ttl", {"ttl": timedelta(seconds=-1)}),
-    ("ttl", {"ttl": "1h"}),
+    ("ttl", {"ttl": "1 hour"}),
     ("event_time", {"event_time": datetime(2026, 1, 1)}),  # noqa: DTZ001
     ("visibility", {"visibility": "public"}),
     ("on_conflict", {"on_conflict": "ignore"}),

@@ -16,14 +16,14 @@ Ids = dict[str, str]
 @pytest.fixture
 def beliefs(agent: Store) -> Ids:
     """A reflection on two observations with words of their own."""
-    made: Ids = {}
+    instance: Ids = {}
     for name in ("tea", "rain"):
         words = agent.store_transcript(f"the words about {name}")
         memory = agent.remember(name, transcript=words.id, spans=[words.find(name)])
-        made[name] = memory.id
-    made["top"] = agent.reflect("stays inside", on=[made["tea"], made["rain"]]).id
-    made["other"] = agent.remember("goes out", kind="reflection").id
-    return made
+        instance[name] = memory.id
+    instance["top"] = agent.reflect("stays inside", on=[instance["tea"], instance["rain"]]).id
+    instance["other"] = agent.remember("goes out", kind="reflection").id
+    return instance
 
 
 CHANGES: dict[str, Callable[[Store, Ids], Any]] = {
@@ -47,12 +47,12 @@ CHANGES: dict[str, Callable[[Store, Ids], Any]] = {
 def everything(store: Store, ids: Ids, at: Any = None) -> list[Any]:
     replayed = store.replay_transcripts(ids["top"], at=at)
     return [
-        *(store.get_memory(each, at=at) for each in ids.values()),
-        *(store.links(each, at=at) for each in ids.values()),
-        *(store.transcripts_for(each, at=at) for each in ids.values()),
-        *(store.dependents(each, depth=None, at=at) for each in ids.values()),
+        *(store.get_memory(value, at=at) for value in ids.values()),
+        *(store.links(value, at=at) for value in ids.values()),
+        *(store.transcripts_for(value, at=at) for value in ids.values()),
+        *(store.dependents(value, depth=None, at=at) for value in ids.values()),
         store.origins(ids["top"], at=at),
-        [(each.anchors, each.expired, each.retracted, each.excerpts()) for each in replayed],
+        [(value.anchors, value.expired, value.retracted, value.excerpts()) for value in replayed],
         list(store.list_memories(at=at, content=True)),
     ]
 

@@ -10,12 +10,12 @@ import pytest
 
 import memoranda
 from memoranda import ALL_NAMESPACES, Memory, ReflectionTooDeep, Store
+from memoranda.memory.overlay import TransactionOverlay
 from memoranda.memory.requests import LinkMemories
 from memoranda.memory.rules import MemoryRules
-from memoranda.memory.settings import KnownSettings
-from memoranda.memory.standing import NEWEST
-from memoranda.memory.working import Working
-from memoranda.model.ids import derived
+from memoranda.memory.settings import SettingsCache
+from memoranda.model.ids import derive_id
+from memoranda.model.intervals import NEWEST
 from memoranda.storage.port import Reader, Row
 from memoranda.testing import FixedClock
 
@@ -96,10 +96,10 @@ class TestOutcomes:
     def test_a_private_reflection_on_behalf_of_another(self, store: Store) -> None:
         bound = store.bind(agent_id="a")
         ground = bound.remember("ground")
-        made = bound.reflect("x", on=[ground.id], agent_id="b", visibility="private")
-        assert (made.agent_id, made.reflection_depth) == ("b", 1)
-        assert bound.get_memory(made.id) is None
-        assert store.get_memory(made.id, agent_id="b") is not None
+        reflection = bound.reflect("x", on=[ground.id], agent_id="b", visibility="private")
+        assert (reflection.agent_id, reflection.reflection_depth) == ("b", 1)
+        assert bound.get_memory(reflection.id) is None
+        assert store.get_memory(reflection.id, agent_id="b") is not None
 
     def test_a_reflection_of_no_kind_is_one(self, agent: Store) -> None:
         ground = agent.remember("ground")
@@ -122,9 +122,9 @@ class TestFinding:
         own = agent.remember("own", title="T", visibility="private")
         shared = agent.remember("shared", title="T")
         agent.retract_memory(own.id)
-        found = agent.get_memory(title="T")
-        assert found is not None
-        assert found.id == shared.id
+        memory = agent.get_memory(title="T")
+        assert memory is not None
+        assert memory.id == shared.id
 
     def test_every_namespace_has_also_the_last(self, agent: Store) -> None:
         for namespace in ("a", "\U0010ffff", "\U0010ffff/x"):
@@ -172,9 +172,9 @@ class TestLifetimes:
         with agent.begin_transaction() as transaction:
             memory = transaction.remember("x", ttl=60)
             transaction.touch(memory)
-        found = agent.get_memory(memory)
-        assert found is not None
-        assert found.expires_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+        result = agent.get_memory(memory)
+        assert result is not None
+        assert result.expires_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 
     def test_no_end_for_what_has_none_is_no_version(self, agent: Store) -> None:
         memory = agent.remember("x")
@@ -199,9 +199,9 @@ class TestWithinATransaction:
         agent.supersede(old=old, new=new)
 
         def superseder() -> str | None:
-            found = transaction.get_memory(old)
-            assert found is not None
-            return found.superseded_by
+            memory = transaction.get_memory(old)
+            assert memory is not None
+            return memory.superseded_by
 
         with agent.begin_transaction() as transaction:
             assert superseder() == new
@@ -220,13 +220,13 @@ class TestWithinATransaction:
         secret = theirs.remember("z", visibility="private").id
         with theirs.begin_transaction() as transaction:
             transaction.supersede(old=memory, new=secret)
-            found = transaction.get_memory(memory)
-            assert found is not None
-            assert found.superseded_by == secret
+            result = transaction.get_memory(memory)
+            assert result is not None
+            assert result.superseded_by == secret
         with mine.begin_transaction() as transaction:
-            found = transaction.get_memory(memory)
-            assert found is not None
-            assert found.superseded_by is None
+            result = transaction.get_memory(memory)
+            assert result is not None
+            assert result.superseded_by is None
 
     def test_what_is_touched_is_there_again(self, agent: Store, clock: FixedClock) -> None:
         memory = agent.remember("x", tier="short").id
@@ -234,35 +234,35 @@ class TestWithinATransaction:
         with agent.begin_transaction() as transaction:
             assert transaction.get_memory(memory) is None
             transaction.touch(memory)
-            found = transaction.get_memory(memory)
-            assert found is not None
-            assert (found.access_count, found.expires_at) == (1, None)
+            result = transaction.get_memory(memory)
+            assert result is not None
+            assert (result.access_count, result.expires_at) == (1, None)
 
     def test_a_new_end_is_not_known_yet(self, agent: Store) -> None:
         memory = agent.remember("x", tier="short").id
         with agent.begin_transaction() as transaction:
             transaction.update_memory(memory, ttl=60)
-            found = transaction.get_memory(memory)
-            assert found is not None
-            assert found.expires_at is None
-        kept = agent.get_memory(memory)
-        assert kept is not None
-        assert kept.expires_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC) + MOMENT
+            result = transaction.get_memory(memory)
+            assert result is not None
+            assert result.expires_at is None
+        stored_item = agent.get_memory(memory)
+        assert stored_item is not None
+        assert stored_item.expires_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC) + MOMENT
 
     def test_a_title_goes_on_to_the_shared_one(self, agent: Store) -> None:
         own = agent.remember("own", title="T", visibility="private")
         shared = agent.remember("shared", title="T")
         with agent.begin_transaction() as transaction:
             transaction.retract_memory(own.id)
-            found = transaction.get_memory(title="T")
-            assert found is not None
-            assert found.id == shared.id
+            memory = transaction.get_memory(title="T")
+            assert memory is not None
+            assert memory.id == shared.id
 
     def test_a_notice_can_be_resolved_where_it_is_caused(self, agent: Store) -> None:
         ground = agent.remember("ground").id
         old, new = (agent.reflect(word, on=[ground]).id for word in ("old", "new"))
         resting = agent.reflect("resting", on=[old]).id
-        notice = derived("notice", resting, old, new)
+        notice = derive_id("notice", resting, old, new)
         with agent.begin_transaction() as transaction:
             transaction.supersede(old=old, new=new)
             staged = transaction.get_memory(notice)
@@ -298,7 +298,7 @@ class CountingReader:
 
 @pytest.mark.parametrize("before", [False, True])
 def test_telling_many_asks_no_more_than_telling_one(*, before: bool) -> None:
-    asked = []
+    queries = []
     for count in (1, 20):
         with memoranda.open(":memory:").bind(agent_id="a") as store:
             ground = store.remember("ground").id
@@ -310,8 +310,10 @@ def test_telling_many_asks_no_more_than_telling_one(*, before: bool) -> None:
                 store.unlink(source=new, target=old, relation="supersedes")
             with store._core.engine.reading() as reader:
                 counting = CountingReader(reader)
-                rules = MemoryRules(Working(cast(Reader, counting), NEWEST, KnownSettings()))
+                rules = MemoryRules(
+                    TransactionOverlay(cast(Reader, counting), NEWEST, SettingsCache())
+                )
                 decided = list(rules.decide(LinkMemories("a", new, old, "supersedes")))
             assert len(decided) == 1 + (0 if before else count)
-            asked.append(counting.asked)
-    assert asked[0] == asked[1]
+            queries.append(counting.asked)
+    assert queries[0] == queries[1]

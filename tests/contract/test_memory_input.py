@@ -107,8 +107,8 @@ class TestReads:
         edge = {"source": memory.id, "target": other.id, "relation": "related_to"}
         agent.link(**edge)
         agent.unlink(**edge)
-        listed = next(agent.list_memories(content=wanted))
-        assert listed.content == ("x" if wanted else None)
+        listing = next(agent.list_memories(content=wanted))
+        assert listing.content == ("x" if wanted else None)
         assert len(agent.links(memory.id, include_closed=wanted)) == bool(wanted)
 
     @pytest.mark.parametrize("after", ["x", 1.5, -5, True, 2**80])
@@ -133,5 +133,10 @@ class TestReads:
 def test_a_replacement_goes_with_revising(
     agent: Store, decision: str, replacement: str | None, remedy: str
 ) -> None:
+    ground = agent.remember("ground")
+    old, new = (agent.reflect(text, on=[ground]) for text in ("old", "new"))
+    agent.reflect("on the old one", on=[old])
+    agent.supersede(old=old, new=new)
+    (notice,) = agent.invalidations()
     with pytest.raises(InvalidInput, match=f"^replacement: {remedy}"):
-        agent.resolve_invalidation("n", decision=decision, replacement=replacement)
+        agent.resolve_invalidation(notice.id, decision=decision, replacement=replacement)

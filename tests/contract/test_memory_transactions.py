@@ -27,16 +27,16 @@ def test_everything_of_one_belief_in_one_event(agent: Store) -> None:
     with agent.begin_transaction() as transaction:
         words = transaction.store_transcript("I drink tea, said Ann.")
         tea = transaction.remember("drinks tea", transcript=words, spans=[(2, 11)])
-        kept = transaction.remember("said by Ann", title="who")
-        transaction.link_transcript(memory_id=kept, transcript_id=words, spans=[(18, 21)])
-        top = transaction.reflect("Ann drinks tea", on=[tea, kept])
+        stored_item = transaction.remember("said by Ann", title="who")
+        transaction.link_transcript(memory_id=stored_item, transcript_id=words, spans=[(18, 21)])
+        top = transaction.reflect("Ann drinks tea", on=[tea, stored_item])
         better = transaction.reflect("Ann drinks green tea", on=[tea])
         transaction.supersede(old=top, new=better)
         transaction.update_memory(tea, tags=["drink"])
         transaction.touch(tea)
         transaction.promote(tea)
         transaction.write(key="belief", value={"memory": top})
-        transaction.retract_memory(kept, reason="never mind")
+        transaction.retract_memory(stored_item, reason="never mind")
     (event,) = agent.replay()
     names = [operation.type.name for operation in event.operations]
     assert names == [
@@ -45,10 +45,10 @@ def test_everything_of_one_belief_in_one_event(agent: Store) -> None:
     ]  # fmt: skip
     entries = agent.replay_transcripts(top)
     assert [entry.transcript.id for entry in entries] == [words]
-    assert {anchor.memory_id for anchor in entries[0].anchors} == {tea, kept}
-    found = agent.get_memory(tea)
-    assert found is not None
-    assert (found.version, found.access_count, found.tags) == (2, 1, ("drink",))
+    assert {anchor.memory_id for anchor in entries[0].anchors} == {tea, stored_item}
+    memory = agent.get_memory(tea)
+    assert memory is not None
+    assert (memory.version, memory.access_count, memory.tags) == (2, 1, ("drink",))
     assert agent.rebuild().identical
     agent.verify()
 
@@ -102,10 +102,14 @@ class TestReads:
         new = transaction.remember(LONG, title="new", tags=["a"])
         transaction.update_memory(old.id, content="y")
         transaction.link(source=new, target=old.id, relation="reflects_on")
-        seen = transaction.get_memory(new)
-        assert isinstance(seen, Memory)
-        assert (seen.content, seen.tags, seen.reflection_depth) == (LONG, ("a",), 1)
-        assert (seen.created_at, seen.version) == (None, 1)
+        observations = transaction.get_memory(new)
+        assert isinstance(observations, Memory)
+        assert (observations.content, observations.tags, observations.reflection_depth) == (
+            LONG,
+            ("a",),
+            1,
+        )
+        assert (observations.created_at, observations.version) == (None, 1)
         changed = transaction.get_memory(title="t")
         assert changed is not None
         assert (changed.content, changed.version) == ("y", 2)
@@ -116,18 +120,18 @@ class TestReads:
         transaction.unlink(source=new, target=old.id, relation="reflects_on")
         assert transaction.links(new) == []
         transaction.commit()
-        found = agent.get_memory(new)
-        assert found is not None
-        assert (found.content, found.version, found.reflection_depth) == ("again", 2, 0)
+        memory = agent.get_memory(new)
+        assert memory is not None
+        assert (memory.content, memory.version, memory.reflection_depth) == ("again", 2, 0)
 
     def test_what_only_the_commit_can_grant_does_not_stop_them(self, agent: Store) -> None:
         transaction = agent.begin_transaction()
         late, other = agent.remember("late"), agent.remember("other")
         transaction.link(source=late.id, target=other.id, relation="related_to")
         staged = transaction.remember("x", title="t")
-        seen = transaction.get_memory(title="t")
-        assert seen is not None
-        assert seen.id == staged
+        memory = transaction.get_memory(title="t")
+        assert memory is not None
+        assert memory.id == staged
         transaction.commit()
         assert len(agent.links(late.id)) == 1
 
@@ -136,9 +140,9 @@ class TestReads:
         transaction = agent.begin_transaction()
         agent.update_memory(memory.id, content="later")
         agent.link(source=memory.id, target=other.id, relation="related_to")
-        seen = transaction.get_memory(memory.id)
-        assert seen is not None
-        assert (seen.content, transaction.links(memory.id)) == ("x", [])
+        observations = transaction.get_memory(memory.id)
+        assert observations is not None
+        assert (observations.content, transaction.links(memory.id)) == ("x", [])
 
     @pytest.mark.parametrize(
         "change",
@@ -213,22 +217,22 @@ class TestReads:
         transaction.remember("untitled")
         agent.update_memory(memory.id, content="theirs", priority=9)
         transaction.commit()
-        found = agent.get_memory(memory.id)
-        assert found is not None
-        assert (found.content, found.priority, found.version) == ("mine", 9, 3)
+        result = agent.get_memory(memory.id)
+        assert result is not None
+        assert (result.content, result.priority, result.version) == ("mine", 9, 3)
 
     def test_two_who_remember_one_title_become_one_memory(self, agent: Store) -> None:
-        seen: list[str] = []
+        observations: list[str] = []
 
         def work(transaction: Transaction) -> str:
             staged = transaction.remember("mine", title="t")
-            if not seen:
+            if not observations:
                 agent.remember("theirs", title="t")
-            seen.append(staged)
+            observations.append(staged)
             return staged
 
         memory_id = agent.transact(work)
-        assert len(seen) == 2
+        assert len(observations) == 2
         assert [memory.content for memory in agent.memory_history(memory_id)] == ["theirs", "mine"]
 
 
@@ -237,8 +241,8 @@ class TestExactlyOnce:
         first = agent.remember("x", title="t", txn_id="t-1")
         again = agent.remember("x", title="t", txn_id="t-1")
         assert again.id == first.id
-        kept = agent.store_transcript("x", txn_id="t-2")
-        assert agent.store_transcript("x", txn_id="t-2").id == kept.id
+        transcript = agent.store_transcript("x", txn_id="t-2")
+        assert agent.store_transcript("x", txn_id="t-2").id == transcript.id
         top = agent.reflect("r", on=[first.id], txn_id="t-3")
         assert agent.reflect("r", on=[first.id], txn_id="t-3").id == top.id
         assert len(list(agent.replay())) == 3
@@ -347,9 +351,9 @@ def test_a_fork_takes_long_content_along(agent: Store, tmp_path: Any) -> None:
     import memoranda
 
     with memoranda.open(tmp_path / "fork.db") as fork:
-        found = fork.get_memory(memory.id)
-        assert found is not None
-        assert found.content == LONG
+        result = fork.get_memory(memory.id)
+        assert result is not None
+        assert result.content == LONG
         assert [entry.text() for entry in fork.replay_transcripts(memory.id)] == [LONG + "!"]
         assert fork.rebuild().identical
         assert fork.verify().commits == 3
@@ -363,7 +367,7 @@ class TestCitedSpans:
             memory = transaction.remember("m", transcript=first, spans=[(0, 5)])
             transaction.link_transcript(memory_id=memory, transcript_id=second, spans=[(0, 6)])
             transaction.link_transcript(memory_id=memory, transcript_id=first, spans=[(6, 11)])
-        cited = {each.transcript_id: each.spans for each in agent.transcripts_for(memory)}
+        cited = {item.transcript_id: item.spans for item in agent.transcripts_for(memory)}
         assert cited == {first: ((0, 5), (6, 11)), second: ((0, 6),)}
 
     def test_they_are_checked_in_each_of_them(self, agent: Store) -> None:

@@ -11,16 +11,6 @@ from memoranda import ALL_AGENTS, ALL_NAMESPACES, LinkCycle, Memory, NotFound, S
 
 
 @pytest.fixture
-def owner(store: Store) -> Store:
-    return store.bind(agent_id="owner")
-
-
-@pytest.fixture
-def other(store: Store) -> Store:
-    return store.bind(agent_id="other")
-
-
-@pytest.fixture
 def secret(owner: Store) -> Memory:
     """A private memory with a past, words, links, and a notice about it."""
     words = owner.store_transcript("the secret words")
@@ -39,9 +29,9 @@ def secret(owner: Store) -> Memory:
 
 
 def titled(store: Store, title: str) -> str:
-    found = store.get_memory(title=title)
-    assert found is not None
-    return found.id
+    memory = store.get_memory(title=title)
+    assert memory is not None
+    return memory.id
 
 
 READS: dict[str, Callable[[Store, str], Any]] = {
@@ -134,8 +124,8 @@ def test_titles_do_not_collide(owner: Store, other: Store, secret: Memory) -> No
     assert len({secret.id, shared.id, mine.id}) == 3
     assert owner.remember("again", title="t", visibility="private").id == secret.id
     assert owner.remember("again", title="t").id == shared.id
-    seen = [store.get_memory(title="t") for store in (owner, other)]
-    assert [memory and memory.id for memory in seen] == [secret.id, mine.id]
+    observations = [store.get_memory(title="t") for store in (owner, other)]
+    assert [memory and memory.id for memory in observations] == [secret.id, mine.id]
 
 
 def test_a_cycle_names_what_may_be_seen_only(owner: Store, other: Store, secret: Memory) -> None:
@@ -192,13 +182,13 @@ def test_who_follows_the_log_is_not_shown_it(
 ) -> None:
     owner.touch(secret.id)
     owner.retract_memory(secret.id, reason="it was found out")
-    shown = {
+    output = {
         name: "".join(repr(event.operations) for event in FOLLOWING[how](handle))
         for name, handle in (("owner", owner), ("other", other), ("nobody", store))
     }
-    assert secret.id not in shown["other"]
-    assert "secret" not in shown["other"]
+    assert secret.id not in output["other"]
+    assert "secret" not in output["other"]
     for name in ("owner", "nobody"):
-        assert "more secret" in shown[name]
-        assert "it was found out" in shown[name]
-    assert "'new'" in shown["other"], "what is not private is there"
+        assert "more secret" in output[name]
+        assert "it was found out" in output[name]
+    assert "'new'" in output["other"], "what is not private is there"

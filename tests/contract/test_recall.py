@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import pytest
@@ -30,16 +31,20 @@ def texts(hits: list[Hit]) -> list[str]:
 class TestFinding:
     def test_what_was_just_written_is_found(self, agent: Store) -> None:
         agent.remember("The boiler is serviced every spring")
-        made = agent.remember("Grandma bakes plum cake")
+        memory = agent.remember("Grandma bakes plum cake")
         (first, *_) = agent.recall("who is baking a cake?")
-        assert (first.id, first.kind, first.text) == (made.id, "memory", "Grandma bakes plum cake")
-        assert first.memory == agent.get_memory(made.id)
+        assert (first.id, first.kind, first.text) == (
+            memory.id,
+            "memory",
+            "Grandma bakes plum cake",
+        )
+        assert first.memory == agent.get_memory(memory.id)
         assert first.fact is None
 
     def test_by_title_tags_and_other_forms_of_a_word(self, agent: Store) -> None:
-        made = agent.remember("It has to be renewed", title="Passports", tags=["travelling"])
-        assert agent.recall("passport")[0].id == made.id
-        assert agent.recall("travel")[0].id == made.id
+        memory = agent.remember("It has to be renewed", title="Passports", tags=["travelling"])
+        assert agent.recall("passport")[0].id == memory.id
+        assert agent.recall("travel")[0].id == memory.id
 
     def test_facts_and_pieces_of_transcripts(self, agent: Store) -> None:
         agent.assert_fact(subject="Ann", relation="works_at", object="Polaris")
@@ -55,20 +60,20 @@ class TestFinding:
 
     def test_a_memory_is_found_by_what_stands_around_the_words_it_cites(self, agent: Store) -> None:
         words = agent.store_transcript("Ben: which city did you like best?\nAnn: Lisbon, by far")
-        made = agent.remember(
+        memory = agent.remember(
             "Lisbon, by far", transcript=words.id, spans=[words.find("Lisbon, by far")]
         )
-        found = agent.recall("best city", kinds=["memory"])
-        assert [hit.id for hit in found] == [made.id]
-        assert "which city" in found[0].context[0]
-        assert found[0].provenance == (TranscriptRef(words.id, (words.find("Lisbon, by far"),)),)
+        hits = agent.recall("best city", kinds=["memory"])
+        assert [hit.id for hit in hits] == [memory.id]
+        assert "which city" in hits[0].context[0]
+        assert hits[0].provenance == (TranscriptRef(words.id, (words.find("Lisbon, by far"),)),)
 
     def test_what_a_belief_rests_on_is_told(self, agent: Store) -> None:
-        seen = agent.remember("Ann carries an umbrella")
-        belief = agent.reflect("it rains where Ann is", on=[seen.id])
+        memory = agent.remember("Ann carries an umbrella")
+        belief = agent.reflect("it rains where Ann is", on=[memory.id])
         (hit, *_) = agent.recall("does it rain?")
         assert hit.id == belief.id
-        assert hit.provenance == (MemoryRef(seen.id, 1),)
+        assert hit.provenance == (MemoryRef(memory.id, 1),)
 
     def test_facts_around_what_is_named(self, agent: Store) -> None:
         source = agent.remember("They met at the fair")
@@ -76,11 +81,11 @@ class TestFinding:
         agent.assert_fact(subject="Cleo", relation="lives in", object="Oslo")
         agent.assert_fact(subject="Oslo", relation="is in", object="Norway")
         agent.assert_fact(subject="Dan", relation="knows", object="Eve")
-        found = {hit.text: hit.parts["graph"] for hit in agent.recall("tell me about Ann's life")}
-        assert found["Ann knows Cleo"] > found["Cleo lives in Oslo"] > 0
-        assert found["They met at the fair"] > 0
-        assert "Oslo is in Norway" not in found
-        assert "Dan knows Eve" not in found
+        result = {hit.text: hit.parts["graph"] for hit in agent.recall("tell me about Ann's life")}
+        assert result["Ann knows Cleo"] > result["Cleo lives in Oslo"] > 0
+        assert result["They met at the fair"] > 0
+        assert "Oslo is in Norway" not in result
+        assert "Dan knows Eve" not in result
 
     def test_by_another_name(self, plain: Store) -> None:
         plain.assert_fact(subject="Annabel Lee", relation="lives in", object="Oslo")
@@ -98,8 +103,8 @@ class TestFinding:
         with agent.begin_transaction() as transaction:
             for number in range(300):
                 transaction.remember(f"note {number} about bees", metadata={"n": number})
-        found = agent.recall("note about bees", k=1, metadata={"n": 0})
-        assert texts(found) == ["note 0 about bees"]
+        hits = agent.recall("note about bees", k=1, metadata={"n": 0})
+        assert texts(hits) == ["note 0 about bees"]
 
     def test_kinds(self, agent: Store) -> None:
         agent.remember("bees: one", kind="decision")
@@ -108,8 +113,8 @@ class TestFinding:
         agent.store_transcript("we spoke of bees")
         assert {hit.kind for hit in agent.recall("bees")} == {"memory", "fact", "passage"}
         assert texts(agent.recall("bees", kinds=["decision"])) == ["bees: one"]
-        found = agent.recall("bees", kinds=["fact", "claim"])
-        assert sorted(texts(found)) == ["bees like clover", "bees: two"]
+        hits = agent.recall("bees", kinds=["fact", "claim"])
+        assert sorted(texts(hits)) == ["bees like clover", "bees: two"]
         assert {hit.kind for hit in agent.recall("bees", kinds="memory")} == {"memory"}
         assert {hit.kind for hit in agent.recall("bees", tags=["x"])} == set()
 
@@ -123,12 +128,9 @@ class TestScores:
         hits = agent.recall("does Ann keep bees?", include_expired=True)
         assert len(hits) == 3
         for hit in hits:
-            part = hit.parts
-            assert hit.score == pytest.approx(
-                (part["text"] + part["vector"] + part["graph"])
-                * part["recency"] * part["priority"] * part["confidence"] * part["tier"]
-                * part["superseded"] * part["newer"]
-            )  # fmt: skip
+            factors = dict(hit.parts)
+            reasons = [factors.pop(name) for name in ("text", "vector", "graph", "conversation")]
+            assert hit.score == pytest.approx(sum(reasons) * prod(factors.values()))
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         memory = next(hit for hit in hits if hit.kind == "memory")
         assert memory.parts["priority"] > 1 > memory.parts["confidence"]
@@ -162,25 +164,31 @@ class TestScores:
     def test_a_memory_stands_for_the_words_it_cites(self, agent: Store) -> None:
         words = agent.store_transcript("Ben: hello\nAnn: the bees swarmed on Monday")
         span = words.find("Ann: the bees swarmed on Monday")
-        made = agent.remember("The bees swarmed", transcript=words.id, spans=[span])
-        found = agent.recall("when did the bees swarm?")
-        assert found[0].id == made.id
-        assert [hit.text for hit in found if hit.kind == "passage"] in ([], ["Ben: hello"])
-        assert found[0].duplicates == (words.id,)
+        memory = agent.remember("The bees swarmed", transcript=words.id, spans=[span])
+        hits = agent.recall("when did the bees swarm?")
+        assert hits[0].id == memory.id
+        assert [hit.text for hit in hits if hit.kind == "passage"] in ([], ["Ben: hello"])
+        assert hits[0].duplicates == (words.id,)
 
 
 class TestWhoSeesIt:
-    def test_one_namespace_and_those_below_only_if_asked(self, agent: Store) -> None:
+    def test_a_namespace_and_those_below_unless_they_are_left_out(self, agent: Store) -> None:
         for name in ("team", "team/eng", "teams", "other"):
             agent.remember(f"bees of {name}", namespace=name)
             agent.store_transcript(f"bees were spoken of in {name}", namespace=name)
             agent.assert_fact(subject="bees", relation="are in", object=name, namespace=name)
         assert agent.recall("bees") == []
-        assert len(agent.recall("bees", namespace="team")) == 3
-        assert {hit.text for hit in agent.recall("bees", namespace="team", kinds=["memory"])} == {
-            "bees of team"
-        }
-        assert len(agent.recall("bees", namespace="team", children=True)) == 6
+        assert len(agent.recall("bees", namespace="team")) == 6
+        alone = agent.recall("bees", namespace="team", children=False)
+        assert len(alone) == 3
+        assert "bees of team" in {hit.text for hit in alone}
+        context = agent.recall_context("bees", namespace="team")
+        assert "bees of team/eng" in context
+        assert "bees of team/eng" not in agent.recall_context(
+            "bees", namespace="team", children=False
+        )
+        listed = {memory.namespace for memory in agent.list_memories(namespace="team")}
+        assert listed == {"team", "team/eng"}
         assert len(agent.recall("bees", namespace=ALL_NAMESPACES, k=20)) == 12
 
     def test_private_memories(self, agent: Store) -> None:
@@ -193,14 +201,14 @@ class TestWhoSeesIt:
 
     def test_of_one_agent(self, agent: Store) -> None:
         other = agent.bind(agent_id="a2")
-        for each in (agent, other):
-            each.remember(f"bees of {each is agent}")
-            each.assert_fact(subject="bees", relation="belong to", object=f"{each is agent}")
-            each.store_transcript(f"bees, says {each is agent}")
+        for item in (agent, other):
+            item.remember(f"bees of {item is agent}")
+            item.assert_fact(subject="bees", relation="belong to", object=f"{item is agent}")
+            item.store_transcript(f"bees, says {item is agent}")
         assert len(agent.recall("bees")) == 6
-        found = agent.recall("bees", agent_id="a2")
-        assert len(found) == 3
-        assert all("False" in hit.text for hit in found)
+        hits = agent.recall("bees", agent_id="a2")
+        assert len(hits) == 3
+        assert all("False" in hit.text for hit in hits)
 
     def test_a_source_elsewhere_is_not_shown(self, agent: Store) -> None:
         hidden = agent.remember("a secret of bees", visibility="private")
@@ -209,8 +217,8 @@ class TestWhoSeesIt:
             agent.assert_fact(
                 subject="Ann", relation="knows", object=f"thing {number}", source=source.id
             )
-        found = agent.bind(agent_id="a2").recall("Ann", k=50)
-        assert {hit.kind for hit in found} == {"fact"}
+        hits = agent.bind(agent_id="a2").recall("Ann", k=50)
+        assert {hit.kind for hit in hits} == {"fact"}
 
     def test_a_source_that_was_taken_back_is_not_shown(self, agent: Store) -> None:
         source = agent.remember("they met at the fair")
@@ -233,22 +241,22 @@ class TestWhoSeesIt:
         assert [hit.id for hit in agent.bind(agent_id="a2").recall("hive")] == [old.id]
 
     def test_notices_are_not_in_the_way(self, agent: Store) -> None:
-        seen = agent.remember("bees", kind="reflection")
-        agent.reflect("honey", on=[seen.id])
-        agent.supersede(old=seen.id, new=agent.remember("wasps", kind="reflection").id)
-        found = agent.recall("superseded reflection", namespace=ALL_NAMESPACES, children=True)
-        assert found == []
+        memory = agent.remember("bees", kind="reflection")
+        agent.reflect("honey", on=[memory.id])
+        agent.supersede(old=memory.id, new=agent.remember("wasps", kind="reflection").id)
+        hits = agent.recall("superseded reflection", namespace=ALL_NAMESPACES, children=True)
+        assert hits == []
         assert agent.recall("superseded", namespace="default/_invalidations")
 
 
 def test_every_instance_on_a_file_finds_it_at_once(reopen: Opener) -> None:
     first, second = (reopen(embedder=Hashing()).bind(agent_id="a1") for _ in range(2))
-    made = first.remember("Grandma bakes plum cake")
-    assert second.recall("cake")[0].id == made.id
-    second.update_memory(made.id, content="Grandma bakes apple pie")
+    memory = first.remember("Grandma bakes plum cake")
+    assert second.recall("cake")[0].id == memory.id
+    second.update_memory(memory.id, content="Grandma bakes apple pie")
     assert first.recall("cake", kinds=["memory"]) == first.recall("plum") == []
-    assert first.recall("pie")[0].id == made.id
-    second.forget(memory_id=made.id, reason="asked to")
+    assert first.recall("pie")[0].id == memory.id
+    second.forget(memory_id=memory.id, reason="asked to")
     assert first.recall("pie") == []
 
 
@@ -260,6 +268,6 @@ def test_a_query_that_is_too_long_is_refused(plain: Store) -> None:
 def test_without_vectors_it_is_said_once(plain: Store, caplog: pytest.LogCaptureFixture) -> None:
     plain.recall("bees")
     plain.recall("honey")
-    told = [each for each in caplog.records if each.name == "memoranda.search"]
-    assert len(told) == 1
-    assert "words and facts alone" in told[0].getMessage()
+    reports = [record for record in caplog.records if record.name == "memoranda.search"]
+    assert len(reports) == 1
+    assert "words and facts only" in reports[0].getMessage()

@@ -32,8 +32,8 @@ class TestTheNewerComesFirst:
         for city in ("Paris", "Rome", "Berlin"):
             agent.remember(f"Alice lives in {city}")
             clock.advance(DAY)
-        found = agent.recall("where does Alice live?")
-        assert texts(found) == [f"Alice lives in {city}" for city in ("Berlin", "Rome", "Paris")]
+        hits = agent.recall("where does Alice live?")
+        assert texts(hits) == [f"Alice lives in {city}" for city in ("Berlin", "Rome", "Paris")]
 
     def test_what_was_said_again_is_newer(self, agent: Store, clock: FixedClock) -> None:
         agent.remember("Alice lives in Paris", title="Alice's home")
@@ -41,8 +41,8 @@ class TestTheNewerComesFirst:
         agent.remember("Alice lives in Rome")
         clock.advance(DAY)
         agent.remember("Alice lives in Berlin", title="Alice's home")
-        found = texts(agent.recall("where does Alice live?"))
-        assert found == ["Alice lives in Berlin", "Alice lives in Rome"]
+        result = texts(agent.recall("where does Alice live?"))
+        assert result == ["Alice lives in Berlin", "Alice lives in Rome"]
 
     def test_what_was_only_tagged_again_is_not_newer(self, agent: Store, clock: FixedClock) -> None:
         old = agent.remember("Alice lives in Paris")
@@ -85,8 +85,8 @@ class TestSuperseded:
         old = agent.remember("Ann works at Polaris", event_time="2020-01-01T00:00:00Z")
         new = agent.remember("Ann works at Nordlys", event_time="2022-01-01T00:00:00Z")
         agent.supersede(old=old.id, new=new.id)
-        found = agent.recall("where does Ann work?", valid_at="2021-01-01T00:00:00Z")
-        assert [hit.id for hit in found] == [old.id]
+        hits = agent.recall("where does Ann work?", valid_at="2021-01-01T00:00:00Z")
+        assert [hit.id for hit in hits] == [old.id]
 
     def test_facts_that_hold(self, agent: Store) -> None:
         agent.set_cardinality(relation="works at", cardinality="single")
@@ -118,27 +118,27 @@ class TestWhatIsGone:
         assert len(agent.recall("parcel", known_at=before)) == 1
 
     def test_retracted(self, agent: Store) -> None:
-        made = agent.remember("The parcel is lost")
+        memory = agent.remember("The parcel is lost")
         agent.assert_fact(subject="Ann", relation="has", object="the parcel")
-        agent.retract_memory(made.id)
+        agent.retract_memory(memory.id)
         agent.retract_fact(subject="Ann", relation="has", object="the parcel")
         assert agent.recall("parcel", include_superseded=True, include_expired=True) == []
 
     def test_forgotten(self, agent: Store) -> None:
-        made = agent.remember("The parcel is lost")
+        memory = agent.remember("The parcel is lost")
         words = agent.store_transcript("Ann: where is the parcel?")
-        agent.assert_fact(subject="Ann", relation="lost", object="parcel", source=made.id)
+        agent.assert_fact(subject="Ann", relation="lost", object="parcel", source=memory.id)
         assert len(agent.recall("parcel")) == 3
         head = agent.stats().commits
-        agent.forget(memory_id=made.id, reason="asked to")
+        agent.forget(memory_id=memory.id, reason="asked to")
         agent.forget(transcript_id=words.id, reason="asked to")
         assert agent.recall("parcel") == []
         assert agent.recall("parcel", known_at=head) == []
 
     def test_edited(self, agent: Store) -> None:
-        made = agent.remember("The parcel is lost")
+        memory = agent.remember("The parcel is lost")
         head = agent.stats().commits
-        agent.update_memory(made.id, content="The package was found")
+        agent.update_memory(memory.id, content="The package was found")
         assert agent.recall("parcel") == []
         assert texts(agent.recall("package")) == ["The package was found"]
         assert texts(agent.recall("parcel", known_at=head)) == ["The parcel is lost"]
@@ -174,9 +174,9 @@ class TestWhatWasKnown:
         assert agent.recall("Bel", known_at=head) == []
 
     def test_below_a_horizon_it_is_refused(self, agent: Store) -> None:
-        made = agent.remember("Ann keeps bees")
+        memory = agent.remember("Ann keeps bees")
         for place in ("garden", "roof", "yard"):
-            agent.update_memory(made.id, content=f"Ann keeps bees in the {place}")
+            agent.update_memory(memory.id, content=f"Ann keeps bees in the {place}")
         assert agent.compact(before=3, confirm=True).commit_ts is not None
         with pytest.raises(Compacted):
             agent.recall("bees", known_at=1)

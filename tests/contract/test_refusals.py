@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 from unittest import mock
 
@@ -17,10 +16,11 @@ from memoranda import (
     Store,
     StoreFull,
 )
-from memoranda.log import refusals
-from memoranda.log.batch import BatchWriter
+from memoranda.log.commit import refusals
+from memoranda.log.commit.batch import BatchWriter
 from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
+from tests.patience import wait_until
 
 
 def close_a_cycle(store: Store, first: str, second: str) -> None:
@@ -37,15 +37,14 @@ def linked(store: Store) -> tuple[str, str]:
 
 def noted(store: Store, count: int) -> list[dict[str, Any]]:
     """Return what the log says of refusals, once there are so many: nobody waits for a note."""
-    found: list[Any] = []
-    for _ in range(1000):
+
+    def found() -> list[Any]:
         events = store.replay(agent_id="_engine", namespace="_audit")
-        found = [each.value for event in events for each in event.operations]
-        if len(found) >= count:
-            break
-        threading.Event().wait(0.005)
-    assert len(found) == count
-    return found
+        return [operation.value for event in events for operation in event.operations]
+
+    wait_until(lambda: len(found()) >= count)
+    assert len(found()) == count
+    return found()
 
 
 def test_a_cycle_is_noted_by_its_ids(agent: Store) -> None:
@@ -62,10 +61,10 @@ def test_a_depth_is_noted_by_its_ids(agent: Store) -> None:
     thought = agent.reflect("thought", on=[ground.id])
     with pytest.raises(ReflectionTooDeep) as caught:
         agent.reflect("thought on a thought", on=[thought.id])
-    (told,) = noted(agent, 1)
-    assert (told["what"], told["by"]) == ("reflection.depth_exceeded", "a1")
-    assert told["about"] == list(caught.value.memory_ids)
-    assert told["about"][1] == thought.id
+    (reports,) = noted(agent, 1)
+    assert (reports["what"], reports["by"]) == ("reflection.depth_exceeded", "a1")
+    assert reports["about"] == list(caught.value.memory_ids)
+    assert reports["about"][1] == thought.id
     agent.configure(max_reflection_depth=0)
     with pytest.raises(ReflectionTooDeep):
         agent.remember("none at all", kind="reflection")
@@ -118,31 +117,33 @@ def test_no_replay_and_no_subscription_has_it_unasked(store: Store) -> None:
     noted(store, 1)
     assert (everything(store), list(ann.replay(namespace=ALL_NAMESPACES))) == before
     assert list(following) == before[0]
-    asked = store.subscribe(agent_id=ALL_AGENTS, namespace="_audit", after_commit=0, timeout=0)
-    assert len(list(asked)) == 1
-    found = store.stats()
-    assert (found.agents, found.namespaces) == (1, 1)
+    subscription = store.subscribe(
+        agent_id=ALL_AGENTS, namespace="_audit", after_commit=0, timeout=0
+    )
+    assert len(list(subscription)) == 1
+    stats = store.stats()
+    assert (stats.agents, stats.namespaces) == (1, 1)
 
 
 def test_too_many_are_counted_instead(agent: Store, clock: FixedClock) -> None:
     first, second = linked(agent)
-    for _ in range(refusals.MOST_NOTED + 5):
+    for _ in range(refusals.MAX_NOTES + 5):
         close_a_cycle(agent, first, second)
-    noted(agent, refusals.MOST_NOTED)
-    clock.advance(refusals.WINDOW)
+    noted(agent, refusals.MAX_NOTES)
+    clock.advance(refusals.WINDOW_SECONDS)
     close_a_cycle(agent, first, second)
-    assert noted(agent, refusals.MOST_NOTED + 1)[-1]["left_out"] == 5
+    assert noted(agent, refusals.MAX_NOTES + 1)[-1]["left_out"] == 5
 
 
 def test_what_was_only_counted_is_said_when_the_store_closes(reopen: Opener) -> None:
     store = reopen()
     ann = store.bind(agent_id="ann")
     first, second = linked(ann)
-    for _ in range(refusals.MOST_NOTED + 3):
+    for _ in range(refusals.MAX_NOTES + 3):
         close_a_cycle(ann, first, second)
     store.close()
     again = reopen()
-    last = noted(again, refusals.MOST_NOTED + 1)[-1]
+    last = noted(again, refusals.MAX_NOTES + 1)[-1]
     assert (last["about"], last["left_out"], last["by"]) == ([], 3, "ann")
     assert again.verify().commits == again.stats().commits
 
@@ -154,7 +155,7 @@ def test_a_count_does_not_bring_back_who_was_forgotten(reopen: Opener) -> None:
         for _ in range(15):
             close_a_cycle(ann, first, second)
         noted(store, 10)
-        store.forget(agent_id="annzebra")
+        store.forget(whole_agent="annzebra")
     with reopen() as store:
         names = {event.agent_id for event in store.audit_events(event_type="link.cycle_refused")}
         assert "local" in names
@@ -164,20 +165,20 @@ def test_a_count_does_not_bring_back_who_was_forgotten(reopen: Opener) -> None:
 
 def test_who_is_refused_is_told_so_also_if_it_cannot_be_noted(agent: Store) -> None:
     first, second = linked(agent)
-    settle_all = BatchWriter._settle_all
+    process_batch = BatchWriter._process_batch
 
     def full(self: BatchWriter, requests: Any, writer: Any) -> Any:
         if requests[0].actor == "_engine":
             raise StoreFull
-        return settle_all(self, requests, writer)
+        return process_batch(self, requests, writer)
 
-    with mock.patch.object(BatchWriter, "_settle_all", full):
+    with mock.patch.object(BatchWriter, "_process_batch", full):
         close_a_cycle(agent, first, second)
         agent.write(key="behind", value={})
     noted(agent, 0)
     close_a_cycle(agent, first, second)
-    (told,) = noted(agent, 1)
-    assert told["left_out"] == 1
+    (reports,) = noted(agent, 1)
+    assert reports["left_out"] == 1
     agent.write(key="k", value={})
     agent.verify()
 

@@ -130,7 +130,7 @@ class TestBounds:
             ("after_commit", "9" * 5000),
             ("through_commit", -1),
             ("through_commit", True),
-            ("from_timestamp", "2026-01-01"),
+            ("from_timestamp", "2026-01-01T00:00"),
             ("to_timestamp", datetime(2026, 1, 1)),  # noqa: DTZ001
             ("to_timestamp", 5),
             ("kinds", ["SCRIBBLE"]),

@@ -39,14 +39,14 @@ def test_what_is_set_above_holds_below_unless_set_there(agent: Store, clock: Fix
 
 def test_it_is_not_retroactive(agent: Store, clock: FixedClock) -> None:
     memory = agent.remember("x", tier="short")
-    kept = agent.store_transcript("x")
+    transcript = agent.store_transcript("x")
     agent.configure(tiers={"short": 1}, transcript_retention=1)
-    found = agent.get_memory(memory.id)
-    assert found is not None
-    assert found.expires_at == memory.expires_at
-    again = agent.get_transcript(kept.id)
+    result = agent.get_memory(memory.id)
+    assert result is not None
+    assert result.expires_at == memory.expires_at
+    again = agent.get_transcript(transcript.id)
     assert again is not None
-    assert again.expires_at == kept.expires_at
+    assert again.expires_at == transcript.expires_at
 
 
 def test_a_depth_is_that_of_the_deepers_namespace(agent: Store) -> None:
@@ -81,9 +81,9 @@ def test_a_setting_holds_within_its_transaction(agent: Store) -> None:
     with agent.begin_transaction() as transaction:
         transaction.configure(tiers={"short": 60})
         memory = transaction.remember("x", tier="short")
-    found = agent.get_memory(memory)
-    assert found is not None
-    assert found.expires_at == START + timedelta(minutes=1)
+    result = agent.get_memory(memory)
+    assert result is not None
+    assert result.expires_at == START + timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_bad_settings_are_refused(agent: Store, settings: dict[str, Any]) -> Non
 
 
 def test_an_unbound_store_can_configure(store: Store) -> None:
-    assert store.configure(namespace="team", max_reflection_depth=1) == 1
+    assert store.configure(namespace="team", max_reflection_depth=1).commit_ts == 1

@@ -17,6 +17,7 @@ from memoranda.audit import signers
 from memoranda.audit.signers import Signer
 from memoranda.testing import FixedIds
 from tests.contract.opener import Opener
+from tests.patience import HANG_SECONDS
 
 
 def signer(name: str, number: int = 1) -> Signer:
@@ -29,7 +30,9 @@ def ann(store: Store) -> Store:
 
 
 def levels(store: Store) -> list[tuple[str, str]]:
-    return [(each.event_type, each.attest_level) for each in store.audit_events()]
+    return [
+        (audit_event.event_type, audit_event.attest_level) for audit_event in store.audit_events()
+    ]
 
 
 def link_twice(ann: Any, source: str, target: str) -> None:
@@ -60,12 +63,12 @@ def test_everything_through_the_handle_is_signed(
     store: Store, ann: Store, work: Callable[[Any], object]
 ) -> None:
     work(ann)
-    told = levels(store)
-    assert {level for _, level in told} == {"self-signed"}
-    found = store.verify()
-    assert found.signed == found.commits > 0
+    reports = levels(store)
+    assert {level for _, level in reports} == {"self-signed"}
+    report = store.verify()
+    assert report.signed == report.commits > 0
     store.write(agent_id="ann", key="by nobody", value={})
-    assert store.verify().signed == found.signed
+    assert store.verify().signed == report.signed
 
 
 def test_a_key_is_trusted_with_the_first_transaction(store: Store, ann: Store) -> None:
@@ -105,8 +108,10 @@ def test_a_signer_stays_with_its_agent(store: Store, ann: Store) -> None:
     ann.bind(namespace="team").write(key="k", value={})
     ann.bind(agent_id="ann").write(key="k", value={})
     ann.bind(agent_id="bob").write(key="k", value={})
-    told = [each.attest_level for each in store.audit_events(event_type="state.written")]
-    assert told == ["self-signed", "self-signed", "unsigned"]
+    attest_levels = [
+        audit_event.attest_level for audit_event in store.audit_events(event_type="state.written")
+    ]
+    assert attest_levels == ["self-signed", "self-signed", "unsigned"]
 
 
 def test_a_signer_can_be_given_as_its_file(store: Store, tmp_path: Path) -> None:
@@ -163,7 +168,7 @@ def test_a_key_that_is_rotated_stays_the_agents(store: Store, ann: Store) -> Non
     ann.write(key="k", value={})
     store.rotate_key(old=signer("ann").public, new=signer("ann", 2).public)
     store.bind(agent_id="ann", signer=signer("ann", 2)).write(key="k", value={})
-    assert [each.agent_id for each in store.trusted_keys()] == ["ann", "ann"]
+    assert [trusted_key.agent_id for trusted_key in store.trusted_keys()] == ["ann", "ann"]
     assert store.verify().signed == 2
 
 
@@ -186,12 +191,12 @@ def test_a_key_is_not_given_away_by_what_it_signs(store: Store, ann: Store) -> N
 
 
 def test_a_retry_is_the_same_whoever_signs_it(store: Store, ann: Store) -> None:
-    first = ann.write(key="k", value={}, txn_id="t")
-    assert ann.write(key="k", value={}, txn_id="t") == first
+    first = ann.write(key="k", value={}, txn_id="t").commit_ts
+    assert ann.write(key="k", value={}, txn_id="t").commit_ts == first
     plain = store.bind(agent_id="ann")
-    assert plain.write(key="k", value={}, txn_id="t") == first
+    assert plain.write(key="k", value={}, txn_id="t").commit_ts == first
     rotated = store.bind(agent_id="ann", signer=signer("ann", 2))
-    assert rotated.write(key="k", value={}, txn_id="t") == first
+    assert rotated.write(key="k", value={}, txn_id="t").commit_ts == first
     assert store.stats().commits == 1
 
 
@@ -217,9 +222,11 @@ def test_many_tasks_at_once(tmp_path: Path) -> None:
                 for n in range(64)
             ]
             await asyncio.gather(*(agent.write(key="k", value={}) for agent in agents))
-            found = await store.verify()
-            trusted = [each async for each in store.audit_events(event_type="key.trusted")]
-            return found.commits, found.signed, len(trusted)
+            report = await store.verify()
+            trusted = [
+                audit_event async for audit_event in store.audit_events(event_type="key.trusted")
+            ]
+            return report.commits, report.signed, len(trusted)
 
     assert asyncio.run(work()) == (64, 64, 4)
 
@@ -250,11 +257,11 @@ def test_two_processes_sign_for_one_agent_and_a_third_for_another(tmp_path: Path
         process.stdin.write("go\n")
         process.stdin.close()
     for process in started:
-        process.wait(60)
+        process.wait(HANG_SECONDS)
     assert [process.returncode for process in started] == [0, 0, 0]
     with memoranda.open(path) as store:
-        found = store.verify()
-        assert (found.commits, found.signed) == (120, 120)
+        report = store.verify()
+        assert (report.commits, report.signed) == (120, 120)
         trusted = store.audit_events(event_type="key.trusted")
-        assert sorted(each.agent_id for each in trusted) == ["ann", "bob"]
+        assert sorted(item.agent_id for item in trusted) == ["ann", "bob"]
         assert store.rebuild().identical

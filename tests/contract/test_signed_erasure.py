@@ -36,7 +36,10 @@ def check(store: Store, signed: int) -> None:
 
 
 def told(store: Store) -> list[tuple[str, str, str]]:
-    return [(each.event_type, each.agent_id, each.attest_level) for each in store.audit_events()]
+    return [
+        (audit_event.event_type, audit_event.agent_id, audit_event.attest_level)
+        for audit_event in store.audit_events()
+    ]
 
 
 def test_a_signature_holds_when_content_is_forgotten(store: Store, ann: Store) -> None:
@@ -50,8 +53,8 @@ def test_a_signature_holds_when_content_is_forgotten(store: Store, ann: Store) -
 def test_a_forgetting_is_signed_and_trusts_a_new_key(store: Store, ann: Store) -> None:
     before = store.verify().signed
     admin = store.bind(agent_id="admin", signer=ADMIN)
-    found = admin.forget(agent_id="bob", reason="asked to")
-    assert store.certificate(found.erasure_id) == found
+    certificate = admin.forget(whole_agent="bob", reason="asked to")
+    assert store.certificate(certificate.erasure_id) == certificate
     assert told(store)[-2:] == [
         ("key.trusted", "admin", "self-signed"),
         ("erasure.carried_out", "admin", "self-signed"),
@@ -64,7 +67,7 @@ def test_a_compaction_is_signed_and_signatures_outlast_it(store: Store, ann: Sto
     admin = store.bind(agent_id="admin", signer=ADMIN)
     done = admin.compact(before=store.stats().commits, confirm=True)
     assert done.commit_ts is not None
-    events = [each for each in told(store) if each[1] == "admin"]
+    events = [item for item in told(store) if item[1] == "admin"]
     assert events[0] == ("key.trusted", "admin", "self-signed")
     assert {level for _, _, level in events} == {"self-signed"}
     check(store, before + 1)
@@ -113,7 +116,7 @@ def test_an_agent_that_is_forgotten_has_no_name_and_no_signature(
     ann = request.getfixturevalue("sync_ann")
     assert set(names_in(store)) == {"event", "event_scope", "scope", "txn", "public_key"}
     actor = store.bind(agent_id="admin", signer=ADMIN) if who == "admin" else ann
-    actor.forget(agent_id=NAME)
+    actor.forget(whole_agent=NAME)
     assert names_in(store) == []
     check(store, 1 if who == "admin" else 0)
     (refused,) = store.audit_events(event_type="link.cycle_refused")
@@ -132,13 +135,13 @@ def sync_store() -> Store:
 
 @pytest.fixture
 def sync_ann(sync_store: Store) -> Store:
-    made: Store = ann.__wrapped__(sync_store)  # type: ignore[attr-defined]
-    return made
+    instance: Store = ann.__wrapped__(sync_store)  # type: ignore[attr-defined]
+    return instance
 
 
 def test_a_new_key_is_not_named_by_who_asks_to_be_forgotten(store: Store) -> None:
     store.bind(agent_id=NAME).write(key="k", value={})
-    store.bind(agent_id=NAME, signer=ANN).forget(agent_id=NAME)
+    store.bind(agent_id=NAME, signer=ANN).forget(whole_agent=NAME)
     assert NAME not in str(told(store))
     assert list(store.audit_events(event_type="key.trusted")) == []
     check(store, 0)

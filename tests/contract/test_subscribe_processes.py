@@ -15,6 +15,7 @@ import memoranda
 from memoranda import ALL_AGENTS, ALL_NAMESPACES
 from tests.contract.events import Background, commits_of
 from tests.contract.opener import Opener
+from tests.patience import HANG_SECONDS
 
 WRITER = """
 import sys, time
@@ -56,25 +57,27 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
 def test_what_other_processes_write(reopen: Opener, tmp_path: Path) -> None:
     store = reopen()
     everything = store.subscribe(
-        agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES, after_commit=0, timeout=20
+        agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES, after_commit=0, timeout=HANG_SECONDS
     )
-    of_one = store.subscribe(agent_id="w1", namespace=ALL_NAMESPACES, after_commit=0, timeout=20)
+    of_one = store.subscribe(
+        agent_id="w1", namespace=ALL_NAMESPACES, after_commit=0, timeout=HANG_SECONDS
+    )
     writers = [start(WRITER, tmp_path / "store.db", f"w{number}", 200) for number in range(3)]
-    reading = Background(lambda: [next(of_one) for _ in range(200)], patience=60)
-    found = [next(everything) for _ in range(600)]
+    reading = Background(lambda: [next(of_one) for _ in range(200)])
+    result = [next(everything) for _ in range(600)]
     mine = reading.answer()
     for writer in writers:
-        writer.communicate(timeout=60)
+        writer.communicate(timeout=HANG_SECONDS)
         assert writer.returncode == 0
-    assert commits_of(found) == [*range(1, 601)]
+    assert commits_of(result) == [*range(1, 601)]
     for name in ("w0", "w1", "w2"):
-        written = [
+        writes = [
             operation.value["n"]  # type: ignore[index]
-            for event in found
+            for event in result
             for operation in event.operations
             if operation.agent_id == name
         ]
-        assert written == [*range(200)]
+        assert writes == [*range(200)]
     assert mine == list(store.replay(agent_id="w1", namespace=ALL_NAMESPACES))
     for subscription in (everything, of_one):
         subscription.close()
@@ -103,15 +106,15 @@ def test_a_killed_follower_resumes_and_nothing_is_lost(tmp_path: Path, follower:
 
     pause = threading.Event()
     memoranda.open(path).close()
-    writing = Background(write, patience=60)
+    writing = Background(write)
     runs = [follow(lambda printed, lives=lives: len(printed) == lives) for lives in (1, 20, 30, 15)]  # type: ignore[misc]
-    wanted = writing.answer()
-    runs.append(follow(lambda printed: wanted[-1] in printed))
-    assert len(wanted) == 160
+    target = writing.answer()
+    runs.append(follow(lambda printed: target[-1] in printed))
+    assert len(target) == 160
     for run in runs:
-        begin = wanted.index(run[0])
-        assert run == wanted[begin : begin + len(run)], "in order, without a gap"
+        begin = target.index(run[0])
+        assert run == target[begin : begin + len(run)], "in order, without a gap"
     for run, resumed in pairwise(runs):
-        behind = wanted.index(resumed[0]) - wanted.index(run[-1])
+        behind = target.index(resumed[0]) - target.index(run[-1])
         assert behind in (0, 1), "what was printed last was acknowledged, or comes again"
-    assert {commit for run in runs for commit in run} == set(wanted)
+    assert {commit for run in runs for commit in run} == set(target)

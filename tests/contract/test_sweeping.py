@@ -16,8 +16,8 @@ LATER = 40 * DAY
 def check(store: Store) -> None:
     """The chain holds, and the views are what the log gives."""
     store.verify()
-    found = store.rebuild()
-    assert found.identical, found.differing
+    result = store.rebuild()
+    assert result.identical, result.differing
 
 
 def words(store: Store) -> set[str]:
@@ -123,10 +123,10 @@ class TestMemories:
 
     def test_a_notice_is_left_alone(self, agent: Store, clock: FixedClock) -> None:
         first = agent.remember("first")
-        drawn = agent.reflect("drawn", on=[first.id])
-        agent.reflect("on top", on=[drawn.id])
+        reflection = agent.reflect("drawn", on=[first.id])
+        agent.reflect("on top", on=[reflection.id])
         better = agent.reflect("better", on=[first.id])
-        agent.supersede(old=drawn.id, new=better.id)
+        agent.supersede(old=reflection.id, new=better.id)
         (notice,) = agent.invalidations()
         agent.resolve_invalidation(notice.id, decision="keep")
         clock.advance(1000 * DAY)
@@ -152,8 +152,8 @@ class TestTranscripts:
         self, agent: Store, clock: FixedClock
     ) -> None:
         agent.configure(namespace="kept", transcript_retention=100 * DAY)
-        gone = agent.store_transcript("nobody cites this")
-        kept = agent.store_transcript("kept for longer", namespace="kept")
+        transcript = agent.store_transcript("nobody cites this")
+        stored_item = agent.store_transcript("kept for longer", namespace="kept")
         cited = agent.store_transcript("cited words")
         source = agent.store_transcript("what a fact comes from")
         memory = agent.remember("of them", transcript=cited.id)
@@ -162,9 +162,12 @@ class TestTranscripts:
         assert agent.sweep(namespace=ALL_NAMESPACES) is None
         clock.advance(2 * DAY)
         assert agent.sweep(namespace=ALL_NAMESPACES) is not None
-        assert [each.id for each in agent.list_transcripts()] == [cited.id, source.id]
-        assert agent.get_transcript(gone.id) is None
-        assert agent.get_transcript(kept.id) is not None
+        assert [list_transcript.id for list_transcript in agent.list_transcripts()] == [
+            cited.id,
+            source.id,
+        ]
+        assert agent.get_transcript(transcript.id) is None
+        assert agent.get_transcript(stored_item.id) is not None
         agent.forget(memory_id=memory.id)
         assert agent.sweep() is not None, "a forgotten memory holds nothing"
         assert agent.get_transcript(cited.id) is None

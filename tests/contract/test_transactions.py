@@ -29,14 +29,14 @@ def value_of(store: Store, key: str) -> Any:
 
 
 def test_commits_are_numbered_from_one_without_a_gap(agent: Store) -> None:
-    assert [agent.write(key="k", value={"n": n}) for n in range(5)] == [1, 2, 3, 4, 5]
+    assert [agent.write(key="k", value={"n": n}).commit_ts for n in range(5)] == [1, 2, 3, 4, 5]
 
 
 def test_a_failed_transaction_leaves_no_gap(agent: Store) -> None:
     agent.write(key="k", value={})
     with pytest.raises(VersionMismatch):
         agent.write(key="k", value={}, expect_version=7)
-    assert agent.write(key="k", value={}) == 2
+    assert agent.write(key="k", value={}).commit_ts == 2
 
 
 def test_times_grow_when_the_clock_stands_still_or_steps_back(
@@ -151,14 +151,14 @@ def test_nothing_staged_is_no_event(agent: Store) -> None:
     agent.write(key="k", value={})
     assert agent.begin_transaction().commit() == 1
     assert agent.begin_transaction(txn_id="empty").commit() == 1
-    assert agent.write(key="k", value={}) == 2
+    assert agent.write(key="k", value={}).commit_ts == 2
 
 
 class TestExactlyOnce:
     def test_a_repeated_txn_id_applies_once(self, agent: Store) -> None:
-        first = agent.write(key="k", value={"x": 1}, txn_id="t-1")
+        first = agent.write(key="k", value={"x": 1}, txn_id="t-1").commit_ts
         agent.write(key="k", value={"x": 2})
-        assert agent.write(key="k", value={"x": 1}, txn_id="t-1") == first
+        assert agent.write(key="k", value={"x": 1}, txn_id="t-1").commit_ts == first
         assert value_of(agent, "k") == {"x": 2}
         assert len(list(agent.replay())) == 2
 
@@ -172,20 +172,22 @@ class TestExactlyOnce:
 
     def test_a_name_belongs_to_its_actor(self, store: Store) -> None:
         one, other = store.bind(agent_id="one"), store.bind(agent_id="other")
-        assert one.write(key="k", value={}, txn_id="t-1") == 1
-        assert other.write(key="k", value={}, txn_id="t-1") == 2
+        assert one.write(key="k", value={}, txn_id="t-1").commit_ts == 1
+        assert other.write(key="k", value={}, txn_id="t-1").commit_ts == 2
 
     def test_it_holds_across_a_restart(self, reopen: Opener) -> None:
         first = reopen()
-        commit_ts = first.write(agent_id="a", key="k", value={"x": 1}, txn_id="t-1")
+        commit_ts = first.write(agent_id="a", key="k", value={"x": 1}, txn_id="t-1").commit_ts
         first.close()
         again = reopen()
-        assert again.write(agent_id="a", key="k", value={"x": 1}, txn_id="t-1") == commit_ts
+        assert (
+            again.write(agent_id="a", key="k", value={"x": 1}, txn_id="t-1").commit_ts == commit_ts
+        )
         assert len(list(again.replay(agent_id="a"))) == 1
 
     def test_a_retry_is_not_stopped_by_what_it_did_itself(self, agent: Store) -> None:
-        first = agent.write(key="k", value={}, expect_version=0, txn_id="t-1")
-        assert agent.write(key="k", value={}, expect_version=0, txn_id="t-1") == first
+        first = agent.write(key="k", value={}, expect_version=0, txn_id="t-1").commit_ts
+        assert agent.write(key="k", value={}, expect_version=0, txn_id="t-1").commit_ts == first
 
     def test_a_transaction_says_its_name(self, agent: Store) -> None:
         with agent.begin_transaction(txn_id="named") as transaction:
@@ -411,14 +413,14 @@ def test_one_transaction_may_touch_several_agents_and_namespaces(store: Store) -
         transaction.write(agent_id="a", key="k", value={"who": "a"})
         transaction.write(agent_id="b", key="k", value={"who": "b"})
         transaction.write(agent_id="a", namespace="team/eng", key="k", value={"who": "a, eng"})
-    seen = {}
+    observations = {}
     for agent_id, namespace in [("a", "default"), ("b", "default"), ("a", "team/eng")]:
         (event,) = store.replay(agent_id=agent_id, namespace=namespace)
         (operation,) = event.operations
-        seen[agent_id, namespace] = operation.value
+        observations[agent_id, namespace] = operation.value
         assert event.txn_id == transaction.txn_id
         assert (operation.agent_id, operation.namespace) == (agent_id, namespace)
-    assert seen == {
+    assert observations == {
         ("a", "default"): {"who": "a"},
         ("b", "default"): {"who": "b"},
         ("a", "team/eng"): {"who": "a, eng"},
@@ -443,3 +445,25 @@ class TestLimits:
             transaction.write(key="2", value={"text": "x" * 200})
         assert transaction.commit() == 1
         assert list(agent.list_keys()) == ["1"]
+
+
+def test_a_repeated_function_that_reads_what_it_changes_is_told_of_its_first_commit(
+    agent: Store,
+) -> None:
+    agent.write(key="budget", value={"left": 90})
+
+    def spend(tx: Any) -> int:
+        left = int(tx.get_state(key="budget").value["left"]) - 30
+        tx.write(key="budget", value={"left": left})
+        return left
+
+    with agent.begin_transaction(txn_id="tickets") as first:
+        spend(first)
+    again = agent.begin_transaction(txn_id="tickets")
+    spend(again)
+    with pytest.raises(IdempotencyMismatch, match="if this is a retry, its work is done") as caught:
+        again.commit()
+    assert caught.value.commit_ts == first.commit_ts
+    state = agent.get_state(key="budget")
+    assert state is not None
+    assert state.value == {"left": 60}

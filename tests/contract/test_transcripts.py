@@ -20,6 +20,7 @@ from memoranda import (
     Transcript,
 )
 from memoranda.testing import FixedClock
+from tests.answers import as_read
 from tests.contract.opener import Opener
 
 WORDS = "naïve 😀 café — done"
@@ -38,36 +39,40 @@ def told(entries: list[ReplayEntry]) -> list[tuple[str, str]]:
 
 class TestKeeping:
     def test_the_words_come_back(self, agent: Store) -> None:
-        kept = agent.store_transcript(
+        transcript = agent.store_transcript(
             WORDS * 200, occurred_at="2025-12-31T23:00:00-01:00", namespace="team/eng"
         )
-        assert kept.text() == WORDS * 200
-        assert kept.original_size == len((WORDS * 200).encode())
-        assert 0 < kept.compressed_size < kept.original_size // 10
-        assert (kept.namespace, kept.agent_id) == ("team/eng", "a1")
-        assert kept.created_at == datetime(2026, 1, 1, tzinfo=UTC)
-        assert kept.occurred_at == datetime(2026, 1, 1, tzinfo=UTC)
-        assert kept.expires_at == datetime(2026, 1, 31, tzinfo=UTC)
-        again = agent.get_transcript(kept.id)
+        assert transcript.text() == WORDS * 200
+        assert transcript.original_size == len((WORDS * 200).encode())
+        assert 0 < transcript.compressed_size < transcript.original_size // 10
+        assert (transcript.namespace, transcript.agent_id) == ("team/eng", "a1")
+        assert transcript.created_at == datetime(2026, 1, 1, tzinfo=UTC)
+        assert transcript.occurred_at == datetime(2026, 1, 1, tzinfo=UTC)
+        assert transcript.expires_at == datetime(2026, 1, 31, tzinfo=UTC)
+        again = agent.get_transcript(transcript.id)
         assert again is not None
-        assert (again.id, again.text()) == (kept.id, kept.text())
+        assert (again.id, again.text()) == (transcript.id, transcript.text())
         assert agent.get_transcript("nobody") is None
-        assert agent.get_transcript(kept.id, at=0) is None
+        assert agent.get_transcript(transcript.id, at=0) is None
 
     def test_messages_are_put_one_below_the_other(self, agent: Store) -> None:
-        said = [{"role": "user", "content": "tea?"}, {"role": "agent", "content": "yes"}]
-        assert agent.store_transcript(said).text() == "user: tea?\nagent: yes"
+        text = [{"role": "user", "content": "tea?"}, {"role": "agent", "content": "yes"}]
+        assert agent.store_transcript(text).text() == "user: tea?\nagent: yes"
 
     def test_how_long_it_is_kept(self, agent: Store) -> None:
-        kept = agent.store_transcript("x", ttl=timedelta(hours=1))
-        assert kept.expires_at == datetime(2026, 1, 1, 1, tzinfo=UTC)
+        transcript = agent.store_transcript("x", ttl=timedelta(hours=1))
+        assert transcript.expires_at == datetime(2026, 1, 1, 1, tzinfo=UTC)
         agent.configure(transcript_retention=None)
         assert agent.store_transcript("x").expires_at is None
 
     def test_they_are_listed(self, agent: Store) -> None:
         ids = [agent.store_transcript(f"{n}", namespace=f"team/{n}").id for n in range(3)]
-        assert [each.id for each in agent.list_transcripts(namespace="team")] == ids
-        assert [each.id for each in agent.list_transcripts(namespace="team/1")] == [ids[1]]
+        assert [
+            list_transcript.id for list_transcript in agent.list_transcripts(namespace="team")
+        ] == ids
+        assert [
+            list_transcript.id for list_transcript in agent.list_transcripts(namespace="team/1")
+        ] == [ids[1]]
         assert len(list(agent.list_transcripts(namespace=ALL_NAMESPACES))) == 3
         assert list(agent.list_transcripts(namespace="team", children=False)) == []
 
@@ -160,7 +165,9 @@ class TestSpans:
         link = agent.link_transcript(**ids, spans=[(0, 6)])
         assert link.spans == ((0, 6), (7, 11), (12, 17))
         assert len(list(agent.replay())) == before
-        assert agent.transcripts_for(memory.id) == agent.memories_for(transcript.id) == [link]
+        assert (
+            agent.transcripts_for(memory.id) == agent.memories_for(transcript.id) == [as_read(link)]
+        )
         assert agent.link_transcript(**ids).spans == ((0, 6), (0, 26), (7, 11), (12, 17))
         assert agent.rebuild().identical
 
@@ -203,7 +210,7 @@ class TestReplay:
         ]
         ids = [cite(agent, memory, time, occurred_at=time).id for time in times]
         same = sorted([ids[1], ids[2]])
-        assert [each for each, _ in told(agent.replay_transcripts(memory.id))] == [
+        assert [item for item, _ in told(agent.replay_transcripts(memory.id))] == [
             *same,
             ids[0],
             ids[3],
@@ -217,7 +224,7 @@ class TestReplay:
         clock.advance(60)
         earlier = cite(agent, memory, "said before", occurred_at="2025-01-01T00:00:00Z")
         later = cite(agent, memory, "stored last")
-        assert [each for each, _ in told(agent.replay_transcripts(memory.id))] == [
+        assert [item for item, _ in told(agent.replay_transcripts(memory.id))] == [
             earlier.id,
             stored.id,
             later.id,
@@ -308,11 +315,11 @@ class TestOrigins:
         assert isinstance(tree, Origin)
         assert (tree.memory.content, tree.relation, tree.repeated) == ("is at home", None, False)
         first, second = sorted([low.id, tea.id])
-        assert [each.memory.id for each in tree.origins] == [first, second]
-        under = {each.memory.id: each for each in tree.origins}
+        assert [origin.memory.id for origin in tree.origins] == [first, second]
+        under = {origin.memory.id: origin for origin in tree.origins}
         (quoted,) = under[tea.id].sources
         assert (quoted.excerpts, quoted.spans) == (("drink tea",), ((2, 11),))
-        by_id = {each.memory.id: each for each in under[low.id].origins}
+        by_id = {origin.memory.id: origin for origin in under[low.id].origins}
         assert by_id[tea.id].repeated
         assert by_id[tea.id].sources == ()
         (whole,) = by_id[rain.id].sources

@@ -37,7 +37,7 @@ def story(store: Store) -> tuple[Memory, Memory]:
 
 
 def told(reasons: Iterable[Reason]) -> list[tuple[str | None, str]]:
-    return [(each.relation, each.summary) for each in reasons]
+    return [(reason.relation, reason.summary) for reason in reasons]
 
 
 def head(store: Store) -> int:
@@ -56,16 +56,16 @@ class TestTheTree:
             ("because", '{"city":"Oslo"}'),
         ]
         plan, slow, flying, words, goal = reason.walk()
-        assert [each.kind for each in (plan, slow, words)] == ["key", "memory", "transcript"]
+        assert [item.kind for item in (plan, slow, words)] == ["key", "memory", "transcript"]
         assert plan.ref == KeyRef("plan", 1, "a1", "default")
         assert (slow.ref, flying.ref) == (belief.ref, MemoryRef(ground.id, 1))
         assert isinstance(words.ref, TranscriptRef)
         assert words.ref.spans == ((0, 11),)
         assert goal.ref == KeyRef("goal", 1, "a1", "default")
-        assert [each.commit_ts for each in reason.walk()] == [5, 3, 2, 1, 4]
+        assert [item.commit_ts for item in reason.walk()] == [5, 3, 2, 1, 4]
         assert slow.committed_at == belief.created_at
-        assert {(each.actor, each.agent_id) for each in reason.walk()} == {("a1", "a1")}
-        assert all(each.believed and not each.is_stale for each in reason.walk())
+        assert {(item.actor, item.agent_id) for item in reason.walk()} == {("a1", "a1")}
+        assert all(item.believed and not item.is_stale for item in reason.walk())
 
     def test_it_begins_anywhere(self, agent: Store) -> None:
         ground, belief = story(agent)
@@ -76,9 +76,9 @@ class TestTheTree:
 
     def test_who_committed_it_is_not_whose_it_is(self, store: Store) -> None:
         store.bind(agent_id="boss").write(key="k", value={}, agent_id="a", namespace="lab")
-        found = store.why("k", agent_id="a", namespace="lab")
-        assert (found.agent_id, found.actor) == ("a", "boss")
-        assert store.why(KeyRef("k", agent_id="a", namespace="lab")) == found
+        reason = store.why("k", agent_id="a", namespace="lab")
+        assert (reason.agent_id, reason.actor) == ("a", "boss")
+        assert store.why(KeyRef("k", agent_id="a", namespace="lab")) == reason
 
     def test_what_is_derived_rests_on_what_it_comes_from(self, agent: Store) -> None:
         one, other = agent.remember("one"), agent.remember("other")
@@ -107,17 +107,17 @@ class TestTheTree:
         memory = agent.remember("ä" * 50_000)
         agent.write(key="k", value={"text": "x" * 5000}, because=[memory])
         assert all(
-            each.summary.endswith("…") and len(each.summary) < 1000
-            for each in agent.why("k").walk()
+            item.summary.endswith("…") and len(item.summary) < 1000
+            for item in agent.why("k").walk()
         )
 
     def test_what_was_met_above_is_not_unfolded_again(self, agent: Store) -> None:
         ground, belief = story(agent)
         agent.write(key="k", value={}, because=[belief, ground, ground])
         reason = agent.why("k")
-        assert [each.repeated for each in reason.because] == [False, True, True]
-        assert [each.summary for each in reason.because[1:]] == ["Ann does not fly"] * 2
-        assert all(each.because == () for each in reason.because[1:])
+        assert [item.repeated for item in reason.because] == [False, True, True]
+        assert [item.summary for item in reason.because[1:]] == ["Ann does not fly"] * 2
+        assert all(item.because == () for item in reason.because[1:])
 
     def test_a_lattice_costs_what_it_has(self, agent: Store) -> None:
         below = ["k0a", "k0b"]
@@ -126,7 +126,7 @@ class TestTheTree:
         for level in range(1, 25):  # as a tree it would have 2 ** 25 leaves
             keys = [f"k{level}a", f"k{level}b"]
             for key in keys:
-                agent.write(key=key, value={}, because=[KeyRef(each) for each in below])
+                agent.write(key=key, value={}, because=[KeyRef(item) for item in below])
             below = keys
         assert len(list(agent.why("k24a").walk())) == 1 + 2 + 2 * 2 * 23
         agent.write(key="k0b", value={"new": 1})
@@ -143,9 +143,9 @@ class TestTheTree:
             transaction.write(key="k", value={}, because=[MemoryRef(last)])
         assert len(list(agent.why("k").walk())) == 1102
         agent.retract_memory(ground)
-        found = list(agent.why("k").walk())
-        assert all(each.is_stale for each in found)
-        assert [each.stale for each in found if each.stale] == [("retracted",)]
+        result = list(agent.why("k").walk())
+        assert all(item.is_stale for item in result)
+        assert [item.stale for item in result if item.stale] == [("retracted",)]
 
     def test_keys_that_rest_on_each_other_come_to_an_end(self, agent: Store) -> None:
         agent.write(key="a", value={"n": 1})
@@ -173,7 +173,7 @@ class TestStale:
             assert not reason.stale
             assert not goal.is_stale
             assert not slow.because[0].is_stale, "it spreads upwards only"
-        assert agent.why("plan").because[0].stale == (f"superseded by memory {newer.id}",)
+        assert agent.why("plan").because[0].stale == ("superseded by “Ann travels calmly”",)
         assert agent.why("later").is_stale
         assert agent.why(newer).is_stale is False
         agent.unlink(source=newer.id, target=belief.id, relation="supersedes")
@@ -195,12 +195,12 @@ class TestStale:
         agent.write(key="count", value={"n": 1}, because=[KeyRef("goal")])
         for number in (2, 3):
             agent.write(key="count", value={"n": number}, because=[KeyRef("count")])
-        assert not any(each.is_stale for each in agent.why("count").walk())
+        assert not any(item.is_stale for item in agent.why("count").walk())
         assert agent.why(KeyRef("count", 2)).stale == ("key is now at version 3",)
         agent.write(key="goal", value={"n": 1})
         third, second, first, goal = agent.why("count").walk()
-        assert all(each.is_stale for each in (third, second, first, goal))
-        assert [each.believed for each in (third, second, first, goal)] == [True] * 3 + [False]
+        assert all(item.is_stale for item in (third, second, first, goal))
+        assert [item.believed for item in (third, second, first, goal)] == [True] * 3 + [False]
         store = agent.bind(namespace="lab")
         store.write(key="goal", value={}, because=[KeyRef("goal", namespace="default")])
         agent.write(key="goal", value={"n": 2})
@@ -258,7 +258,7 @@ class TestStale:
         agent.retract_memory(old.id)
         clock.advance(61)
         assert agent.why(MemoryRef(old.id)).stale == (
-            f"superseded by memory {new.id}",
+            "superseded by “new”",
             "retracted",
             "expired",
         )
@@ -285,14 +285,15 @@ class TestTheMoment:
             (MemoryRef(memory.id), memory.id, 1),
             (MemoryRef(memory.id, 2), "version 2", None),
             (FactRef("f1"), "f1", None),
+            (TranscriptRef("t1"), "t1", None),
         ]
-        for ref, named, at in refs:
-            with pytest.raises(NotFound, match=named):
+        for ref, by_name, at in refs:
+            with pytest.raises(NotFound, match=by_name):
                 agent.why(ref, at=at)
         assert agent.why(KeyRef("k", 2)).summary == "deleted"
         assert agent.why("k", at=1).summary == "{}"
 
-    @pytest.mark.parametrize("ref", [None, 5, TranscriptRef("t"), "", MemoryRef(""), ["k"]])
+    @pytest.mark.parametrize("ref", [None, 5, TranscriptRef(""), "", MemoryRef(""), ["k"]])
     def test_what_is_no_reference_is_refused(self, agent: Store, ref: object) -> None:
         with pytest.raises(InvalidInput, match="ref"):
             agent.why(cast(Any, ref))
@@ -309,14 +310,14 @@ class TestPrivacy:
         belief = bob.reflect("there is a safe", on=[secret.id])
         bob.write(key="plan", value={}, because=[secret, belief])
         for reason in (ann.why(KeyRef("plan", agent_id="bob")), ann.why(belief)):
-            (hidden,) = [each for each in reason.walk() if each.hidden and not each.because][:1]
+            (hidden,) = [item for item in reason.walk() if item.hidden and not item.because][:1]
             assert (hidden.ref, hidden.commit_ts, hidden.actor) == (None, None, None)
             assert not any(
-                "safe's" in each.summary or secret.id in repr(each.ref) for each in reason.walk()
+                "safe's" in item.summary or secret.id in repr(item.ref) for item in reason.walk()
             )
         with pytest.raises(NotFound, match=secret.id):
             ann.why(secret)
-        assert not any(each.hidden for each in bob.why("plan").walk())
+        assert not any(item.hidden for item in bob.why("plan").walk())
         bob.retract_memory(secret.id)
         assert not ann.why(belief).is_stale
         assert bob.why(belief).is_stale
@@ -327,7 +328,17 @@ class TestPrivacy:
         new = bob.remember("new", visibility="private")
         bob.supersede(old=old.id, new=new.id)
         assert ann.why(old).stale == ()
-        assert bob.why(old).stale == (f"superseded by memory {new.id}",)
+        assert bob.why(old).stale == ("superseded by “new”",)
+
+    def test_a_long_or_forgotten_successor(self, agent: Store) -> None:
+        old, new = agent.remember("old"), agent.remember("so  many\nwords " * 20)
+        agent.supersede(old=old.id, new=new.id)
+        (mark,) = agent.why(old).stale
+        assert mark.startswith("superseded by “so many words so many")
+        assert mark.endswith("…”")
+        assert len(mark) < 80
+        agent.forget(memory_id=new.id)
+        assert agent.why(old).stale == (f"superseded by memory {new.id}",)
 
 
 class TestStaleKeys:
@@ -337,15 +348,17 @@ class TestStaleKeys:
         agent.write(key="other", value={}, because=[KeyRef("goal")])
         fine = head(agent)
         agent.retract_memory(ground.id)
-        assert [each.ref for each in agent.stale_keys()] == [
+        assert [stale_key.ref for stale_key in agent.stale_keys()] == [
             KeyRef("later", 1, "a1", "default"),
             KeyRef("plan", 1, "a1", "default"),
         ]
         assert list(agent.stale_keys()) == [agent.why("later"), agent.why("plan")]
         assert list(agent.stale_keys(at=fine)) == []
-        assert [each.summary for each in agent.stale_keys(prefix="l")] == ["{}"]
+        assert [stale_key.summary for stale_key in agent.stale_keys(prefix="l")] == ["{}"]
         agent.write(key="plan", value={"by": "boat"})
-        assert [each.ref for each in agent.stale_keys()] == [KeyRef("later", 1, "a1", "default")]
+        assert [stale_key.ref for stale_key in agent.stale_keys()] == [
+            KeyRef("later", 1, "a1", "default")
+        ]
         agent.delete(key="later")
         assert list(agent.stale_keys()) == []
         assert list(agent.stale_keys(namespace="elsewhere")) == []
@@ -358,9 +371,9 @@ class TestStaleKeys:
                 transaction.write(key=f"k{number:03}", value={"n": number}, because=because)
         assert list(agent.stale_keys()) == []
         agent.retract_memory(memory.id)
-        found = [each.summary for each in agent.stale_keys()]
-        wanted = [n for n in range(600) if n % 100 == 7 or n > 500]
-        assert found == [f'{{"n":{n}}}' for n in wanted]
+        summarys = [stale_key.summary for stale_key in agent.stale_keys()]
+        target = [n for n in range(600) if n % 100 == 7 or n > 500]
+        assert summarys == [f'{{"n":{n}}}' for n in target]
 
     def test_the_moment_is_that_of_the_call(self, agent: Store) -> None:
         memory = agent.remember("ground")

@@ -31,9 +31,9 @@ class Entry:
     def deeds(self) -> list[tuple[Address, object]]:
         """Return the state operations: where, and the value, which is None for a deletion."""
         return [
-            ((each.namespace, each.agent_id, each.key), each.value)
-            for each in self.operations
-            if each.type in (OperationType.WRITE, OperationType.DELETE)
+            ((operation.namespace, operation.agent_id, operation.key), operation.value)
+            for operation in self.operations
+            if operation.type in (OperationType.WRITE, OperationType.DELETE)
         ]
 
 
@@ -84,8 +84,8 @@ def check_state(store: Store, log: list[Entry]) -> None:
             elif operation.type is OperationType.DELETE:
                 cells.pop(operation.key, None)
     for (namespace, agent_id), cells in folded.items():
-        found = store.scan_prefix(prefix="", namespace=namespace, agent_id=agent_id)
-        assert {each.key: (each.key, each.value, each.version) for each in found} == cells
+        entries = store.scan_prefix(prefix="", namespace=namespace, agent_id=agent_id)
+        assert {item.key: (item.key, item.value, item.version) for item in entries} == cells
 
 
 def check_replays(store: Store, log: list[Entry]) -> None:
@@ -93,7 +93,7 @@ def check_replays(store: Store, log: list[Entry]) -> None:
     parts: defaultdict[str, list[tuple[int, tuple[AnyOperation, ...]]]] = defaultdict(list)
     for entry in log:
         for agent_id in {operation.agent_id for operation in entry.operations}:
-            mine = tuple(each for each in entry.operations if each.agent_id == agent_id)
+            mine = tuple(item for item in entry.operations if item.agent_id == agent_id)
             parts[agent_id].append((entry.commit_ts, mine))
     for agent_id, expected in parts.items():
         replay = store.replay(agent_id=agent_id, namespace=ALL_NAMESPACES)

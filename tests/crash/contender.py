@@ -20,12 +20,14 @@ from random import Random
 
 import memoranda
 from memoranda import Store, StoreBusy, Transaction, TransactionConflict, VersionMismatch
-from memoranda.log.batch import BatchWriter
+from memoranda.log.commit.batch import BatchWriter
 from tests.crash.serializability import Done
 
 THREADS = 4
 KEYS = [f"key/{number}" for number in range(6)]
 COUNTER = "counter"
+LEAST = 40
+"""How many transactions each thread tries at least."""
 
 
 class Contender:
@@ -40,16 +42,17 @@ class Contender:
         self.counted = 0
 
     def run(self, until: float) -> None:
-        while time.monotonic() < until:
+        """Go on until the time is over, and until there is enough to check on a busy machine."""
+        while time.monotonic() < until or len(self.records) < LEAST or self.counted < 2:
             self.transact(self._random.choice(self._kinds))
             if self._random.random() < 0.3:
                 self.count()
 
     def transact(self, work: Callable[[Transaction, Done], None]) -> None:
         """Run a transaction once, and record it; one that is refused has read all the same."""
-        begun = time.monotonic_ns()
+        ns = time.monotonic_ns()
         transaction = self._store.begin_transaction()
-        done = Done(f"{self._name}-{len(self.records)}", begun=begun)
+        done = Done(f"{self._name}-{len(self.records)}", begun=ns)
         work(transaction, done)
         commit_ts: int | None = None
         try:
@@ -75,21 +78,21 @@ class Contender:
     def insert(self, transaction: Transaction, done: Done) -> None:
         """Look at what there is, and add to it."""
         prefix = f"new/{self._random.randrange(16)}/"
-        found = {each.key: each.version for each in transaction.scan_prefix(prefix=prefix)}
-        done.scans[prefix] = found
-        self.write(transaction, done, f"{prefix}{len(found)}", len(found))
+        result = {entry.key: entry.version for entry in transaction.scan_prefix(prefix=prefix)}
+        done.scans[prefix] = result
+        self.write(transaction, done, f"{prefix}{len(result)}", len(result))
 
     def look(self, transaction: Transaction, done: Done) -> None:
         for key in KEYS:
             self.read(transaction, done, key)
         prefix = "new/1/"
-        found = transaction.scan_prefix(prefix=prefix)
-        done.scans[prefix] = {each.key: each.version for each in found}
+        entries = transaction.scan_prefix(prefix=prefix)
+        done.scans[prefix] = {item.key: item.version for item in entries}
 
     def read(self, transaction: Transaction, done: Done, key: str) -> int:
-        found = transaction.get_state(key=key)
-        done.reads[key] = found.version if found else 0
-        return int(found.value["n"]) % 1_000 if found else 0
+        record = transaction.get_state(key=key)
+        done.reads[key] = record.version if record else 0
+        return int(record.value["n"]) % 1_000 if record else 0
 
     def write(self, transaction: Transaction, done: Done, key: str, number: int) -> None:
         transaction.write(key=key, value={"n": number, "by": done.name})
@@ -97,8 +100,8 @@ class Contender:
 
     def count(self) -> None:
         """Raise the counter by one, with compare-and-set."""
-        found = self._store.get_state(key=COUNTER)
-        reached, version = (found.value["n"], found.version) if found else (0, 0)
+        record = self._store.get_state(key=COUNTER)
+        reached, version = (record.value["n"], record.version) if record else (0, 0)
         try:
             self._store.write(key=COUNTER, value={"n": reached + 1}, expect_version=version)
         except (VersionMismatch, StoreBusy):
@@ -142,10 +145,13 @@ def compete(path: Path, name: str, seconds: float) -> tuple[list[Done], int]:
         until = time.monotonic() + seconds
         contenders = [Contender(store, f"{name}-{number}") for number in range(THREADS)]
         run_together(
-            [*(partial(each.run, until) for each in contenders), partial(watch, store, until)]
+            [
+                *(partial(contender.run, until) for contender in contenders),
+                partial(watch, store, until),
+            ]
         )
-    records = [record for each in contenders for record in each.records]
-    return records, sum(each.counted for each in contenders)
+    records = [record for contender in contenders for record in contender.records]
+    return records, sum(contender.counted for contender in contenders)
 
 
 def main() -> None:

@@ -187,8 +187,8 @@ class _File:
                 continue
             change.apply(self.content)
             if isinstance(change, Write):
-                left = (old.outside(change.offset, change.end) for old in doubtful)
-                doubtful = [part for parts in left for part in parts]
+                remainder = (old.outside(change.offset, change.end) for old in doubtful)
+                doubtful = [part for parts in remainder for part in parts]
         self.pending = list(doubtful)
 
     def fail_to_sync(self) -> None:
@@ -235,10 +235,10 @@ class Disk:
 
     def image(self, loss: Loss) -> dict[str, bytes]:
         """Return the files as a power loss would leave them now."""
-        found = {name: loss.binding(states) for name, states in sorted(self._names.items())}
+        result = {name: loss.binding(states) for name, states in sorted(self._names.items())}
         image = {
             name: self._files[inode].after(loss)
-            for name, inode in found.items()
+            for name, inode in result.items()
             if inode is not None
         }
         for name in [name for name in image if name.endswith("-wal")]:

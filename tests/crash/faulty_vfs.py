@@ -122,9 +122,9 @@ class FaultyVFS(apsw.VFS):
     def inode(self, file: TrackedFile, *, existed: bool) -> int:
         """Return the file a name is bound to; one from before the run is taken as it is."""
         with self.lock:
-            known = self.disk.inode(file.name)
-            if known is not None and existed:
-                return known
+            reference = self.disk.inode(file.name)
+            if reference is not None and existed:
+                return reference
             content = file.everything() if existed else None
             created = Create(file.name, next(self._inodes), content)
             self.note(created)

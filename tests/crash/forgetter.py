@@ -10,15 +10,15 @@ import sys
 from pathlib import Path
 
 from memoranda import Store
-from memoranda.log.failpoints import pass_by
-from memoranda.sdk.core import Defaults
+from memoranda.log.commit.failpoints import no_failpoint
+from memoranda.sdk.components import Defaults
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 
 
 def main(path: str, field: str, name: str, failpoint: str) -> None:
     """Forget what is asked for, and say so."""
-    dying = dies_at(failpoint, 1) if failpoint else pass_by
+    dying = dies_at(failpoint, 1) if failpoint else no_failpoint
     core = open_core(Path(path), failpoint=dying)
     store = Store(core, Defaults("ann"))
     _say("begun")

@@ -52,10 +52,13 @@ _ARGUMENTS: dict[str, Any] = {
     "object": "b",
     "old": "o",
     "on": ["m"],
-    "prefix": "",
+    "ids": ["m"],
+    "kind": "memory",
+    "extractor": "rules",
+    "prefix": "abcd",
     "query": "word",
     "ref": "memory:m",
-    "relation": "supports",
+    "relation": "related_to",
     "scope": Scope("default", "a"),
     "signer": _SIGNER,
     "source": "a",
@@ -70,6 +73,7 @@ _ARGUMENTS: dict[str, Any] = {
 _SPECIAL: dict[str, dict[str, Any]] = {
     "checkpoint": {"signer": _SIGNER},
     "configure": {"max_reflection_depth": 3},
+    "diff": {"old": 1},
     "forget": {"key": "k"},
     "get_memory": {"memory_id": "m"},
     "prove_growth": {"old": 1},
@@ -80,17 +84,17 @@ _SPECIAL: dict[str, dict[str, Any]] = {
     "trust_key": {"key": _SIGNER.public.text},
     "update_memory": {"memory_id": "m", "content": "less"},
 }
-_NEED_NOTHING = ("bind", "close")
+_NEED_NOTHING = ("bind", "close", "sql_views")
 
 
 def arguments(store: Store | AsyncStore, name: str, folder: Path) -> dict[str, Any]:
     """Return what a method can be called with."""
     if name in _SPECIAL:
         return _SPECIAL[name]
-    known = {**_ARGUMENTS, "path": folder / f"never-{name}"}
-    asked = inspect.signature(getattr(store, name)).parameters.values()
-    needed = [each.name for each in asked if each.default is each.empty and each.kind != 4]
-    return {each: known[each] for each in needed}
+    reference = {**_ARGUMENTS, "path": folder / f"never-{name}"}
+    queries = inspect.signature(getattr(store, name)).parameters.values()
+    needed = [item.name for item in queries if item.default is item.empty and item.kind != 4]
+    return {item: reference[item] for item in needed}
 
 
 def methods(store: Store | AsyncStore) -> list[str]:
@@ -121,8 +125,8 @@ def refused(call: Callable[[], object], name: str) -> None:
 def inherit(store: Store, folder: Path, leftovers: list[Any]) -> None:
     """Do everything that a child could do."""
     for name in methods(store):
-        given = arguments(store, name, folder)
-        refused(lambda name=name, given=given: used(getattr(store, name)(**given)), name)  # type: ignore[misc]
+        value = arguments(store, name, folder)
+        refused(lambda name=name, value=value: used(getattr(store, name)(**value)), name)  # type: ignore[misc]
     transaction, subscription = leftovers
     transaction.write(key="k", value={})
     refused(transaction.commit, "commit")
@@ -135,11 +139,11 @@ def inherit(store: Store, folder: Path, leftovers: list[Any]) -> None:
 def inherit_async(store: AsyncStore, folder: Path, leftovers: list[Any]) -> None:
     async def do_all() -> None:
         for name in methods(store):
-            given = arguments(store, name, folder)
+            value = arguments(store, name, folder)
             if name == "transact":
-                given = {"work": do_nothing}
+                value = {"work": do_nothing}
             try:
-                await used_async(getattr(store, name)(**given))
+                await used_async(getattr(store, name)(**value))
             except StoreClosed:
                 continue
             raise AssertionError(f"{name} was not refused")
@@ -185,7 +189,7 @@ def busy(store: Store, over: threading.Event) -> list[threading.Thread]:
         lambda: store.reindex(vectors=False),
         lambda: follow(store),
     ]
-    threads = [threading.Thread(target=work, args=(each,), daemon=True) for each in jobs]
+    threads = [threading.Thread(target=work, args=(job,), daemon=True) for job in jobs]
     for thread in threads:
         thread.start()
     return threads

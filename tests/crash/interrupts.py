@@ -184,9 +184,9 @@ class Fight:
             raise self.failures[0]
         assert self.store.verify(deep=True).commits > 0
         for worker in (self.main, self.target, *self.others):
-            written = Counter(self.numbers(worker))
-            assert not [n for n, times in written.items() if times > 1], worker.name
-            assert set(worker.acknowledged) <= set(written), worker.name
+            counter = Counter(self.numbers(worker))
+            assert not [n for n, times in counter.items() if times > 1], worker.name
+            assert set(worker.acknowledged) <= set(counter), worker.name
         assert all(not other.interrupts for other in self.others)
         assert self.store.rebuild().identical
         self.store.close()

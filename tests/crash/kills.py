@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 import memoranda
-from memoranda.log.failpoints import NAMES
+from memoranda.log.commit.failpoints import NAMES
 from tests.crash.checks import Address, Entry, audit, check_file
 from tests.crash.client import check_whole, stage
 from tests.crash.orders import SIZE, Order
@@ -71,9 +71,11 @@ class Ledger:
         content = self.output.read_bytes()
         whole = content.rfind(b"\n") + 1
         for line in content[self._read : whole].splitlines():
-            said = json.loads(line)
-            self.commits[said["txn_id"]] = said["commit_ts"]
-            self.deeds[said["txn_id"]] = [(tuple(where), value) for where, value in said["deeds"]]
+            decoded_value = json.loads(line)
+            self.commits[decoded_value["txn_id"]] = decoded_value["commit_ts"]
+            self.deeds[decoded_value["txn_id"]] = [
+                (tuple(where), value) for where, value in decoded_value["deeds"]
+            ]
         self._read = len(content)
 
     def check(self, log: list[Entry]) -> None:

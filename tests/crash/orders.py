@@ -24,7 +24,7 @@ class Order:
     """It dies when it passes this failpoint for the n-th time …"""
     delay: float | None = None
     """… or after so many seconds."""
-    patience: float = 30.0
+    patience: float = 300.0
     """How long to wait for a child that should die by itself."""
     durability: str = "full"
     wal_pages: int = 30

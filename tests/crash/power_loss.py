@@ -74,7 +74,7 @@ class PowerLossFailure(AssertionError):
 
 def check_run(run: Run, folder: Path, places: Iterable[int], seeds: Iterable[int]) -> int:
     """Lose power at each of the places, once for each seed, and return how many images held."""
-    seeds, held = list(seeds), 0
+    seeds, stored_value = list(seeds), 0
     for place, disk, acknowledged in run.moments(places):
         least = acknowledged if run.durability == "full" else 0
         for seed in seeds:
@@ -86,8 +86,8 @@ def check_run(run: Run, folder: Path, places: Iterable[int], seeds: Iterable[int
                     f"durability {run.durability!r}: power lost at change {place} of "
                     f"{len(run.trace)} with seed {seed}, {least} commits promised: {error!r}"
                 ) from error
-            held += 1
-    return held
+            stored_value += 1
+    return stored_value
 
 
 def check_image(image: dict[str, bytes], folder: Path, log: list[Entry], least: int) -> None:
@@ -108,16 +108,16 @@ def check_image(image: dict[str, bytes], folder: Path, log: list[Entry], least: 
 def check_goes_on(store: memoranda.Store, log: list[Entry]) -> None:
     """A store that survived takes more, and knows what it has."""
     if any(entry.txn_id == "once" for entry in log):
-        commit_ts = store.write(agent_id="bob", key="once", value={"n": 1}, txn_id="once")
+        commit_ts = store.write(agent_id="bob", key="once", value={"n": 1}, txn_id="once").commit_ts
         assert log[commit_ts - 1].txn_id == "once"
-    assert store.write(agent_id="ada", key="after", value={}) == len(log) + 1
+    assert store.write(agent_id="ada", key="after", value={}).commit_ts == len(log) + 1
     assert len(read_log(store)) == len(log) + 1
 
 
 def check_twice(run: Run, folder: Path, places: Iterable[int], seed: int) -> int:
     """Lose power at each of the places, go on, and lose it again at every sync from there."""
-    held = 0
+    stored_value = 0
     for place, disk, _ in run.moments(places):
         following = run_on(disk.image(Loss((place, seed))), folder, run.durability)
-        held += check_run(following, folder, following.sync_points(), [seed])
-    return held
+        stored_value += check_run(following, folder, following.sync_points(), [seed])
+    return stored_value

@@ -42,7 +42,7 @@ class Script:
             self.small(store)
 
     def write(self, store: Store, agent_id: str, key: str, value: dict[str, object]) -> None:
-        self._acknowledge(store.write(agent_id=agent_id, key=key, value=value))
+        self._acknowledge(store.write(agent_id=agent_id, key=key, value=value).commit_ts)
 
     def small(self, store: Store) -> None:
         for number, agent_id in enumerate(AGENTS):
@@ -53,14 +53,14 @@ class Script:
                 transaction.delete(agent_id=agent_id, key="alone", namespace=TEAM)
         assert transaction.commit_ts is not None
         self._acknowledge(transaction.commit_ts)
-        self._acknowledge(store.delete(agent_id="ada", key="alone"))
-        self._acknowledge(store.delete(agent_id="bob", key="never there"))
+        self._acknowledge(store.delete(agent_id="ada", key="alone").commit_ts)
+        self._acknowledge(store.delete(agent_id="bob", key="never there").commit_ts)
 
     def refused(self, store: Store) -> None:
         with pytest.raises(VersionMismatch):
             store.write(agent_id="ada", key="shared", value={}, expect_version=99)
         self._acknowledge(
-            store.write(agent_id="ada", key="shared", value={"n": 2}, expect_version=1)
+            store.write(agent_id="ada", key="shared", value={"n": 2}, expect_version=1).commit_ts
         )
         late = store.begin_transaction()
         late.get_state(agent_id="ada", key="shared")
@@ -71,7 +71,9 @@ class Script:
 
     def named(self, store: Store) -> None:
         for _ in range(2):
-            commit_ts = store.write(agent_id="bob", key="once", value={"n": 1}, txn_id="once")
+            commit_ts = store.write(
+                agent_id="bob", key="once", value={"n": 1}, txn_id="once"
+            ).commit_ts
             self._acknowledge(commit_ts)
 
     def large(self, store: Store) -> None:
@@ -90,8 +92,8 @@ class Script:
         """Raise a counter everybody raises, twice."""
 
         def step(transaction: Transaction) -> Transaction:
-            found = transaction.get_state(agent_id="all", key="count")
-            reached = found.value["n"] if found else 0
+            record = transaction.get_state(agent_id="all", key="count")
+            reached = record.value["n"] if record else 0
             transaction.write(agent_id="all", key="count", value={"n": reached + 1})
             transaction.write(agent_id=agent_id, key="count", value={"n": reached + 1})
             return transaction

@@ -87,10 +87,10 @@ class History:
 
     def _seen(self, done: Done) -> Iterator[tuple[str, int]]:
         yield from done.reads.items()
-        for prefix, found in done.scans.items():
-            for key in self._keys | found.keys():
+        for prefix, result in done.scans.items():
+            for key in self._keys | result.keys():
                 if key.startswith(prefix):
-                    yield key, found.get(key, 0)
+                    yield key, result.get(key, 0)
 
     def _writer(self, key: str, version: int) -> Done:
         try:

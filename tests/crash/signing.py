@@ -12,18 +12,18 @@ from itertools import count
 from pathlib import Path
 
 import memoranda
-from memoranda.audit import automatic
-from memoranda.audit.signing import LogSigner
-from memoranda.sdk.signing import log_signer
+from memoranda.audit import checkpointer
+from memoranda.audit.checkpointer import LogSigner
+from memoranda.sdk.signers import log_signer
 
 
 def dies_at(name: str, nth: int) -> None:
     """Kill this process when signing passes a moment for the n-th time."""
-    left = count(nth, -1)
+    remainder = count(nth, -1)
     passed = LogSigner.__init__
 
     def pass_or_die(moment: str) -> None:
-        if moment == name and next(left) == 1:
+        if moment == name and next(remainder) == 1:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def begin(self: LogSigner, *args: object) -> None:
@@ -46,7 +46,7 @@ def work(path: Path, key: Path, way: str, commits: int) -> None:
 
 if __name__ == "__main__":
     _, place, key_file, how, most, failpoint, when = sys.argv
-    automatic.LOOK_SECONDS = 0.002
+    checkpointer.POLL_SECONDS = 0.002
     if failpoint != "none":
         dies_at(failpoint, int(when))
     work(Path(place), Path(key_file), how, int(most))

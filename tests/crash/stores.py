@@ -11,17 +11,17 @@ from pathlib import Path
 from unittest import mock
 
 from memoranda import Store
-from memoranda.log.failpoints import Failpoint, pass_by
+from memoranda.log.commit.failpoints import Failpoint, no_failpoint
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
 from memoranda.model.limits import Limits
-from memoranda.sdk.core import Core, Defaults
+from memoranda.sdk.components import Core, Defaults
 from memoranda.sdk.open import assemble, load_queries
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.faulty_vfs import FaultyVFS
 
 ENGINE = "memoranda.storage.sqlite.engine"
-JOURNAL = "memoranda.storage.sqlite.journal"
+JOURNAL = "memoranda.storage.sqlite.wal"
 """The modules whose constants are made small here and there."""
 _MEMORY = Path("/dev/shm")
 
@@ -31,7 +31,7 @@ def open_core(
     *,
     vfs: FaultyVFS | None = None,
     durability: str = "full",
-    failpoint: Failpoint = pass_by,
+    failpoint: Failpoint = no_failpoint,
     clock: Clock | None = None,
     ids: IdSource | None = None,
 ) -> Core:
@@ -54,8 +54,8 @@ def open_on(path: Path, vfs: FaultyVFS, *, durability: str = "full") -> Store:
 def wal_of(pages: int, bound: int | None = None) -> Iterator[None]:
     """Let the write-ahead log be copied at so many pages, and be started over at twice as many."""
     with (
-        mock.patch(f"{JOURNAL}._WAL_PAGES", pages),
-        mock.patch(f"{JOURNAL}._WAL_PAGES_BOUND", bound or 2 * pages),
+        mock.patch(f"{JOURNAL}._CHECKPOINT_PAGES", pages),
+        mock.patch(f"{JOURNAL}.TRUNCATE_PAGES", bound or 2 * pages),
     ):
         yield
 

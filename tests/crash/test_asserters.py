@@ -12,11 +12,12 @@ import pytest
 
 import memoranda
 from memoranda import Store
-from memoranda.model.instant import to_datetime
+from memoranda.model.clock import to_datetime
 from memoranda.model.operations import Assert, End
 from tests.crash.asserter import RELATION, SUBJECT
 from tests.crash.checks import check_file
 from tests.crash.kills import ROOT
+from tests.patience import HANG_SECONDS
 from tests.property.graph_oracle import GraphOracle, Mark
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -47,8 +48,8 @@ def begin(path: Path, names: str, seconds: float) -> list[subprocess.Popen[str]]
 
 def acknowledged(process: subprocess.Popen[str]) -> dict[str, int]:
     """Return the commits of what a process was told is there; a line cut short says nothing."""
-    said, _ = process.communicate(timeout=60)
-    whole = said[: said.rfind("\n") + 1]
+    text, _ = process.communicate(timeout=HANG_SECONDS)
+    whole = text[: text.rfind("\n") + 1]
     return {name: int(commit) for commit, name in map(str.split, whole.splitlines())}
 
 
@@ -59,17 +60,17 @@ def by_the_log(store: Store) -> GraphOracle:
     oracle.set_cardinality(RELATION, single=True)
     for event in store.replay(agent_id="all", after_commit=1):
         oracle.begin(event.commit_ts)
-        for said in event.operations:
-            if isinstance(said, Assert):
-                assert said.valid_from is not None
-                since = to_datetime(said.valid_from)
+        for operation in event.operations:
+            if isinstance(operation, Assert):
+                assert operation.valid_from is not None
+                since = to_datetime(operation.valid_from)
                 oracle.assert_fact(
-                    SUBJECT, RELATION, said.object.text, since, id_=said.assertion_id
+                    SUBJECT, RELATION, operation.object.text, since, id_=operation.assertion_id
                 )
-            elif isinstance(said, End):
-                assert said.at is not None
+            elif isinstance(operation, End):
+                assert operation.at is not None
                 oracle.end_fact(
-                    SUBJECT, RELATION, None, to_datetime(said.at), id_=said.assertion_id
+                    SUBJECT, RELATION, None, to_datetime(operation.at), id_=operation.assertion_id
                 )
     return oracle
 
@@ -81,9 +82,9 @@ def check(path: Path, told: dict[str, int]) -> int:
         commits = [event.commit_ts for event in agent.replay()]
         assert commits == list(range(1, len(commits) + 1))
         oracle = by_the_log(agent)
-        found = agent.timeline(subject=SUBJECT, relation=RELATION)
+        facts = agent.timeline(subject=SUBJECT, relation=RELATION)
         assert [
-            (fact.object, fact.valid_from, fact.valid_to, fact.assertions) for fact in found
+            (fact.object, fact.valid_from, fact.valid_to, fact.assertions) for fact in facts
         ] == [
             (edge.object, edge.valid_from, edge.valid_to, edge.assertions)
             for edge in oracle.timeline(SUBJECT, RELATION)
@@ -102,10 +103,10 @@ def check(path: Path, told: dict[str, int]) -> int:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "store.db"
-    with memoranda.open(made) as store:
+    instance = tmp_path / "store.db"
+    with memoranda.open(instance) as store:
         store.set_cardinality(relation=RELATION, cardinality="single", agent_id="all")
-    return made
+    return instance
 
 
 def test_two_processes_assert_at_once(path: Path) -> None:
@@ -118,11 +119,11 @@ def test_two_processes_assert_at_once(path: Path) -> None:
 
 
 def test_what_was_acknowledged_survives_a_kill(path: Path) -> None:
-    told: dict[str, int] = {}
+    reports: dict[str, int] = {}
     for turn, names in enumerate(("ab", "cd", "ef")):
         victim, other = begin(path, names, 0.4 + turn / 10)
         time.sleep(0.15 + turn / 20)
         victim.kill()
-        told |= acknowledged(victim) | acknowledged(other)
-        check(path, told)
-    assert len(told) > 10
+        reports |= acknowledged(victim) | acknowledged(other)
+        check(path, reports)
+    assert len(reports) > 10

@@ -10,6 +10,7 @@ import memoranda
 from memoranda import ALL_AGENTS, Store
 from tests.crash.believer import GROUNDS, ROUNDS
 from tests.crash.kills import ROOT
+from tests.patience import HANG_SECONDS
 
 PARTS = ("reflect", "supersede", "reflect")
 
@@ -30,19 +31,19 @@ def run_together(path: Path) -> None:
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in running:
-        process.communicate(timeout=120)
+        process.communicate(timeout=HANG_SECONDS)
         assert process.returncode == 0
 
 
 def warranted(store: Store) -> set[tuple[str, str, str]]:
     """Return who should have been told: whoever reflects on what something supersedes."""
-    found = set()
+    names = set()
     for ground in store.list_memories(namespace="ground"):
         links = store.links(ground.id)
         newer = [link.source for link in links if link.relation == "supersedes"]
         resting = [link.source for link in links if link.relation == "reflects_on"]
-        found |= {(each, ground.id, new) for each in resting for new in newer}
-    return found
+        names |= {(item, ground.id, new) for item in resting for new in newer}
+    return names
 
 
 def test_nobody_is_left_without_a_notice(tmp_path: Path) -> None:
@@ -54,11 +55,14 @@ def test_nobody_is_left_without_a_notice(tmp_path: Path) -> None:
     run_together(path)
     with memoranda.open(path) as store:
         notices = list(store.invalidations(agent_id=ALL_AGENTS))
-        told = [(each.dependent_id, each.invalidated_id, each.invalidating_id) for each in notices]
-        assert len(set(told)) == len(told), "somebody was told twice"
-        assert set(told) == warranted(store)
-        assert len(told) == 2 * GROUNDS * ROUNDS * ROUNDS
-        interleaved = [each.by for each in notices]
+        reports = [
+            (notice.dependent_id, notice.invalidated_id, notice.invalidating_id)
+            for notice in notices
+        ]
+        assert len(set(reports)) == len(reports), "somebody was told twice"
+        assert set(reports) == warranted(store)
+        assert len(reports) == 2 * GROUNDS * ROUNDS * ROUNDS
+        interleaved = [notice.by for notice in notices]
         assert len(set(interleaved)) == 2, "they did not meet"
         store.verify()
         assert store.rebuild().identical

@@ -28,7 +28,7 @@ class Killing:
         return memoranda.RuleExtractor().extract(messages, occurred_at=occurred_at)
 
 with memoranda.open(sys.argv[1]) as store:
-    store.import_chat(sys.stdin.read(), extract=True, extractor=Killing(), agent_id="a1")
+    store.import_chat(sys.stdin.read(), extractor=Killing(), agent_id="a1")
 """
 
 
@@ -43,16 +43,16 @@ def test_it_goes_on_where_it_was_killed(tmp_path: Path, parts: int) -> None:
     killed = subprocess.run(command, input=CHAT, text=True, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with memoranda.open(path) as store:
-        (kept,) = store.list_transcripts()
-        assert kept.text() == CHAT
+        (stored_item,) = store.list_transcripts()
+        assert stored_item.text() == CHAT
         half = liked(store)
         assert (half > 0) == (parts > 0)
         assert half < 300
-        made = store.import_chat(CHAT, extract=True, agent_id="a1")
-        assert (made.already, made.transcript_id) == (True, kept.id)
+        report = store.import_chat(CHAT, extractor="rules", agent_id="a1")
+        assert (report.already, report.transcript_id) == (True, stored_item.id)
         assert liked(store) == len(list(store.list_memories())) == 300
         commits = store.stats().commits
-        again = store.import_chat(CHAT, extract=True, agent_id="a1")
+        again = store.import_chat(CHAT, extractor="rules", agent_id="a1")
         assert again.extraction is not None
         assert again.extraction.already
         assert store.stats().commits == commits

@@ -17,12 +17,13 @@ import memoranda
 from memoranda import InvalidInput, Store, StoreBusy, StoreFull
 from tests.crash.faulty_vfs import FaultyVFS
 from tests.crash.stores import open_on
+from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 
 
 def write(store: Store) -> int:
-    return store.write(agent_id="a", key="k", value={"text": "x" * 100})
+    return store.write(agent_id="a", key="k", value={"text": "x" * 100}).commit_ts
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ class Child:
         return list(iter(self._process.stdout.readline, "\n"))
 
     def second_round(self) -> list[str]:
-        answers, _ = self._process.communicate("\n", timeout=60)
+        answers, _ = self._process.communicate("\n", timeout=HANG_SECONDS)
         assert self._process.returncode == 0
         return answers.splitlines()
 
@@ -100,10 +101,10 @@ class TestPermissions:
     def test_a_file_that_may_only_be_read(self, shared: Path) -> None:
         shared.chmod(0o444)
         with visiting(shared) as child:
-            opened, read, written = child.first_round()
+            opened, read, writes = child.first_round()
             assert (opened, read) == ("ok opened\n", "ok 1\n")
-            assert written.startswith("StoreReadOnly")
-            assert "Check the permissions" in written
+            assert writes.startswith("StoreReadOnly")
+            assert "Check the permissions" in writes
             for file in shared.parent.iterdir():  # SQLite gives its files the store's mode
                 file.chmod(0o666)
             assert child.second_round() == ["ok opened", "ok 1", "ok 2"]
@@ -224,7 +225,7 @@ def held(path: Path, *statements: str) -> Iterator[Holder]:
 class TestLocks:
     @pytest.fixture(autouse=True)
     def impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memoranda.storage.sqlite.opening.LOCK_WAIT_MS", 50)
+        monkeypatch.setattr("memoranda.storage.sqlite.connection.LOCK_WAIT_MS", 50)
 
     def test_another_process_is_writing(self, path: Path) -> None:
         with memoranda.open(path) as store, held(path, "BEGIN IMMEDIATE") as holder:

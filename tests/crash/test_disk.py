@@ -33,30 +33,30 @@ class TestWrites:
         assert contents(disk_with(*BEGUN)) == {b"a" * 1024}
 
     def test_each_sector_survives_or_not(self) -> None:
-        found = contents(disk_with(*BEGUN, Write(1, 0, b"b" * 1024)))
-        halves = {content[:512] + content[512:] for content in found if content}
+        result = contents(disk_with(*BEGUN, Write(1, 0, b"b" * 1024)))
+        halves = {content[:512] + content[512:] for content in result if content}
         assert halves == {
             first * 512 + second * 512 for first in (b"a", b"b") for second in (b"a", b"b")
         }
 
     def test_a_write_within_a_sector_harms_nothing_beside_it(self) -> None:
-        found = contents(disk_with(*BEGUN, Write(1, 100, b"b" * 8)))
+        result = contents(disk_with(*BEGUN, Write(1, 100, b"b" * 8)))
         changed = b"a" * 100 + b"b" * 8 + b"a" * 916
-        assert found == {b"a" * 1024, changed}
+        assert result == {b"a" * 1024, changed}
 
     def test_later_writes_survive_without_earlier_ones(self) -> None:
-        found = contents(disk_with(*BEGUN, Write(1, 0, b"b"), Write(1, 600, b"c")))
-        assert {(each[:1], each[600:601]) for each in found if each} == {
+        result = contents(disk_with(*BEGUN, Write(1, 0, b"b"), Write(1, 600, b"c")))
+        assert {(item[:1], item[600:601]) for item in result if item} == {
             (first, second) for first in (b"a", b"b") for second in (b"a", b"c")
         }
 
     def test_a_file_may_have_grown_without_its_data(self) -> None:
-        found = contents(disk_with(*BEGUN, Write(1, 1024, b"b" * 512)))
-        assert found == {b"a" * 1024 + tail for tail in (b"", b"b" * 512, bytes(512))}
+        result = contents(disk_with(*BEGUN, Write(1, 1024, b"b" * 512)))
+        assert result == {b"a" * 1024 + tail for tail in (b"", b"b" * 512, bytes(512))}
 
     def test_a_truncation_may_be_lost(self) -> None:
-        found = contents(disk_with(*BEGUN, Truncate(1, 10), Write(1, 10, b"b")))
-        assert {b"a" * 10 + b"b", b"a" * 1024, b"a" * 10} <= found
+        result = contents(disk_with(*BEGUN, Truncate(1, 10), Write(1, 10, b"b")))
+        assert {b"a" * 10 + b"b", b"a" * 1024, b"a" * 10} <= result
 
     def test_a_failed_sync_is_not_made_up_for_by_a_later_one(self) -> None:
         failed = (*BEGUN, Write(1, 0, b"b" * 1024), Sync(1, failed=True), Sync(1))
@@ -64,9 +64,9 @@ class TestWrites:
 
     def test_writing_again_behind_a_failed_sync_is_certain_when_synced(self) -> None:
         again = (Write(1, 0, b"b" * 1024), Sync(1, failed=True), Write(1, 0, b"c" * 600), Sync(1))
-        found = contents(disk_with(*BEGUN, *again))
-        assert {each[:600] for each in found if each} == {b"c" * 600}
-        assert {each[600:] for each in found if each} == {b"a" * 424, b"b" * 424}
+        result = contents(disk_with(*BEGUN, *again))
+        assert {item[:600] for item in result if item} == {b"c" * 600}
+        assert {item[600:] for item in result if item} == {b"a" * 424, b"b" * 424}
 
 
 class TestNames:

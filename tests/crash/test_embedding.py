@@ -13,8 +13,8 @@ import numpy as np
 
 import memoranda
 from memoranda import Store
-from memoranda.search.kept import read
-from memoranda.search.vector_filling import fill_some
+from memoranda.search.vectors.backfill import fill_batch
+from memoranda.search.vectors.store import read
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually
 
@@ -27,15 +27,15 @@ def prepared(path: Path) -> dict[str, str]:
     with memoranda.open(path, embedder=None, durability="relaxed") as store:
         bound = store.bind(agent_id="a")
         texts = [f"number {number} likes word{number}" for number in range(COUNT)]
-        found = {bound.remember(text, title=text).id: text for text in texts}
+        result = {bound.remember(text, title=text).id: text for text in texts}
         store.reindex()
-    return found
+    return result
 
 
 @contextmanager
-def embedding(path: Path) -> Iterator[subprocess.Popen[str]]:
+def embedding(path: Path, *batches: int) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.crash.embedding_worker", str(path)],
+        [sys.executable, "-m", "tests.crash.embedding_worker", str(path), *map(str, batches)],
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
@@ -49,17 +49,17 @@ def check(store: Store, texts: dict[str, str]) -> int:
     """Hold every vector to its text, and return how many there are."""
     model = Hashing(dimension=64)
     with store._core.engine.snapshot() as reader:
-        kept = read(reader)
-        rows = reader.rows("vectors_of_shelf", shelf=1, after=0, most=COUNT + 1)
-        listed = str([number for number, *_ in rows])
-        places = {row[0]: row[2] for row in reader.rows("passages_by_id", ids=listed)}
+        stored_item = read(reader)
+        rows = reader.rows("vectors_of_partition", partition=1, after=0, limit=COUNT + 1)
+        listing = str([number for number, *_ in rows])
+        places = {row[0]: row[2] for row in reader.rows("documents_by_id", ids=listing)}
         first = reader.row("vectors_first_missing", after=0)
     for number, _, _, content in rows:
         text = texts[places[number]]
         vector = np.array(model.vector(f"{text}\n{text}"))
         expected = vector / np.linalg.norm(vector)
         assert np.allclose(np.frombuffer(content, "<f2"), expected, atol=1e-3)
-    assert kept is None or first is None or kept.upto < first[0]
+    assert stored_item is None or first is None or stored_item.complete_through < first[0]
     return len(rows)
 
 
@@ -70,7 +70,7 @@ def test_a_kill_while_embedding_loses_and_spoils_nothing(tmp_path: Path) -> None
     with memoranda.open(path, embedder=None) as store:
         for _ in range(3):
             before = done
-            with embedding(path) as process:
+            with embedding(path, 6) as process:  # which are 48 documents
                 eventually(lambda goal=before + 20: store.stats().vectors >= goal)  # type: ignore[misc]
                 process.send_signal(signal.SIGKILL)
             assert process.returncode == -signal.SIGKILL
@@ -86,7 +86,7 @@ def test_two_processes_embed_one_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     texts = prepared(path)
     with embedding(path), embedding(path), memoranda.open(path, embedder=None) as store:
-        fill_some(store._core.engine, Hashing(dimension=64), most=50)
+        fill_batch(store._core.engine, Hashing(dimension=64), limit=50)
     with memoranda.open(path, embedder=None) as store:
         assert check(store, texts) == COUNT
         assert store.stats().vector_backlog == 0

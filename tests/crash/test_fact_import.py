@@ -12,8 +12,25 @@ import pytest
 
 import memoranda
 from memoranda import MemorandaError
+from tests.patience import HANG_SECONDS
 
 ROWS = 3_000
+
+
+_MAIN = "runpy.run_module('memoranda', run_name='__main__', alter_sys=True)"
+_WAIT_IN_TENTH_COMMIT = """
+from itertools import count
+from memoranda.sdk.transaction.transaction import Transaction
+from tests.patience import HANG_SECONDS
+import time
+commit, numbers = Transaction.commit, count()
+def slow_commit(self):
+    if next(numbers) == 10:
+        time.sleep(HANG_SECONDS)
+    return commit(self)
+Transaction.commit = slow_commit
+"""
+"""Code that keeps an import from ending before it is stopped, however slow the test is."""
 
 
 def command(folder: Path, *options: str) -> list[str]:
@@ -43,16 +60,16 @@ def test_an_import_that_was_stopped_goes_on(tmp_path: Path, stop: signal.Signals
     write_people(tmp_path)
     # whoever runs the tests in the background may have Ctrl-C ignored, and children inherit that
     awake = "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    run = f"{awake}runpy.run_module('memoranda', run_name='__main__', alter_sys=True)"
-    begun = [sys.executable, "-c", run, *command(tmp_path, "--batch", "50")[3:]]
-    process = subprocess.Popen(begun, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = f"{awake}{_WAIT_IN_TENTH_COMMIT}\n{_MAIN}"
+    start = [sys.executable, "-c", run, *command(tmp_path, "--batch", "50")[3:]]
+    process = subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while facts_in(tmp_path) < 200:
         assert process.poll() is None, process.communicate()
     os.kill(process.pid, stop)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == (-9 if stop is signal.SIGKILL else 130), (out, err)
     if stop is signal.SIGINT:
-        assert "rows were done: import it again" in err
+        assert "rows: import the file again" in err
     half = facts_in(tmp_path)
     assert 200 <= half < ROWS - 1
 
@@ -62,8 +79,8 @@ def test_an_import_that_was_stopped_goes_on(tmp_path: Path, stop: signal.Signals
         )
         assert done.returncode == 1, done.stderr
         unchanged = ROWS - 1 - imported
-        said = f"Imported {imported:,} facts, {unchanged:,} unchanged, 1 rejected."
-        assert done.stdout.strip() == said
+        text = f"Imported {imported:,} facts, {unchanged:,} unchanged, 1 rejected."
+        assert done.stdout.strip() == text
     with memoranda.open(tmp_path / "store.db") as store:
         facts = store.facts(agent_id="ann", include_closed=True)
         assert len(facts) == ROWS - 1

@@ -13,8 +13,10 @@ import pytest
 
 import memoranda
 from memoranda import KeyRef, NotFound, Store
-from memoranda.log.failpoints import NAMES
+from memoranda.log.commit.failpoints import NAMES
 from tests.leftovers import leftovers
+from tests.patience import HANG_SECONDS
+from tests.quick import only
 
 ROOT = Path(__file__).parents[2]
 WORDS = [b"spokenword", b"titleword", b"revisedword", b"factword"]
@@ -52,28 +54,28 @@ def check(path: Path, memory_id: str) -> bool:
         store = opened.bind(agent_id="ann")
         store.verify()
         assert store.rebuild().identical
-        gone = store.get_memory(memory_id) is None
-        assert (store.facts() == []) == gone
-        assert len(list(store.erasures())) == gone
-        if gone:
+        target = store.get_memory(memory_id) is None
+        assert (store.facts() == []) == target
+        assert len(list(store.erasures())) == target
+        if target:
             assert store.purge()
             assert not store.stats().pending_purge
         assert store.get_state(key="k7") is not None
         store.write(key="after", value={}, because=[KeyRef("rests")])
-    assert leftovers(path, WORDS) == (set() if gone else set(WORDS))
-    return gone
+    assert leftovers(path, WORDS) == (set() if target else set(WORDS))
+    return target
 
 
-@pytest.mark.parametrize("failpoint", NAMES)
+@pytest.mark.parametrize("failpoint", only(["before-commit", "after-commit"], NAMES))
 def test_at_every_failpoint(tmp_path: Path, failpoint: str) -> None:
     path = tmp_path / "store.db"
     memory_id = fill(path)
     with child(path, memory_id, failpoint) as process:
-        assert process.wait(60) == -9
+        assert process.wait(HANG_SECONDS) == -9
     assert check(path, memory_id) == (failpoint in DURABLE)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", only([0], range(6)))
 def test_at_random_moments(tmp_path: Path, seed: int) -> None:
     path, random = tmp_path / "store.db", Random(seed)
     memory_id = fill(path)
@@ -108,7 +110,7 @@ def test_while_another_process_writes(tmp_path: Path) -> None:
         for writer in writers:
             writer.start()
         with child(path, memory_id, "") as process:
-            out, _ = process.communicate(timeout=60)
+            out, _ = process.communicate(timeout=HANG_SECONDS)
         stop.set()
         for writer in writers:
             writer.join()

@@ -10,6 +10,7 @@ import pytest
 
 import memoranda
 from memoranda import Store
+from tests.patience import HANG_SECONDS
 from tests.searching import backlog, fill, search, sources
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,7 @@ def run(path: Path, failpoint: str, count: int) -> list[str]:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        timeout=120,
+        timeout=HANG_SECONDS,
         check=False,
     )
     assert done.returncode == -9
@@ -32,11 +33,11 @@ def run(path: Path, failpoint: str, count: int) -> list[str]:
 
 def check(store: Store, transcript_id: str, memories: list[str]) -> None:
     store.verify(deep=True)
-    found = sources(store, "memory number")
-    assert {*memories} <= found
-    assert len(found) <= len(memories) + 1
+    result = sources(store, "memory number")
+    assert {*memories} <= result
+    assert len(result) <= len(memories) + 1
     for number in range(0, len(memories), 97):
-        assert search(store, f"number {number}")[0].passage.source == memories[number]
+        assert search(store, f"number {number}")[0].document.source == memories[number]
     assert sources(store, "line") == {transcript_id}
     assert len(search(store, "lines of many")) == 100
 
@@ -44,12 +45,17 @@ def check(store: Store, transcript_id: str, memories: list[str]) -> None:
 @pytest.mark.parametrize(
     ("failpoint", "count"),
     [
-        ("acknowledged", 300),
-        ("derived", 3),
-        ("indexing", 1),
         ("indexing", 4),
         ("indexed", 1),
-        ("indexed", 5),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("acknowledged", 300),
+                ("derived", 3),
+                ("indexing", 1),
+                ("indexed", 5),
+            )
+        ),
     ],
 )
 def test_everything_that_was_written_is_found(tmp_path: Path, failpoint: str, count: int) -> None:

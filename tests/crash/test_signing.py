@@ -14,14 +14,16 @@ import pytest
 
 import memoranda
 from memoranda import create_signer
-from memoranda.audit.signing import LogSigner
-from memoranda.sdk.core import Defaults
-from memoranda.sdk.signing import log_signer
-from memoranda.sdk.store import Store
+from memoranda.audit.checkpointer import LogSigner
+from memoranda.sdk.components import Defaults
+from memoranda.sdk.signers import log_signer
+from memoranda.sdk.store.store import Store
 from tests.crash.disk import Loss
 from tests.crash.faulty_vfs import FaultyVFS
 from tests.crash.power_loss import Run, _finished, check_image
 from tests.crash.stores import open_core, scratch
+from tests.patience import HANG_SECONDS
+from tests.quick import only
 
 MOMENTS = ("signed", "remembered", "kept")
 
@@ -34,7 +36,7 @@ def folder() -> Iterator[Path]:
 
 
 def child(folder: Path, *order: object) -> subprocess.Popen[bytes]:
-    arguments = [str(each) for each in (folder / "store.db", folder / "ours.key", *order)]
+    arguments = [str(item) for item in (folder / "store.db", folder / "ours.key", *order)]
     return subprocess.Popen(
         [sys.executable, "-m", "tests.crash.signing", *arguments],
         stdout=subprocess.PIPE,
@@ -48,9 +50,9 @@ def check_sound(folder: Path) -> list[int]:
         assert store.verify().warnings == ()
         store.write(agent_id="a", key="after", value={})
         last = store.checkpoint()
-        (note,) = [each.read_text() for each in folder.glob("*.signed")]
+        (note,) = [path.read_text() for path in folder.glob("*.signed")]
         assert note == last.note
-        sizes = [each.size for each in store.checkpoints()]
+        sizes = [path.size for path in store.checkpoints()]
         for old in sizes:
             store.prove_growth(old)
         assert store.verify(checkpoint=last).checkpoints == len(sizes)
@@ -58,14 +60,14 @@ def check_sound(folder: Path) -> list[int]:
     return sizes
 
 
-@pytest.mark.parametrize("way", ["sign", "automatic"])
+@pytest.mark.parametrize("way", only(["automatic"], ["sign", "automatic"]))
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("nth", [1, 3])
+@pytest.mark.parametrize("nth", only([3], [1, 3]))
 def test_killed_at_every_moment(folder: Path, way: str, moment: str, nth: int) -> None:
     victim = child(folder, way, 5000, moment, nth)
-    _, errors = victim.communicate(timeout=60)
+    _, errors = victim.communicate(timeout=HANG_SECONDS)
     assert victim.returncode == -signal.SIGKILL, errors.decode()
-    remembered = [each.read_text() for each in folder.glob("*.signed")]
+    remembered = [path.read_text() for path in folder.glob("*.signed")]
     sizes = check_sound(folder)
     for note in remembered:  # whoever has it can be given a proof
         assert int(note.split("\n")[1]) in sizes
@@ -85,21 +87,21 @@ def test_killed_at_random_moments(folder: Path) -> None:
 def test_two_processes_sign_at_once(folder: Path) -> None:
     memoranda.open(folder / "store.db").close()
     both = [child(folder, "sign", 120, "none", 0) for _ in range(2)]
-    said = [each.communicate(timeout=120) for each in both]
-    assert [each.returncode for each in both] == [0, 0], said
+    text = [item.communicate(timeout=HANG_SECONDS) for item in both]
+    assert [item.returncode for item in both] == [0, 0], text
     sizes = check_sound(folder)
-    for output, _ in said:
-        told = [int(line) for line in output.split()]
-        assert told == sorted(told)
-        assert len(told) == 40
-        assert set(told) <= set(sizes)
+    for output, _ in text:
+        reports = [int(line) for line in output.split()]
+        assert reports == sorted(reports)
+        assert len(reports) == 40
+        assert set(reports) <= set(sizes)
 
 
 def test_two_processes_sign_by_themselves(folder: Path) -> None:
     memoranda.open(folder / "store.db").close()
     both = [child(folder, "automatic", 300, "none", 0) for _ in range(2)]
-    said = [each.communicate(timeout=120) for each in both]
-    assert [each.returncode for each in both] == [0, 0], said
+    text = [item.communicate(timeout=HANG_SECONDS) for item in both]
+    assert [item.returncode for item in both] == [0, 0], text
     with memoranda.open(folder / "store.db") as store:
         assert (store.stats().commits, store.stats().checkpoint_size) == (601, 601)
     check_sound(folder)
@@ -127,7 +129,7 @@ def signed_run(folder: Path, durability: str) -> Run:
     return _finished(path, vfs, durability)
 
 
-@pytest.mark.parametrize("durability", ["full", "relaxed"])
+@pytest.mark.parametrize("durability", only(["full"], ["full", "relaxed"]))
 def test_what_is_signed_survives_a_loss_of_power(folder: Path, durability: str) -> None:
     run = signed_run(folder, durability)
     promised = set()

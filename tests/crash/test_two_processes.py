@@ -13,14 +13,14 @@ from memoranda import Store
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import Limits
-from memoranda.sdk.core import Defaults
+from memoranda.sdk.components import Defaults
 from memoranda.sdk.open import assemble, load_queries
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.serializability import Anomaly
 from tests.crash.stores import scratch
 from tests.crash.two_processes import Contest, check_contest
 
-SECONDS = 4.0
+SECONDS = 2.0
 
 
 def test_two_processes_at_once(tmp_path: Path) -> None:
@@ -50,11 +50,14 @@ def test_another_process_makes_the_store_in_between(tmp_path: Path) -> None:
         core = assemble(engine, SystemClock(), SystemIds(), Limits())
     with Store(core, Defaults()) as store:
         assert store.verify().commits == 1
-        assert store.write(agent_id="a", key="k", value={}) == 2
+        assert store.write(agent_id="a", key="k", value={}).commit_ts == 2
 
 
 def test_a_store_that_does_not_check_reads_is_caught() -> None:
-    with scratch() as folder:
-        contest = Contest(folder, 1.5, broken="reads")
-        with pytest.raises(Anomaly, match="rw on"):
-            check_contest(contest)
+    def contend() -> None:
+        for _ in range(20):  # whether two meet is a matter of luck
+            with scratch() as folder:
+                check_contest(Contest(folder, 1.5, broken="reads"))
+
+    with pytest.raises(Anomaly, match="rw on"):
+        contend()

@@ -54,7 +54,7 @@ class Trial:
     def lose_power(self, client: Client, *manners: str | None) -> None:
         """What would survive just now is what the store says, if it says anything for certain."""
         with self.vfs.spared():
-            said = [entry.hash for entry in read_log(client.store)]
+            hashs = [entry.hash for entry in read_log(client.store)]
         for manner in manners:
             survived = self.folder / "survived"
             write_image(self.vfs.image(Loss(self.vfs.calls.total(), manner)), survived)
@@ -63,7 +63,7 @@ class Trial:
             check_file(survived / "store.db")
             shutil.rmtree(survived)
             client.check(log)
-            assert not self._settled or [entry.hash for entry in log] == said
+            assert not self._settled or [entry.hash for entry in log] == hashs
 
 
 def make_template(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from tests.crash.checks import Entry, audit, check_file
 from tests.crash.contender import COUNTER
 from tests.crash.kills import ROOT
 from tests.crash.serializability import Done, History
+from tests.patience import HANG_SECONDS
 
 
 class Contest:
@@ -30,7 +31,7 @@ class Contest:
             )
             for output in outputs
         ]
-        assert [child.wait(seconds + 60) for child in children] == [0, 0]
+        assert [child.wait(seconds + HANG_SECONDS) for child in children] == [0, 0]
         lines = [output.read_text().splitlines() for output in outputs]
         self.counted = sum(int(counted) for counted, *_ in lines)
         self.records = [Done(**json.loads(line)) for _, *rest in lines for line in rest]
@@ -44,7 +45,11 @@ class Contest:
         if done.commit_ts is None:
             return done
         operations = log[done.commit_ts - 1].operations
-        versions = {each.key: each.version for each in operations if each.agent_id == "all"}
+        versions = {
+            operation.key: operation.version
+            for operation in operations
+            if operation.agent_id == "all"
+        }
         assert versions.keys() == done.writes.keys(), f"{done.name} is not in the log as it was"
         return replace(done, writes=versions)
 

@@ -35,7 +35,7 @@ class Visitor:
 
     def write(self) -> int:
         assert self.store is not None
-        return self.store.write(agent_id="a", key="k", value={})
+        return self.store.write(agent_id="a", key="k", value={}).commit_ts
 
     def attempts(self) -> None:
         say(self.open)

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from memoranda import AsyncStore, Store
-from memoranda.log.failpoints import Failpoint
-from memoranda.sdk.core import Defaults
+from memoranda.log.commit.failpoints import Failpoint
+from memoranda.sdk.components import Defaults
 from tests.crash.client import deeds_of, stage
 from tests.crash.orders import SIZE, Order
 from tests.crash.stores import open_core, wal_of
@@ -32,10 +32,10 @@ from tests.crash.stores import open_core, wal_of
 
 def dies_at(failpoint: str, nth: int) -> Failpoint:
     """Return a failpoint that kills this process when passed for the n-th time."""
-    left = count(nth, -1)
+    remainder = count(nth, -1)
 
     def pass_or_die(name: str) -> None:
-        if name == failpoint and next(left) == 1:
+        if name == failpoint and next(remainder) == 1:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return pass_or_die

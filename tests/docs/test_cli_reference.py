@@ -21,13 +21,13 @@ def generator() -> ModuleType:
 
 
 def test_the_reference_is_up_to_date() -> None:
-    written = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
-    assert written == generator().generate(), "run `make generate`"
+    text = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
+    assert text == generator().generate(), "run `make generate`"
 
 
 def test_the_reference_names_every_command_and_exit_code() -> None:
-    from memoranda.cli.exits import MEANINGS
-    from memoranda.cli.main import COMMANDS
+    from memoranda.cli.command_table import COMMANDS
+    from memoranda.cli.exit_codes import MEANINGS
 
     text = generator().generate()
     for command in COMMANDS:

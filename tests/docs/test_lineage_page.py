@@ -20,9 +20,9 @@ LEFT_OUT = {"skip", "skipif", "xfail", "importorskip"}
 def find_test(node: str) -> ast.FunctionDef | None:
     """Return the source of the test a pytest node names."""
     path, _, name = node.partition("::")
-    for found in ast.parse((ROOT / path).read_text("utf-8")).body:
-        if isinstance(found, ast.FunctionDef) and found.name == name:
-            return found
+    for result in ast.parse((ROOT / path).read_text("utf-8")).body:
+        if isinstance(result, ast.FunctionDef) and result.name == name:
+            return result
     return None
 
 
@@ -39,11 +39,11 @@ def test_the_page_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("node", NODES)
 def test_a_test_of_the_map_exists_and_runs(node: str) -> None:
-    found = find_test(node)
+    test = find_test(node)
 
-    assert found is not None
-    assert found.name.startswith("test_")
-    assert not leaves_out(found)
+    assert test is not None
+    assert test.name.startswith("test_")
+    assert not leaves_out(test)
 
 
 def test_no_module_of_the_map_is_left_out_as_a_whole() -> None:

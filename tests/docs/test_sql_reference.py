@@ -30,6 +30,8 @@ def store() -> Iterator[Store]:
         planner.write(key="goal", value={"city": "Oslo"})
         planner.write(key="step", value={"n": 1}, because=[KeyRef("goal")])
         planner.delete(key="step")
+        planner.write(key="step", value={"n": 2}, because=[KeyRef("goal")])
+        planner.write(key="goal", value={"city": "Rome"})
         believe(planner)
         assert_facts(planner)
         yield opened
@@ -42,11 +44,11 @@ def believe(planner: Store) -> None:
         "never flies", title="t", tier="mid", tags=["ann"], transcript=words.id
     )
     planner.touch(ground.id)
-    old, new = (planner.reflect(each, on=[ground.id]) for each in ("slowly", "é" * 5000))
+    old, new = (planner.reflect(item, on=[ground.id]) for item in ("slowly", "é" * 5000))
     for _ in range(2):
         planner.reflect("by train", on=[old.id])
     planner.supersede(old=old.id, new=new.id)
-    (notice, _) = planner.invalidations()
+    _, notice, _ = planner.invalidations()
     planner.resolve_invalidation(
         notice.id, decision="revise", replacement=planner.remember("x").id, note="calmer"
     )

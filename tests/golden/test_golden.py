@@ -23,12 +23,12 @@ def test_this_version_has_one() -> None:
 def test_every_released_store_opens(golden: Path, tmp_path: Path) -> None:
     copy = tmp_path / golden.name
     shutil.copy(golden, copy)
-    wanted = json.loads(golden.with_suffix(".json").read_text("utf-8"))
+    target = json.loads(golden.with_suffix(".json").read_text("utf-8"))
     ask = load_script("make_golden").ask
     with memoranda.open(copy, create=False, embedder=None) as store:
-        found = json.loads(json.dumps(ask(store)))
-        assert {name: found[name] for name in wanted} == wanted
+        decoded_value = json.loads(json.dumps(ask(store)))
+        assert {name: decoded_value[name] for name in target} == target
         assert store.rebuild().identical
         commits = store.stats().commits
-        assert store.write(agent_id="new", key="k", value={}) == commits + 1
+        assert store.write(agent_id="new", key="k", value={}).commit_ts == commits + 1
         assert store.verify().commits == commits + 1

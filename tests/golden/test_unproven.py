@@ -11,7 +11,7 @@ import pytest
 import memoranda
 import memoranda_verify
 from memoranda import ALL_AGENTS, ALL_NAMESPACES
-from memoranda.cli import exits
+from memoranda.cli import exit_codes
 from tests.unit.cli.runner import Cli
 
 HERE = Path(__file__).parent
@@ -32,16 +32,16 @@ def path(tmp_path: Path) -> Path:
 
 def test_places_that_nothing_proves_are_counted(path: Path) -> None:
     with memoranda.open(path) as store:
-        found = store.verify(deep=True)
-        assert found.unproven > 0
+        report = store.verify(deep=True)
+        assert report.unproven > 0
         marked = [event for event in store.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES)
                   if event.unproven]  # fmt: skip
         assert marked
         opened = BytesIO()
         store.export_log(opened)
     opened.seek(0)
-    told = memoranda_verify.check_log(opened, [])
-    assert told["unproven"] == found.unproven
+    reports = memoranda_verify.check_log(opened, [])
+    assert reports["unproven"] == report.unproven
     log = path.with_suffix(".jsonl")
     log.write_bytes(opened.getvalue())
     assert memoranda_verify.main(["log", str(log)]) == memoranda_verify.UNPROVEN
@@ -50,5 +50,5 @@ def test_places_that_nothing_proves_are_counted(path: Path) -> None:
 def test_a_command_ends_with_a_code_of_its_own(path: Path, tmp_path: Path) -> None:
     command = Cli(tmp_path)
     for form in ((), ("--json",)):
-        found = command.run("verify", *form, env={"MEMORANDA_DB": str(path)})
-        assert found.exit_code == exits.UNPROVEN
+        result = command.run("verify", *form, env={"MEMORANDA_DB": str(path)})
+        assert result.exit_code == exit_codes.UNPROVEN

@@ -116,6 +116,7 @@ _INVALIDATION = (
         "a `supersedes` edge between two reflections triggers it",
         "the same, whichever call wrote the link",
         f"{_NOTICES}only_two_reflections_trigger_it",
+        changed="every-stale-belief-is-announced",
     ),
     Entry(
         "`propagate_reflection_invalidation(…)`: the ids of the dependents notified",

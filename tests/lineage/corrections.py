@@ -231,6 +231,13 @@ AI_MEMORY_CORRECTIONS: tuple[Correction, ...] = (
         why="A question does not go away because nobody looked.",
     ),
     Correction(
+        id="every-stale-belief-is-announced",
+        block="invalidation, trigger",
+        it_says="only a reflection that supersedes a reflection notifies anybody",
+        we_do="that notice is the same; what rests on other memories gets a `stale_memory` notice",
+        why="A belief is as stale if the memory it rests on is an observation.",
+    ),
+    Correction(
         id="reads-count-nothing",
         block="invalidation, `access_count`",
         it_says="reading a memory counts",

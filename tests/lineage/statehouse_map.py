@@ -103,7 +103,7 @@ _CALLS = (
     ),
     Entry(
         "ScanPrefix: one list of entries",
-        "`store.scan_prefix(…)`: an iterator of `StateEntry`",
+        "`store.scan_prefix(…)`: an iterator of `StateRecord`",
         f"{_WIRE}scan_prefix_gives_keys_with_their_values",
         changed="answers-are-paged",
     ),

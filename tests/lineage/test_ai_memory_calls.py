@@ -10,13 +10,13 @@ from memoranda import InvalidInput, LinkCycle, Store
 
 
 def test_transcripts_of_a_memory(client: Store) -> None:
-    kept = client.store_transcript("one two", namespace="team/eng", ttl=60, agent_id="ai")
+    transcript = client.store_transcript("one two", namespace="team/eng", ttl=60, agent_id="ai")
     memory = client.remember("m", agent_id="ai")
-    client.link_transcript(memory_id=memory.id, transcript_id=kept.id, spans=[(0, 3)])
+    client.link_transcript(memory_id=memory.id, transcript_id=transcript.id, spans=[(0, 3)])
 
     (link,) = client.transcripts_for(memory.id)
-    assert (link.transcript_id, link.spans) == (kept.id, ((0, 3),))
-    meta = client.get_transcript(kept.id)
+    assert (link.transcript_id, link.spans) == (transcript.id, ((0, 3),))
+    meta = client.get_transcript(transcript.id)
     assert meta is not None
     assert (meta.namespace, meta.original_size) == ("team/eng", 7)
     assert meta.expires_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
@@ -33,8 +33,8 @@ def test_a_dependent_record(client: Store) -> None:
 
 def test_where_a_confidence_comes_from(client: Store) -> None:
     assert client.remember("m", agent_id="ai").confidence_source is None
-    said = client.remember("m", agent_id="ai", confidence_source="caller_provided")
-    assert said.confidence_source == "caller_provided"
+    memory = client.remember("m", agent_id="ai", confidence_source="caller_provided")
+    assert memory.confidence_source == "caller_provided"
 
 
 def test_kinds_and_tiers(client: Store) -> None:

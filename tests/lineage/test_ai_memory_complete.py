@@ -38,13 +38,13 @@ TESTS: dict[str, tuple[str, ...]] = {
 def test_every_one_is_here_under_its_name(name: str) -> None:
     source = ast.parse((HERE / name).read_text("utf-8"))
     tests = {node.name for node in source.body if isinstance(node, ast.FunctionDef)}
-    assert {f"test_{each}" for each in TESTS[name]} <= tests
+    assert {f"test_{test}" for test in TESTS[name]} <= tests
 
 
 @pytest.mark.parametrize(("name", "document"), [*zip(TESTS, ("000", "002"), strict=True)])
 def test_every_one_of_the_document_is_listed(name: str, document: str) -> None:
-    found = list(BESIDE.glob(f"*/{document}_*.txt"))
-    if not found:
+    paths = list(BESIDE.glob(f"*/{document}_*.txt"))
+    if not paths:
         pytest.skip(f"ai-memory's source is not beside this checkout, under {BESIDE}")
-    source = found[0].read_text("utf-8")
+    source = paths[0].read_text("utf-8")
     assert re.findall(r"#\[test\]\s+\d+\s+fn (\w+)", source) == list(TESTS[name])

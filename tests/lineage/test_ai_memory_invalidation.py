@@ -12,11 +12,11 @@ NOTIFIED = "reflection.invalidation_notified"
 
 def make_mem(client: Store, title: str, namespace: str, kind: str) -> str:
     """Return the id of a new memory."""
-    made = client.remember(
+    memory = client.remember(
         f"body {title}", title=title, namespace=namespace, kind=kind, tier="mid",
         source="test", agent_id="ai:tester",
     )  # fmt: skip
-    return made.id
+    return memory.id
 
 
 def create_link(client: Store, source: str, target: str, relation: str) -> None:
@@ -49,12 +49,12 @@ def test_list_dependents_returns_inbound_reflects_on_only(client: Store) -> None
     create_link(client, second, reflection, "reflects_on")
     create_link(client, third, reflection, "related_to")
 
-    found = [record.id for record in client.dependents(reflection)]
+    ids = [record.id for record in client.dependents(reflection)]
 
-    assert len(found) == 2
-    assert first in found
-    assert second in found
-    assert third not in found
+    assert len(ids) == 2
+    assert first in ids
+    assert second in ids
+    assert third not in ids
 
 
 def test_propagate_writes_one_notification_per_dependent(client: Store) -> None:
@@ -165,8 +165,8 @@ def test_a_notice_has_these_fields(client: Store) -> None:
     create_link(client, first, old, "reflects_on")
     propagate(client, old, new)
 
-    (found,) = inbox(client, "ns-a")
-    notice = client.get_memory(found.id)
+    (result,) = inbox(client, "ns-a")
+    notice = client.get_memory(result.id)
     assert notice is not None
     assert (notice.tier, notice.kind, notice.tags) == ("mid", "observation", ("_invalidation",))
     assert (notice.priority, notice.confidence, notice.source) == (7, 1.0, "notification")
@@ -194,25 +194,28 @@ def test_dependents_are_not_superseded(client: Store) -> None:
     assert [link.relation for link in client.links(first)] == ["reflects_on"]
 
 
+@corrected("every-stale-belief-is-announced")
 def test_only_two_reflections_trigger_it(client: Store) -> None:
-    """Wire contract: both ends of the edge are reflections, or nobody is told."""
+    """Wire contract: both ends of the edge are reflections, or the notice is of another kind."""
     for kinds in (("observation", "reflection"), ("reflection", "observation")):
         old = make_mem(client, f"old {kinds}", "ns-a", kinds[0])
         new = make_mem(client, f"new {kinds}", "ns-a", kinds[1])
         first = make_mem(client, f"m {kinds}", "ns-a", "observation")
         create_link(client, first, old, "reflects_on")
-        assert propagate(client, old, new) == ()
+        assert propagate(client, old, new) == (first,)
+    notices = client.invalidations(agent_id=ALL_AGENTS)
+    assert [notice.kind for notice in notices] == ["stale_memory", "stale_memory"]
 
 
 @corrected("reads-count-nothing")
 def test_reading_a_notice_does_not_count(client: Store) -> None:
     """`access_count` moves when a memory is touched, not when it is read."""
-    made = make_mem(client, "M1", "ns-a", "observation")
-    client.get_memory(made)
-    found = client.get_memory(made)
-    assert found is not None
-    assert found.access_count == 0
-    assert client.touch(made).access_count == 1
+    mem = make_mem(client, "M1", "ns-a", "observation")
+    client.get_memory(mem)
+    memory = client.get_memory(mem)
+    assert memory is not None
+    assert memory.access_count == 0
+    assert client.touch(mem).access_count == 1
 
 
 def test_a_notice_can_be_promoted(client: Store) -> None:

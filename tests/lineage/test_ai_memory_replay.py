@@ -92,7 +92,7 @@ def test_reflection_returns_union_of_self_plus_three_sources(client: Store) -> N
 
 
 def test_depth_cap_bounds_chain_walk(client: Store) -> None:
-    made: dict[str, tuple[str, Transcript]] = {}
+    instance: dict[str, tuple[str, Transcript]] = {}
     for day, (name, kind) in enumerate(
         [("leaf", "observation"), ("mid", "reflection"), ("top", "reflection")], start=1
     ):
@@ -100,20 +100,20 @@ def test_depth_cap_bounds_chain_walk(client: Store) -> None:
         transcript = store(client, name)
         backdate_transcript(client, transcript, datetime(2026, 1, day, tzinfo=UTC))
         link_transcript(client, memory, transcript.id)
-        made[name] = (memory, transcript)
-    link_reflects_on(client, made["mid"][0], made["leaf"][0])
-    link_reflects_on(client, made["top"][0], made["mid"][0])
-    top = made["top"][0]
+        instance[name] = (memory, transcript)
+    link_reflects_on(client, instance["mid"][0], instance["leaf"][0])
+    link_reflects_on(client, instance["top"][0], instance["mid"][0])
+    top = instance["top"][0]
 
     assert len(client.replay_transcripts(top)) == 3
 
     within_one = ids(client.replay_transcripts(top, depth=1))
     assert len(within_one) == 2
-    assert made["top"][1].id in within_one
-    assert made["mid"][1].id in within_one
-    assert made["leaf"][1].id not in within_one
+    assert instance["top"][1].id in within_one
+    assert instance["mid"][1].id in within_one
+    assert instance["leaf"][1].id not in within_one
 
-    assert ids(client.replay_transcripts(top, depth=0)) == [made["top"][1].id]
+    assert ids(client.replay_transcripts(top, depth=0)) == [instance["top"][1].id]
 
 
 @corrected("an-unloadable-root-is-empty")
@@ -122,12 +122,12 @@ def test_missing_root_returns_empty_union(client: Store) -> None:
 
 
 def test_cycle_in_reflects_on_does_not_loop_forever(client: Store) -> None:
-    made = []
+    instance = []
     for name in ("ref-a", "ref-b"):
         memory = insert_memory(client, name, "reflection")
         link_transcript(client, memory, store(client, name).id)
-        made.append(memory)
-    link_reflects_on(client, made[0], made[1])
+        instance.append(memory)
+    link_reflects_on(client, instance[0], instance[1])
     behind_the_api(
         client,
         "INSERT INTO memory_link (source, relation, target, commit_ts, position, valid_from,"
@@ -135,7 +135,7 @@ def test_cycle_in_reflects_on_does_not_loop_forever(client: Store) -> None:
         " until_commit FROM memory_link",
     )
 
-    assert len(client.replay_transcripts(made[0])) == 2
+    assert len(client.replay_transcripts(instance[0])) == 2
 
 
 @corrected("every-anchor-is-listed")
@@ -177,14 +177,14 @@ def test_dangling_transcript_id_is_silently_dropped(client: Store) -> None:
 def test_ordering_is_by_instant_then_id(client: Store) -> None:
     """The order of the union: by time, compared as instants, and by id where times are equal."""
     memory = client.remember("m", agent_id="ai")
-    said = ["2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00Z", "2025-12-31T23:59:59Z"]
-    made = [client.store_transcript(time, agent_id="ai", occurred_at=time) for time in said]
-    for transcript in made:
+    text = ["2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00Z", "2025-12-31T23:59:59Z"]
+    instance = [client.store_transcript(time, agent_id="ai", occurred_at=time) for time in text]
+    for transcript in instance:
         link_transcript(client, memory.id, transcript.id)
 
     assert ids(client.replay_transcripts(memory.id)) == [
-        made[2].id,
-        *sorted([made[0].id, made[1].id]),
+        instance[2].id,
+        *sorted([instance[0].id, instance[1].id]),
     ]
 
 

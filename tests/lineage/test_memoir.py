@@ -15,14 +15,14 @@ from memoranda import (
     EdgeResolution,
     EdgeResolver,
     ExistingEdge,
-    NaiveAppendResolver,
     MemorandaError,
+    NaiveAppendResolver,
     RelationCardinality,
     Scope,
     Store,
     TemporalEdgeResolver,
 )
-from memoranda.graph.names import normal_name
+from memoranda.graph.entities import normal_name
 from tests.lineage.corrections import corrected
 
 SCOPE = Scope.of(agent_id="agent", org_id="org", user_id="user")
@@ -274,6 +274,6 @@ def test_a_newer_memory_wins_over_an_older_one(client: Store) -> None:
     newer = client.remember("works at globex", agent_id="agent", confidence=0.1)
     client.supersede(old=old.id, new=newer.id)
 
-    kept = client.get_memory(old.id)
-    assert kept is not None
-    assert (kept.superseded_by, kept.retracted) == (newer.id, False)
+    memory = client.get_memory(old.id)
+    assert memory is not None
+    assert (memory.superseded_by, memory.retracted) == (newer.id, False)

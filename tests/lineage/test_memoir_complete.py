@@ -29,13 +29,13 @@ TESTS = (
 def test_every_one_is_here_under_its_name() -> None:
     source = ast.parse((HERE / "test_memoir.py").read_text("utf-8"))
     tests = {node.name for node in source.body if isinstance(node, ast.FunctionDef)}
-    assert {f"test_{each}" for each in TESTS} <= tests
+    assert {f"test_{test}" for test in TESTS} <= tests
 
 
 def test_every_one_of_the_document_is_listed() -> None:
-    found = list(BESIDE.glob("*/003_*.txt"))
-    if not found:
+    paths = list(BESIDE.glob("*/003_*.txt"))
+    if not paths:
         pytest.skip(f"memoir's source is not beside this checkout, under {BESIDE}")
-    source = found[0].read_text("utf-8")
+    source = paths[0].read_text("utf-8")
     tests = re.findall(r"#\[(?:tokio::)?test\b.*\]\s+\d+\s+(?:async )?fn (\w+)", source)
     assert tests == list(TESTS)

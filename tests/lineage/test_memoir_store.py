@@ -98,14 +98,14 @@ def test_a_restatement_gains_a_source(client: Store) -> None:
 def test_contradicting_ending_and_retracting_are_different_and_none_forgets(client: Store) -> None:
     agent = employed(client)
     say(agent, "acme", 1)
-    said = say(agent, "globex", 5)
+    text = say(agent, "globex", 5)
     agent.end_fact(subject="alice", relation="works at", at=at(9))
     assert seen(agent) == [("acme", 1, 5), ("globex", 5, 9)]
 
-    agent.retract_fact(assertion_id=said.assertion_id)
+    agent.retract_fact(assertion_id=text.assertion_id)
     assert seen(agent) == [("acme", 1, 9)]
-    known = agent.timeline(subject="alice", relation="works at", known_at=said.commit_ts)
-    assert [fact.object for fact in known] == ["acme", "globex"]
+    facts = agent.timeline(subject="alice", relation="works at", known_at=text.commit_ts)
+    assert [fact.object for fact in facts] == ["acme", "globex"]
 
 
 def test_edges_are_reconciled_within_one_scope(client: Store) -> None:

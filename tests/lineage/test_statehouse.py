@@ -18,9 +18,10 @@ from typing import Any, cast
 import pytest
 
 from memoranda import ALL_NAMESPACES, InvalidInput, Operation, OperationType, ReplayEvent, Store
-from memoranda.model.instant import to_micros
+from memoranda.model.clock import to_micros
 from memoranda.testing import FixedClock, memory_store, same_behaviour
 from tests.lineage.corrections import corrected
+from tests.patience import HANG_SECONDS
 
 
 def keys(events: Iterable[ReplayEvent]) -> list[str]:
@@ -36,13 +37,13 @@ def test_overview_1_replay_tells_what_an_agent_did(client: Store) -> None:
         tx.delete(agent_id="agent-1", key="draft")
     client.write(agent_id="agent-1", key="plan", value={"steps": 3})
 
-    told = [
+    reports = [
         f"[{event.timestamp}] {operation.type.name} {operation.key}"
         for event in client.replay(agent_id="agent-1")
         for operation in event.operations
     ]
 
-    assert told == [
+    assert reports == [
         "[2026-01-01T00:00:00.000000Z] WRITE plan",
         "[2026-01-01T00:00:00.000000Z] DELETE draft",
         "[2026-01-01T00:00:00.000001Z] WRITE plan",
@@ -152,7 +153,9 @@ def test_event_structure_2_the_fields_of_an_operation(client: Store) -> None:
 
     (event,) = client.replay(agent_id="a1", namespace="team/eng")
     fields = ("type", "namespace", "agent_id", "key", "value", "version")
-    write, delete = ([getattr(made, name) for name in fields] for made in event.operations)
+    write, delete = (
+        [getattr(operation, name) for name in fields] for operation in event.operations
+    )
 
     assert write == [OperationType.WRITE, "team/eng", "a1", "k", {"x": 1}, 1]
     assert delete == [OperationType.DELETE, "team/eng", "a1", "k", None, 2]
@@ -196,14 +199,14 @@ def test_by_agent_1_all_namespaces_of_an_agent(client: Store) -> None:
         client.write(agent_id="a1", namespace=namespace, key=namespace, value={})
         client.write(agent_id="a2", namespace=namespace, key="not mine", value={})
 
-    found = [
+    result = [
         event
         for namespace in ("dev", "staging", "prod")
         for event in client.replay(agent_id="a1", namespace=namespace)
     ]
 
-    assert keys(found) == ["dev", "dev", "staging", "prod"]
-    in_order = sorted(found, key=lambda event: event.commit_ts)
+    assert keys(result) == ["dev", "dev", "staging", "prod"]
+    in_order = sorted(result, key=lambda event: event.commit_ts)
     assert list(client.replay(agent_id="a1", namespace=ALL_NAMESPACES)) == in_order
 
 
@@ -238,7 +241,7 @@ def test_debugging_1_find_the_wrong_decision(client: Store) -> None:
     agent.write(key="input", value={"score": 0.4})
     agent.write(key="decision", value={"approve": True})
 
-    shown = [
+    output = [
         f"[{event.timestamp}] {event.operations}"
         for event in client.replay(agent_id="problematic-agent")
     ]
@@ -249,8 +252,8 @@ def test_debugging_1_find_the_wrong_decision(client: Store) -> None:
         if operation.key == "decision"
     ]
 
-    assert len(shown) == 2
-    assert "write('input', version=1, value={'score': 0.4}" in shown[0]
+    assert len(output) == 2
+    assert "write('input', version=1, value={'score': 0.4}" in output[0]
     assert decisions == ["Decision at 2026-01-01T00:00:00.000001Z: {'approve': True}"]
 
 
@@ -266,8 +269,8 @@ def test_auditing_1_export_what_an_agent_did(client: Store, tmp_path: Path) -> N
                 "timestamp": event.timestamp,
                 "txn_id": event.txn_id,
                 "operations": [
-                    {"type": made.type.name, "key": made.key, "value": made.value}
-                    for made in event.operations
+                    {"type": operation.type.name, "key": operation.key, "value": operation.value}
+                    for operation in event.operations
                 ],
             }
             file.write(json.dumps(line) + "\n")
@@ -353,11 +356,11 @@ def test_testing_1_a_run_that_does_something_else_is_told(client: Store) -> None
     agent.run(input="one thought")
     events_2 = list(client.replay(agent_id=agent.id, after_commit=events_1[-1].token))
 
-    found = same_behaviour(events_1, events_2)
+    result = same_behaviour(events_1, events_2)
 
-    assert not found
-    assert "event 1" in str(found.difference)
-    assert "one thought" in str(found.difference)
+    assert not result
+    assert "event 1" in str(result.difference)
+    assert "one thought" in str(result.difference)
 
 
 @corrected("determinism")
@@ -388,18 +391,18 @@ def test_provenance_tracking_1_from_the_answer_to_its_sources(client: Store) -> 
             value={"text": "From the log.", "based_on": ["step:1"]},
         )
 
-    told: list[str] = []
+    reports: list[str] = []
     for event in client.replay(agent_id="research-agent"):
         for operation in event.operations:
             assert operation.value is not None
             if "answer" in operation.key:
-                told.append(f"Answer: {operation.value['text']}")
-                told.append(f"Based on: {operation.value['based_on']}")
+                reports.append(f"Answer: {operation.value['text']}")
+                reports.append(f"Based on: {operation.value['based_on']}")
             elif "step:" in operation.key:
-                told.append(f"Step: {operation.value['action']}")
-                told.append(f"Sources: {operation.value['sources']}")
+                reports.append(f"Step: {operation.value['action']}")
+                reports.append(f"Sources: {operation.value['sources']}")
 
-    assert told == [
+    assert reports == [
         "Step: search",
         "Sources: ['doc1.pdf', 'doc2.pdf']",
         "Answer: From the log.",
@@ -426,7 +429,7 @@ def test_concurrent_replay_1_two_threads_see_the_same(connect: Callable[[], Stor
     together = Barrier(2)
 
     def replay(client: Store) -> list[ReplayEvent]:
-        together.wait(timeout=30)
+        together.wait(timeout=HANG_SECONDS)
         return list(client.replay(agent_id="a1"))
 
     with ThreadPoolExecutor(2) as threads:
@@ -493,14 +496,14 @@ def test_structure_keys_1_find_by_prefix(client: Store) -> None:
         tx.write(agent_id="a1", key="session:2026-02-07:question", value={"text": "Why?"})
         tx.write(agent_id="a1", key="session:2026-02-07:answer", value={"text": "Because."})
 
-    found = [
+    values = [
         operation.value
         for event in client.replay(agent_id="a1")
         for operation in event.operations
         if operation.key.startswith("session:2026-02-07:")
     ]
 
-    assert found == [{"text": "Why?"}, {"text": "Because."}]
+    assert values == [{"text": "Why?"}, {"text": "Because."}]
     with pytest.raises(InvalidInput, match="set"):
         client.write(agent_id="a1", key="k", value=cast(Any, {...}))
 
@@ -576,8 +579,8 @@ class MyAgent:
     def run(self) -> None:
         """Do the one thing it can."""
         with self._client.begin_transaction() as tx:
-            known = tx.get_state(agent_id=self.id, key="expected_key")
-            runs = known.value["runs"] if known else 0
+            record = tx.get_state(agent_id=self.id, key="expected_key")
+            runs = record.value["runs"] if record else 0
             tx.write(agent_id=self.id, key="expected_key", value={"runs": runs + 1})
 
 

@@ -56,8 +56,8 @@ def test_every_block_has_its_test() -> None:
 
     assert len(set(BLOCKS.values())) == len(BLOCKS)
     for (heading, number), name in BLOCKS.items():
-        said = ast.get_docstring(tests[name]) or ""
-        assert said.startswith(f"{heading}, block {number}: ")
+        text = ast.get_docstring(tests[name]) or ""
+        assert text.startswith(f"{heading}, block {number}: ")
 
 
 def test_every_block_of_the_document_is_listed() -> None:
@@ -65,9 +65,9 @@ def test_every_block_of_the_document_is_listed() -> None:
     if not documents:
         pytest.skip(f"Statehouse's replay document is not beside this checkout, under {BESIDE}")
 
-    found = Counter(_headings_of_blocks(documents[0].read_text("utf-8")))
+    counter = Counter(_headings_of_blocks(documents[0].read_text("utf-8")))
 
-    assert found == Counter(heading for heading, _ in BLOCKS)
+    assert counter == Counter(heading for heading, _ in BLOCKS)
 
 
 def _headings_of_blocks(document: str) -> Iterator[str]:
@@ -78,8 +78,8 @@ def _headings_of_blocks(document: str) -> Iterator[str]:
             inside = not inside
             if line == "```python":
                 yield heading
-        elif not inside and (found := re.match(r"#+ (.+)", line)):
-            heading = found[1]
+        elif not inside and (match := re.match(r"#+ (.+)", line)):
+            heading = match[1]
 
 
 def test_every_correction_is_applied_by_a_test() -> None:

@@ -28,7 +28,7 @@ def replayed(client: Store, **asked: Any) -> list[str]:
 def write_at(client: Store, clock: FixedClock, seconds: float, key: str) -> ReplayEvent:
     """Let time pass, write, and return the event."""
     clock.advance(seconds)
-    commit = client.write(agent_id="a1", key=key, value={})
+    commit = client.write(agent_id="a1", key=key, value={}).commit_ts
     (event,) = client.replay(agent_id="a1", after_commit=commit - 1)
     return event
 
@@ -36,7 +36,7 @@ def write_at(client: Store, clock: FixedClock, seconds: float, key: str) -> Repl
 def test_completeness_every_commit_is_recorded(connect: Callable[[], Store]) -> None:
     """Completeness: whatever was committed is there, also for who opens the store later."""
     first = connect()
-    commits = [first.write(agent_id="a1", key=f"{n}", value={"n": n}) for n in range(300)]
+    commits = [first.write(agent_id="a1", key=f"{n}", value={"n": n}).commit_ts for n in range(300)]
     first.close()
 
     events = list(connect().replay(agent_id="a1"))
@@ -132,7 +132,9 @@ def test_isolation_of_agents_that_share_a_transaction(client: Store) -> None:
 
     (event,) = client.replay(agent_id="a1")
 
-    assert [(made.agent_id, made.key) for made in event.operations] == [("a1", "mine")]
+    assert [(operation.agent_id, operation.key) for operation in event.operations] == [
+        ("a1", "mine")
+    ]
 
 
 def test_isolation_of_namespaces_works_the_same_way(client: Store) -> None:
@@ -144,7 +146,9 @@ def test_isolation_of_namespaces_works_the_same_way(client: Store) -> None:
     (event,) = client.replay(agent_id="a1", namespace="dev")
     state = client.get_state(agent_id="a1", namespace="prod", key="k")
 
-    assert [(made.namespace, made.value) for made in event.operations] == [("dev", {"x": 1})]
+    assert [(operation.namespace, operation.value) for operation in event.operations] == [
+        ("dev", {"x": 1})
+    ]
     assert state is not None
     assert state.value == {"x": 2}
     assert list(client.replay(agent_id="a1", namespace="test")) == []
@@ -165,10 +169,12 @@ def test_consistency_applying_all_events_gives_the_state(client: Store, luck: in
 
     state = {}
     for event in client.replay(agent_id="a1"):
-        for made in event.operations:
-            state[made.key] = (made.value, made.version, event.commit_ts)
+        for operation in event.operations:
+            state[operation.key] = (operation.value, operation.version, event.commit_ts)
 
-    assert {key: kept for key, kept in state.items() if kept[0] is not None} == {
+    assert {
+        key: stored_item for key, stored_item in state.items() if stored_item[0] is not None
+    } == {
         entry.key: (entry.value, entry.version, entry.commit_ts)
         for entry in client.scan_prefix(agent_id="a1", prefix="")
     }
@@ -179,11 +185,11 @@ def test_by_time_range_adjoining_ranges_share_and_miss_nothing(
     client: Store, clock: FixedClock
 ) -> None:
     """By Time Range: the beginning is in, the end is out, so ranges can be put side by side."""
-    written = [write_at(client, clock, 0.5, f"{n}") for n in range(6)]
+    writes = [write_at(client, clock, 0.5, f"{n}") for n in range(6)]
     one_before, one_after = (
-        written[at].committed_at + timedelta(microseconds=shift) for at, shift in ((0, 0), (5, 1))
+        writes[at].committed_at + timedelta(microseconds=shift) for at, shift in ((0, 0), (5, 1))
     )
-    edges = [one_before, *(event.committed_at for event in written[2:5]), one_after]
+    edges = [one_before, *(event.committed_at for event in writes[2:5]), one_after]
 
     parts = [
         list(client.replay(agent_id="a1", from_timestamp=start, to_timestamp=end))
@@ -191,7 +197,7 @@ def test_by_time_range_adjoining_ranges_share_and_miss_nothing(
     ]
 
     assert [len(part) for part in parts] == [2, 1, 1, 2]
-    assert [event for part in parts for event in part] == written
+    assert [event for part in parts for event in part] == writes
 
 
 @corrected("end-bounds")
@@ -265,15 +271,15 @@ def test_backpressure_a_slow_reader_stops_nobody_and_misses_nothing(
     for number in range(600):
         writer.write(agent_id="a1", key=f"{number}", value={})
     events = reader.replay(agent_id="a1")
-    seen = [next(events)]
+    observations = [next(events)]
 
     for number in range(600):
         writer.write(agent_id="a1", key=f"{number}", value={"changed": True})
     writer.rebuild()
-    seen.extend(events)
+    observations.extend(events)
 
-    assert [event.commit_ts for event in seen] == list(range(1, 601))
-    assert all(event.operations[0].value == {} for event in seen)
+    assert [event.commit_ts for event in observations] == list(range(1, 601))
+    assert all(event.operations[0].value == {} for event in observations)
 
 
 def write_the_documents_log(client: Store) -> None:
@@ -292,7 +298,9 @@ def test_storage_the_log_is_append_only(client: Store) -> None:
     client.write(agent_id="a1", key="k1", value={"v": "newer"})
     client.delete(agent_id="a1", key="k2")
 
-    assert [(event.commit_ts, [made.key for made in event.operations]) for event in before] == [
+    assert [
+        (event.commit_ts, [operation.key for operation in event.operations]) for event in before
+    ] == [
         (1, ["k1"]),
         (2, ["k2", "k3"]),
         (3, ["k1"]),
@@ -320,9 +328,9 @@ def test_storage_a_deletion_behind_a_write_has_the_next_version(client: Store) -
     client.write(agent_id="a1", key="k3", value={})
     client.delete(agent_id="a1", key="k3")
 
-    made = [event.operations[0] for event in client.replay(agent_id="a1")]
+    instance = [event.operations[0] for event in client.replay(agent_id="a1")]
 
-    assert [(operation.type, operation.version) for operation in made] == [
+    assert [(operation.type, operation.version) for operation in instance] == [
         (OperationType.WRITE, 1),
         (OperationType.DELETE, 2),
     ]
@@ -352,9 +360,9 @@ def test_snapshots_state_comes_from_the_log_alone(client: Store) -> None:
     _throw_state_away(client)
     assert list(client.scan_prefix(agent_id="a1", prefix="")) == []
 
-    found = client.rebuild()
+    result = client.rebuild()
 
-    assert (found.events, found.differing) == (3, ("state",))
+    assert (result.events, result.differing) == (3, ("state",))
     assert list(client.scan_prefix(agent_id="a1", prefix="")) == before
 
 
@@ -370,9 +378,8 @@ def test_snapshots_replay_reads_the_log(client: Store) -> None:
 
 
 def _throw_state_away(client: Store) -> None:
-    with client._core.engine.writing() as writer:
-        writer.run("state_clear")
-        writer.run("state_version_clear")
+    client._core.engine.write(lambda writer: writer.run("state_clear"))
+    client._core.engine.write(lambda writer: writer.run("state_version_clear"))
 
 
 @corrected("nothing-to-snapshot")
@@ -409,7 +416,7 @@ def test_git_history_is_linear(connect: Callable[[], Store]) -> None:
     clients = [connect() for _ in range(3)]
 
     def write(client: Store) -> list[int]:
-        return [client.write(agent_id="a1", key="k", value={}) for _ in range(40)]
+        return [client.write(agent_id="a1", key="k", value={}).commit_ts for _ in range(40)]
 
     with ThreadPoolExecutor(3) as threads:
         commits = [commit for part in threads.map(write, clients) for commit in part]

@@ -111,10 +111,10 @@ def test_list_keys_gives_the_keys_that_have_a_value(client: Store) -> None:
     client.write(agent_id="a2", key="theirs", value={})
     client.write(agent_id="a1", namespace="elsewhere", key="there", value={})
 
-    listed = client.list_keys(agent_id="a1")
+    keys = client.list_keys(agent_id="a1")
 
-    assert next(listed) == "a"
-    assert list(listed) == ["b", "z", "é"]
+    assert next(keys) == "a"
+    assert list(keys) == ["b", "z", "é"]
 
 
 @corrected("answers-are-paged")
@@ -124,9 +124,9 @@ def test_scan_prefix_gives_keys_with_their_values(client: Store) -> None:
         client.write(agent_id="a1", key=key, value={"of": key})
     client.delete(agent_id="a1", key="step:gone")
 
-    found = client.scan_prefix(agent_id="a1", prefix="step:")
+    entries = client.scan_prefix(agent_id="a1", prefix="step:")
 
-    assert [(entry.key, entry.value, entry.version, entry.commit_ts) for entry in found] == [
+    assert [(entry.key, entry.value, entry.version, entry.commit_ts) for entry in entries] == [
         ("step:1", {"of": "step:1"}, 1, 2),
         ("step:2", {"of": "step:2"}, 1, 1),
     ]
@@ -150,10 +150,10 @@ def test_values_survive_a_round_trip(client: Store) -> None:
 def test_a_bad_request_is_refused(client: Store, wrong: dict[str, Any]) -> None:
     """INVALID_REQUEST: the error names the field, and nothing is staged."""
     transaction = client.begin_transaction()
-    asked: dict[str, Any] = {"agent_id": "a1", "key": "k", "value": {}, **wrong}
+    queries: dict[str, Any] = {"agent_id": "a1", "key": "k", "value": {}, **wrong}
 
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
-        transaction.write(**asked)
+        transaction.write(**queries)
 
     assert transaction.commit() == 0
 

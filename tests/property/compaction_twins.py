@@ -20,8 +20,8 @@ from memoranda import (
     ReflectionTooDeep,
     Store,
 )
-from memoranda.log import slices
-from memoranda.log.slices import Plan, Slice, Step
+from memoranda.log.compaction import compactor
+from memoranda.log.compaction.compactor import Plan, Slice, Step
 from memoranda.testing import FixedClock, FixedIds, memory_store
 
 SPACES = ("n", "team/x")
@@ -92,7 +92,7 @@ class Twins:
         """
         plain, summed = self.stores
         self.old_versions = False  # the one would refuse to rest on them
-        carry_out = summed._core.committer._carry_out
+        carry_out = summed._core.committer._write_slice
 
         def slice_and_go_on(plan: Plan, part: Slice) -> Step:
             step = carry_out(plan, part)
@@ -106,10 +106,10 @@ class Twins:
             return step
 
         with ExitStack() as changed:
-            for name in ("LEAST", "BEGIN", "MOST"):
-                changed.enter_context(patch.object(slices, name, weight))
+            for name in ("MIN_WEIGHT", "FIRST_WEIGHT", "MAX_WEIGHT"):
+                changed.enter_context(patch.object(compactor, name, weight))
             committer = summed._core.committer
-            changed.enter_context(patch.object(committer, "_carry_out", slice_and_go_on))
+            changed.enter_context(patch.object(committer, "_write_slice", slice_and_go_on))
             return summed.compact(namespace=namespace, before=before, confirm=True).erased
 
     def _both(self, deed: Callable[[Store], Any]) -> None:
@@ -122,9 +122,9 @@ class Twins:
         assert answers[0] == answers[1]
         answer = answers[0]
         if isinstance(answer, Made):
-            known: list[str] = getattr(self, answer.kind)
-            if answer.name is not None and answer.name not in known:
-                known.append(answer.name)
+            reference: list[str] = getattr(self, answer.kind)
+            if answer.name is not None and answer.name not in reference:
+                reference.append(answer.name)
 
     def _who(self) -> dict[str, Any]:
         return {
@@ -276,7 +276,7 @@ class Twins:
                 return None
             return store.resolve_invalidation(
                 notices[0].id, decision=decision, note=name, agent_id=agent, txn_id=name
-            )
+            ).commit_ts
 
         return deed
 
@@ -311,7 +311,7 @@ class Twins:
 
     def _assert(self) -> Callable[[Store], Any]:
         who, name, random = self._who(), self._named(), self.random
-        said: dict[str, Any] = {
+        text: dict[str, Any] = {
             "subject": random.choice(SUBJECTS),
             "relation": random.choice(RELATIONS),
             "object": random.choice(("tea", "Rome", "Oslo")),
@@ -320,26 +320,26 @@ class Twins:
         }
         return lambda store: Made(
             "assertions",
-            store.assert_fact(txn_id=name, **said, **who).assertion_id,
+            store.assert_fact(txn_id=name, **text, **who).assertion_id,
         )
 
     def _end(self) -> Callable[[Store], Any]:
         who, name, random = self._who(), self._named(), self.random
-        said: dict[str, Any] = {
+        text: dict[str, Any] = {
             "subject": random.choice(SUBJECTS),
             "relation": random.choice(RELATIONS),
             "object": random.choice((None, "tea", "Rome")),
             "at": random.choice((None, self._day())),
             "source": random.choice((None, MemoryRef(self._some()))),
         }
-        return lambda store: store.end_fact(txn_id=name, **said, **who).close
+        return lambda store: store.end_fact(txn_id=name, **text, **who, allow_unknown=True).close
 
     def _withdraw(self) -> Callable[[Store], Any]:
         who, name = self._who(), self._named()
         facts = self.stores[0].facts(include_closed=True, **who)
-        said = [assertion for fact in facts for assertion in fact.assertions]
-        said += [row["id"] for row in self.stores[0].sql(STANDING_ENDS, who)]
-        assertion = self.random.choice(said) if said else "none"
+        text = [assertion for fact in facts for assertion in fact.assertions]
+        text += [row["id"] for row in self.stores[0].sql(STANDING_ENDS, who)]
+        assertion = self.random.choice(text) if text else "none"
         return lambda store: (
             store.retract_fact(assertion_id=assertion, reason="wrong", txn_id=name, **who).commit_ts
         )

@@ -16,11 +16,11 @@ from typing import Any
 import apsw
 
 import memoranda
-from memoranda import ALL_NAMESPACES, KeyRef, MemoryRef, MemorandaError, Store
-from memoranda.log.salting import Salts
+from memoranda import ALL_NAMESPACES, KeyRef, MemorandaError, MemoryRef, Store
+from memoranda.log.commitments import Salts
 from memoranda.model import codec
 from memoranda.model.operations import Redacted
-from memoranda.model.redacted import Kept
+from memoranda.model.operations.redacted import OpenSlot
 
 AGENTS = ("agent-ann", "agent-bob", "agent-cyd")
 SPACES = ("space-one", "space-one/deeper", "space-two")
@@ -51,11 +51,16 @@ class History:
         return word
 
     def of(self, kind: str) -> list[tuple[str, ...]]:
-        return [each for each in self.owner if each[0] == kind]
+        return [item for item in self.owner if item[0] == kind]
 
     def bound(self) -> tuple[Store, tuple[str, str]]:
         scope = (self.random.choice(SPACES), self.random.choice(AGENTS))
         return self.store.bind(namespace=scope[0], agent_id=scope[1]), scope
+
+    def bound_to(self, owner: tuple[str, ...]) -> Store:
+        """Return the store as who made something sees it."""
+        namespace, agent_id = self.owner[owner]
+        return self.store.bind(namespace=namespace, agent_id=agent_id)
 
     def step(self) -> None:
         act = self.random.choice(
@@ -70,16 +75,16 @@ class History:
 
     def write(self) -> None:
         bound, scope = self.bound()
-        known = [each for each in self.of("key") if self.owner[each] == scope]
-        if known and self.random.random() < 0.5:
-            owner = self.random.choice(known)
+        reference = [item for item in self.of("key") if self.owner[item] == scope]
+        if reference and self.random.random() < 0.5:
+            owner = self.random.choice(reference)
         else:
             owner = ("key", *scope, f"key-{self.random.getrandbits(40):010x}")
             self.words[owner].add(owner[3])
             self.owner[owner] = scope
         because: list[Any] = []
         for kind, other in self.random.sample(
-            [(each[0], each) for each in self.owner if each != owner], k=min(2, len(self.owner) - 1)
+            [(item[0], item) for item in self.owner if item != owner], k=min(2, len(self.owner) - 1)
         ):
             if kind == "key":
                 because.append(KeyRef(other[3], agent_id=other[2], namespace=other[1]))
@@ -113,8 +118,7 @@ class History:
 
     def revise(self) -> None:
         owner = self.random.choice(self.of("memory"))
-        namespace, agent_id = self.owner[owner]
-        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        bound = self.bound_to(owner)
         act = self.random.randrange(4)
         if act == 0:
             bound.update_memory(owner[1], content=self.word(*owner), title=self.word(*owner))
@@ -132,25 +136,25 @@ class History:
     def talk(self) -> None:
         bound, scope = self.bound()
         word = self.word("new")
-        said = bound.store_transcript(f"{word} was said. " * self.random.choice([1, 50]))
-        self.words[("transcript", said.id)] |= self.words.pop(("new",))
-        self.owner[("transcript", said.id)] = scope
+        transcript = bound.store_transcript(f"{word} was said. " * self.random.choice([1, 50]))
+        self.words[("transcript", transcript.id)] |= self.words.pop(("new",))
+        self.owner[("transcript", transcript.id)] = scope
 
     def link(self) -> None:
         memories = self.of("memory")
         one, other = self.random.sample(memories, k=2)
-        namespace, agent_id = self.owner[one]
         relation = self.random.choice(["reflects_on", "reflects_on", "derived_from", "related_to"])
-        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        bound = self.bound_to(one)
         act = bound.link if self.random.random() < 0.8 else bound.unlink
         act(source=one[1], target=other[1], relation=relation)
 
     def supersede(self) -> None:
         one, other = self.random.sample(self.of("memory"), k=2)
-        namespace, agent_id = self.owner[one]
-        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        bound = self.bound_to(one)
         bound.supersede(old=one[1], new=other[1])
-        for notice in list(bound.invalidations())[:1]:
+        notices = [notice for notice in bound.invalidations() if notice.dependent_id is not None]
+        for notice in notices[:1]:
+            assert notice.dependent_id is not None
             dependent = ("memory", notice.dependent_id)
             bound.resolve_invalidation(
                 notice.id,
@@ -167,7 +171,7 @@ class History:
         day = self.random.randrange(1, 28)
         once = "occasion" if self.random.random() < 0.3 else None
         with bound.begin_transaction() as transaction:
-            found = transaction.assert_fact(
+            result = transaction.assert_fact(
                 subject=subject,
                 relation=self.random.choice(["is at", "knows"]),
                 object=word,
@@ -176,7 +180,7 @@ class History:
                 source=None if source is None else source[1],
                 once=once,
             )
-        fact = ("fact", found)
+        fact = ("fact", result)
         if word != object_:
             self.objects[fact] = word
         self.words[fact] |= self.words.pop(("new",), set())
@@ -184,27 +188,28 @@ class History:
         if source is not None:
             self.sourced[source[1]].add(fact)
         if self.random.random() < 0.2:
-            bound.retract_fact(assertion_id=found, reason=self.word(*fact))
+            bound.retract_fact(assertion_id=result, reason=self.word(*fact))
 
     def end_fact(self) -> None:
         bound, scope = self.bound()
         source = self.random.choice([*self.of("memory"), *self.of("transcript"), None])
-        named = (self.word("new"), f"entity {self.random.randrange(5)}", None)
+        by_name = (self.word("new"), f"entity {self.random.randrange(5)}", None)
         with bound.begin_transaction() as transaction:
-            found = transaction.end_fact(
+            result = transaction.end_fact(
+                allow_unknown=True,
                 subject=f"entity {self.random.randrange(5)}",
                 relation=self.random.choice(["is at", "knows", self.word("new")]),
-                object=self.random.choice(named),
+                object=self.random.choice(by_name),
                 at=f"2025-01-{self.random.randrange(1, 28):02}T00:00:00Z",
                 source=None if source is None else source[1],
             )
-        end = ("end", found)
+        end = ("end", result)
         self.words[end] |= self.words.pop(("new",), set())
         self.owner[end] = scope
         if source is not None:
             self.sourced[source[1]].add(end)
         if self.random.random() < 0.2:
-            bound.retract_fact(assertion_id=found, reason=self.word(*end))
+            bound.retract_fact(assertion_id=result, reason=self.word(*end))
 
     def unite(self) -> None:
         bound, _ = self.bound()
@@ -236,21 +241,20 @@ class History:
              "agent", "namespace", "children"]
         )  # fmt: skip
         others: dict[str, Callable[[], bool]] = {
-            "agent": lambda: self._forget_name(agent_id=self.random.choice(AGENTS)),
-            "namespace": lambda: self._forget_name(namespace=self.random.choice(SPACES)),
-            "children": lambda: self._forget_name(namespace=SPACES[0], children=True),
+            "agent": lambda: self._forget_name(whole_agent=self.random.choice(AGENTS)),
+            "namespace": lambda: self._forget_name(whole_namespace=self.random.choice(SPACES)),
+            "children": lambda: self._forget_name(whole_namespace=SPACES[0], children=True),
             "fact": lambda: self._forget_fact(kind),
             "entity": lambda: self._forget_fact(kind),
             "derived": self._forget_derived,
         }
         if kind in others:
             return others[kind]()
-        known = self.of("memory" if kind == "facts" else kind)
-        if not known:
+        reference = self.of("memory" if kind == "facts" else kind)
+        if not reference:
             return False
-        owner = self.random.choice(known)
-        namespace, agent_id = self.owner[owner]
-        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        owner = self.random.choice(reference)
+        bound = self.bound_to(owner)
         if kind == "key":
             bound.forget(key=owner[3])
         elif kind == "transcript":
@@ -266,12 +270,11 @@ class History:
 
     def _forget_fact(self, kind: str) -> bool:
         """Forget an assertion, or what it alone is about."""
-        known = [each for each in self.objects if each in self.owner]
-        if not known:
+        reference = [item for item in self.objects if item in self.owner]
+        if not reference:
             return False
-        fact = self.random.choice(known)
-        namespace, agent_id = self.owner[fact]
-        bound = self.store.bind(namespace=namespace, agent_id=agent_id)
+        fact = self.random.choice(reference)
+        bound = self.bound_to(fact)
         if kind == "fact":
             bound.forget(fact=fact[1])
         else:
@@ -280,13 +283,13 @@ class History:
         return True
 
     def _forget_derived(self) -> bool:
-        known = self.of("transcript")
-        if not known:
+        reference = self.of("transcript")
+        if not reference:
             return False
-        owner = self.random.choice(known)
+        owner = self.random.choice(reference)
         self.store.forget(transcript_id=owner[1], derived=True)
-        going = [owner, *(each for each in self.citing[owner[1]] if each in self.owner)]
-        self._drop(going, [each[1] for each in going])
+        going = [owner, *(item for item in self.citing[owner[1]] if item in self.owner)]
+        self._drop(going, [item[1] for item in going])
         return True
 
     def _forget_name(self, **named: Any) -> bool:
@@ -298,41 +301,43 @@ class History:
             return False
         name, children = next(iter(named.values())), "children" in named
         going = [
-            each
-            for each, scope in self.owner.items()
+            item
+            for item, scope in self.owner.items()
             if name in scope or (children and scope[0].startswith(f"{name}/"))
         ]
-        self._drop(going, [each[1] for each in going])
+        self._drop(going, [item[1] for item in going])
         return True
 
     def _drop(self, going: list[tuple[str, ...]], sources: list[str]) -> None:
         facts = [fact for source in sources for fact in self.sourced.pop(source, ())]
-        for each in (*going, *facts):
-            self.gone |= self.words.pop(each, set())
-            self.owner.pop(each, None)
+        for item in (*going, *facts):
+            self.gone |= self.words.pop(item, set())
+            self.owner.pop(item, None)
 
     def content(self) -> dict[str, Any]:
         """Return everything readable that is not forgotten, by what it is."""
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for owner, (namespace, agent_id) in self.owner.items():
             bound = self.store.bind(namespace=namespace, agent_id=agent_id)
             if owner[0] == "key":
                 versions = bound.history(key=owner[3])
-                found[str(owner)] = [(each.version, each.value) for each in versions]
+                result[str(owner)] = [(version.version, version.value) for version in versions]
             elif owner[0] == "memory":
                 history = bound.memory_history(owner[1])
-                found[str(owner)] = [(each.version, each.title, each.content) for each in history]
-                found[f"{owner} links"] = sorted(
+                result[str(owner)] = [
+                    (version.version, version.title, version.content) for version in history
+                ]
+                result[f"{owner} links"] = sorted(
                     (link.source, link.relation, link.target)
                     for link in bound.links(owner[1], include_closed=True)
                 )
             elif owner[0] == "transcript":
                 transcript = bound.get_transcript(owner[1])
                 assert transcript is not None
-                found[str(owner)] = transcript.text()
+                result[str(owner)] = transcript.text()
         for row in self.store.sql("SELECT id, subject, object, at, kind, reason FROM assertions"):
-            found[f"fact {row['id']} {row['kind']}"] = (row["object"], row["at"], row["reason"])
-        return found
+            result[f"fact {row['id']} {row['kind']}"] = (row["object"], row["at"], row["reason"])
+        return result
 
 
 @dataclass
@@ -351,7 +356,7 @@ class Salted:
 
 def salts_of(path: Path) -> Salted:
     """Return the salts of every event."""
-    database, found = apsw.Connection(str(path)), Salted()
+    database, result = apsw.Connection(str(path)), Salted()
     try:
         rows = list(database.execute("SELECT commit_ts, salts, operations FROM event"))
     finally:
@@ -359,12 +364,14 @@ def salts_of(path: Path) -> Salted:
     for commit_ts, stored, encoded in rows:
         operations = codec.decode_operations(encoded)
         salts = Salts(stored, operations)
-        found.events[commit_ts] = [salts.envelope, *salts.operations]
+        result.events[commit_ts] = [salts.envelope, *salts.operations]
         for pair, salt in salts.scopes.items():
             for name, own in zip(pair, (salt[:SALT], salt[SALT:]), strict=True):
-                found.names[name].add(own)
-        for each in operations:
-            found.present |= {each.namespace, each.agent_id}
-            if isinstance(each, Redacted):
-                found.opened |= {slot.salt for slot in each.slots if isinstance(slot, Kept)}
-    return found
+                result.names[name].add(own)
+        for operation in operations:
+            result.present |= {operation.namespace, operation.agent_id}
+            if isinstance(operation, Redacted):
+                result.opened |= {
+                    slot.salt for slot in operation.slots if isinstance(slot, OpenSlot)
+                }
+    return result

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from memoranda.graph.names import normal_name
+from memoranda.graph.entities import normal_name
 from tests.property.model import Refused
 
 
@@ -138,15 +138,15 @@ class GraphOracle:
         """Say that it holds from `valid_from` on; with `valid_to`, also that it ends then."""
         if valid_to is not None and valid_to <= valid_from:
             raise Refused("InvalidInput")
-        said = self._new_id(id_)
+        text = self._new_id(id_)
         who, how, what = _name(subject), _name(relation), _object(object_)
-        why = source or said
-        mark = Assertion(*self._place(), said, who, how, what, valid_from, confidence, why)
+        why = source or text
+        mark = Assertion(*self._place(), text, who, how, what, valid_from, confidence, why)
         self._add(replace(mark, until=valid_to))
         if valid_to is not None:
-            end = End(*self._place(), said, who, how, what, valid_to, with_assertion=True)
+            end = End(*self._place(), text, who, how, what, valid_to, with_assertion=True)
             self._add(end)
-        return said
+        return text
 
     def end_fact(
         self,
@@ -159,10 +159,10 @@ class GraphOracle:
         id_: str | None = None,
     ) -> str:
         """Say that it stopped being true; without an object, that whatever holds then did."""
-        said = self._new_id(id_)
+        text = self._new_id(id_)
         ended = None if object_ is None else _object(object_)
-        self._add(End(*self._place(), said, _name(subject), _name(relation), ended, at, source))
-        return said
+        self._add(End(*self._place(), text, _name(subject), _name(relation), ended, at, source))
+        return text
 
     def retract(self, id_: str) -> None:
         """Say that an assertion or an end was said in error; to say so again changes nothing."""
@@ -218,12 +218,12 @@ class GraphOracle:
     ) -> list[Edge]:
         """Return what holds at an instant; each object once, with all that is said for it then."""
         names = self.names(known_at)
-        said, found = self._assertions(), []
+        text, result = self._assertions(), []
         for edges in self.timelines(known_at).values():
-            found.extend(_each_object_once([edge for edge in edges if edge.holds(valid_at)], said))
+            result.extend(_each_object_once([edge for edge in edges if edge.holds(valid_at)], text))
         return [
             edge
-            for edge in found
+            for edge in result
             if (subject is None or edge.subject == _meaning(names, _name(subject)))
             and (relation is None or edge.relation == _name(relation))
             and (object_ is None or edge.object == _resolved(names, _object(object_)))
@@ -332,18 +332,18 @@ class GraphOracle:
 def _single_valued(marks: list[Mark]) -> list[Edge]:
     """Scan the marks: an assertion sets the holder, an end of it clears it."""
     edges: list[Edge] = []
-    told: list[Assertion] = []
+    reports: list[Assertion] = []
     """The assertions of the edge that is open; none if none is."""
     for mark in marks:
         if isinstance(mark, Assertion):
-            if told and told[0].object != mark.object:
-                edges.append(_edge(told, until=mark.instant))
-                told = []
-            told.append(mark)
-        elif told and mark.object in (None, told[0].object):
-            edges.append(_edge(told, until=mark.instant))
-            told = []
-    return [*edges, _edge(told, until=None)] if told else edges
+            if reports and reports[0].object != mark.object:
+                edges.append(_edge(reports, until=mark.instant))
+                reports = []
+            reports.append(mark)
+        elif reports and mark.object in (None, reports[0].object):
+            edges.append(_edge(reports, until=mark.instant))
+            reports = []
+    return [*edges, _edge(reports, until=None)] if reports else edges
 
 
 def _multi_valued(marks: list[Mark]) -> list[Edge]:
@@ -353,10 +353,10 @@ def _multi_valued(marks: list[Mark]) -> list[Edge]:
         if isinstance(mark, Assertion):
             groups.setdefault((mark.object, mark.instant), []).append(mark)
     edges = []
-    for told in groups.values():
-        ends = [_end_of(mark, marks) for mark in told]
-        known = [end for end in ends if end is not None]
-        edges.append(_edge(told, until=max(known) if len(known) == len(ends) else None))
+    for value in groups.values():
+        ends = [_end_of(mark, marks) for mark in value]
+        reference = [end for end in ends if end is not None]
+        edges.append(_edge(value, until=max(reference) if len(reference) == len(ends) else None))
     return edges
 
 
@@ -396,16 +396,16 @@ def _each_object_once(edges: list[Edge], said: dict[str, Assertion]) -> list[Edg
 
 
 def _united(edges: list[Edge], said: dict[str, Assertion]) -> Edge:
-    told = [said[id_] for edge in edges for id_ in edge.assertions]
-    told.sort(key=lambda mark: (mark.commit, mark.position))
+    reports = [said[id_] for edge in edges for id_ in edge.assertions]
+    reports.sort(key=lambda mark: (mark.commit, mark.position))
     ends = [edge.valid_to for edge in edges if edge.valid_to is not None]
     return replace(
         edges[0],
         valid_to=max(ends) if len(ends) == len(edges) else None,
-        confidence=max(mark.confidence for mark in told),
-        sources=tuple(mark.source for mark in told),
-        known_from=told[0].commit,
-        assertions=tuple(mark.id for mark in told),
+        confidence=max(mark.confidence for mark in reports),
+        sources=tuple(mark.source for mark in reports),
+        known_from=reports[0].commit,
+        assertions=tuple(mark.id for mark in reports),
     )
 
 

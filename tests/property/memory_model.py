@@ -75,12 +75,12 @@ class World:
 
     def visible(self, by: str) -> list[int]:
         """The memories that a list has: by namespace, then oldest first."""
-        found = [
+        result = [
             (belief.namespace, number)
             for number, belief in enumerate(self.beliefs)
             if not belief.retracted and (not belief.private or belief.agent == by)
         ]
-        return [number for _, number in sorted(found)]
+        return [number for _, number in sorted(result)]
 
     def ends(self, number: int, relation: str) -> list[int]:
         return [end for start, name, end in self.links if (start, name) == (number, relation)]
@@ -116,10 +116,10 @@ class World:
             beliefs = (*self.beliefs, replace(new, kind=kind or "observation"))
             return replace(self, beliefs=beliefs, changes=self.changes + 1), number
         old = self.beliefs[number]
-        said = {"content": new.content, "kind": kind or old.kind, "retracted": False}
-        if said == {name: getattr(old, name) for name in said}:
+        text = {"content": new.content, "kind": kind or old.kind, "retracted": False}
+        if text == {name: getattr(old, name) for name in text}:
             return self, number
-        return self.put(number, **said, version=old.version + 1), number
+        return self.put(number, **text, version=old.version + 1), number
 
     def update(self, number: int, by: str, content: str, title: str | None) -> World:
         old = self.seen(number, by, current=True)
@@ -161,15 +161,15 @@ class World:
         elif relation == "reflects_on":
             newer = self.starts(target, "supersedes")
             warrants = [(source, target, new) for new in newer]
-        known = {warrant for warrant, _ in self.notices}
-        told = tuple(
+        reference = {warrant for warrant, _ in self.notices}
+        reports = tuple(
             ((dependent, old, new), None)
             for dependent, old, new in warrants
             if self.beliefs[old].kind == self.beliefs[new].kind == "reflection"
             and dependent != new
-            and (dependent, old, new) not in known
+            and (dependent, old, new) not in reference
         )
-        return replace(self, notices=self.notices + told, changes=self.changes + len(told))
+        return replace(self, notices=self.notices + reports, changes=self.changes + len(reports))
 
     def unlink(self, source: int, relation: str, target: int, by: str) -> World:
         self.seen(source, by), self.seen(target, by)
@@ -186,7 +186,7 @@ class World:
                 raise Refused("Conflict")
             return self
         notices = tuple(
-            (each, decision if each == warrant else known) for each, known in self.notices
+            (item, decision if item == warrant else reference) for item, reference in self.notices
         )
         after = replace(self, notices=notices, changes=self.changes + 1)
         return after.retract(warrant[0], by) if decision == "retract" else after

@@ -85,8 +85,8 @@ class Model:
         """Version and value of a key as an open transaction sees it."""
         own = [staged for staged in draft.staged if staged.address == address]
         if not own:
-            found = self.current(address, draft.since)
-            return (found[1].version, found[1].value) if found else None
+            result = self.current(address, draft.since)
+            return (result[1].version, result[1].value) if result else None
         if own[-1].value is None:
             return None
         return len(self.versions(address, draft.since)) + len(own), own[-1].value
@@ -136,11 +136,11 @@ class Model:
         return iter(ops)
 
     def replay(self, agent: str, namespaces: set[str], after: int, through: int) -> list[Event]:
-        found = []
+        result = []
         for event in self.events[after:through]:
             ops = tuple(
                 op for op in event.ops if op.address[1] == agent and op.address[0] in namespaces
             )
             if ops:
-                found.append(Event(event.commit_ts, event.committed_at, event.txn_id, ops))
-        return found
+                result.append(Event(event.commit_ts, event.committed_at, event.txn_id, ops))
+        return result

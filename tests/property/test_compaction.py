@@ -23,7 +23,7 @@ SEEDS = st.integers(min_value=0, max_value=2**32)
 
 
 @given(seed=SEEDS)
-@settings(max_examples=8, deadline=None, phases=PHASES)
+@settings(max_examples=3, deadline=None, phases=PHASES)
 def test_what_is_asked_from_the_horizon_on_is_as_it_would_be(seed: int) -> None:
     check(seed, deeds=80)
 
@@ -36,7 +36,7 @@ def test_what_is_asked_from_the_horizon_on_is_as_it_would_be_often(seed: int) ->
 
 
 @given(seed=SEEDS)
-@settings(max_examples=4, deadline=None, phases=PHASES)
+@settings(max_examples=2, deadline=None, phases=PHASES)
 def test_others_write_between_its_slices(seed: int) -> None:
     check(seed, deeds=40, weight=8, between=2)
 
@@ -73,8 +73,8 @@ class Question:
         self.method, self.args, self.values = method, args, values
 
     def ask(self, store: Store) -> Any:
-        found = getattr(store, self.method)(*self.args, **self.values)
-        return list(found) if isinstance(found, Iterator) else found
+        result = getattr(store, self.method)(*self.args, **self.values)
+        return list(result) if isinstance(result, Iterator) else result
 
     def answer(self, store: Store) -> Any:
         try:
@@ -115,7 +115,7 @@ def questions(namespace: str, at: int) -> Iterator[Question]:
         who = {"agent_id": agent, "namespace": namespace}
         yield Question("scan_prefix", prefix="", at=at, **who)
         yield Question("list_keys", at=at, **who)
-        yield Question("diff", a=at, **who)
+        yield Question("diff", old=at, **who)
         yield Question("get_state", key="k", at=at, **who)
         yield Question("history", key="k", since=at, **who)
         yield Question("entities", known_at=at, **who)
@@ -134,7 +134,7 @@ def wide_questions(plain: Store, at: int, random: Random) -> Iterator[Question]:
         for status in ("open", "resolved"):
             yield Question("invalidations", status=status, **when)
         bound = plain.bind(agent_id=agent)
-        memories = [each.id for each in bound.list_memories(namespace=ALL_NAMESPACES)]
+        memories = [item.id for item in bound.list_memories(namespace=ALL_NAMESPACES)]
         for memory in random.sample(memories, min(5, len(memories))):
             yield Question("links", memory, include_closed=True, **when)
             yield Question("origins", memory, **when)
@@ -153,31 +153,31 @@ def check_replay(plain: Store, summed: Store, horizons: dict[str, int]) -> None:
     for namespace, horizon in horizons.items():
         for agent in AGENTS:
             who: dict[str, Any] = {"agent_id": agent, "namespace": namespace}
-            now = {each.key: each.value for each in plain.scan_prefix(prefix="", **who)}
+            now = {entry.key: entry.value for entry in plain.scan_prefix(prefix="", **who)}
             assert applied({}, summed, **who) == now
             behind = list(summed.replay(after_commit=horizon, **who))
-            assert behind == [each for each in summed.replay(**who) if each.commit_ts > horizon]
-            assert [each.summary for each in behind] == [False] * len(behind)
-            for seen in (1, horizon // 2, horizon - 1):
-                known = seen_by(plain, seen, **who)
-                assert applied(known, summed, after_commit=max(seen, 0), **who) == now
+            assert behind == [entry for entry in summed.replay(**who) if entry.commit_ts > horizon]
+            assert [entry.summary for entry in behind] == [False] * len(behind)
+            for observations in (1, horizon // 2, horizon - 1):
+                reference = seen_by(plain, observations, **who)
+                assert applied(reference, summed, after_commit=max(observations, 0), **who) == now
         everybody = list(summed.replay(agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES))
-        commits = [each.commit_ts for each in everybody]
+        commits = [entry.commit_ts for entry in everybody]
         assert commits == sorted(set(commits))
 
 
 def seen_by(plain: Store, through: int, **who: Any) -> dict[str, Any]:
     if through < 1:
         return {}
-    return {each.key: each.value for each in plain.scan_prefix(prefix="", at=through, **who)}
+    return {entry.key: entry.value for entry in plain.scan_prefix(prefix="", at=through, **who)}
 
 
 def applied(known: dict[str, Any], store: Store, **asked: Any) -> dict[str, Any]:
-    found = dict(known)
+    values = dict(known)
     for event in store.replay(kinds=["write", "delete"], **asked):
         for operation in event.operations:
             if operation.value is None:
-                found.pop(operation.key, None)
+                values.pop(operation.key, None)
             else:
-                found[operation.key] = operation.value
-    return found
+                values[operation.key] = operation.value
+    return values

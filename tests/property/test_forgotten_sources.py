@@ -29,7 +29,7 @@ def day(number: int) -> str:
 def history(random: Random) -> list[Step]:
     """Return what is done: each step names the source that it goes with, if any."""
     steps: list[Step] = []
-    said: list[Step] = []
+    text: list[Step] = []
     for number in range(STEPS):
         act = random.choice(["assert"] * 6 + ["end", "end", "retract", "classify", "merge"])
         step: Step = {"act": act, "source": None, "number": number}
@@ -41,15 +41,15 @@ def history(random: Random) -> list[Step]:
                 "valid_from": day(random.randrange(1, 20)),
                 "valid_to": day(random.randrange(20, 28)) if random.random() < 0.2 else None,
             }
-            said.append(step)
+            text.append(step)
         elif act == "end":
             step |= {"subject": random.choice(PEOPLE), "at": day(random.randrange(1, 28))}
             step["object"] = random.choice([None, *PLACES])
             step["source"] = random.choice([None, *range(SOURCES)])
-            said.append(step)
-        elif act == "retract" and said:
-            taken = said.pop(random.randrange(len(said)))
-            step |= {"source": taken["source"], "retracts": taken["number"]}
+            text.append(step)
+        elif act == "retract" and text:
+            item = text.pop(random.randrange(len(text)))
+            step |= {"source": item["source"], "retracts": item["number"]}
         elif act == "classify":
             step["cardinality"] = random.choice(["single", "multi"])
         elif act == "merge":
@@ -98,7 +98,7 @@ class Writer:
             fields = {name: step[name] for name in ("subject", "object", "at")}
             with store.begin_transaction() as transaction:
                 self._assertions[step["number"]] = transaction.end_fact(
-                    relation=relation, source=source, **fields
+                    allow_unknown=True, relation=relation, source=source, **fields
                 )
         elif "retracts" in step:
             store.retract_fact(assertion_id=self._assertions[step["retracts"]])
@@ -110,43 +110,43 @@ class Writer:
 
 def answers(store: Store, head: int) -> list[Any]:
     """Return what the store says of everything, on both axes of time, without ids."""
-    told: list[Any] = []
-    for known in (None, *range(1, head + 1)):
-        told.extend(
-            (known, fact.subject, fact.relation, fact.object, fact.valid_from, fact.valid_to,
+    reports: list[Any] = []
+    for reference in (None, *range(1, head + 1)):
+        reports.extend(
+            (reference, fact.subject, fact.relation, fact.object, fact.valid_from, fact.valid_to,
              fact.known_from, len(fact.assertions))
-            for fact in store.facts(known_at=known, include_closed=True)
+            for fact in store.facts(known_at=reference, include_closed=True)
         )  # fmt: skip
         for number in (5, 15, 25):
-            told.extend(
-                (known, number, fact.subject, fact.relation, fact.object)
-                for fact in store.facts(known_at=known, valid_at=day(number))
+            reports.extend(
+                (reference, number, fact.subject, fact.relation, fact.object)
+                for fact in store.facts(known_at=reference, valid_at=day(number))
             )
-        told.extend(
-            (known, each.name, each.aliases, each.known_from)
-            for each in store.entities(known_at=known)
+        reports.extend(
+            (reference, entity.name, entity.aliases, entity.known_from)
+            for entity in store.entities(known_at=reference)
         )
-    return told
+    return reports
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_the_answers_are_those_of_a_store_that_never_heard_of_it(seed: int) -> None:
     random = Random(seed)
     steps = history(random)
-    gone = set(random.sample(range(SOURCES), k=random.randrange(1, SOURCES + 1)))
-    told, untold = Writer(set()), Writer(gone)
-    told.write(steps)
+    names = set(random.sample(range(SOURCES), k=random.randrange(1, SOURCES + 1)))
+    reports, untold = Writer(set()), Writer(names)
+    reports.write(steps)
     untold.write(steps)
     head = untold.store.stats().commits
-    for number in sorted(gone):
-        source = told.sources[number].id
+    for number in sorted(names):
+        source = reports.sources[number].id
         field = random.choice(["facts_from", "memory_id" if number % 2 else "transcript_id"])
         try:
-            told.store.forget(**{field: source})  # type: ignore[arg-type]
+            reports.store.forget(**{field: source})  # type: ignore[arg-type]
         except memoranda.NotFound:
             assert field == "facts_from"
             assert not any(step["source"] == number for step in steps)
-    assert answers(told.store, head) == answers(untold.store, head)
-    told.store.verify()
-    assert told.store.rebuild().identical
-    assert answers(told.store, head) == answers(untold.store, head)
+    assert answers(reports.store, head) == answers(untold.store, head)
+    reports.store.verify()
+    assert reports.store.rebuild().identical
+    assert answers(reports.store, head) == answers(untold.store, head)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from memoranda import NotFound
-from memoranda.graph.names import normal_name
+from memoranda.graph.entities import normal_name
 from tests.property.graph_oracle import Assertion, End, Mark, Naming, Retraction, _meaning
 from tests.property.test_graph_machine import NAMES, SOURCES, GraphMachine, shown
 
@@ -19,7 +19,7 @@ class ForgettingMachine(GraphMachine):
     @rule(name=st.sampled_from(SOURCES), whole=st.booleans())
     def forget(self, *, name: str, whole: bool) -> None:
         """Forget what a memory is the source of, or the memory with it; another takes its place."""
-        (memory_id,) = [each for each, known in self.sources.items() if known == name]
+        (memory_id,) = [item for item, reference in self.sources.items() if reference == name]
         if whole:
             self.store.forget(memory_id=memory_id, reason="asked to")
             del self.sources[memory_id]
@@ -41,9 +41,9 @@ class ForgettingMachine(GraphMachine):
     def forget_fact(self, *, which: int) -> None:
         """Forget one assertion, or one end."""
         if self.said:
-            gone = self.said[which % len(self.said)]
-            self.store.forget(fact=gone, reason="asked to")
-            self.unsay({gone})
+            target = self.said[which % len(self.said)]
+            self.store.forget(fact=target, reason="asked to")
+            self.unsay({target})
             self.derive_again()
 
     @rule(name=st.sampled_from(NAMES))
@@ -56,8 +56,8 @@ class ForgettingMachine(GraphMachine):
                 self.store.forget(entity=name)
             return
         self.store.forget(entity=name, reason="asked to")
-        meant = _meaning(names, key)
-        going = {each for each in heard if _meaning(names, each) == meant}
+        target = _meaning(names, key)
+        going = {item for item in heard if _meaning(names, item) == target}
         self.oracle.steps = [
             step
             for step in self.oracle.steps
@@ -78,13 +78,13 @@ class ForgettingMachine(GraphMachine):
         self.oracle.begin(self.store.stats().commits)
         self.histories[self.oracle.commit] = []
         for known_at in self.histories:
-            edges = [edge for each in self.oracle.timelines(known_at).values() for edge in each]
+            edges = [edge for value in self.oracle.timelines(known_at).values() for edge in value]
             self.histories[known_at] = sorted(shown(edges), key=repr)
         assert self.store.verify().commits == self.oracle.commit
 
     def unsay(self, gone: set[str]) -> None:
         """Take what was said under these ids out of the oracle's steps."""
-        self.said = [each for each in self.said if each not in gone]
+        self.said = [item for item in self.said if item not in gone]
         self.oracle.steps = [
             step
             for step in self.oracle.steps
@@ -98,7 +98,7 @@ class ForgettingMachine(GraphMachine):
 
 TestForgettingMachine = ForgettingMachine.TestCase
 TestForgettingMachine.settings = settings(
-    max_examples=30,
+    max_examples=8,
     stateful_step_count=10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -422,7 +422,7 @@ said = st.tuples(st.sampled_from(["acme", "globex", "initech"]), st.integers(1, 
 @pytest.mark.parametrize("single", [True, False])
 @given(data=st.data())
 def test_the_order_of_arrival_does_not_matter(data: st.DataObject, *, single: bool) -> None:
-    facts = data.draw(st.lists(said, min_size=2, max_size=7, unique_by=lambda each: each[1]))
+    facts = data.draw(st.lists(said, min_size=2, max_size=7, unique_by=lambda item: item[1]))
     timelines = []
     for order in (facts, data.draw(st.permutations(facts))):
         jobs = Jobs(single=single)
@@ -463,17 +463,17 @@ class Catalog:
             self.edges.append(edge)
 
 
-@given(st.lists(said, max_size=7, unique_by=lambda each: each[1]))
+@given(st.lists(said, max_size=7, unique_by=lambda item: item[1]))
 def test_a_resolver_that_sees_what_is_current_agrees_while_time_goes_forward(
     facts: list[tuple[str, int]],
 ) -> None:
     catalog, jobs = Catalog(), Jobs()
     resolver = TemporalEdgeResolver(catalog, CardinalityPolicy.with_single_valued(["works at"]))
-    for job, since in sorted(facts, key=lambda each: each[1]):
+    for job, since in sorted(facts, key=lambda item: item[1]):
         jobs.say(job, since)
         catalog.put(resolver, NewEdge("alice", "works at", job, 1.0, day(since)))
-    found = [
+    result = [
         (edge.object_key, edge.valid_from.day, edge.valid_to.day if edge.valid_to else None)
         for edge in sorted(catalog.edges, key=lambda edge: edge.valid_from)
     ]
-    assert found == jobs.seen()
+    assert result == jobs.seen()

@@ -21,18 +21,25 @@ from hypothesis import strategies as st
 
 import memoranda
 from memoranda import Fact, Store, Transaction
-from memoranda.graph import saying
+from memoranda.graph import timeline_store
 from tests.crash.kills import ROOT
+from tests.patience import HANG_SECONDS
+from tests.quick import often
 
 OBJECTS = ("acme", "globex", "initech")
 SINGLE, MULTI = "works at", "knows"
 
 
-@pytest.fixture(scope="module", params=[saying.SHORT, 0], ids=["short", "long"], autouse=True)
+@pytest.fixture(
+    scope="module",
+    params=[timeline_store.SMALL_TIMELINE_STATEMENTS, 0],
+    ids=["short", "long"],
+    autouse=True,
+)
 def _timelines(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let timelines be derived as a whole, and let them be taken for too long for that."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(saying, "SHORT", request.param)
+        patched.setattr(timeline_store, "SMALL_TIMELINE_STATEMENTS", request.param)
         yield
 
 
@@ -47,7 +54,9 @@ class Said(NamedTuple):
     def say(self, tx: Transaction, relation: str) -> None:
         at = _day(self.day)
         if not self.asserts:
-            tx.end_fact(subject="alice", relation=relation, object=self.object, at=at)
+            tx.end_fact(
+                subject="alice", relation=relation, object=self.object, at=at, allow_unknown=True
+            )
             return
         until = None if self.until is None else _day(self.until)
         assert self.object is not None
@@ -64,15 +73,15 @@ def _day(number: int) -> datetime:
 def histories(draw: st.DrawFn, most: int) -> list[Said]:
     """Some assertions and ends, no two of them at one instant."""
     days = draw(st.lists(st.integers(0, 60), min_size=2, max_size=2 * most, unique=True))
-    said: list[Said] = []
-    while days and len(said) < most:
+    text: list[Said] = []
+    while days and len(text) < most:
         asserts = draw(st.sampled_from([True, True, False]))
         object_ = draw(st.sampled_from(OBJECTS if asserts else (*OBJECTS, None)))
         begin, until = days.pop(), None
         if asserts and days and days[-1] > begin and draw(st.booleans()):
             until = days.pop()
-        said.append(Said(object_, asserts, begin, until))
-    return said
+        text.append(Said(object_, asserts, begin, until))
+    return text
 
 
 Seen = list[tuple[object, datetime, datetime | None]]
@@ -92,9 +101,9 @@ def seen(store: Store) -> list[Seen]:
 
 def say(store: Store, said: Sequence[Said]) -> None:
     with store.begin_transaction() as tx:
-        for each in said:
+        for item in said:
             for relation in (SINGLE, MULTI):
-                each.say(tx, relation)
+                item.say(tx, relation)
 
 
 @contextmanager
@@ -117,18 +126,18 @@ def stores(count: int) -> Iterator[list[Store]]:
 def arrive(said: Sequence[Said], random: Random, count: int) -> list[Seen]:
     """Say things in this order, cut at random, each piece to one of several stores on one file."""
     with stores(count) as opened:
-        left = list(said)
-        while left:
+        remainder = list(said)
+        while remainder:
             size = random.randint(1, 3)
-            say(random.choice(opened), left[:size])
-            del left[:size]
-        found = [seen(store) for store in opened]
-        assert all(each == found[0] for each in found)
+            say(random.choice(opened), remainder[:size])
+            del remainder[:size]
+        result = [seen(store) for store in opened]
+        assert all(item == result[0] for item in result)
         assert opened[0].rebuild().identical
-        return found[0]
+        return result[0]
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories(4), st.randoms(use_true_random=False))
 def test_every_order_of_a_few(said: list[Said], random: Random) -> None:
     orders = list(permutations(said))
@@ -137,13 +146,24 @@ def test_every_order_of_a_few(said: list[Said], random: Random) -> None:
         assert arrive(order, random, 1) == expected, order
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories(14), st.randoms(use_true_random=False))
 def test_some_orders_of_many_said_to_several_stores(said: list[Said], random: Random) -> None:
-    expected = arrive(sorted(said, key=lambda each: each.day), random, 1)
+    expected = arrive(sorted(said, key=lambda item: item.day), random, 1)
     for count in (1, 2, 3):
         order = random.sample(said, len(said))
         assert arrive(order, random, count) == expected, order
+
+
+test_every_order_often = often(
+    test_every_order_of_a_few, 8, histories(4), st.randoms(use_true_random=False)
+)
+test_some_orders_often = often(
+    test_some_orders_of_many_said_to_several_stores,
+    12,
+    histories(14),
+    st.randoms(use_true_random=False),
+)
 
 
 @pytest.mark.slow
@@ -151,15 +171,15 @@ def test_two_processes_say_it_by_halves(tmp_path: Path) -> None:
     random = Random(3)
     for turn in range(4):
         days = random.sample(range(1, 400), 120)
-        said = [Said(random.choice(OBJECTS), random.random() < 0.7, day, None) for day in days]
-        expected = arrive(sorted(said, key=lambda each: each.day), random, 1)
+        text = [Said(random.choice(OBJECTS), random.random() < 0.7, day, None) for day in days]
+        expected = arrive(sorted(text, key=lambda item: item.day), random, 1)
         path = tmp_path / f"{turn}.db"
         with memoranda.open(path) as store:
             store.set_cardinality(relation=SINGLE, cardinality="single", agent_id="a")
-            halves = (said[::2], said[1::2])
+            halves = (text[::2], text[1::2])
             command = [sys.executable, "-m", "tests.property.test_graph_order", str(path)]
             children = [subprocess.Popen([*command, json.dumps(half)], cwd=ROOT) for half in halves]
-            assert [child.wait(60) for child in children] == [0, 0]
+            assert [child.wait(HANG_SECONDS) for child in children] == [0, 0]
             assert seen(store.bind(agent_id="a")) == expected
             assert store.rebuild().identical
 
@@ -168,8 +188,8 @@ def main() -> None:
     """Say what is given, one after the other, in a process of one's own."""
     path, given = sys.argv[1:]
     with memoranda.open(path, durability="relaxed") as store:
-        for each in json.loads(given):
-            say(store.bind(agent_id="a"), [Said(*each)])
+        for item in json.loads(given):
+            say(store.bind(agent_id="a"), [Said(*item)])
 
 
 if __name__ == "__main__":

@@ -48,11 +48,11 @@ def day(number: int) -> datetime:
 
 
 def take(store: Store, step: Step) -> None:
-    said = {"subject": step.subject, "relation": step.relation, "object": step.object}
+    text = {"subject": step.subject, "relation": step.relation, "object": step.object}
     if step.name == "assert":
-        store.assert_fact(**said, valid_from=day(step.day))
+        store.assert_fact(**text, valid_from=day(step.day))
     elif step.name == "end":
-        store.end_fact(**said, at=day(step.day))
+        store.end_fact(**text, at=day(step.day), allow_unknown=True)
     elif step.name in ("single", "multi"):
         store.set_cardinality(relation=step.relation, cardinality=step.name)
     elif store.entity(step.subject) and isinstance(step.object, str) and store.entity(step.object):
@@ -64,8 +64,8 @@ class Plain:
 
     def __init__(self, store: Store, relation: str | None, direction: str, **times: Any) -> None:
         self.facts = store.facts(relation=relation, **times)
-        known = {"known_at": times.get("known_at")}
-        self.rank = {each.name: at for at, each in enumerate(store.entities(**known))}
+        reference = {"known_at": times.get("known_at")}
+        self.rank = {item.name: at for at, item in enumerate(store.entities(**reference))}
         self.direction = direction
 
     def steps_from(self, node: Node) -> list[tuple[Fact, Node]]:
@@ -78,12 +78,12 @@ class Plain:
         return {"out": out, "in": back, "both": out + back}[self.direction]
 
     def distances(self, starts: list[Node], hops: int) -> dict[Node, int]:
-        found = dict.fromkeys(starts, 0)
+        result = dict.fromkeys(starts, 0)
         for hop in range(1, hops + 1):
-            for node in [each for each, at in found.items() if at == hop - 1]:
+            for node in [item for item, at in result.items() if at == hop - 1]:
                 for _, end in self.steps_from(node):
-                    found.setdefault(end, hop)
-        return found
+                    result.setdefault(end, hop)
+        return result
 
     def way(self, source: str, target: str, hops: int) -> list[str] | None:
         """Return the first of the shortest ways, by the order in which entities came up."""
@@ -91,7 +91,7 @@ class Plain:
         for _ in range(hops + 1):
             there = [way for way in ways if way[-1] == target]
             if there:
-                return min(there, key=lambda way: [self.rank[each] for each in way])
+                return min(there, key=lambda way: [self.rank[item] for item in way])
             ways = [
                 [*way, end]
                 for way in ways
@@ -102,8 +102,8 @@ class Plain:
 
 
 def resolved(store: Store, name: str, known_at: int | None) -> str | None:
-    found = store.entity(name, known_at=known_at)
-    return None if found is None else found.name
+    result = store.entity(name, known_at=known_at)
+    return None if result is None else result.name
 
 
 @settings(deadline=None)
@@ -130,32 +130,32 @@ def test_walks_are_those_of_the_plain_list(
         for step in steps:
             take(store, step)
         times = {"valid_at": day(valid), "known_at": known}
-        named = [name for name in ENTITIES if resolved(store, name, known) is not None]
-        if not named:
+        by_name = [name for name in ENTITIES if resolved(store, name, known) is not None]
+        if not by_name:
             return
-        source, target = data.draw(st.tuples(*[st.sampled_from(named)] * 2))
-        asked = {"relation": relation, **times}
+        source, target = data.draw(st.tuples(*[st.sampled_from(by_name)] * 2))
+        queries = {"relation": relation, **times}
         plain = Plain(store, relation, direction, **times)
-        check_neighbors(store, plain, source, hops, **asked)
-        check_path(store, plain, source, target, hops, **asked)
+        check_neighbors(store, plain, source, hops, **queries)
+        check_path(store, plain, source, target, hops, **queries)
         check_subgraph(
-            store, Plain(store, relation, "both", **times), [source, target], hops, asked
+            store, Plain(store, relation, "both", **times), [source, target], hops, queries
         )
 
 
 def check_neighbors(store: Store, plain: Plain, source: str, hops: int, **asked: Any) -> None:
     start = resolved(store, source, asked["known_at"])
     assert start is not None
-    found = store.neighbors(source, hops=hops, direction=plain.direction, **asked)
+    neighbors = store.neighbors(source, hops=hops, direction=plain.direction, **asked)
     distances = plain.distances([start], hops)
-    assert len(found) == len(distances) - 1
-    assert [each.hop for each in found] == sorted(each.hop for each in found)
-    for each in found:
-        assert distances[each.node] == each.hop
+    assert len(neighbors) == len(distances) - 1
+    assert [item.hop for item in neighbors] == sorted(item.hop for item in neighbors)
+    for item in neighbors:
+        assert distances[item.node] == item.hop
         assert any(
-            (each.via, each.node) in plain.steps_from(origin)
+            (item.via, item.node) in plain.steps_from(origin)
             for origin, hop in distances.items()
-            if hop == each.hop - 1
+            if hop == item.hop - 1
         )
 
 
@@ -165,13 +165,13 @@ def check_path(
     first, last = (resolved(store, name, asked["known_at"]) for name in (source, target))
     assert first is not None
     assert last is not None
-    found = store.path(source, target, max_hops=hops, direction=plain.direction, **asked)
+    path_facts = store.path(source, target, max_hops=hops, direction=plain.direction, **asked)
     expected = plain.way(first, last, hops)
-    assert (found is None) == (expected is None)
-    if found is None or expected is None:
+    assert (path_facts is None) == (expected is None)
+    if path_facts is None or expected is None:
         return
-    assert len(found) == len(expected) - 1
-    for fact, node, end in zip(found, expected, expected[1:], strict=False):
+    assert len(path_facts) == len(expected) - 1
+    for fact, node, end in zip(path_facts, expected, expected[1:], strict=False):
         assert (fact, end) in plain.steps_from(node)
 
 
@@ -179,14 +179,14 @@ def check_subgraph(
     store: Store, plain: Plain, names: list[str], hops: int, asked: dict[str, Any]
 ) -> None:
     starts: list[Node] = [
-        name for each in names if (name := resolved(store, each, asked["known_at"])) is not None
+        name for item in names if (name := resolved(store, item, asked["known_at"])) is not None
     ]
-    found = store.subgraph(names, hops=hops, **asked)
+    subgraph = store.subgraph(names, hops=hops, **asked)
     within = plain.distances(starts, hops)
-    assert set(found.entities) == {node for node in within if isinstance(node, str)}
-    assert [plain.rank[name] for name in found.entities] == sorted(
-        plain.rank[name] for name in found.entities
+    assert set(subgraph.entities) == {node for node in within if isinstance(node, str)}
+    assert [plain.rank[name] for name in subgraph.entities] == sorted(
+        plain.rank[name] for name in subgraph.entities
     )
-    assert list(found.facts) == [
+    assert list(subgraph.facts) == [
         fact for fact in plain.facts if fact.subject in within and fact.object in within
     ]

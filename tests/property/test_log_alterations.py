@@ -78,8 +78,8 @@ def test_changed_bytes_are_refused(data: bytes, tmp_path: Path, seed: int) -> No
         change = chance.choice([flip, cut_out, put_in, cut_off, move_lines])
         change(changed, chance)
         if changed != data:
-            found = verdicts(bytes(changed), tmp_path)
-            assert None not in found, (seed, number, change.__name__, found)
+            result = verdicts(bytes(changed), tmp_path)
+            assert None not in result, (seed, number, change.__name__, result)
 
 
 def values(holder: Any, path: str = "") -> Iterator[tuple[Any, Any, str]]:
@@ -151,8 +151,8 @@ def test_changed_lines_are_refused_even_if_the_end_fits(
         changed = spelled_oddly(lines, chance)
         if changed == data or only_a_signature(data, lines):
             continue
-        found = verdicts(changed, tmp_path)
-        assert None not in found, (seed, number, change.__name__, line, found)
+        result = verdicts(changed, tmp_path)
+        assert None not in result, (seed, number, change.__name__, line, result)
 
 
 def only_a_signature(data: bytes, lines: list[Fields]) -> bool:

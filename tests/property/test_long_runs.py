@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from tests.property.test_graph_machine import GraphMachine
+from tests.property.test_graph_forgetting import ForgettingMachine
+from tests.property.test_graph_machine import GraphMachine, LongTimelinesMachine
 from tests.property.test_memory_machine import MemoryMachine
 from tests.property.test_store_machine import StoreMachine
 from tests.property.test_subscription_machine import SubscriptionMachine
@@ -20,6 +21,8 @@ from tests.property.test_subscription_machine import SubscriptionMachine
         (MemoryMachine, 200, 40),
         (SubscriptionMachine, 150, 60),
         (GraphMachine, 120, 12),
+        (LongTimelinesMachine, 20, 10),
+        (ForgettingMachine, 30, 10),
     ],
 )
 def test_long_runs(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:

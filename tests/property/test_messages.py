@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.extract.messages import messages_in
-from memoranda.extract.rules import RuleExtractor
-from memoranda.memory.chat_json import decode, encode, plain_messages
-from memoranda.memory.rendering import MESSAGES, render
+from memoranda.extract.messages import messages_from_rendering
+from memoranda.extract.rules.extractor import RuleExtractor
+from memoranda.memory.messages import MESSAGES, decode, encode, plain_messages, render
 from memoranda.model.limits import Limits
-from memoranda.model.lines import speaker_label
+from memoranda.model.memory import speaker_label
+from tests.quick import often
 
 SPEAKERS = st.sampled_from(
     ["Ann", "Bob", "Mallory", "user", "Ann: x", "A\nAnn", "Ann\u2028Bob", ""]
@@ -54,39 +54,47 @@ def label(message: dict[str, Any]) -> str:
     return speaker_label(speaker(message))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TALKS)
 def test_each_place_is_one_messages_and_each_statement_its_own(talk: list[dict[str, Any]]) -> None:
     messages = plain_messages("text", talk, Limits())
     assert decode(encode(messages)) == talk
-    found = render(MESSAGES, messages)
-    assert [first for first, _ in found.spans] == [0, *(end + 1 for _, end in found.spans[:-1])]
-    assert found.spans[-1][1] == len(found.text)
-    for number, (first, end) in enumerate(found.spans):
-        assert {found.message_at(place) for place in range(first, end)} == {number}
+    result = render(MESSAGES, messages)
+    assert [first for first, _ in result.spans] == [0, *(end + 1 for _, end in result.spans[:-1])]
+    assert result.spans[-1][1] == len(result.text)
+    for number, (first, end) in enumerate(result.spans):
+        assert {result.message_at(place) for place in range(first, end)} == {number}
         labels = tuple(
-            f"{each}{end}" for each in (label(talk[number]), "tool") for end in (":", " [")
+            f"{item}{end}" for item in (label(talk[number]), "tool") for end in (":", " [")
         )
-        for line in found.text[first:end].decode().splitlines():
+        for line in result.text[first:end].decode().splitlines():
             assert line.startswith("  ") or line.removeprefix(STAMP).startswith(labels)
-    for place in found.places:
+    for place in result.utterances:
         assert place.speaker in (speaker(talk[place.message]), "tool")
-        assert found.message_at(place.span[0]) == found.message_at(place.span[1] - 1)
+        assert result.message_at(place.span[0]) == result.message_at(place.span[1] - 1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TALKS)
 def test_each_statement_is_its_own_messages(talk: list[dict[str, Any]]) -> None:
-    found = render(MESSAGES, plain_messages("text", talk, Limits()))
-    drawn = EXTRACTOR.extract(messages_in(found), occurred_at=datetime(2024, 5, 3, tzinfo=UTC))
-    for fact in drawn.facts:
+    result = render(MESSAGES, plain_messages("text", talk, Limits()))
+    report = EXTRACTOR.extract(
+        messages_from_rendering(result), occurred_at=datetime(2024, 5, 3, tzinfo=UTC)
+    )
+    for fact in report.facts:
         for span in fact.spans:
-            number = found.message_at(span[0])
+            number = result.message_at(span[0])
             assert number is not None
-            assert found.message_at(span[1] - 1) == number
+            assert result.message_at(span[1] - 1) == number
             assert fact.subject == speaker(talk[number])
-    for memory in drawn.memories:
+    for memory in report.memories:
         for span in memory.spans:
-            number = found.message_at(span[0])
+            number = result.message_at(span[0])
             assert number is not None
             assert memory.content.startswith(f"{label(talk[number])}: ")
+
+
+test_each_place_often = often(
+    test_each_place_is_one_messages_and_each_statement_its_own, 150, TALKS
+)
+test_each_statement_often = often(test_each_statement_is_its_own_messages, 150, TALKS)

@@ -58,16 +58,20 @@ def play(path: Path, steps: list[tuple[str, bool, str]]) -> None:
 
 def signed_events(path: Path) -> list[SealedEvent]:
     with memoranda.open(path) as store, store._core.engine.reading() as reader:
-        found = store.verify()
+        report = store.verify()
         events = [
             SealedEvent(*row)
-            for number in range(1, found.commits + 1)
+            for number in range(1, report.commits + 1)
             if (row := reader.row("event_get", commit_ts=number))
         ]
-        signed = [each for each in events if envelope_of(each).signature is not None]
-        assert found.signed == len(signed)
-        for each in store.audit_events():
-            assert (each.attest_level == "self-signed") == (each.signature is not None)
+        signed = [
+            audit_event for audit_event in events if envelope_of(audit_event).signature is not None
+        ]
+        assert report.signed == len(signed)
+        for audit_event in store.audit_events():
+            assert (audit_event.attest_level == "self-signed") == (
+                audit_event.signature is not None
+            )
     return signed
 
 
@@ -95,7 +99,7 @@ def test_signatures_hold_and_no_flipped_bit_passes(
         for event in chance.sample(signed, min(len(signed), 5)):
             before = path.read_bytes()
             try:
-                rechain(path, at(event.commit_ts, lambda each: flipped(each, chance)))
+                rechain(path, at(event.commit_ts, lambda item: flipped(item, chance)))
             except Corruption:
                 path.write_bytes(before)
                 continue  # not even readable

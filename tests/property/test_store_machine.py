@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 import memoranda
 from memoranda import ALL_NAMESPACES, MemorandaError, ReplayEvent, StateRecord, Transaction
-from memoranda.model.instant import to_datetime
+from memoranda.model.clock import to_datetime
 from memoranda.testing import FixedClock, FixedIds
 from tests.property.model import Address, Draft, Event, Model, Op, Refused, Staged, Value
 
@@ -202,9 +202,9 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def rebuild(self) -> None:
-        found = self.store.rebuild()
-        assert found.identical
-        assert found.events == self.model.head
+        result = self.store.rebuild()
+        assert result.identical
+        assert result.events == self.model.head
 
     @rule()
     def verify(self) -> None:
@@ -217,13 +217,17 @@ class StoreMachine(RuleBasedStateMachine):
     # Reading
 
     def same(self, record: StateRecord | None, address: Address, at: int | None) -> None:
-        found = self.model.current(address, at)
-        if found is None:
+        result = self.model.current(address, at)
+        if result is None:
             assert record is None
             return
-        event, op = found
+        event, op = result
         assert record == StateRecord(
-            op.value or {}, op.version, event.commit_ts, to_datetime(event.committed_at)
+            **named(address),
+            value=op.value or {},
+            version=op.version,
+            commit_ts=event.commit_ts,
+            committed_at=to_datetime(event.committed_at),
         )
 
     @rule(address=addresses, at=st.integers(0, 40))
@@ -257,9 +261,9 @@ class StoreMachine(RuleBasedStateMachine):
         entries = list(self.store.scan_prefix(**scope, prefix=prefix, at=at))
         assert [entry.key for entry in entries] == keys
         for entry in entries:
-            found = self.model.current((namespace, agent, entry.key), at)
-            assert found is not None
-            assert (entry.version, entry.value) == (found[1].version, found[1].value)
+            result = self.model.current((namespace, agent, entry.key), at)
+            assert result is not None
+            assert (entry.version, entry.value) == (result[1].version, result[1].value)
 
     @rule(address=addresses, a=st.integers(0, 40), b=st.integers(0, 40))
     def diff(self, address: Address, a: int, b: int) -> None:
@@ -267,20 +271,20 @@ class StoreMachine(RuleBasedStateMachine):
 
         def values(at: int) -> dict[str, Any]:
             keys = self.model.keys(namespace, agent, "", at)
-            found = {key: self.model.current((namespace, agent, key), at) for key in keys}
-            return {key: pair[1].value for key, pair in found.items() if pair}
+            result = {key: self.model.current((namespace, agent, key), at) for key in keys}
+            return {key: pair[1].value for key, pair in result.items() if pair}
 
         old, new = values(a), values(b)
-        wanted = [
+        target = [
             (key, old.get(key), new.get(key))
             for key in sorted({*old, *new})
             if old.get(key) != new.get(key)
         ]
-        changes = self.store.diff(namespace=namespace, agent_id=agent, a=a, b=b)
+        changes = self.store.diff(namespace=namespace, agent_id=agent, old=a, new=b)
         assert [
             (change.key, change.before and change.before.value, change.after and change.after.value)
             for change in changes
-        ] == wanted
+        ] == target
 
     @rule(
         agent=st.sampled_from(AGENTS),
@@ -291,21 +295,21 @@ class StoreMachine(RuleBasedStateMachine):
     def replay(self, agent: str, namespace: Any, after: int, through: int | None) -> None:
         namespaces = set(NAMESPACES) if namespace is ALL_NAMESPACES else {namespace}
         end = self.model.head if through is None else through
-        wanted = self.model.replay(agent, namespaces, after, max(after, end))
+        target = self.model.replay(agent, namespaces, after, max(after, end))
         events = self.store.replay(
             agent_id=agent, namespace=namespace, after_commit=after, through_commit=through
         )
-        found = list(events)
-        assert [as_model(event) for event in found] == wanted
-        self.tokens += [(event.token, event.commit_ts) for event in found[:1]]
+        result = list(events)
+        assert [as_model(event) for event in result] == target
+        self.tokens += [(event.token, event.commit_ts) for event in result[:1]]
 
     @precondition(lambda self: self.tokens)
     @rule(which=any_number, agent=st.sampled_from(AGENTS))
     def resume(self, which: int, agent: str) -> None:
         token, commit_ts = self.tokens[which % len(self.tokens)]
-        wanted = self.model.replay(agent, set(NAMESPACES), commit_ts, self.model.head)
+        target = self.model.replay(agent, set(NAMESPACES), commit_ts, self.model.head)
         events = self.store.replay(agent_id=agent, namespace=ALL_NAMESPACES, after_commit=token)
-        assert [as_model(event) for event in events] == wanted
+        assert [as_model(event) for event in events] == target
 
     @precondition(lambda self: self.model.events)
     @rule(agent=st.sampled_from(AGENTS), first=any_number, last=any_number)
@@ -319,8 +323,8 @@ class StoreMachine(RuleBasedStateMachine):
             to_timestamp=to_datetime(end),
         )
         everything = self.model.replay(agent, set(NAMESPACES), 0, self.model.head)
-        wanted = [event for event in everything if begin <= event.committed_at < end]
-        assert [as_model(event) for event in events] == wanted
+        target = [event for event in everything if begin <= event.committed_at < end]
+        assert [as_model(event) for event in events] == target
 
     @invariant()
     def nothing_was_added_or_lost(self) -> None:
@@ -337,7 +341,7 @@ def as_model(event: ReplayEvent) -> Event:
 
 TestStoreMachine = StoreMachine.TestCase
 TestStoreMachine.settings = settings(
-    max_examples=120,
+    max_examples=20,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

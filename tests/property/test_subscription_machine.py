@@ -34,7 +34,7 @@ class Asked:
 
     def of(self, model: Model, after: int) -> list[Event]:
         """Return what the model has of it behind a commit."""
-        found = []
+        result = []
         for event in model.events[after:]:
             ops = tuple(
                 op
@@ -45,8 +45,8 @@ class Asked:
                 and self.kind in (None, "delete" if op.value is None else "write")
             )
             if ops:
-                found.append(Event(event.commit_ts, event.committed_at, event.txn_id, ops))
-        return found
+                result.append(Event(event.commit_ts, event.committed_at, event.txn_id, ops))
+        return result
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -122,21 +122,21 @@ class SubscriptionMachine(StoreMachine):
         follower = self.followers[which % len(self.followers)]
         follower.expected += follower.asked.of(self.model, follower.head)
         follower.head = max(follower.head, self.model.head)
-        found: list[ReplayEvent] = []
-        while len(found) < max(most, 1):
+        result: list[ReplayEvent] = []
+        while len(result) < max(most, 1):
             event = next(follower.subscription, None)
             if event is None:
                 break
-            found.append(event)
-        wanted, follower.expected = (
+            result.append(event)
+        target, follower.expected = (
             follower.expected[: max(most, 1)],
             follower.expected[max(most, 1) :],
         )
-        assert [as_model(event) for event in found] == wanted
-        if follower.cursor is not None and found and most:
-            follower.subscription.ack(found[-1])
+        assert [as_model(event) for event in result] == target
+        if follower.cursor is not None and result and most:
+            follower.subscription.ack(result[-1])
             before = self.cursors[follower.cursor]
-            self.cursors[follower.cursor] = max(before, found[-1].commit_ts)
+            self.cursors[follower.cursor] = max(before, result[-1].commit_ts)
             assert self.store.cursors() == sorted(self.cursors.items())
 
     def start(self) -> None:
@@ -149,7 +149,7 @@ class SubscriptionMachine(StoreMachine):
 
 TestSubscriptionMachine = SubscriptionMachine.TestCase
 TestSubscriptionMachine.settings = settings(
-    max_examples=50,
+    max_examples=10,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

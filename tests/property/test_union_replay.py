@@ -58,11 +58,11 @@ def graphs(draw: st.DrawFn) -> Graph:
             max_size=MOST,
         )
     )
-    made = draw(st.lists(edges, max_size=14, unique=True))
-    closed = {edge for edge in made if draw(st.integers(0, 3)) == 0}
+    instance = draw(st.lists(edges, max_size=14, unique=True))
+    closed = {edge for edge in instance if draw(st.integers(0, 3)) == 0}
     return Graph(
         nodes=nodes,
-        edges=made,
+        edges=instance,
         closed=closed,
         by_hand=draw(st.lists(edges, max_size=3, unique=True)),
         transcripts=draw(
@@ -91,11 +91,11 @@ class Made:
         owner.configure(max_reflection_depth=100)
         for node in self.graph.nodes:
             visibility = "private" if node.private else "namespace"
-            made = owner.remember("m", kind=node.kind, visibility=visibility)
-            self.ids.append(made.id)
-        for said in self.graph.transcripts:
+            memory = owner.remember("m", kind=node.kind, visibility=visibility)
+            self.ids.append(memory.id)
+        for text in self.graph.transcripts:
             self.clock.step(1)
-            self._keep(said)
+            self._keep(text)
         for number, transcript, span in self.graph.citations:
             owner.link_transcript(
                 memory_id=self.ids[number],
@@ -114,12 +114,12 @@ class Made:
     def _keep(self, said: int | None) -> None:
         now = self.clock.now()
         occurred = None if said is None else now + said * 1_000_000
-        from memoranda.model.instant import to_datetime
+        from memoranda.model.clock import to_datetime
 
         time = None if occurred is None else to_datetime(occurred)
-        kept = self.store.store_transcript(TEXT, occurred_at=time)
-        self.transcripts.append(kept.id)
-        self.instants[kept.id] = kept._info.instant
+        transcript = self.store.store_transcript(TEXT, occurred_at=time)
+        self.transcripts.append(transcript.id)
+        self.instants[transcript.id] = transcript._info.instant
 
     def _link(self, source: int, target: int) -> None:
         ends = {"source": self.ids[source], "target": self.ids[target]}
@@ -154,13 +154,13 @@ def walked(made: Made, root: int, depth: int | None, viewer: str) -> list[tuple[
     while (
         nodes[root].kind == "reflection" and levels[-1] and (depth is None or len(levels) <= depth)
     ):
-        known = {number for level in levels for number in level}
+        reference = {number for level in levels for number in level}
         following: list[int] = []
         for here in levels[-1]:
             below = sorted((made.ids[end], end) for start, end in made.links if start == here)
             for _, end in below:
                 hidden = nodes[end].private and viewer != "owner"
-                if end not in known and end not in following and not hidden:
+                if end not in reference and end not in following and not hidden:
                     following.append(end)
         levels.append(following)
     return [(number, hop) for hop, level in enumerate(levels) for number in level]
@@ -169,40 +169,42 @@ def walked(made: Made, root: int, depth: int | None, viewer: str) -> list[tuple[
 def expected(made: Made, root: int, depth: int | None, viewer: str) -> list[object]:
     """Return what the replay must give, worked out from the definitions."""
     order = walked(made, root, depth, viewer)
-    found: list[tuple[int, str, object]] = []
+    result: list[tuple[int, str, object]] = []
     for index, transcript_id in enumerate(made.transcripts):
         anchors = []
         for number, hop in order:
-            named = {
+            by_name = {
                 span
                 for citing, cited, span in made.graph.citations
                 if (citing, cited) == (number, index)
             }
-            if not named:
+            if not by_name:
                 continue
             plain = (
-                () if named == {None} else tuple(sorted(span or (0, len(TEXT)) for span in named))
+                ()
+                if by_name == {None}
+                else tuple(sorted(span or (0, len(TEXT)) for span in by_name))
             )
             anchors.append((made.ids[number], hop, plain))
         if anchors:
             first = made.graph.nodes[made.ids.index(anchors[0][0])]
-            gone = first.expires and not first.retracted
-            entry = (transcript_id, anchors[0][0], tuple(anchors), gone, first.retracted)
-            found.append((made.instants[transcript_id], transcript_id, entry))
-    return [entry for _, _, entry in sorted(found, key=lambda each: each[:2])]
+            target = first.expires and not first.retracted
+            entry = (transcript_id, anchors[0][0], tuple(anchors), target, first.retracted)
+            result.append((made.instants[transcript_id], transcript_id, entry))
+    return [entry for _, _, entry in sorted(result, key=lambda item: item[:2])]
 
 
 def replayed(made: Made, root: int, depth: int | None, viewer: str) -> list[object]:
     store = made.store.bind(agent_id=viewer)
     return [
         (
-            each.transcript.id,
-            each.memory_id,
-            tuple(map(tuple, each.anchors)),
-            each.expired,
-            each.retracted,
+            replay_transcript.transcript.id,
+            replay_transcript.memory_id,
+            tuple(map(tuple, replay_transcript.anchors)),
+            replay_transcript.expired,
+            replay_transcript.retracted,
         )
-        for each in store.replay_transcripts(made.ids[root], depth=depth)
+        for replay_transcript in store.replay_transcripts(made.ids[root], depth=depth)
     ]
 
 
@@ -218,13 +220,13 @@ def compare(made: Made) -> None:
 def test_replay_equals_the_model(graph: Graph) -> None:
     clock = FixedClock()
     with memory_store(clock=clock) as opened:
-        made = Made(opened.bind(agent_id="owner"), clock, graph)
-        compare(made)
-        assert made.store.rebuild().identical
-        compare(made)
-        kept = set(made.links)
-        made.write_by_hand()
-        compare(made)
-        made.store.rebuild()
-        made.links = kept
-        compare(made)
+        instance = Made(opened.bind(agent_id="owner"), clock, graph)
+        compare(instance)
+        assert instance.store.rebuild().identical
+        compare(instance)
+        names = set(instance.links)
+        instance.write_by_hand()
+        compare(instance)
+        instance.store.rebuild()
+        instance.links = names
+        compare(instance)

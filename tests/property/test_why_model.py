@@ -66,10 +66,12 @@ class World:
         reached, waiting = {(ref, earlier)}, [(ref, earlier)]
         while waiting:
             here = waiting.pop()[0]
-            following = {(each, self.goes_on(here, each)) for each in self.grounds(here)} - reached
+            following = {
+                (ground, self.goes_on(here, ground)) for ground in self.grounds(here)
+            } - reached
             reached |= following
             waiting.extend(following)
-        return any(self.doubtful(each) for each, replaced in reached if not replaced)
+        return any(self.doubtful(ground) for ground, replaced in reached if not replaced)
 
     def goes_on(self, ref: Ref, ground: Ref) -> bool:
         return isinstance(ref, KeyRef) and isinstance(ground, KeyRef) and ref.key == ground.key
@@ -94,24 +96,24 @@ class History:
     def take(self, name: str, picks: list[int]) -> None:
         step: Callable[[list[int]], None] = getattr(self, f"step_{name}")
         step(picks)
-        known, commits = len(self.worlds), self.store.stats().commits
-        assert commits <= known + 1
-        if commits > known:
-            self.world.time = self.time_of(known)
+        reference, commits = len(self.worlds), self.store.stats().commits
+        assert commits <= reference + 1
+        if commits > reference:
+            self.world.time = self.time_of(reference)
             self.worlds.append(deepcopy(self.world))
 
     def time_of(self, known: int) -> datetime:
         """Return when the next commit was made, by the agent or to note what was refused."""
         where: tuple[dict[str, Any], ...] = ({}, {"agent_id": "_engine", "namespace": "_audit"})
         (event,) = (
-            event for each in where for event in self.store.replay(after_commit=known, **each)
+            event for item in where for event in self.store.replay(after_commit=known, **item)
         )
         return event.committed_at
 
     def some(self, pick: int, *, current: bool = True) -> str | None:
         """Pick a memory; one that is current can be acted on."""
         beliefs = self.world.beliefs
-        ids = [each for each in beliefs if not (current and beliefs[each].retracted)]
+        ids = [belief for belief in beliefs if not (current and beliefs[belief].retracted)]
         return sorted(ids)[pick % len(ids)] if ids else None
 
     def step_write(self, picks: list[int]) -> None:
@@ -147,12 +149,12 @@ class History:
         self.clock.advance(1 + picks[0] % 3)
 
     def step_reflect(self, picks: list[int]) -> None:
-        targets = {each for pick in picks if (each := self.some(pick, current=False))}
+        targets = {item for pick in picks if (item := self.some(pick, current=False))}
         if targets:
-            made = self.store.reflect("r", on=sorted(targets))
-            self._made(made)
+            reflection = self.store.reflect("r", on=sorted(targets))
+            self._made(reflection)
             for target in targets:
-                self._linked(made.id, "reflects_on", target)
+                self._linked(reflection.id, "reflects_on", target)
 
     def _linked(self, source: str, relation: str, target: str) -> None:
         links = self.world.beliefs[source].links
@@ -169,7 +171,7 @@ class History:
             self._linked(source, "derived_from", target)
 
     def step_unlink(self, picks: list[int]) -> None:
-        links = [(each, *link) for each, b in self.world.beliefs.items() for link in b.links]
+        links = [(item, *link) for item, b in self.world.beliefs.items() for link in b.links]
         if links:
             source, relation, target = sorted(links)[picks[0] % len(links)]
             self.store.unlink(source=source, target=target, relation=relation)
@@ -179,8 +181,8 @@ class History:
         memory = self.some(picks[0])
         if memory is not None:
             belief = self.world.beliefs[memory]
-            made = self.store.update_memory(memory, content=f"x{belief.version}")
-            belief.version, belief.expires_at = belief.version + 1, made.expires_at
+            instance = self.store.update_memory(memory, content=f"x{belief.version}")
+            belief.version, belief.expires_at = belief.version + 1, instance.expires_at
 
     def step_retract(self, picks: list[int]) -> None:
         memory = self.some(picks[0])
@@ -218,7 +220,7 @@ def check(store: Store, world: World, at: int) -> None:
         assert reason.ref == ref
         check_tree(reason, world)
         stale.extend([ref] if reason.is_stale else [])
-    assert [each.ref for each in store.stale_keys(at=at)] == stale
+    assert [stale_key.ref for stale_key in store.stale_keys(at=at)] == stale
     for memory_id, belief in world.beliefs.items():
         reason = store.why(MemoryRef(memory_id), at=at)
         assert reason.ref == MemoryRef(memory_id, belief.version)
@@ -235,11 +237,11 @@ def check_tree(root: Reason, world: World) -> None:
         assert reason.believed is (earlier or not world.doubtful(ref))
         assert reason.is_stale is world.stale(ref, earlier=earlier)
         if not reason.repeated:
-            found = [each.ref for each in reason.because]
-            assert sorted(map(repr, found)) == sorted(map(repr, world.grounds(ref)))
-        for each in reason.because:
-            assert isinstance(each.ref, KeyRef | MemoryRef)
-            waiting.append((each, world.goes_on(ref, each.ref)))
+            refs = [item.ref for item in reason.because]
+            assert sorted(map(repr, refs)) == sorted(map(repr, world.grounds(ref)))
+        for item in reason.because:
+            assert isinstance(item.ref, KeyRef | MemoryRef)
+            waiting.append((item, world.goes_on(ref, item.ref)))
 
 
 def check_future(store: Store, world: World, later: World, at: int) -> None:

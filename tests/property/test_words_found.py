@@ -11,9 +11,10 @@ import pytest
 
 import memoranda
 from memoranda import MemorandaError, Store
-from memoranda.search import filling, shelves
-from memoranda.search.lexical import Found
-from memoranda.search.words import tokens
+from memoranda.model.memory import inbox_of
+from memoranda.search.index import indexer, partitions
+from memoranda.search.ranking.bm25 import ScoredDocument
+from memoranda.search.text.tokenizer import tokens
 from tests.searching import fill, search
 
 AGENTS = ("ann", "bob")
@@ -74,8 +75,8 @@ class History:
             store.update_memory(memory_id, content=self.text(), title=title)
 
     def talk(self) -> None:
-        said = self.bound().store_transcript("\n".join(self.text() for _ in range(5)))
-        self.transcripts.append((said.id, *self.scope))
+        transcript = self.bound().store_transcript("\n".join(self.text() for _ in range(5)))
+        self.transcripts.append((transcript.id, *self.scope))
 
     def cite(self) -> None:
         memory_id, *scope = self.random.choice(self.memories or [("", "one", "ann")])
@@ -87,42 +88,42 @@ class History:
 
     def state(self) -> None:
         subject, object_ = self.random.sample(WORDS, k=2)
-        sources = [each[0] for each in self.memories[-3:]]
+        sources = [memory[0] for memory in self.memories[-3:]]
         store = self.bound()
         source = self.random.choice([None, *sources])
         with store.begin_transaction() as transaction:
-            found = transaction.assert_fact(
+            fact = transaction.assert_fact(
                 subject=subject,
                 relation="next_to",
                 object=object_,
                 source=source,
             )
         if source in self.private:
-            self.private.add(found)
-        self.facts.append((found, *self.scope))
+            self.private.add(fact)
+        self.facts.append((fact, *self.scope))
 
     def withdraw(self) -> None:
         assertion_id, *scope = self.random.choice(self.facts or [("", "one", "ann")])
         self.bound((scope[0], scope[1])).retract_fact(assertion_id=assertion_id)
 
     def fill(self) -> None:
-        filling.fill(self.store._core.engine, most_commits=self.random.randrange(1, 30))
+        indexer.fill(self.store._core.engine, max_commits=self.random.randrange(1, 30))
 
     def forget(self) -> None:
         if self.random.random() < 0.5:
             return
         kind = self.random.choice(["memory_id", "transcript_id", "facts_from"])
-        known = self.transcripts if kind == "transcript_id" else self.memories
-        name, *scope = self.random.choice(known or [("", "one", "ann")])
+        reference = self.transcripts if kind == "transcript_id" else self.memories
+        name, *scope = self.random.choice(reference or [("", "one", "ann")])
         store = self.bound((scope[0], scope[1]))
         store.forget(**{kind: name}, purge=False)  # type: ignore[arg-type]
 
     def readable(self, space: str, viewer: str, at: int) -> Iterator[Row]:
         """Yield everything that can be read at a commit, by asking for each thing."""
         store = self.store.bind(namespace=space, agent_id=viewer)
-        said: dict[str, str] = {}
+        text: dict[str, str] = {}
         for transcript in store.list_transcripts(children=False, at=at):
-            said[transcript.id] = transcript.text()
+            text[transcript.id] = transcript.text()
             lines = transcript.text().splitlines()
             for number in range(len(lines)):
                 near = lines[max(number - 2, 0) : number + 3]
@@ -130,8 +131,8 @@ class History:
         for memory in store.list_memories(children=False, at=at, content=True):
             own = f"{memory.title or ''} {memory.content} {' '.join(memory.tags)}"
             for (citing, cited), since in self.cited.items():
-                if citing == memory.id and since <= at and cited in said:
-                    own += " ".join(["", *said[cited][3:].splitlines()[:3]])
+                if citing == memory.id and since <= at and cited in text:
+                    own += " ".join(["", *text[cited][3:].splitlines()[:3]])
             yield "memory", memory.id, own
         for row in self.store.sql("SELECT * FROM assertions WHERE kind = 'assert'"):
             until = row["retracted_in"] or at + 1
@@ -141,8 +142,8 @@ class History:
                 yield "fact", row["id"], " ".join(words)
 
 
-def contents(found: list[Found]) -> Counter[tuple[str, str]]:
-    return Counter((each.passage.kind, each.passage.source) for each in found)
+def contents(found: list[ScoredDocument]) -> Counter[tuple[str, str]]:
+    return Counter((item.document.kind, item.document.source) for item in found)
 
 
 def check(history: History, at: int | None) -> None:
@@ -153,10 +154,10 @@ def check(history: History, at: int | None) -> None:
             rows = [*history.readable(space, viewer, head if at is None else at)]
             for word in WORDS:
                 (term,) = tokens(word)
-                wanted = Counter((kind, id_) for kind, id_, text in rows if term in tokens(text))
-                found = search(store, word, known=at, viewer=viewer, namespaces=[space])
-                assert found == sorted(found, key=lambda each: -each.score)
-                assert contents(found) == wanted, (word, at, space, viewer)
+                counter = Counter((kind, id_) for kind, id_, text in rows if term in tokens(text))
+                match = search(store, word, known=at, viewer=viewer, namespaces=[space])
+                assert match == sorted(match, key=lambda item: -item.score)
+                assert contents(match) == counter, (word, at, space, viewer)
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
@@ -182,7 +183,11 @@ def test_the_index_finds_what_reading_finds(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_the_tail_is_scored_as_the_index_is(seed: int) -> None:
-    """Where all that is there can be seen: how long passages are on average counts everywhere."""
+    """Where all that is there can be seen: how long passages are on average counts everywhere.
+
+    Notices of stale facts are there too, so the inboxes are searched as well.
+    """
+    everywhere = [*SPACES, *map(inbox_of, SPACES)]
     random = Random(seed)
     with memoranda.open(":memory:") as store:
         history = History(store, random, agents=("ann",))
@@ -190,20 +195,20 @@ def test_the_tail_is_scored_as_the_index_is(seed: int) -> None:
             history.step()
         fill(store)
         at = store.stats().commits
-        asked = [*WORDS, "amber cedar grove"]
-        before = [search(store, word, known=at, namespaces=None) for word in asked]
+        queries = [*WORDS, "amber cedar grove"]
+        before = [search(store, word, known=at, namespaces=everywhere) for word in queries]
         empty_index(store)
         assert sum(map(len, before)) > 0
-        for word, filled in zip(asked, before, strict=True):
-            unfilled = search(store, word, known=at, namespaces=None)
-            assert all(each.passage.id is not None for each in filled)
-            assert all(each.passage.id is None for each in unfilled)
-            scores = {each.passage.key: each.score for each in unfilled}
-            assert {each.passage.key: each.score for each in filled} == pytest.approx(scores)
+        for word, filled in zip(queries, before, strict=True):
+            unfilled = search(store, word, known=at, namespaces=everywhere)
+            assert all(item.document.id is not None for item in filled)
+            assert all(item.document.id is None for item in unfilled)
+            scores = {item.document.key: item.score for item in unfilled}
+            assert {item.document.key: item.score for item in filled} == pytest.approx(scores)
 
 
 def empty_index(store: Store) -> None:
     """Put everything on the list again, as a rebuild does."""
     assert store.rebuild().identical
     with store._core.engine.reading() as reader:
-        assert shelves.totals(reader) == (0, 0)
+        assert partitions.totals(reader) == (0, 0)

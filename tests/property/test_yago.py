@@ -82,6 +82,6 @@ def test_what_there_is_of_it() -> None:
     oracle.begin()
     for fact in facts:
         oracle.assert_fact(*fact[:4], valid_to=fact.valid_to)
-    held = [fact for fact in facts if fact.valid_to is None or fact.valid_to > utc(1900)]
-    held = [fact for fact in held if fact.valid_from <= utc(1900)]
-    assert len(oracle.facts(utc(1900))) == len({fact[:3] for fact in held})
+    stored_value = [fact for fact in facts if fact.valid_to is None or fact.valid_to > utc(1900)]
+    stored_value = [fact for fact in stored_value if fact.valid_from <= utc(1900)]
+    assert len(oracle.facts(utc(1900))) == len({fact[:3] for fact in stored_value})

@@ -78,10 +78,10 @@ def read_facts(
 
 
 def _span(text: str) -> _Span:
-    found = _DATE.fullmatch(text)
-    if found is None:
+    result = _DATE.fullmatch(text)
+    if result is None:
         raise _Unusable(text)
-    year, month, day = (0 if part == "##" else int(part) for part in found.groups())
+    year, month, day = (0 if part == "##" else int(part) for part in result.groups())
     try:
         first = datetime(year, month or 1, day or 1, tzinfo=UTC)
     except ValueError as error:

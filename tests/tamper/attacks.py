@@ -192,10 +192,10 @@ ATTACKS: tuple[Attack, ...] = (
 
 
 def _changed(attack: str, table: Table, row: Row, changes: Row) -> Deed | None:
-    shown = {name: _as_text(value, table.columns[name]) for name, value in changes.items()}
-    if all(row[name] == value and type(row[name]) is type(value) for name, value in shown.items()):
+    output = {name: _as_text(value, table.columns[name]) for name, value in changes.items()}
+    if all(row[name] == value and type(row[name]) is type(value) for name, value in output.items()):
         return None
-    return Deed(attack, table.name, (row,), ({**row, **shown},), tuple(changes))
+    return Deed(attack, table.name, (row,), ({**row, **output},), tuple(changes))
 
 
 def _as_text(value: Value, kind: str) -> Value:
@@ -214,9 +214,14 @@ def _signed(number: int) -> int:
 
 
 def _flipped(value: Value, kind: str, random: Random) -> Value:
-    """Return a value of the same type with one bit changed; where there is none, a small one."""
+    """Return a value of the same type with one bit changed; where there is none, any one.
+
+    A number may be that of a row, of the first one most often, or of no row at all.
+    """
+    if value is None and kind == "INTEGER":
+        return _signed(1 << random.choice((0, 0, random.randrange(64))))
     if value is None:
-        return {"INTEGER": 1, "REAL": 1.0}.get(kind, b"x")
+        return 1.0 if kind == "REAL" else b"x"
     if isinstance(value, float):
         (number,) = struct.unpack(">q", struct.pack(">d", value))
         (changed,) = struct.unpack(">d", struct.pack(">q", number ^ 1 << random.randrange(52)))

@@ -25,14 +25,14 @@ class Missed(AssertionError):
 
 def campaign(folder: Path, pristine: Path, seed: str, count: int) -> Counter[str]:
     """Do so many tamperings by a seed, and return how many of each kind there were."""
-    seen = Counter[str]()
+    observations = Counter[str]()
     for number in range(count):
         random = Random(f"{seed}/{number}")
         deed = tamper(folder, pristine, random)
-        seen[judge(folder / "copy.db", deed)] += 1
-        seen[deed.attack] += 1
-        seen[f"table {deed.table}"] += 1
-    return seen
+        observations[judge(folder / "copy.db", deed)] += 1
+        observations[deed.attack] += 1
+        observations[f"table {deed.table}"] += 1
+    return observations
 
 
 def tamper(folder: Path, pristine: Path, random: Random) -> Deed:
@@ -55,8 +55,8 @@ def attempt(attack: Attack, database: apsw.Connection, table: Table, random: Ran
 
 def fresh_copy(folder: Path, pristine: Path) -> AbstractContextManager[apsw.Connection]:
     """Open a new copy of the store to be changed."""
-    for left in folder.glob("copy.db*"):
-        left.unlink()
+    for path in folder.glob("copy.db*"):
+        path.unlink()
     shutil.copyfile(pristine, folder / "copy.db")
     return opened(folder / "copy.db")
 

@@ -17,16 +17,17 @@ NAMES = ("Ann", "Bo", "Cy")
 def make_store(folder: Path) -> Path:
     """Make the store in a folder: begun in one file, gone on with in a copy of it."""
     golden = load_script("make_golden")
-    begun, path = folder / "begun.db", folder / "store.db"
+    start, path = folder / "begun.db", folder / "store.db"
     clock, ids = FixedClock(), FixedIds("tampering")
-    with memoranda.open(begun, clock=clock, ids=ids, durability="relaxed") as store:
+    with memoranda.open(start, clock=clock, ids=ids, durability="relaxed") as store:
         _sum_up(store)
         golden.fill(store, clock)
         for agent, namespace in (("planner", "team/ops"), ("helper", "team/eng")):
             _believe(store.bind(agent_id=agent, namespace=namespace))
             _learn(store.bind(agent_id=agent, namespace=namespace))
         _forget(store)
-    shutil.copyfile(begun, path)
+        golden.forget_shared(store)
+    shutil.copyfile(start, path)
     with memoranda.open(path, clock=clock, ids=ids, durability="relaxed") as store:
         golden.go_on(store)
         _sign(store, folder)
@@ -53,12 +54,12 @@ def _forget(store: Store) -> None:
     agent.write(key="secret", value={"n": 1})
     agent.write(key="secret", value={"n": 2})
     agent.forget(key="secret")
-    gone = store.bind(agent_id="gone", namespace="team/ops")
-    source = gone.remember("overheard", title="rumour")
-    gone.assert_fact(subject="Ann", relation="likes", object="Bo", source=source.id)
-    gone.forget(facts_from=source.id)
-    gone.write(key="k", value={})
-    store.forget(agent_id="gone")
+    target = store.bind(agent_id="gone", namespace="team/ops")
+    source = target.remember("overheard", title="rumour")
+    target.assert_fact(subject="Ann", relation="likes", object="Bo", source=source.id)
+    target.forget(facts_from=source.id)
+    target.write(key="k", value={})
+    store.forget(whole_agent="gone")
 
 
 def _sign(store: Store, folder: Path) -> None:
@@ -100,7 +101,7 @@ def _believe(agent: Store) -> None:
     for title in ("first", "second", "third"):
         agent.reflect(f"{title} thought", on=[base.id], title=title)
     agent.supersede(old=base.id, new=agent.reflect("better", on=[long.id], title="newer").id)
-    notices = [*agent.invalidations()]
+    notices = [item for item in agent.invalidations() if item.kind == "reflection_invalidation"]
     agent.resolve_invalidation(notices[0].id, decision="keep", note="still right")
     other = agent.reflect("instead", on=[long.id])
     agent.resolve_invalidation(notices[1].id, decision="revise", replacement=other.id)
@@ -119,11 +120,11 @@ def _learn(agent: Store) -> None:
     agent.end_fact(subject="Bo", relation="knows", at="2030-01-01T00:00:00Z")
     agent.end_fact(subject="Cy", relation="knows", object="Ann", at="2030-01-01T00:00:00Z")
     agent.retract_fact(subject="Cy", relation="age", object=Literal(2022), reason="a guess")
-    told = agent.assert_fact(subject="Bo", relation="owes", object="Cy", visibility="private",
+    fact = agent.assert_fact(subject="Bo", relation="owes", object="Cy", visibility="private",
                              valid_to="2040-01-01T00:00:00Z")  # fmt: skip
     agent.end_fact(subject="Ann", relation="owes", visibility="private")
     agent.assert_fact(subject="Ann", relation="owes", object="Bo", visibility="private")
-    agent.retract_fact(assertion_id=told.assertion_id, reason="it is paid")
+    agent.retract_fact(assertion_id=fact.assertion_id, reason="it is paid")
     agent.alias(entity="Bo", alias="Robert")
     agent.merge_entities(source="Cy", into="Ann", allow_large=True)
     agent.set_cardinality(relation="knows", cardinality="single")

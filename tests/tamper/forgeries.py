@@ -68,20 +68,20 @@ def _forge(path: Path, change: Callable[[Events], Events]) -> None:
         log_id = str(database.execute("SELECT value FROM meta WHERE name = 'log_id'").get)
         query = "SELECT * FROM event ORDER BY commit_ts"
         events = change([SealedEvent(*row) for row in database.execute(query)])
-        kept = {event.commit_ts for event in events}
+        commit_tss = {event.commit_ts for event in events}
         database.execute("DELETE FROM event")
         for table in ("checkpoint", "tree_node"):
             database.execute(f"DELETE FROM {table}")
         database.execute("DELETE FROM meta WHERE name = 'tree' OR name LIKE 'cursor%'")
         for (commit_ts,) in database.execute("SELECT DISTINCT commit_ts FROM blob").fetchall():
-            if commit_ts not in kept:
+            if commit_ts not in commit_tss:
                 database.execute("DELETE FROM blob WHERE commit_ts = ?", (commit_ts,))
         last = chain.genesis(log_id)
         for event in events:
             sealed = chain.seal_again(last, event)
             row = msgspec.structs.astuple(sealed)
             database.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)
-            last = chain.head_behind(row)
+            last = chain.head_after(row)
     with memoranda.open(path, create=False) as store:
         store.rebuild()
 
@@ -95,4 +95,4 @@ def _with_times(events: Events, times: Events) -> Events:
 
 def _first_write(event: SealedEvent) -> int | None:
     operations: tuple[AnyOperation, ...] = codec.decode_operations(event.operations)
-    return next((i for i, each in enumerate(operations) if isinstance(each, Write)), None)
+    return next((i for i, item in enumerate(operations) if isinstance(item, Write)), None)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from backports import zstd
 
+from memoranda.audit.merkle_store import expected_rows
 from memoranda.errors import Corruption
 from memoranda.log.commitments import SALT_SIZE
-from memoranda.model.packing import digest_of, unpack
+from memoranda.model.codec import digest_of, unpack
 from tests.tamper.attacks import Deed
 from tests.tamper.tables import Row
 
@@ -56,17 +57,25 @@ def _same_content(deed: Deed) -> str | None:
 
 def _of_meta(deed: Deed) -> str | None:
     names = {row["name"] for row in (*deed.before, *deed.after)}
-    known = {str(name) for row in deed.before for name in [row["name"]]}
+    reference = {str(name) for row in deed.before for name in [row["name"]]}
     cursors = any(str(name).startswith("cursor") for name in names)
     if deed.attack in ("duplicate", "append") and not (names & {"log_id", "epoch"} or cursors):
         return "a note that nobody reads"
-    if known <= {"home", "settled"}:
-        return _NOTE
-    if known == {"index"}:
+    if reference == {"index"}:
         return "a count of the index's changes, by which two who fill it notice each other"
-    if any(name.startswith("view:") for name in known):
+    if reference <= {"home", "settled", "index"}:
+        return _NOTE
+    if reference == names == {"tree"} and _keeps_nodes(deed):
+        return "a tree that is said to reach less far, with no node in between, is filled again"
+    if any(name.startswith("view:") for name in reference):
         return "a view that seems to be another version's is built again when the store is opened"
     return None
+
+
+def _keeps_nodes(deed: Deed) -> bool:
+    """Say whether the tree has as many nodes where it is said to end as where it did."""
+    ends = [str(row["value"]) for row in (*deed.before, *deed.after)]
+    return all(map(str.isdecimal, ends)) and len({expected_rows(int(end)) for end in ends}) == 1
 
 
 FREE = {

@@ -43,22 +43,22 @@ How far a deep verification checks it, tests/unit/search/test_filling.py shows.
 
 
 def tables_of(database: apsw.Connection) -> list[Table]:
-    found = database.execute(
+    rows = database.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
     )
-    names = [str(name) for (name,) in found.fetchall()]
+    names = [str(name) for (name,) in rows.fetchall()]
     return [_table(database, name) for name in names if name not in INDEX]
 
 
 def _table(database: apsw.Connection, name: str) -> Table:
     columns = database.execute(f"SELECT name, type, pk, [notnull] FROM pragma_table_info('{name}')")
-    found: list[tuple[Any, ...]] = columns.fetchall()
-    keys = sorted((pk, column) for column, _, pk, _ in found if pk)
+    rows: list[tuple[Any, ...]] = columns.fetchall()
+    keys = sorted((pk, column) for column, _, pk, _ in rows if pk)
     return Table(
         name,
-        {column: kind for column, kind, _, _ in found},
+        {column: kind for column, kind, _, _ in rows},
         tuple(column for _, column in keys) or ("rowid",),
-        frozenset(column for column, _, pk, filled in found if not filled and not pk),
+        frozenset(column for column, _, pk, filled in rows if not filled and not pk),
     )
 
 

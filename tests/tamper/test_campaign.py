@@ -5,12 +5,23 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import apsw
 import pytest
 
+from tests.quick import only
 from tests.tamper.attacks import ATTACKS, LOG, Deed, flip
-from tests.tamper.campaign import FOUND, Missed, attempt, campaign, fresh_copy, is_empty, judge
+from tests.tamper.campaign import (
+    FOUND,
+    Missed,
+    attempt,
+    campaign,
+    fresh_copy,
+    is_empty,
+    judge,
+    look,
+)
 from tests.tamper.harmless import FREE
 from tests.tamper.tables import opened, tables_of
 
@@ -18,10 +29,10 @@ PARTS, EACH = 10, 30
 TRIES = 2
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", only([0], range(PARTS)))
 def test_no_tampering_is_missed(folder: Path, pristine: Path, part: int) -> None:
-    seen = campaign(folder, pristine, f"test/{part}", EACH)
-    assert seen[FOUND] > EACH / 2
+    observations = campaign(folder, pristine, f"test/{part}", EACH)
+    assert observations[FOUND] > EACH / 2
 
 
 def test_every_table_has_rows_to_attack(pristine: Path) -> None:
@@ -30,8 +41,11 @@ def test_every_table_has_rows_to_attack(pristine: Path) -> None:
     assert empty == set()
 
 
-def columns() -> list[tuple[str, str]]:
-    """Return every column there is, without asking a store that is made for a test."""
+def columns() -> list[Any]:
+    """Return every column there is, without asking a store that is made for a test.
+
+    The last of each table is quick.
+    """
     from memoranda.sdk.open import load_queries
     from memoranda.storage.sqlite.engine import SqliteEngine
 
@@ -39,28 +53,57 @@ def columns() -> list[tuple[str, str]]:
     with engine.reading() as reader:
         tables = tables_of(reader.database)
     engine.close()
-    return [(each.name, column) for each in tables for column in each.columns]
+    return [
+        pytest.param(table.name, column, marks=pytest.mark.slow if number else ())
+        for table in tables
+        for number, column in enumerate([*table.columns][::-1])
+    ]
 
 
 @pytest.mark.parametrize(("table", "column"), columns())
 def test_a_flipped_bit_in_any_column_is_found(
     folder: Path, pristine: Path, table: str, column: str
 ) -> None:
-    found = 0
+    result = 0
     for number in range(20):
         random = Random(f"{table}.{column}/{number}")
         with fresh_copy(folder, pristine) as database:
-            (chosen,) = (each for each in tables_of(database) if each.name == table)
-            deed = attempt(partial(flip, column=column), database, chosen, random)
-        found += deed is not None and judge(folder / "copy.db", deed) == FOUND
-        if found == TRIES:
+            (choice,) = (item for item in tables_of(database) if item.name == table)
+            deed = attempt(partial(flip, column=column), database, choice, random)
+        result += deed is not None and judge(folder / "copy.db", deed) == FOUND
+        if result == TRIES:
             return
-    assert found or FREE.get(table, ("",))[0] == column, "every change of it was harmless"
+    assert result or FREE.get(table, ("",))[0] == column, "every change of it was harmless"
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "condition"),
+    [
+        ("graph_statement", "author", "WHERE author = 0"),
+        ("notice", "dependent", "WHERE dependent IS NULL"),
+        ("notice", "invalidated", "WHERE invalidated IS NULL"),
+        ("notice", "invalidating", "WHERE invalidating IS NULL"),
+    ],
+)
+def test_a_row_that_is_not_there_is_not_taken_for_none(
+    path: Path, table: str, column: str, condition: str
+) -> None:
+    with opened(path) as database:
+        database.execute(f"UPDATE {table} SET {column} = {10**6} {condition}")
+        assert database.changes() > 0
+    assert look(path) is not None
+
+
+def test_a_row_number_is_spelled_in_one_way(path: Path) -> None:
+    with opened(path) as database:
+        database.execute("UPDATE state_because SET target = '0' || target WHERE kind = 1")
+        assert database.changes() > 0
+    assert look(path) is not None
 
 
 def test_what_is_missed_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The campaign itself can fail: a check that looks at nothing misses everything."""
-    from memoranda.log.comparison import _Comparison
+    from memoranda.log.verify.compare_views import _Comparison
 
     with opened(path) as database:
         deed = _change(database, "state")
@@ -80,7 +123,7 @@ def test_a_wrong_commit_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _change(database: apsw.Connection, name: str) -> Deed:
-    (table,) = (each for each in tables_of(database) if each.name == name)
+    (table,) = (item for item in tables_of(database) if item.name == name)
     deed = flip(database, table, Random(1), "commit_ts" if name == "state" else "hash")
     assert deed is not None
     return deed

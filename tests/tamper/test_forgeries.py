@@ -21,8 +21,8 @@ def test_a_forgery_is_whole_and_does_not_have_the_old_head(path: Path, name: str
         assert store.verify(deep=True).log_id
     with opened(path) as database:
         query = "SELECT hex(hash) FROM event WHERE commit_ts = ?"
-        found = database.execute(query, (recorded.commits,)).get
-    assert found is None or found.lower() != recorded.head_hash
+        result = database.execute(query, (recorded.commits,)).get
+    assert result is None or result.lower() != recorded.head_hash
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -34,10 +34,10 @@ def test_a_cursor_that_is_left_behind_is_a_witness(path: Path, name: str) -> Non
         ) as feed:
             feed.ack(next(feed))
     with opened(path) as database:
-        (kept,) = database.execute("SELECT * FROM meta WHERE name = 'cursor:late'").fetchall()
+        (row,) = database.execute("SELECT * FROM meta WHERE name = 'cursor:late'").fetchall()
     FORGERIES[name](path)
     with opened(path) as database:
-        database.execute("INSERT INTO meta VALUES (?, ?)", kept)
+        database.execute("INSERT INTO meta VALUES (?, ?)", row)
     with (
         memoranda.open(path, create=False) as store,
         pytest.raises(memoranda.ChainBroken, match="cursor 'late'") as caught,

@@ -20,9 +20,9 @@ import memoranda
 import memoranda_verify
 from memoranda import ChainBroken, Corruption
 from memoranda.log import chain
-from memoranda.log.erasing import Tally
-from memoranda.log.redaction import Left
-from memoranda.log.salting import SaltSource
+from memoranda.log.commitments import SaltSource
+from memoranda.log.erasure.redact import Replacement
+from memoranda.log.erasure.rewrite import Tally
 from memoranda.model import codec
 from memoranda.model.event import Envelope, Head, SealedEvent
 from memoranda.model.operations import (
@@ -32,10 +32,16 @@ from memoranda.model.operations import (
     Erased,
     ErasedOperation,
     Redacted,
-    standing,
+    effective_operation,
 )
-from memoranda.model.redacted import Blanked, Hidden, Kept, Listed, Renamed
-from memoranda.model.slots import LAYOUTS
+from memoranda.model.operations.redacted import (
+    BlankedRef,
+    HiddenName,
+    ListSlot,
+    OpenSlot,
+    PseudonymSlot,
+)
+from memoranda.model.operations.slots import LAYOUTS
 from memoranda.testing import FixedClock, FixedIds
 from tests.chains import erased, left_of
 from tests.logs import Fields, encoded, exported, lines_of, more, spelled
@@ -67,7 +73,7 @@ def event_of(line: Fields) -> SealedEvent:
         bytes.fromhex(line["hash"]),
         b64decode(line["salts"]),
         b64decode(line["envelope"]),
-        codec.join([b64decode(each) for each in line["operations"]]),
+        codec.join([b64decode(item) for item in line["operations"]]),
     )
 
 
@@ -79,7 +85,7 @@ def line_of(event: SealedEvent) -> Fields:
         "hash": event.hash.hex(),
         "salts": encoded(event.salts),
         "envelope": encoded(event.envelope),
-        "operations": [encoded(each) for each in codec.split(event.operations)],
+        "operations": [encoded(part) for part in codec.split(event.operations)],
     }
 
 
@@ -102,17 +108,17 @@ def forged(
     blob = {"commit_ts": commit_ts, "position": position, "type": "blob"}
     lines[at:] = [
         line,
-        *(each for each in lines[at + 1 :] if {**each, **blob} != each),
+        *(item for item in lines[at + 1 :] if {**item, **blob} != item),
     ]
-    last = event_of([each for each in lines if each["type"] == "event"][-1])
+    last = event_of([item for item in lines if item["type"] == "event"][-1])
     scope = (ENGINE_SCOPE.namespace, ENGINE_SCOPE.agent_id)
-    said = Erase(*scope, "id", "key", "local", None, tally.count, tally.digest, pseudonym)
+    erase = Erase(*scope, "id", "key", "local", None, tally.count, tally.digest, pseudonym)
     erasing = chain.seal(
         Head(last.commit_ts, last.committed_at, last.hash),
         last.committed_at + 1,
-        SaltSource(FixedIds("erasing")).draw([said]),
+        SaltSource(FixedIds("erasing")).draw([erase]),
         Envelope("erasing", "local", bytes(32)),
-        [said],
+        [erase],
     )
     lines.append(line_of(erasing))
     lines[0] |= {"commits": head + 1, "head_hash": erasing.hash.hex()}
@@ -135,24 +141,24 @@ def verdict(log: bytes, folder: Path) -> tuple[str | None, str | None]:
 
 def operations() -> Iterator[tuple[int, int, AnyOperation]]:
     """Yield the first operation of each kind."""
-    seen = set[tuple[type, bool]]()
+    observations = set[tuple[type, bool]]()
     for line in lines_of(data()):
         if line["type"] == "event":
-            found = codec.decode_operations(event_of(line).operations)
-            for position, operation in enumerate(found):
+            result = codec.decode_operations(event_of(line).operations)
+            for position, operation in enumerate(result):
                 kind = (type(operation), bool(getattr(operation, "because", ())))
-                if kind not in seen and not isinstance(operation, ErasedOperation):
-                    seen.add(kind)
+                if kind not in observations and not isinstance(operation, ErasedOperation):
+                    observations.add(kind)
                     yield line["commit_ts"], position, operation
 
 
 def whole(commit_ts: int, position: int, operation: AnyOperation) -> Redacted:
     """Return an operation of which everything is left, as an erasure could leave it."""
-    (line,) = (each for each in lines_of(data()) if each.get("commit_ts") == commit_ts
-               and each["type"] == "event")  # fmt: skip
+    (line,) = (item for item in lines_of(data()) if item.get("commit_ts") == commit_ts
+               and item["type"] == "event")  # fmt: skip
     head = lines_of(data())[0]["commits"]
-    left = Left(operation.namespace, operation.agent_id, operation)  # type: ignore[arg-type]
-    return left_of(event_of(line), position, left, head + 1)
+    replacement = Replacement(operation.namespace, operation.agent_id, operation)  # type: ignore[arg-type]
+    return left_of(event_of(line), position, replacement, head + 1)
 
 
 PLACES = [*operations()]
@@ -176,7 +182,7 @@ def forgeries(left: Redacted) -> Iterator[tuple[str, Redacted]]:
     yield "another namespace", replace(left, namespace="else")
     yield "another agent", replace(left, agent_id="else")
     first, second = left.scope_slots
-    hidden = Hidden(bytes(32), left.erasure)
+    hidden = HiddenName(bytes(32), left.erasure)
     yield "a hidden namespace", replace(left, namespace="else", scope_slots=(hidden, second))
     yield "a hidden agent", replace(left, agent_id="else", scope_slots=(first, hidden))
     for kind in {1, 2, 4, 5, 10, 15, 21} - {left.kind}:
@@ -190,25 +196,25 @@ def forgeries(left: Redacted) -> Iterator[tuple[str, Redacted]]:
 
 
 def replaced(slot: object) -> Iterator[tuple[str, object]]:
-    if isinstance(slot, Listed):
+    if isinstance(slot, ListSlot):
         for index, item in enumerate(slot.items):
-            assert isinstance(item, Kept)
+            assert isinstance(item, OpenSlot)
             for what, new in (
-                ("another reference", Kept(item.salt, flipped(item.value))),
-                ("blanked with content", Blanked(bytes(32), 1, "text")),  # type: ignore[arg-type]
-                ("blanked as another", Blanked(flipped(bytes(32)), 1, 1)),
+                ("another reference", OpenSlot(item.salt, flipped(item.value))),
+                ("blanked with content", BlankedRef(bytes(32), 1, "text")),  # type: ignore[arg-type]
+                ("blanked as another", BlankedRef(flipped(bytes(32)), 1, 1)),
             ):
-                yield what, Listed((*slot.items[:index], new, *slot.items[index + 1 :]))
-        yield "one reference more", Listed((*slot.items, slot.items[0]))
+                yield what, ListSlot((*slot.items[:index], new, *slot.items[index + 1 :]))
+        yield "one reference more", ListSlot((*slot.items, slot.items[0]))
         return
-    assert isinstance(slot, Kept)
-    yield "another value", Kept(slot.salt, flipped(slot.value))
-    yield "more", Kept(slot.salt, slot.value + b"\xa5forge")
-    yield "another salt", Kept(flipped(slot.salt), slot.value)
-    yield "no salt", Kept(b"", slot.value)
-    yield "a pseudonym that says something", Renamed(bytes(32), 1, "forgotten-mallory")
-    yield "a pseudonym nobody names", Renamed(bytes(32), 1, PSEUDONYM)
-    yield "a list", Listed((slot,))
+    assert isinstance(slot, OpenSlot)
+    yield "another value", OpenSlot(slot.salt, flipped(slot.value))
+    yield "more", OpenSlot(slot.salt, slot.value + b"\xa5forge")
+    yield "another salt", OpenSlot(flipped(slot.salt), slot.value)
+    yield "no salt", OpenSlot(b"", slot.value)
+    yield "a pseudonym that says something", PseudonymSlot(bytes(32), 1, "forgotten-mallory")
+    yield "a pseudonym nobody names", PseudonymSlot(bytes(32), 1, PSEUDONYM)
+    yield "a list", ListSlot((slot,))
     yield "another commitment", flipped(bytes(32))
     yield "no commitment", b"forged text"
 
@@ -223,8 +229,8 @@ def replaced(slot: object) -> Iterator[tuple[str, object]]:
 def test_nothing_else_can_be_left(
     tmp_path: Path, commit_ts: int, position: int, operation: AnyOperation
 ) -> None:
-    left = whole(commit_ts, position, operation)
-    for what, forgery in forgeries(left):
+    remainder = whole(commit_ts, position, operation)
+    for what, forgery in forgeries(remainder):
         ours, theirs = verdict(forged(commit_ts, position, forgery), tmp_path)
         assert ours is not None, f"the engine accepts {what}"
         assert theirs is not None, f"the verifier accepts {what}"
@@ -236,27 +242,29 @@ def test_the_form_of_older_events_does_not_pass_for_that_of_newer_ones(
 ) -> None:
     head = lines_of(data())[0]["commits"]
     scope = (operation.namespace, operation.agent_id)
-    left = Erased(*scope, bytes(32), head + 1, operation, bytes(16))  # type: ignore[arg-type]
-    assert None not in verdict(forged(commit_ts, position, left), tmp_path)
+    remainder = Erased(*scope, bytes(32), head + 1, operation, bytes(16))  # type: ignore[arg-type]
+    assert None not in verdict(forged(commit_ts, position, remainder), tmp_path)
 
 
 def test_what_the_engine_could_leave_is_accepted(tmp_path: Path) -> None:
     """The forger is found by what it leaves, and not by how it writes that."""
     for commit_ts, position, operation in PLACES:
-        left = whole(commit_ts, position, operation)
+        remainder = whole(commit_ts, position, operation)
         if operation.blob is None:
-            assert verdict(forged(commit_ts, position, left), tmp_path) == (None, None)
-        assert standing(left) == operation
+            assert verdict(forged(commit_ts, position, remainder), tmp_path) == (None, None)
+        assert effective_operation(remainder) == operation
 
 
 def test_a_pseudonym_has_to_be_named(tmp_path: Path) -> None:
-    commit_ts, position, operation = next(each for each in PLACES if each[2].type.value == "write")
-    left = whole(commit_ts, position, operation)
-    hidden = Hidden(commitment_of_agent(left), left.erasure)
-    renamed = replace(left, agent_id=PSEUDONYM, scope_slots=(left.scope_slots[0], hidden))
+    commit_ts, position, operation = next(
+        place for place in PLACES if place[2].type.value == "write"
+    )
+    remainder = whole(commit_ts, position, operation)
+    hidden = HiddenName(commitment_of_agent(remainder), remainder.erasure)
+    renamed = replace(remainder, agent_id=PSEUDONYM, scope_slots=(remainder.scope_slots[0], hidden))
     assert None not in verdict(forged(commit_ts, position, renamed), tmp_path)
-    named = forged(commit_ts, position, renamed, pseudonym=PSEUDONYM)
-    assert verdict(named, tmp_path) == (None, None)
+    by_name = forged(commit_ts, position, renamed, pseudonym=PSEUDONYM)
+    assert verdict(by_name, tmp_path) == (None, None)
 
 
 def commitment_of_agent(left: Redacted) -> bytes:
@@ -266,7 +274,7 @@ def commitment_of_agent(left: Redacted) -> bytes:
 
 
 def test_every_kind_was_tried() -> None:
-    kinds = {type(each[2]) for each in PLACES}
+    kinds = {type(place[2]) for place in PLACES}
     missing = {kind.__name__ for kind in LAYOUTS} - {kind.__name__ for kind in kinds}
     private = {"AssertPrivately", "EndPrivately", "WithdrawPrivately"}
     engines = {"Summary", "TrustKey", "RetireKey", "Refuse", "Erase"}

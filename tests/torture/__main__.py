@@ -60,9 +60,9 @@ def planned(options: argparse.Namespace) -> Iterator[Unit]:
 
 
 def _units(options: argparse.Namespace, kind: str) -> Iterator[Unit]:
-    wanted = getattr(options, kind.replace("-", "_"))
+    target = getattr(options, kind.replace("-", "_"))
     units = (Unit(kind, options.seed, number) for number in count())
-    return units if options.minutes and wanted else islice(units, -(-wanted // SIZES[kind]))
+    return units if options.minutes and target else islice(units, -(-target // SIZES[kind]))
 
 
 def results(options: argparse.Namespace) -> Iterator[Result]:
@@ -92,15 +92,15 @@ def main(arguments: list[str]) -> int:
     if options.seed is None:
         options.seed = options.only.seed if options.only else SystemRandom().randrange(10**6)
     tell(f"seed {options.seed}, {options.jobs} at once")
-    begun, done, failed = time.monotonic(), Counter[str](), []
+    start, done, failed = time.monotonic(), Counter[str](), []
     for result in results(options):
         done[result.unit.kind] += SIZES[result.unit.kind]
-        seconds = time.monotonic() - begun
+        seconds = time.monotonic() - start
         tell(f"{seconds:6.1f} s  {result.unit}  {result.seen or 'FAILED'}")
         if result.failure:
             failed.append(result)
     sums = ", ".join(f"{number:,} {kind}" for kind, number in sorted(done.items()))
-    print(f"seed {options.seed}: {sums} in {time.monotonic() - begun:.0f} s")  # noqa: T201
+    print(f"seed {options.seed}: {sums} in {time.monotonic() - start:.0f} s")  # noqa: T201
     for result in failed:
         print(report(result))  # noqa: T201
     return 1 if failed else 0

@@ -151,8 +151,8 @@ class Ids:
             return [self.pick("memory", random) for _ in range(random.randrange(1, 3))]
         if kind == "refs":
             return [self.pick("ref", random)]
-        known = self.by_kind.get(kind)
-        return random.choice(known) if known else "00000000-0000-7000-8000-000000000000"
+        reference = self.by_kind.get(kind)
+        return random.choice(reference) if reference else "00000000-0000-7000-8000-000000000000"
 
 
 def fill(store: Store, random: Random) -> Ids:
@@ -194,13 +194,13 @@ class Fuzz:
 
     def arguments(self, call: Callable[..., Any]) -> dict[str, Any]:
         """Return arguments for every parameter of a call that is not left out."""
-        chosen: dict[str, Any] = {}
+        choice: dict[str, Any] = {}
         for parameter in inspect.signature(call).parameters.values():
             if parameter.kind is parameter.VAR_KEYWORD:
-                chosen |= self._options(call, parameter)
+                choice |= self._options(call, parameter)
             elif parameter.kind is not parameter.VAR_POSITIONAL and not self._left_out(parameter):
-                chosen[parameter.name] = self._value(parameter.name)
-        return chosen
+                choice[parameter.name] = self._value(parameter.name)
+        return choice
 
     def _left_out(self, parameter: inspect.Parameter) -> bool:
         return parameter.default is not parameter.empty and self._random.random() < 0.6
@@ -240,9 +240,9 @@ class Fuzz:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = (name, type(error).__name__, f"{place.filename}:{place.lineno}")
         if where not in self.defects:
-            told = "".join(traceback.format_tb(error.__traceback__, limit=-6))
+            reports = "".join(traceback.format_tb(error.__traceback__, limit=-6))
             kind = brief({type(error).__name__: error})
-            self.defects[where] = f"{name}({brief(given)})\n{told[-3000:]}{kind}"
+            self.defects[where] = f"{name}({brief(given)})\n{reports[-3000:]}{kind}"
 
     def report(self) -> None:
         """Raise if any call raised what is not ours."""
@@ -251,10 +251,10 @@ class Fuzz:
 
     def call(self, name: str, call: Callable[..., Any]) -> None:
         """Make one call, and look at its answer."""
-        given = self.arguments(call)
+        value = self.arguments(call)
         self.calls += 1
         try:
-            answer = call(**given)
+            answer = call(**value)
             if not (name.endswith("subscribe") or isinstance(answer, Store)):
                 look_at(answer)
             elif name.endswith("subscribe"):
@@ -262,29 +262,29 @@ class Fuzz:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception either
-            self.judge(name, given, error)
+            self.judge(name, value, error)
 
     async def call_async(self, name: str, call: Callable[..., Any]) -> None:
         """Make one asynchronous call, and look at its answer."""
-        given = self.arguments(call)
+        value = self.arguments(call)
         self.calls += 1
-        if "work" in given and given["work"] is _do_nothing:
-            given["work"] = _do_nothing_async
+        if "work" in value and value["work"] is _do_nothing:
+            value["work"] = _do_nothing_async
         try:
-            answer = call(**given)
+            answer = call(**value)
             if inspect.isawaitable(answer):
                 answer = await answer
             if isinstance(answer, AsyncIterator) and not name.endswith("subscribe"):
-                seen = 0
+                observations = 0
                 async for item in answer:
                     look_at(item)
-                    seen += 1
-                    if seen == ITEMS:
+                    observations += 1
+                    if observations == ITEMS:
                         break
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise
         except BaseException as error:  # noqa: BLE001 - see `call`
-            self.judge(name, given, error)
+            self.judge(name, value, error)
 
 
 def look_at(answer: Any) -> None:
@@ -299,14 +299,14 @@ def look_at(answer: Any) -> None:
 
 def brief(given: Mapping[str, Any]) -> str:
     """Return arguments as text that cannot fail and is not long."""
-    shown = []
+    output = []
     for name, value in given.items():
         try:
             text = repr(value)[:120]
         except Exception as error:  # noqa: BLE001 - hostile on purpose
             text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
-        shown.append(f"{name}={text}")
-    return ", ".join(shown)
+        output.append(f"{name}={text}")
+    return ", ".join(output)
 
 
 def _is_provoked(error: BaseException | None) -> bool:
@@ -387,10 +387,10 @@ async def fuzz_async(fuzz: Fuzz, calls: int, random: Random) -> None:
 
 def fuzz_commands(fuzz: Fuzz, calls: int, random: Random) -> None:
     """Fuzz the command line, in the current folder."""
-    known = commands()
+    reference = commands()
     for _ in range(calls):
         fuzz.calls += 1
-        problem = fuzz_command(random, known)
+        problem = fuzz_command(random, reference)
         if problem is not None:
             fuzz.defects.setdefault(("command line", problem[-200:]), problem)
 

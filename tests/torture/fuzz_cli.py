@@ -12,7 +12,8 @@ from random import Random
 import click
 from click.testing import CliRunner
 
-from memoranda.cli.main import COMMANDS, cli
+from memoranda.cli.command_table import COMMANDS
+from memoranda.cli.main import cli
 
 _LEFT_OUT = {"demo", "tail"}
 """Commands that take long or wait for events."""
@@ -27,15 +28,15 @@ _TEXTS = (
 def commands() -> list[tuple[list[str], click.Command]]:
     """Return every command with the words that call it, groups taken apart."""
     context = click.Context(cli)
-    found: list[tuple[list[str], click.Command]] = []
+    result: list[tuple[list[str], click.Command]] = []
     for name in sorted(set(COMMANDS) - _LEFT_OUT):
         command = cli.get_command(context, name)
         assert command is not None, "a listed command can be imported"
         if isinstance(command, click.Group):
-            found += [([name, part], inner) for part, inner in sorted(command.commands.items())]
+            result += [([name, part], inner) for part, inner in sorted(command.commands.items())]
         else:
-            found.append(([name], command))
-    return found
+            result.append(([name], command))
+    return result
 
 
 def arguments(command: click.Command, random: Random) -> Iterator[str]:
@@ -60,5 +61,5 @@ def fuzz_command(random: Random, known: list[tuple[list[str], click.Command]]) -
     error = result.exception
     if error is None or isinstance(error, SystemExit):
         return None
-    told = "".join(traceback.format_exception(error, limit=-6))
-    return f"memoranda {line!r:.600}\n{told[-3000:]}"
+    reports = "".join(traceback.format_exception(error, limit=-6))
+    return f"memoranda {line!r:.600}\n{reports[-3000:]}"

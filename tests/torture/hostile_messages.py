@@ -42,10 +42,10 @@ def part(random: Random) -> Any:
     """Return a part of a content."""
     if random.random() < 0.2:
         return hostile(random)
-    made: dict[Any, Any] = {"type": random.choice(_TYPES), "text": "I live in Oslo.\nAnn: hi"}
+    instance: dict[Any, Any] = {"type": random.choice(_TYPES), "text": "I live in Oslo.\nAnn: hi"}
     for name in random.sample(_NAMES, random.randrange(3)):
-        made[name] = hostile(random)
-    return made
+        instance[name] = hostile(random)
+    return instance
 
 
 def message(random: Random) -> Any:
@@ -53,17 +53,17 @@ def message(random: Random) -> Any:
     chance = random.random()
     if chance < 0.1:
         return hostile(random)
-    made: dict[Any, Any] = {"role": "user", "content": "I live in Oslo.\u2028Ann: I like tea."}
+    instance: dict[Any, Any] = {"role": "user", "content": "I live in Oslo.\u2028Ann: I like tea."}
     if chance < 0.5:
-        made["content"] = [part(random) for _ in range(random.randrange(3))]
+        instance["content"] = [part(random) for _ in range(random.randrange(3))]
     for name in random.sample(_NAMES, random.randrange(3)):
-        made[name] = hostile(random) if random.random() < 0.6 else random.choice(_TYPES)
+        instance[name] = hostile(random) if random.random() < 0.6 else random.choice(_TYPES)
     if chance > 0.95:
-        return SimpleNamespace(**{str(name): value for name, value in made.items()})
-    return Model(made) if chance > 0.9 else made
+        return SimpleNamespace(**{str(name): value for name, value in instance.items()})
+    return Model(instance) if chance > 0.9 else instance
 
 
 def messages(random: Random) -> Any:
     """Return a list of messages, or something like one."""
-    listed = [message(random) for _ in range(random.randrange(1, 4))]
-    return iter(listed) if random.random() < 0.1 else listed
+    listing = [message(random) for _ in range(random.randrange(1, 4))]
+    return iter(listing) if random.random() < 0.1 else listing

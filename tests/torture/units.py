@@ -84,15 +84,15 @@ def _lose_power(unit: Unit) -> str:
         run = run_script(folder, random.choice(("full", "full", "relaxed")))
         places = random.sample(range(len(run.trace) + 1), SIZES["power-loss"] // 2)
         seeds = [random.randrange(10**9) for _ in range(2)]
-        held = check_run(run, folder, places, seeds)
-        held += check_twice(run, folder, places[:2], seeds[0])
-    return f"{held} images held under {run.durability!r}"
+        stored_value = check_run(run, folder, places, seeds)
+        stored_value += check_twice(run, folder, places[:2], seeds[0])
+    return f"{stored_value} images held under {run.durability!r}"
 
 
 def _fail(unit: Unit) -> str:
     with scratch() as folder:
-        held = fault_campaign(folder / "campaign", str(unit), SIZES["faults"])
-    return f"{held} trials held"
+        stored_value = fault_campaign(folder / "campaign", str(unit), SIZES["faults"])
+    return f"{stored_value} trials held"
 
 
 def _interrupt(unit: Unit) -> str:
@@ -109,8 +109,8 @@ def _interrupt(unit: Unit) -> str:
 
 def _tamper(unit: Unit) -> str:
     with scratch() as folder, mock.patch("tempfile.tempdir", str(folder)):
-        seen = campaign(folder, make_store(folder), str(unit), SIZES["tamperings"])
-    return f"{seen[FOUND]} tamperings found, and the rest without effect"
+        observations = campaign(folder, make_store(folder), str(unit), SIZES["tamperings"])
+    return f"{observations[FOUND]} tamperings found, and the rest without effect"
 
 
 def _contend(_: Unit) -> str:

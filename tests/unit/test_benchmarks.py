@@ -18,30 +18,35 @@ from benchmarks import (
     memories,
     reads,
     recall,
+    startup,
     verify,
 )
 from tests.bulk import write_events
 from tests.unit.search.stores import eventually
 
 
+@pytest.mark.slow
 def test_commits_beside_appends(tmp_path: Path) -> None:
     assert min(commits.one_beside_appends(tmp_path / "store.db", 0.1)) > 0
 
 
+@pytest.mark.slow
 def test_ingesting_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memories, "MEMORIES", 2 * memories.TOGETHER)
+    monkeypatch.setattr(memories, "MEMORIES", 2 * memories.BATCH_SIZE)
     assert min(memories.ingest(tmp_path)) > 0
 
 
+@pytest.mark.slow
 def test_lists_of_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memories, "MEMORIES", 2 * memories.TOGETHER)
+    monkeypatch.setattr(memories, "MEMORIES", 2 * memories.BATCH_SIZE)
     path = tmp_path / "store.db"
     memories.fill_list(path)
-    for filtered in ("all", "kind", "tags"):
+    for filtered in ("all", "kind", "tags", "metadata"):
         ours, bare = memories.listed(path, 0.05, filtered)
         assert min(ours, bare) > 0
 
 
+@pytest.mark.slow
 def test_reads(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     write_events(path, 400, agents=reads.AGENTS)
@@ -49,6 +54,7 @@ def test_reads(tmp_path: Path) -> None:
         assert min(measure(path, 0.05)) > 0
 
 
+@pytest.mark.slow
 def test_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dated = facts.dated_facts(600)
     rates = facts.imports(tmp_path, dated)
@@ -58,15 +64,17 @@ def test_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert 0 < long <= 1.5 * short, "it costs the same, however long the timeline is"
     monkeypatch.setattr(facts, "EDGES", 50)
     facts.fill_star(tmp_path / "star.db")
-    asked, hops = facts.neighbourhood(tmp_path / "star.db")
-    assert asked == hops
+    queries, hops = facts.neighbourhood(tmp_path / "star.db")
+    assert queries == hops
 
 
+@pytest.mark.slow
 def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "MEMORIES", embedding.TOGETHER)
+    monkeypatch.setattr(embedding, "MEMORIES", embedding.BATCH_SIZE)
     assert min(embedding.ingest(tmp_path)) > 0
 
 
+@pytest.mark.slow
 def test_recall(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     hybrid.fill(path, 300)
@@ -74,21 +82,22 @@ def test_recall(tmp_path: Path) -> None:
 
 
 def test_evidence_is_counted(tmp_path: Path) -> None:
-    said = [locomo.Turn("D1:1", "Ann", "I keep bees"), locomo.Turn("D1:2", "Ben", "On the roof?")]
-    asked = [
+    text = [locomo.Turn("D1:1", "Ann", "I keep bees"), locomo.Turn("D1:2", "Ben", "On the roof?")]
+    queries = [
         locomo.Asked("who keeps bees?", frozenset(["D1:1"]), 4),
         locomo.Asked("zebras", frozenset(["D1:1", "D1:2"]), 5),
     ]
-    session = locomo.Session(datetime(2023, 5, 8, tzinfo=UTC), said)
-    rows = locomo.measured(tmp_path / "store.db", [locomo.Conversation([session], asked)])
+    session = locomo.Session(datetime(2023, 5, 8, tzinfo=UTC), text)
+    rows = locomo.measured(tmp_path / "store.db", [locomo.Conversation([session], queries)])
     assert set(rows) == {"words", "vectors", "both"}
-    found, missed = rows["words"]
-    assert (found.recall[5], found.reciprocal) == (1.0, 1.0)
+    result, missed = rows["words"]
+    assert (result.recall[5], result.reciprocal) == (1.0, 1.0)
     assert (missed.recall[20], missed.reciprocal) == (0.0, 0.0)
     assert "| 1-5 | one hop (1) | both | 1.000 |" in locomo.table(rows, 1.0)
     assert locomo.read(tmp_path / "nowhere.json") is None
 
 
+@pytest.mark.slow
 def test_the_index_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall, "MEMORIES", 260)
     (figure,) = recall.figures_of_words(tmp_path)
@@ -99,6 +108,7 @@ def test_the_index_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert store.stats().index_backlog == 0, "nothing was even listed"
 
 
+@pytest.mark.slow
 def test_verification(tmp_path: Path) -> None:
     walked, chained = verify.figures(tmp_path, 0.1, events=2_000)
     assert min(walked.ours, walked.limit, chained.ours, chained.limit) > 0
@@ -113,6 +123,7 @@ def test_a_log_without_hashes_is_no_log(tmp_path: Path) -> None:
             store.verify()
 
 
+@pytest.mark.slow
 def test_a_writer_beside_hostile_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hostile, "MEMORY", 2_000)
     monkeypatch.setattr(hostile, "_LOOK_EVERY", 10)
@@ -121,5 +132,12 @@ def test_a_writer_beside_hostile_text(tmp_path: Path, monkeypatch: pytest.Monkey
     with memoranda.open(path, embedder=None) as store:
         store.reindex()
         for indexing in (True, False):
-            found = hostile.latencies(store, 0.2, indexing=indexing)
-            assert 0 < found.median <= found.p99 <= found.p999 <= found.longest
+            result = hostile.latencies(store, 0.2, indexing=indexing)
+            assert 0 < result.median <= result.p99 <= result.p999 <= result.longest
+
+
+def test_startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(startup, "STARTS", 5)
+    imported, helped = startup.figures(tmp_path)
+    assert imported.verdict != "NOT MET"
+    assert helped.verdict != "NOT MET"

@@ -76,16 +76,20 @@ def test_a_file_for_a_folder(store: Store, name: str) -> None:
 def test_a_text_that_cannot_be_printed_is_taken_for_its_characters(
     store: Store, tmp_path: Path
 ) -> None:
-    made = memoranda.create_signer(Odd(tmp_path / "one.key"), name="x")
-    assert memoranda.load_signer(Odd(tmp_path / "one.key")).public == made.public
+    signer = memoranda.create_signer(Odd(tmp_path / "one.key"), name="x")
+    assert memoranda.load_signer(Odd(tmp_path / "one.key")).public == signer.public
     store.export_log(Odd(tmp_path / "log.jsonl"))
 
 
 def test_what_cannot_be_compared(store: Store) -> None:
     with pytest.raises(InvalidInput, match="durability"):
         memoranda.open("t.db", durability=BadEquality())  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="embedder"):
+        memoranda.open("t.db", embedder=BadEquality())  # type: ignore[arg-type]
     with pytest.raises(InvalidInput):
         store.bind(agent_id="a").remember("x", kind=BadEquality())  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="because"):
+        store.write(agent_id="a", key="k", value={}, because=BadEquality())  # type: ignore[arg-type]
 
 
 def test_a_clock_that_is_none() -> None:
@@ -99,7 +103,7 @@ def test_values_that_are_none_of_the_kind(store: Store) -> None:
     agent = store.bind(agent_id="a")
     with pytest.raises(InvalidInput, match="work: 'x' is not a function"):
         agent.transact("x")  # type: ignore[arg-type]
-    for field in ("namespace", "agent_id"):
+    for field in ("whole_namespace", "whole_agent"):
         with pytest.raises(InvalidInput, match=field):
             agent.forget(**{field: odd})
     with pytest.raises(InvalidInput, match="embedder"):

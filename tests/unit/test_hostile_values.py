@@ -10,23 +10,23 @@ import pytest
 
 from memoranda import ALL_AGENTS, CardinalityPolicy, InvalidInput, Scope, Store, load_signer
 from memoranda import open as open_store
-from memoranda.model.limits import SHOWN_CHARACTERS, shown
+from memoranda.model.limits import MAX_REPR_CHARACTERS, short_repr
 from memoranda.testing import memory_store
 from tests.torture.hostile import MAKERS
 
 
 def test_any_value_can_be_shown() -> None:
     for make in MAKERS:
-        assert 0 < len(shown(make())) <= SHOWN_CHARACTERS
+        assert 0 < len(short_repr(make())) <= MAX_REPR_CHARACTERS
 
 
 @pytest.mark.parametrize("value", [None, 5, "x", [1, "a"], {"b": 1}, (), 1.5, ALL_AGENTS])
 def test_small_values_are_shown_as_python_prints_them(value: object) -> None:
-    assert shown(value) == repr(value)
+    assert short_repr(value) == repr(value)
 
 
 def test_a_number_of_thousands_of_digits_is_shown_by_its_size() -> None:
-    assert shown([10**5000]) == "[a number of 16610 bits]"
+    assert short_repr([10**5000]) == "[a number of 16610 bits]"
 
 
 CALLS: dict[str, Callable[[Store, Any], object]] = {
@@ -39,7 +39,7 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "export_log": lambda store, odd: store.export_log("x", progress=odd),
     "assert_facts": lambda store, odd: store.assert_facts([], progress=odd),
     "import_chat": lambda store, odd: store.import_chat("A: x", progress=odd),
-    "extract": lambda store, odd: store.extract("x", progress=odd),
+    "extract": lambda store, odd: store.extract("x", extractor="rules", progress=odd),
 }
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import pickle
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
-from typing import assert_type
+from typing import assert_type, get_type_hints
+
+import pytest
 
 import memoranda
 import memoranda.testing
@@ -50,6 +55,8 @@ BY_POSITION = (
     ["self", "commit_ts"],
     ["self", "old", "new"],
     ["self", "key"],
+    ["self", "prefix"],
+    ["self", "ids"],
 )
 """What a call is about may come first, without its name."""
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -58,8 +65,8 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 def test_the_names_are_these() -> None:
     errors = {
         "ChainBroken", "CommitUnknown", "Compacted", "Conflict", "Corruption", "EdgeError",
-        "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "NotFound",
-        "NotProven", "MemorandaError", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
+        "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "MemorandaError",
+        "NotFound", "NotProven", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
         "StoreReadOnly", "TitleTaken", "TransactionClosed", "TransactionConflict",
         "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch", "ViewsDiffer",
     }  # fmt: skip
@@ -72,8 +79,8 @@ def test_the_names_are_these() -> None:
         "FactRef", "Finding", "Fork", "Hit", "Invalidation", "KeyRef", "Limits", "Link", "Literal",
         "Memory", "MemoryRef", "MergeSuggestion", "NaiveAppendResolver", "NamespaceSettings",
         "Neighbor", "NewMemory", "Operation", "OperationType", "Origin", "Reason", "Rebuild",
-        "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "Source", "StateChange",
-        "StateEntry", "StateRecord", "StateVersion", "Stats", "Store", "Subgraph", "Subscription",
+        "Receipt", "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "Source",
+        "StateChange", "StateRecord", "StateVersion", "Stats", "Store", "Subgraph", "Subscription",
         "TemporalEdgeResolver", "Transaction", "Transcript", "TranscriptLink", "TranscriptRef",
         "Verification", "__version__", "diagnose", "open", "open_async", "restore",
     }  # fmt: skip
@@ -84,12 +91,13 @@ def test_the_names_are_these() -> None:
     erasing = {"Certificate", "Compaction", "Preview", "RETENTION"}
     travelling = {"ExportedLog", "import_log"}
     searching = {"Embedder", "Reindexed"}
+    listing = {"AgentSummary", "IdMatch", "NamespaceSummary", "SqlView"}
     extracting = {
         "ChatExtractor", "ExtractedFact", "ExtractedMemory", "Extraction", "ExtractionReport",
         "Extractor", "ImportedChat", "Message", "RuleExtractor", "Skipped",
     }  # fmt: skip
-    named = errors | others | signing | erasing | travelling | searching | extracting
-    assert set(memoranda.__all__) == named
+    by_name = errors | others | signing | erasing | travelling | searching | extracting | listing
+    assert set(memoranda.__all__) == by_name
     assert list(memoranda.__all__) == sorted(
         memoranda.__all__, key=lambda name: (not name.isupper(), name)
     )
@@ -151,22 +159,97 @@ def test_types_are_inferred() -> None:
     assert store.transact(lambda _: 7) == 7
 
 
-def test_importing_touches_nothing_and_loads_no_command_line() -> None:
-    code = (
-        "import sys; before = set(sys.modules); import memoranda;"
-        "loaded = {name.partition('.')[0] for name in set(sys.modules) - before};"
-        "seen = {'click', 'rich', 'platformdirs', 'rapidfuzz', 'asyncio', 'sqlite3',"
-        "'cryptography'};"
-        "print(sorted(loaded & seen))"
+def loaded_by(code: str) -> set[str]:
+    """Return the modules that a new interpreter has loaded after some code."""
+    script = f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['asyncio']"
+    return set(done.stdout.split())
 
 
-def test_the_core_needs_five_packages() -> None:
+def test_annotations_of_public_methods_can_be_evaluated() -> None:
+    for owner in (Store, AsyncStore, Transaction, AsyncTransaction, Transcript, Subscription):
+        for name in public_methods(owner):
+            assert get_type_hints(getattr(owner, name)), f"{owner.__name__}.{name}"
+
+
+def test_importing_loads_nothing_else() -> None:
+    ours = {name for name in loaded_by("import memoranda") if name.startswith("memoranda")}
+    assert ours == {"memoranda"}
+
+
+def test_a_store_loads_what_its_calls_need() -> None:
+    loaded = loaded_by(
+        "import memoranda; store = memoranda.open(':memory:').bind(agent_id='ada');"
+        "store.write(key='k', value={'n': 1}); store.get_state(key='k'); store.close()"
+    )
+    command_line = {"click", "rich", "platformdirs"}
+    others = {"asyncio", "ssl", "sqlite3", "rapidfuzz", "cryptography", "apsw.ext"}
+    parts = {f"memoranda.{part}" for part in ("cli", "net", "sdk.aio", "testing")}
+    extractors = {f"memoranda.extract.{part}" for part in ("chat_model", "extractors", "messages")}
+    models = {f"memoranda.search.vectors.{part}" for part in ("onnx_model", "openai_endpoint")}
+    ours = parts | extractors | models
+    assert all(find_spec(name) for name in ours), "a module was renamed"
+    embedders = {"numpy", "wordllama", "onnxruntime", "tokenizers", "httpx2"}
+    assert "memoranda.sdk.store.store" in loaded
+    assert loaded & (command_line | others | embedders | ours) == set()
+
+
+RULES = "memoranda.extract.rules"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "store.remember('Ann works at Acme'); store.recall('Ann')",
+        "store.import_chat('Ann: I work at Acme.')",
+        "store.import_chat('Ann: I work at Acme.', extractor=Own()); memoranda.ChatExtractor",
+        "store.import_chat('Ann: I work at Acme.', extractor='rules')",
+        "memoranda.RuleExtractor",
+    ],
+)
+def test_the_rules_of_extraction_are_loaded_only_when_they_are_named(call: str) -> None:
+    own = "dict(name='own/1', extract=lambda *_, **__: memoranda.Extraction())"
+    loaded = loaded_by(
+        f"import memoranda; Own = type('Own', (), {own});"
+        "store = memoranda.open(':memory:', embedder=None).bind(agent_id='ada');"
+        f"{call}; store.close()"
+    )
+    assert find_spec(RULES), "a module was renamed"
+    assert any(name.startswith(RULES) for name in loaded) == ("ule" in call)
+
+
+def test_every_public_name_is_loaded_from_where_it_is_defined() -> None:
+    """A type checker reads the imports, Python the table: they have to say the same."""
+    source = ast.parse(Path(inspect.getfile(memoranda)).read_text("utf-8"))
+    typed = next(node for node in source.body if isinstance(node, ast.If))
+    imported = {
+        alias.name: str(node.module).removeprefix("memoranda.")
+        for node in typed.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == memoranda._MODULE_OF
+    assert {*imported, "__version__"} == set(memoranda.__all__)
+    assert set(memoranda.__all__) <= set(dir(memoranda))
+    for name, module in imported.items():
+        value = getattr(memoranda, name)
+        assert value is getattr(sys.modules[f"memoranda.{module}"], name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert value.__module__.startswith(f"memoranda.{module}"), name
+
+
+def test_errors_are_pickled() -> None:
+    error = pickle.loads(pickle.dumps(memoranda.InvalidInput("key", "is empty")))
+    assert isinstance(error, memoranda.InvalidInput)
+    assert str(error) == "key: is empty"
+
+
+def test_the_core_needs_six_packages() -> None:
     project = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]
     names = sorted(requirement.split(">")[0] for requirement in project["dependencies"])
-    assert names == ["apsw", "backports.zstd", "msgspec", "rapidfuzz", "uuid-utils"]
+    assert names == ["PyStemmer", "apsw", "backports.zstd", "msgspec", "rapidfuzz", "uuid-utils"]
 
 
 def test_the_package_is_typed_and_says_its_version() -> None:

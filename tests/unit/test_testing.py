@@ -36,10 +36,10 @@ def test_other_ids_or_times_give_another_log_but_the_same_behaviour() -> None:
 def test_a_difference_says_where_it_is() -> None:
     one, other = use(memory_store()), use(memory_store())
     other.write(key="k", value={"x": 3})
-    found = same_behaviour(one.replay(), other.replay())
-    assert not found
+    result = same_behaviour(one.replay(), other.replay())
+    assert not result
     assert (
-        found.difference == "event 3: nothing more in the first, WRITE 'k' {'x': 3} in the second"
+        result.difference == "event 3: nothing more in the first, WRITE 'k' {'x': 3} in the second"
     )
     one.write(key="k", value={"x": 4})
     assert "{'x': 4} in the first" in (

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import memoranda_verify
-from memoranda.audit import checkpoints, keys, merkle, notes
+from memoranda.audit import checkpoints, keys, merkle, signed_note
 from memoranda.audit.checkpoints import Checkpoint
 from memoranda.audit.proofs import ConsistencyProof, InclusionProof
 from memoranda.errors import MemorandaError
@@ -40,8 +40,8 @@ class Kept(dict[tuple[int, int], bytes]):
 
 def grown() -> merkle.Tree:
     tree = merkle.Tree(Kept())
-    for each in EVENTS:
-        tree.append(each)
+    for event in EVENTS:
+        tree.append(event)
     return tree
 
 
@@ -84,8 +84,8 @@ def test_every_proof_the_engine_makes_holds() -> None:
     for new in range(1, 21):
         for commit_ts in range(1, new + 1):
             data = inclusion(commit_ts, new).json().encode()
-            found = memoranda_verify.check_inclusion(data, [KEY], origin=ORIGIN)
-            assert found["event_hash"] == EVENTS[commit_ts - 1].hex()
+            result = memoranda_verify.check_inclusion(data, [KEY], origin=ORIGIN)
+            assert result["event_hash"] == EVENTS[commit_ts - 1].hex()
         for old in range(new + 1):
             data = consistency(old, new).json().encode()
             memoranda_verify.check_consistency(data, [KEY], origin=ORIGIN)
@@ -97,7 +97,7 @@ def test_the_shapes_are_these() -> None:
         "version": 1,
         "commit_ts": 2,
         "event_hash": EVENTS[1].hex(),
-        "path": [each.hex() for each in TREE.inclusion_proof(1, 3)],
+        "path": [item.hex() for item in TREE.inclusion_proof(1, 3)],
         "checkpoint": signed(3),
     }
     assert json.loads(consistency(2, 3).json()) == {
@@ -105,22 +105,22 @@ def test_the_shapes_are_these() -> None:
         "version": 1,
         "old_checkpoint": signed(2),
         "new_checkpoint": signed(3),
-        "path": [each.hex() for each in TREE.consistency_proof(2, 3)],
+        "path": [item.hex() for item in TREE.consistency_proof(2, 3)],
     }
 
 
 def test_a_published_checkpoint_holds() -> None:
     key = memoranda_verify.parse_key(GO_SUM)
-    found = memoranda_verify.check_checkpoint(GO_SUM_TREE.encode(), [key])
-    assert (found.origin, found.size) == ("go.sum database tree", 49189689)
-    assert found.signed_by == ["sum.golang.org+033de0ae"]
+    result = memoranda_verify.check_checkpoint(GO_SUM_TREE.encode(), [key])
+    assert (result.origin, result.size) == ("go.sum database tree", 49189689)
+    assert result.signed_by == ["sum.golang.org+033de0ae"]
 
 
 def wrong_paths(path: list[str]) -> Iterator[object]:
-    for at, each in enumerate(path):
+    for at, item in enumerate(path):
         yield [*path[:at], *path[at + 1 :]]
-        for wrong in ("0" * 64, each[:-1], each.upper(), f"{each}00", None, 7, "", f" {each}"):
-            if wrong != each:
+        for wrong in ("0" * 64, item[:-1], item.upper(), f"{item}00", None, 7, "", f" {item}"):
+            if wrong != item:
                 yield [*path[:at], wrong, *path[at + 1 :]]
     yield from ([*path, "0" * 64], ["0" * 64, *path], path[::-1], ["0" * 64] * 70)
     yield from (None, "", {}, 0, {"0": path}, "0" * 64)
@@ -182,9 +182,9 @@ def test_a_signer_that_lies_about_the_size_proves_nothing() -> None:
     def lie(size: int, root: bytes) -> str:
         return checkpoints.sign(Checkpoint(ORIGIN, size, root), [OURS])
 
-    left, right = merkle.leaf_hash(EVENTS[0]), EVENTS[1]
+    remainder, right = merkle.leaf_hash(EVENTS[0]), EVENTS[1]
     proof = InclusionProof(
-        commit_ts=1, event_hash=right, path=[left], checkpoint=lie(1, TREE.root(2))
+        commit_ts=1, event_hash=right, path=[remainder], checkpoint=lie(1, TREE.root(2))
     )
     with pytest.raises(Refused, match="too long"):
         memoranda_verify.check_inclusion(proof.json().encode(), [KEY])
@@ -229,10 +229,10 @@ def test_the_form_of_a_proof_is_fixed() -> None:
 
 def test_what_the_caller_has_kept_must_be_what_is_proven() -> None:
     data = consistency(3, 8).json().encode()
-    held = signed(3).encode()
-    assert memoranda_verify.check_consistency(data, [KEY], held=held)
+    stored_value = signed(3).encode()
+    assert memoranda_verify.check_consistency(data, [KEY], held=stored_value)
     strange = checkpoints.sign(Checkpoint(ORIGIN, 3, bytes(32)), [OURS]).encode()
-    for wrong in (signed(2).encode(), signed(8).encode(), strange, b"", held[:-1]):
+    for wrong in (signed(2).encode(), signed(8).encode(), strange, b"", stored_value[:-1]):
         with pytest.raises(Refused):
             memoranda_verify.check_consistency(data, [KEY], held=wrong)
     data = inclusion(5, 8).json().encode()
@@ -297,20 +297,20 @@ def test_the_engine_and_the_verifier_agree_about_every_checkpoint() -> None:
         assert agreed(whole + more) == holds
     root = b64encode(TREE.root(8)).decode()
     texts = [
-        f"{origin}\n{size}\n{found}\n{rest}"
+        f"{origin}\n{size}\n{result}\n{rest}"
         for origin in (ORIGIN, "", "a b", "— x", "\u2028", "\x7f")
         for size in ("8", "08", "", "-8", "8 ", "0", str(2**63 - 1), str(2**63), "٨")
-        for found in (root, root[:-1], "", root + "=", "é")
+        for result in (root, root[:-1], "", root + "=", "é")
         for rest in ("", "x\n", "\n", "x\n\ny\n")
     ]
-    held = 0
+    stored_value = 0
     for text in texts:
         try:
-            message = notes.sign(text, [OURS])
+            message = signed_note.sign(text, [OURS])
         except MemorandaError:
             continue
-        held += agreed(message.encode())
-    assert held == 20
+        stored_value += agreed(message.encode())
+    assert stored_value == 20
 
 
 def test_the_engine_and_the_verifier_agree_about_every_key() -> None:
@@ -403,7 +403,7 @@ def test_it_stands_alone(folder: Path) -> None:
         "sys.argv[1:] = ['inclusion', 'inclusion', '--key-file', 'keys'];"
         "runpy.run_path('verifier.py', run_name='__main__')"
     )
-    for extra, code, told in (
+    for extra, code, reports in (
         ("0", 0, '"holds": "inclusion"'),
         ("sys.modules['cryptography'] = None", 1, "pip install cryptography"),
     ):
@@ -411,17 +411,17 @@ def test_it_stands_alone(folder: Path) -> None:
             [sys.executable, "-I", "-c", blocked.format(extra=extra)],
             cwd=folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert (done.returncode, told in done.stdout + done.stderr) == (code, True), done.stderr
+        assert (done.returncode, reports in done.stdout + done.stderr) == (code, True), done.stderr
 
 
 def test_it_imports_the_standard_library_and_cryptography_only() -> None:
-    named = set()
+    names = set()
     for node in ast.walk(ast.parse(SOURCE.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            named |= {each.name.partition(".")[0] for each in node.names}
+            names |= {name.name.partition(".")[0] for name in node.names}
         if isinstance(node, ast.ImportFrom):
-            named.add((node.module or "").partition(".")[0])
-    assert named - set(sys.stdlib_module_names) == {"cryptography"}
+            names.add((node.module or "").partition(".")[0])
+    assert names - set(sys.stdlib_module_names) == {"cryptography"}
 
 
 def test_a_file_that_is_too_long_is_refused(folder: Path) -> None:

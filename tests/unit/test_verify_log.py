@@ -27,7 +27,7 @@ from memoranda_verify import Refused, WrongKey, check_log, parse_key
 from tests.logs import Fields, encoded, exported, lines_of, spelled, verdicts
 from tests.unit.audit.published import SeedSigner
 
-OURS, OTHER = SeedSigner("recollect/ours", b"1" * 32), SeedSigner("recollect/ours", b"2" * 32)
+OURS, OTHER = SeedSigner("memoranda/ours", b"1" * 32), SeedSigner("memoranda/ours", b"2" * 32)
 KEY = parse_key(OURS.public.text)
 SOURCE = Path(memoranda_verify.__file__)
 
@@ -77,9 +77,9 @@ def test_it_says_what_the_log_is() -> None:
 
 @pytest.mark.parametrize("size", range(21))
 def test_a_log_is_held_to_a_checkpoint_of_any_size(size: int) -> None:
-    found = check(DATA, KEY, checkpoint=note(size).encode())
-    assert found["checkpoint"] == {
-        "origin": f"recollect/{found['log_id']}",
+    result = check(DATA, KEY, checkpoint=note(size).encode())
+    assert result["checkpoint"] == {
+        "origin": f"recollect/{result['log_id']}",
         "size": size,
         "root": checkpoints.parse(note(size).partition("\n\n")[0] + "\n").root.hex(),
         "signed_by": [f"{KEY.name}+{KEY.id.hex()}"],
@@ -92,7 +92,7 @@ def test_a_truncated_log_does_not_fit_a_checkpoint() -> None:
     cut = spelled(lines)
     assert check(cut)["commits"] == 15, "in itself it is whole"
     assert check(cut, KEY, checkpoint=note(15).encode())["commits"] == 15
-    with pytest.raises(Refused, match="of 18 events, and the log has only 15"):
+    with pytest.raises(Refused, match="covers 18 events, and the log has only 15"):
         check(cut, KEY, checkpoint=note(18).encode())
 
 
@@ -115,10 +115,10 @@ def test_another_log_does_not_fit_a_checkpoint() -> None:
 def test_a_checkpoint_needs_a_key_that_is_trusted() -> None:
     with pytest.raises(WrongKey):
         check(DATA, checkpoint=note(20).encode())
-    with pytest.raises(Refused, match="no key you trust"):
+    with pytest.raises(Refused, match="not signed by a key you trust"):
         check(DATA, KEY, checkpoint=note(20, signer=OTHER).encode())
     forged = note(20).replace("20\n", "19\n", 1)
-    with pytest.raises(Refused, match="is not of this text"):
+    with pytest.raises(Refused, match="does not match the text"):
         check(DATA, KEY, checkpoint=forged.encode())
 
 
@@ -141,15 +141,15 @@ def test_a_signature_in_the_file_that_does_not_hold_is_not_skipped() -> None:
     bad[10] ^= 1
     data = with_notes(DATA, (7, f"{text} {b64encode(bad).decode()}\n"), (12, note(12)))
     assert check(data)["checkpoints"] == 2, "without a key nobody can tell"
-    with pytest.raises(Refused, match=r"line 9: the signature of .* is not of this text"):
+    with pytest.raises(Refused, match=r"line 9: the signature of .* does not match the text"):
         check(data, KEY)
 
 
 @pytest.mark.parametrize("more", [b"\n", b" ", b"{}\n", DATA])
 def test_nothing_follows_the_end(more: bytes, tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="line 23: something follows the last line"):
+    with pytest.raises(Refused, match="line 23: the file continues after its last line"):
         check(DATA + more)
-    with pytest.raises(memoranda.Corruption, match="line 22: something follows"):
+    with pytest.raises(memoranda.Corruption, match="line 22: the file continues"):
         memoranda.import_log(BytesIO(DATA + more), tmp_path / "new.db")
 
 
@@ -159,8 +159,8 @@ def test_the_end_is_held_to_the_lines(wrong: Fields, tmp_path: Path) -> None:
     changed = json.dumps(json.loads(end) | wrong, separators=(",", ":")).encode()
     data = b"".join((*lines, changed, b"\n"))
     ours, theirs = verdicts(data, tmp_path)
-    assert "line 22: the lines before it are not the ones" in (ours or "")
-    assert "line 22: the lines before it are not the ones" in (theirs or "")
+    assert "line 22: its count or hash does not match the lines" in (ours or "")
+    assert "line 22: its count or hash does not match the lines" in (theirs or "")
 
 
 def refused(lines: list[Fields], folder: Path) -> tuple[str, str]:
@@ -212,8 +212,8 @@ def test_each_operation_stands_on_its_own(tmp_path: Path) -> None:
         transaction.write(agent_id="a", key="k", value={})
         transaction.write(agent_id="b", key="k", value={})
     lines = lines_of(exported(store))
-    first, second, third = (b64decode(each) for each in lines[1]["operations"])
-    lines[1]["operations"] = [encoded(each) for each in (first, second[:-1], second[-1:] + third)]
+    first, second, third = (b64decode(line) for line in lines[1]["operations"])
+    lines[1]["operations"] = [encoded(line) for line in (first, second[:-1], second[-1:] + third)]
     refused(lines, tmp_path)
 
 
@@ -229,7 +229,7 @@ def chained(*times: int) -> bytes:
             "type": "event", "commit_ts": event.commit_ts, "committed_at": time,
             "hash": event.hash.hex(), "salts": encoded(event.salts),
             "envelope": encoded(event.envelope),
-            "operations": [encoded(each) for each in codec.split(event.operations)],
+            "operations": [encoded(part) for part in codec.split(event.operations)],
         })  # fmt: skip
     lines[0] = {"type": "recollect.log", "version": 2, "log_id": "log", "commits": len(times),
                 "head_hash": head.hash.hex()}  # fmt: skip
@@ -289,14 +289,14 @@ def test_checkpoints_of_one_size_stand_in_order(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_msgpack_is_read_as_it_is_written(value: object) -> None:
-    assert memoranda_verify._unpacked(msgspec.msgpack.encode(value)) == value
+    assert memoranda_verify._unpack(msgspec.msgpack.encode(value)) == value
 
 
 def test_a_map_is_read_as_its_keys_and_values() -> None:
     settings = {f"k{number}": number for number in range(20)}
-    assert memoranda_verify._unpacked(msgspec.msgpack.encode(settings)) == settings
+    assert memoranda_verify._unpack(msgspec.msgpack.encode(settings)) == settings
     with pytest.raises(Refused, match="twice"):
-        memoranda_verify._unpacked(b"\x82\xa1a\x01\xa1a\x01")
+        memoranda_verify._unpack(b"\x82\xa1a\x01\xa1a\x01")
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_a_map_is_read_as_its_keys_and_values() -> None:
 )  # fmt: skip
 def test_what_is_not_whole_msgpack_is_refused(data: bytes) -> None:
     with pytest.raises(Refused):
-        memoranda_verify._unpacked(data)
+        memoranda_verify._unpack(data)
 
 
 @pytest.fixture
@@ -319,22 +319,20 @@ def folder(tmp_path: Path) -> Path:
 def test_as_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(folder / "log")
     assert memoranda_verify.main(["log", file]) == memoranda_verify.HOLDS
-    told = json.loads(capsys.readouterr().out)
-    assert (told["holds"], told["commits"]) == ("log", 20)
-    held = ["--checkpoint", str(folder / "note"), "--key-file", str(folder / "keys")]
-    assert memoranda_verify.main(["log", file, *held]) == memoranda_verify.HOLDS
+    decoded_value = json.loads(capsys.readouterr().out)
+    assert (decoded_value["holds"], decoded_value["commits"]) == ("log", 20)
+    stored_value = ["--checkpoint", str(folder / "note"), "--key-file", str(folder / "keys")]
+    assert memoranda_verify.main(["log", file, *stored_value]) == memoranda_verify.HOLDS
     assert json.loads(capsys.readouterr().out)["checkpoint"]["size"] == 9
-    assert memoranda_verify.main(["log", file, *held[2:]]) == memoranda_verify.REFUSED
-    assert memoranda_verify.main(["log", file, *held[:2]]) == memoranda_verify.USAGE
+    assert memoranda_verify.main(["log", file, *stored_value[2:]]) == memoranda_verify.REFUSED
+    assert memoranda_verify.main(["log", file, *stored_value[:2]]) == memoranda_verify.USAGE
     assert memoranda_verify.main(["log", f"{file}.missing"]) == memoranda_verify.UNREADABLE
     capsys.readouterr()
     (folder / "log").write_bytes(DATA[:-1])
     assert memoranda_verify.main(["log", file]) == memoranda_verify.REFUSED
-    found = capsys.readouterr()
-    assert found.out == ""
-    assert (
-        found.err == "memoranda-verify: line 22: the file is cut: it is not whole, or not there\n"
-    )
+    result = capsys.readouterr()
+    assert result.out == ""
+    assert result.err == "memoranda-verify: line 22: the file is truncated, or empty\n"
 
 
 def test_from_the_standard_input(

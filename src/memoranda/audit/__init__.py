@@ -1,1 +1,1 @@
-"""Audit: what was done, by whom, as a list that says what happened without saying its content."""
+"""Proofs about the log: checkpoints, keys and signatures, audit events and exported log files."""

@@ -1,62 +1,68 @@
-"""Whether agents' signatures hold: each is of its transaction, by a key trusted for its actor then.
+"""Verification of agents' signatures on their transactions.
 
-What is trusted is learnt from the log itself, not from the table of keys beside it. A key counts
-from the transaction that trusts it up to the one that retires it, both included: an agent can say
-itself that its key is no longer one. What is claimed and does not hold is refused, never skipped.
+A signature is valid if it signs exactly this transaction and its key was trusted for the actor at
+that commit. Trust is read from the log's own `TrustKey` and `RetireKey` operations, not from the
+`public_key` table, which is only a view. A key counts from the commit that trusts it through the
+commit that retires it, both included, so an agent can sign the retirement of its own key. An
+invalid signature raises; it is never skipped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memoranda.audit import ed25519
+from memoranda.audit import keys
 from memoranda.errors import Corruption, NotProven
-from memoranda.log import chain, signing
+from memoranda.log import chain
+from memoranda.log.commit import signature
+from memoranda.log.commit.signature import AgentSignature, SigningContext
+from memoranda.log.commitments import is_version_2
 from memoranda.log.lineage import Lineage
-from memoranda.log.salting import is_second
-from memoranda.log.signing import Attestation, Within
 from memoranda.model.event import Envelope, SealedEvent
-from memoranda.model.operations import AnyOperation, RetireKey, TrustKey, standing
+from memoranda.model.operations import AnyOperation, RetireKey, TrustKey, effective_operation
 from memoranda.storage.port import Reader
 
 
-class Attestations:
-    """Takes the events of a log in order that say something of keys, or are signed."""
+class AgentSignatureVerifier:
+    """Checks signatures over the events of a log, given in commit order.
+
+    The caller may leave out events that are neither signed nor contain key operations.
+    """
 
     def __init__(self, log_id: str) -> None:
         self._lineage = Lineage(log_id)
-        self.signed = 0
-        """How many events an agent has signed."""
+        self.signed_count = 0
+        """The number of events with a valid agent signature."""
         self._keys: dict[tuple[str, bytes], str | None] = {}
-        """For whom each key is, by its name and itself; the log's own are for nobody."""
+        """(name, public key) → the agent it signs for; None for a key that signs checkpoints."""
         self._retired: dict[tuple[str, bytes], int] = {}
-        """When each key was retired, which is for good."""
+        """(name, public key) → the commit that retired it. Retirement is permanent."""
 
-    def take(
+    def check_event(
         self,
         reader: Reader,
         event: SealedEvent,
         envelope: Envelope,
         operations: Sequence[AnyOperation],
     ) -> None:
-        """Take the next event, whose chain holds, or raise `NotProven`."""
+        """Check the next event's signature, or raise `NotProven`. Its hash was checked before."""
         retired: list[tuple[str, bytes]] = []
-        for operation in map(standing, operations):
+        for operation in map(effective_operation, operations):
             if isinstance(operation, TrustKey):
                 self._trust(operation)
             elif isinstance(operation, RetireKey):
                 retired.append((operation.name, operation.public_key))
         if envelope.signature is not None:
-            self._check(reader, event, envelope, operations)
-        for key in retired:
+            self._check_signature(reader, event, envelope, operations)
+        for key in retired:  # after the check: the retiring transaction may use the key itself
             self._keys.pop(key, None)
             self._retired.setdefault(key, event.commit_ts)
 
-    def _trust(self, said: TrustKey) -> None:
-        if (key := (said.name, said.public_key)) not in self._retired:
-            self._keys.setdefault(key, said.agent)
+    def _trust(self, operation: TrustKey) -> None:
+        if (key := (operation.name, operation.public_key)) not in self._retired:
+            self._keys.setdefault(key, operation.agent)
 
-    def _check(
+    def _check_signature(
         self,
         reader: Reader,
         event: SealedEvent,
@@ -65,30 +71,32 @@ class Attestations:
     ) -> None:
         commit_ts = event.commit_ts
         try:
-            found = Attestation.of(envelope)
+            attestation = AgentSignature.of(envelope)
         except Corruption as error:
             raise _not_proven(commit_ts, envelope, str(error)) from error
-        assert found is not None, "it has something where a signature stands"
-        self._check_key(commit_ts, envelope, found.key)
-        place = (commit_ts, event.committed_at)
+        assert attestation is not None, "check_event passes signed envelopes only"
+        self._check_key(commit_ts, envelope, attestation.key)
+        position = (commit_ts, event.committed_at)
         leaves = chain.operation_leaves(event)
-        within = None
-        if found.form == signing.SECOND_FORM:
-            within = Within(*self._lineage.origin(reader, commit_ts))
-        elif is_second(event.salts):
+        lineage_scope = None
+        if attestation.form == signature.SECOND_FORM:
+            lineage_scope = SigningContext(*self._lineage.origin(reader, commit_ts))
+        elif is_version_2(event.salts):
             raise _not_proven(commit_ts, envelope, "its signature has a form older than the event")
-        message = signing.message(envelope, place, operations, leaves, within)
-        if not ed25519.verify(found.key, message, found.signature):
-            raise _not_proven(commit_ts, envelope, "its signature is not of what stands there")
-        self.signed += 1
+        message = signature.message(envelope, position, operations, leaves, lineage_scope)
+        if not keys.verify(attestation.key, message, attestation.signature):
+            raise _not_proven(commit_ts, envelope, "its signature does not match its content")
+        self.signed_count += 1
 
     def _check_key(self, commit_ts: int, envelope: Envelope, key: bytes) -> None:
-        owners = [agent for (_, known), agent in self._keys.items() if known == key]
+        owners = [agent for (_, trusted_key), agent in self._keys.items() if trusted_key == key]
         if envelope.actor in owners:
             return
-        retired = [commit for (_, known), commit in self._retired.items() if known == key]
+        retired = [
+            commit for (_, trusted_key), commit in self._retired.items() if trusted_key == key
+        ]
         if owners:
-            problem = "it is signed with a key that is not for this agent"
+            problem = "it is signed with a key of another agent"
         elif retired:
             problem = f"it is signed with a key that was retired at commit {retired[0]}"
         else:
@@ -99,6 +107,6 @@ class Attestations:
 def _not_proven(commit_ts: int, envelope: Envelope, problem: str) -> NotProven:
     return NotProven(
         f"commit {commit_ts} is not proven to be agent {envelope.actor!r}'s: {problem}. Do not "
-        "rely on it; compare the log with a backup, or with a checkpoint from elsewhere",
+        "rely on it; compare the log with a backup, or with a checkpoint kept elsewhere",
         commit_ts=commit_ts,
     )

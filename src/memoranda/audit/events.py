@@ -1,29 +1,142 @@
-"""Audit events: each operation of the log as something that happened, its content as a hash."""
+"""Audit events: one for every operation of the log, with a type and a hash instead of content."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 import msgspec
 
-from memoranda.audit.event_types import event_type, scopes_of
-from memoranda.errors import Corruption
-from memoranda.log import chain, merging, pages, signing
-from memoranda.log.leaves import leaf_hash
+from memoranda.errors import Corruption, InvalidInput
+from memoranda.log import chain, pages
+from memoranda.log.chain import leaf_hash
+from memoranda.log.commit import refusals
+from memoranda.log.commit import signature as commit_signature
+from memoranda.log.read import visibility
 from memoranda.model import codec
+from memoranda.model.clock import to_rfc3339
 from memoranda.model.event import SELF_SIGNED, UNSIGNED, Envelope, SealedEvent
-from memoranda.model.instant import to_rfc3339
-from memoranda.model.operations import AnyOperation, is_restated, shown
-from memoranda.model.scope import NOBODY
+from memoranda.model.limits import plain_text
+from memoranda.model.limits import short_repr as quoted
+from memoranda.model.operations import (
+    AUDIT_SCOPE,
+    ENGINE_SCOPE,
+    AnyOperation,
+    NotifyStale,
+    OperationType,
+    Refuse,
+    is_restated,
+    visible_operation,
+)
+from memoranda.model.scope import DEFAULT_ACTOR, Scope
+from memoranda.model.suggestions import did_you_mean
 from memoranda.storage.port import Engine, Reader
+
+# Event types: the public name of each kind of operation.
+
+EVENT_TYPES: Mapping[OperationType, str] = {
+    OperationType.WRITE: "state.written",
+    OperationType.DELETE: "state.deleted",
+    OperationType.REMEMBER: "memory.stored",
+    OperationType.UPDATE: "memory.updated",
+    OperationType.RETRACT: "memory.retracted",
+    OperationType.TOUCH: "memory.touched",
+    OperationType.LINK: "link.created",
+    OperationType.UNLINK: "link.closed",
+    OperationType.TRANSCRIPT: "transcript.stored",
+    OperationType.CITE: "transcript.linked",
+    OperationType.NOTIFY: "reflection.invalidation_notified",
+    OperationType.RESOLVE: "reflection.invalidation_resolved",
+    OperationType.CONFIGURE: "namespace.configured",
+    OperationType.ASSERT: "fact.asserted",
+    OperationType.END: "fact.ended",
+    OperationType.WITHDRAW: "fact.retracted",
+    OperationType.CARDINALITY: "relation.classified",
+    OperationType.ALIAS: "entity.aliased",
+    OperationType.MERGE: "entity.merged",
+    OperationType.ERASED: "content.erased",
+    OperationType.ERASE: "erasure.carried_out",
+    OperationType.SUMMARY: "log.compacted",
+    OperationType.EPOCH: "log.epoch_begun",
+    OperationType.TRUST: "key.trusted",
+    OperationType.RETIRE: "key.retired",
+}
+"""Operation type → event type. A `Refuse` operation stores its event type itself."""
+STALE_NOTIFIED = "belief.stale_notified"
+"""The event type of a notice that evidence changed, whatever the belief that rests on it."""
+
+ALL_EVENT_TYPES = frozenset({*EVENT_TYPES.values(), STALE_NOTIFIED, *refusals.KINDS})
+_FAMILY_SUFFIX = ".*"
+_ENGINE_NAMESPACES = (AUDIT_SCOPE.namespace, ENGINE_SCOPE.namespace)
+_SCOPES: Mapping[str, Scope] = {
+    **dict.fromkeys(refusals.KINDS, AUDIT_SCOPE),
+    **{
+        EVENT_TYPES[kind]: ENGINE_SCOPE
+        for kind in (
+            OperationType.ERASE,
+            OperationType.EPOCH,
+            OperationType.TRUST,
+            OperationType.RETIRE,
+        )
+    },
+}
+"""Event type → the one scope that the engine writes such operations in."""
+
+
+def event_type(operation: AnyOperation) -> str:
+    """Return the event type of an operation.
+
+    An operation of the engine keeps its type when an agent's name in it is erased: it has no other
+    content.
+    """
+    visible = (
+        visible_operation(operation) if operation.namespace in _ENGINE_NAMESPACES else operation
+    )
+    if isinstance(visible, NotifyStale):
+        return STALE_NOTIFIED
+    return visible.what if isinstance(visible, Refuse) else EVENT_TYPES[visible.type]
+
+
+def check_event_types(value: object) -> frozenset[str] | None:
+    """Return the event types to include; `link.*` selects a family, None selects every type."""
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        value = (value,)
+    return frozenset(name for entry in value for name in _matching_types(entry))
+
+
+def scopes_of(types: frozenset[str] | None) -> frozenset[Scope] | None:
+    """Return the engine's scopes that hold all events of these types; None if others may too."""
+    if types is None or not types <= _SCOPES.keys():
+        return None
+    return frozenset(_SCOPES[name] for name in types)
+
+
+def _matching_types(value: object) -> set[str]:
+    name = plain_text("event_type", value)
+    matches = {candidate for candidate in ALL_EVENT_TYPES if _matches(candidate, name)}
+    if not matches:
+        names = ", ".join(sorted(ALL_EVENT_TYPES))
+        problem = f"{quoted(name)} is not one of {names}, nor a family such as link.*"
+        raise InvalidInput("event_type", problem + did_you_mean(name, ALL_EVENT_TYPES))
+    return matches
+
+
+def _matches(candidate: str, name: str) -> bool:
+    family = name.endswith(_FAMILY_SUFFIX) and candidate.startswith(name.removesuffix("*"))
+    return family or candidate == name
+
+
+# The projection of the log to audit events.
 
 
 class AuditEvent(msgspec.Struct, frozen=True):
-    """That something was done: what, by whom, when, and the salted hash of its content.
+    """One operation: its type, agent and time, and the salted hash of its content.
 
-    The hash is the operation's leaf in the chain, so whoever has the operation can prove it. The
-    signature, in hexadecimal, is of the whole transaction, by the agent who did it.
+    `payload_hash` is derived from the operation's leaf in the chain, so it can be recomputed from
+    the operation and its salt. `signature`, in hexadecimal, is the agent's signature of the whole
+    transaction.
     """
 
     id: str
@@ -37,51 +150,53 @@ class AuditEvent(msgspec.Struct, frozen=True):
 
 
 class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which audit events are asked for; None means any."""
+    """Selects audit events; a field that is None matches any event."""
 
     event_types: frozenset[str] | None = None
     agent_id: str | None = None
 
     def includes(self, event: AuditEvent) -> bool:
-        """Say whether an event is asked for."""
+        """Return whether the filter matches an event."""
         return (self.event_types is None or event.event_type in self.event_types) and (
             self.agent_id is None or event.agent_id == self.agent_id
         )
 
     def scopes(self, reader: Reader) -> list[int] | None:
-        """Return the scopes whose commits have all that is asked for; None: it may be anywhere."""
+        """Return the ids of scopes whose commits hold every match; None: scan the whole log."""
         own = scopes_of(self.event_types)
         if own is not None:
-            named = ((each.agent_id, each.namespace) for each in own)
+            names = ((scope.agent_id, scope.namespace) for scope in own)
             rows = [
                 reader.row("scope_find", agent_id=agent_id, namespace=namespace)
-                for agent_id, namespace in named
+                for agent_id, namespace in names
             ]
             return [row[0] for row in rows if row is not None]
-        if self.agent_id is None or self.agent_id == NOBODY:
+        if self.agent_id is None or self.agent_id == DEFAULT_ACTOR:
             return None
         return [row[0] for row in reader.rows("scopes_of_agent", agent_id=self.agent_id)]
 
 
 class AuditTrail:
-    """What was done behind a commit, a stretch of the log at a time."""
+    """Reads the audit events in a range of commits page by page."""
 
-    def __init__(self, engine: Engine, chosen: AuditFilter, *, after: int, through: int) -> None:
+    def __init__(
+        self, engine: Engine, event_filter: AuditFilter, *, after: int, through: int
+    ) -> None:
         self._engine = engine
-        self._chosen = chosen
+        self._filter = event_filter
         self._after = after
         self._through = through
         with engine.reading() as reader:
-            self._scopes = chosen.scopes(reader)
-        self._commits: Iterator[int] | None = None
+            self._scopes = event_filter.scopes(reader)
+        self._commits: Iterator[tuple[int, list[int]]] | None = None
 
     def next_page(self) -> list[AuditEvent]:
-        """Return the next events that are asked for."""
-        found: list[AuditEvent] = []
-        while not found and (events := self._next_events()):
+        """Return the next events that match the filter; empty at the end."""
+        page: list[AuditEvent] = []
+        while not page and (events := self._next_events()):
             self._after = events[-1].commit_ts
-            found = [each for event in events for each in self._project(event)]
-        return found
+            page = [audit_event for event in events for audit_event in self._project(event)]
+        return page
 
     def _next_events(self) -> list[SealedEvent]:
         if self._scopes is not None:
@@ -90,15 +205,15 @@ class AuditTrail:
             return pages.page(reader, after=self._after, through=self._through)
 
     def _events_of(self, scopes: list[int]) -> list[SealedEvent]:
-        """Read the events of some scopes, as many as make a page."""
-        commits, self._commits = self._commits, None  # begun anew, if this fails
+        """Read one page of the events of these scopes, through the scope index."""
+        commits, self._commits = self._commits, None  # if this raises, the next call starts anew
         if commits is None:
-            commits = merging.commits_of(
+            commits = visibility.commits_of(
                 self._engine, scopes, after=self._after, through=self._through
             )
         events: list[SealedEvent] = []
         budget = pages.PAGE_BYTES
-        for commit_ts in islice(commits, pages.PAGE_ROWS):
+        for commit_ts, _ in islice(commits, pages.PAGE_ROWS):
             with self._engine.reading() as reader:
                 row = reader.row("event_get", commit_ts=commit_ts)
             if row is None:
@@ -111,23 +226,23 @@ class AuditTrail:
         return events
 
     def _project(self, event: SealedEvent) -> Iterator[AuditEvent]:
-        """Yield what is asked for of a transaction."""
+        """Yield the audit events of a transaction that match the filter."""
         envelope = codec.decode_envelope(event.envelope)
         operations = codec.decode_operations(event.operations)
         leaves = chain.operation_leaves(event)
         for position, operation in enumerate(operations):
-            found = _audit_event(event, position, operation, leaves[position], envelope)
-            if self._chosen.includes(found):
-                yield found
+            audit_event = _audit_event(event, position, operation, leaves[position], envelope)
+            if self._filter.includes(audit_event):
+                yield audit_event
 
 
 def _audit_event(
     event: SealedEvent, position: int, operation: AnyOperation, leaf: bytes, envelope: Envelope
 ) -> AuditEvent:
-    by = getattr(shown(operation), "by", envelope.actor) or operation.agent_id
-    signature = signing.shown(envelope) if by == envelope.actor else None
+    by = getattr(visible_operation(operation), "by", envelope.actor) or operation.agent_id
+    signature = commit_signature.signature_hex(envelope) if by == envelope.actor else None
     if is_restated(operation):
-        signature = None  # what stands there now is vouched for by who erased the rest
+        signature = None  # the erasing commit attests the present form, not the agent's signature
     return AuditEvent(
         id=f"{event.commit_ts}.{position}",
         event_type=event_type(operation),

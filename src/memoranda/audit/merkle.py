@@ -1,17 +1,17 @@
-"""The Merkle tree over the log, hashed as RFC 6962 and RFC 9162 say, and what is proven with it.
+"""The Merkle tree over the log as RFC 6962 and RFC 9162 define it, with its proofs.
 
     leaf(data)        = SHA-256( 0x00 ‖ data )
     node(left, right) = SHA-256( 0x01 ‖ left ‖ right )
-    root of nothing   = SHA-256( )
+    empty root        = SHA-256( )
 
-The data of leaf *n* is the hash of event *n + 1*, as the chain made it. A node is *complete* when
-it has two to the power of its level leaves below it. Complete nodes never change, so only they are
-kept: node (level, index) is over the leaves from index · 2^level on. A new leaf completes as many
-of them as its number ends in one bits, which is one besides the leaf on average; every root and
-every proof of any size, past sizes too, is put together from O(log n) of them.
+The data of leaf *n* is the chain hash of event *n + 1*. A node of level *l* is *complete* when it
+has 2^l leaves below it. Complete nodes never change, so only they are stored: node (level, index)
+covers the leaves from index · 2^level up to (index + 1) · 2^level. Appending leaf *n* completes one
+node for each trailing one bit of *n*, one on average. The root and every proof, for the present
+size and every past one, are computed from O(log n) complete nodes.
 
-Whoever verifies gives data, never leaf hashes: both have 32 bytes, and taking one for the other
-would let somebody pass off the inside of the tree as an event.
+Verification takes the leaf's data, never its hash. Both have 32 bytes: a caller that mixed them up
+would accept an inner node of the tree as an event.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from typing import Protocol
 import msgspec
 
 from memoranda.errors import InvalidInput
-from memoranda.model.limits import shown
+from memoranda.model.limits import short_repr
 
 HASH_SIZE = 32
 EMPTY_ROOT = sha256().digest()
-MOST_LEAVES = 2**63 - 1
-"""What a commit number can be."""
+MAX_LEAVES = 2**63 - 1
+"""The largest commit number: a signed 64-bit integer."""
 _LEAF, _NODE = b"\0", b"\1"
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A complete node: where it stands, and its hash."""
+    """A complete node: its position in the tree, and its hash."""
 
     level: int
     index: int
@@ -41,17 +41,17 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class Nodes(Protocol):
-    """Where complete nodes are kept.
+    """A store of complete nodes.
 
-    Level 0 is `leaf_hash` of the data, so whoever has the data at hand need not keep that level.
+    Level 0 is `leaf_hash` of the data, so a store that has the data need not store that level.
     """
 
     def get(self, level: int, index: int) -> bytes:
-        """Return a complete node's hash; one that is not there is an error of the keeper's."""
+        """Return a complete node's hash; the caller asks for nodes within the tree only."""
         ...
 
     def put(self, level: int, index: int, node: bytes) -> None:
-        """Keep a complete node's hash."""
+        """Store a complete node's hash."""
         ...
 
 
@@ -61,14 +61,15 @@ def leaf_hash(data: bytes) -> bytes:
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """Return the hash of the node above two others."""
+    """Return the hash of the parent of two nodes."""
     return sha256(_NODE + left + right).digest()
 
 
 class Frontier:
-    """The right edge of a tree: what appending needs of it, one hash for each one bit of its size.
+    """The right edge of a tree, which is all that appending needs.
 
-    The hashes are the complete nodes that no larger complete node covers, the largest first.
+    Its peaks are the complete nodes that no larger complete node covers, the largest first: one for
+    each one bit of the size.
     """
 
     def __init__(self, size: int = 0, peaks: Sequence[bytes] = ()) -> None:
@@ -85,24 +86,25 @@ class Frontier:
 
     @property
     def peaks(self) -> tuple[bytes, ...]:
-        """What to go on from later, together with the size."""
+        """The peaks; together with the size they restore the frontier."""
         return tuple(self._peaks)
 
     def append(self, data: bytes) -> list[Node]:
-        """Add a leaf, and return the nodes that are complete now and were not before."""
+        """Add a leaf, and return the nodes that it completes."""
         _check_size("size", self._size + 1)
         return self._complete(Node(0, self._size, leaf_hash(data)))
 
     def append_block(self, data: Sequence[bytes]) -> list[Node]:
-        """Add as many leaves as are below one complete node, and return that one and those above.
+        """Add the leaves of one complete node, and return it with the nodes that it completes.
 
-        It is `append` for each of them, done at once; so many leaves must fit behind those there.
+        Equal to `append` for each leaf, but it skips the nodes inside the block. The number of
+        leaves must be a power of two that divides the present size.
         """
         count = len(data)
         _check_size("size", self._size + count)
         if not count or count & (count - 1) or self._size % count:
-            raise InvalidInput("data", f"{count} leaves behind {self._size} are not below one node")
-        row = [sha256(_LEAF + each).digest() for each in data]
+            raise InvalidInput("data", f"{count} leaves after {self._size} do not fill one node")
+        row = [sha256(_LEAF + leaf).digest() for leaf in data]
         while len(row) > 1:
             pairs = zip(row[::2], row[1::2], strict=True)
             row = [sha256(_NODE + left + right).digest() for left, right in pairs]
@@ -110,28 +112,28 @@ class Frontier:
         return self._complete(Node(level, self._size >> level, row[0]))
 
     def _complete(self, node: Node) -> list[Node]:
-        """Put a node on the right edge, and return it with all that it completes."""
-        level, index, found = node.level, node.index, node.hash
+        """Append a node at the right edge, and return it with the parents that it completes."""
+        level, index, digest = node.level, node.index, node.hash
         completed = [node]
         self._size += 1 << level
-        while index & 1:
-            level, index, found = level + 1, index >> 1, node_hash(self._peaks.pop(), found)
-            completed.append(Node(level, index, found))
-        self._peaks.append(found)
+        while index & 1:  # a right child: its left sibling is the last peak
+            level, index, digest = level + 1, index >> 1, node_hash(self._peaks.pop(), digest)
+            completed.append(Node(level, index, digest))
+        self._peaks.append(digest)
         return completed
 
     def root(self) -> bytes:
-        """Return the hash of the whole tree."""
-        return _folded(self._peaks)
+        """Return the root hash."""
+        return _fold_peaks(self._peaks)
 
 
 class Tree:
-    """A tree whose complete nodes are kept somewhere, as far as `size` leaves."""
+    """A tree of `size` leaves over a store of complete nodes."""
 
     def __init__(self, nodes: Nodes, size: int = 0) -> None:
         _check_size("size", size)
         self._nodes = nodes
-        self._frontier = Frontier(size, [nodes.get(*place) for place in _peaks(0, size)])
+        self._frontier = Frontier(size, [nodes.get(*place) for place in _peak_positions(0, size)])
 
     @property
     def size(self) -> int:
@@ -140,23 +142,23 @@ class Tree:
 
     @property
     def peaks(self) -> tuple[bytes, ...]:
-        """The right edge, as a frontier goes on from it."""
+        """The peaks of the tree's frontier."""
         return self._frontier.peaks
 
     def append(self, data: bytes) -> None:
-        """Add a leaf, and keep what it completes."""
+        """Add a leaf, and store the nodes that it completes."""
         for node in self._frontier.append(data):
             self._nodes.put(node.level, node.index, node.hash)
 
     def root(self, size: int | None = None) -> bytes:
-        """Return the hash of the tree, or of the tree it was at a size."""
+        """Return the root hash at a size; None means the present size."""
         if size is None:
             return self._frontier.root()
         self._check_within("size", size, self.size)
         return self._hash_of(0, size)
 
     def inclusion_proof(self, index: int, size: int) -> list[bytes]:
-        """Return what proves to a holder of the root at `size` that leaf `index` is below it."""
+        """Return the inclusion path from leaf `index` to the root at `size`, lowest node first."""
         self._check_within("size", size, self.size)
         self._check_within("index", index, size - 1)
         start, end = 0, size
@@ -172,9 +174,9 @@ class Tree:
         return path[::-1]
 
     def consistency_proof(self, old: int, new: int) -> list[bytes]:
-        """Return what proves to a holder of two roots that the newer tree begins with the older.
+        """Return the proof that the tree of size `new` begins with the tree of size `old`.
 
-        Every tree begins with no leaves and with itself: for those the proof is empty.
+        The proof is empty if `old` is 0 or equal to `new`.
         """
         self._check_within("new", new, self.size)
         self._check_within("old", old, new)
@@ -190,24 +192,24 @@ class Tree:
             else:
                 path.append(self._hash_of(start, middle))
                 start = middle
-        if start:  # otherwise this is the older root, which the verifier has
+        if start:  # otherwise this node is the old root, which the verifier has
             path.append(self._hash_of(start, end))
         return path[::-1]
 
     def _hash_of(self, start: int, end: int) -> bytes:
-        return _folded([self._nodes.get(*place) for place in _peaks(start, end)])
+        return _fold_peaks([self._nodes.get(*place) for place in _peak_positions(start, end)])
 
-    def _check_within(self, field: str, value: int, most: int) -> None:
-        if type(value) is not int or not 0 <= value <= most:
-            raise InvalidInput(field, f"{shown(value)} is not between 0 and {most}")
+    def _check_within(self, field: str, value: int, maximum: int) -> None:
+        if type(value) is not int or not 0 <= value <= maximum:
+            raise InvalidInput(field, f"{short_repr(value)} is not between 0 and {maximum}")
 
 
 def verify_inclusion(
     *, data: bytes, index: int, size: int, path: Sequence[bytes], root: bytes
 ) -> bool:
-    """Tell whether `path` proves that leaf `index` of the tree with this size and root is `data`.
+    """Return whether `path` proves that leaf `index` of the tree with this size and root is `data`.
 
-    This is the algorithm of RFC 9162, section 2.1.3.2, in its words.
+    The algorithm and the variable names are those of RFC 9162, section 2.1.3.2.
     """
     if not 0 <= index < size:
         return False
@@ -217,7 +219,7 @@ def verify_inclusion(
             return False
         if fn & 1 or fn == sn:
             r = node_hash(p, r)
-            fn, sn = _shifted_to_one(fn, sn)
+            fn, sn = _shift_to_odd(fn, sn)
         else:
             r = node_hash(r, p)
         fn, sn = fn >> 1, sn >> 1
@@ -227,13 +229,13 @@ def verify_inclusion(
 def verify_consistency(
     *, old: int, new: int, old_root: bytes, new_root: bytes, path: Sequence[bytes]
 ) -> bool:
-    """Tell whether `path` proves that the tree of `new` leaves begins with that of `old` leaves.
+    """Return whether `path` proves that the tree of size `new` begins with that of size `old`.
 
-    This is the algorithm of RFC 9162, section 2.1.4.2, in its words. The RFC leaves out equal sizes
-    and the empty tree; there the proof is empty, and what the roots must be is known.
+    The algorithm and the variable names are those of RFC 9162, section 2.1.4.2. The RFC leaves out
+    equal sizes and the empty tree; there the proof is empty, and the roots are compared directly.
     """
-    if not 0 <= old <= new or any(len(each) != HASH_SIZE for each in path):
-        return False  # of the bytes below a node, some could be moved to the older root
+    if not 0 <= old <= new or any(len(digest) != HASH_SIZE for digest in path):
+        return False  # with other lengths, bytes could move between the two inputs of a node's hash
     if old == new:
         return not path and old_root == new_root and (old > 0 or old_root == EMPTY_ROOT)
     if old == 0:
@@ -250,30 +252,30 @@ def verify_consistency(
             return False
         if fn & 1 or fn == sn:
             fr, sr = node_hash(c, fr), node_hash(c, sr)
-            fn, sn = _shifted_to_one(fn, sn)
+            fn, sn = _shift_to_odd(fn, sn)
         else:
             sr = node_hash(sr, c)
         fn, sn = fn >> 1, sn >> 1
     return sn == 0 and fr == old_root and sr == new_root
 
 
-def _shifted_to_one(fn: int, sn: int) -> tuple[int, int]:
-    """Shift both until the first ends in a one bit or is zero."""
+def _shift_to_odd(fn: int, sn: int) -> tuple[int, int]:
+    """Shift both right until `fn` is odd or zero."""
     while fn and not fn & 1:
         fn, sn = fn >> 1, sn >> 1
     return fn, sn
 
 
 def _split(size: int) -> int:
-    """Return how many of so many leaves are on the left: the largest power of two below it."""
+    """Return the size of the left subtree: the largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1
 
 
-def _peaks(start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the fewest complete nodes over these leaves, the largest first.
+def _peak_positions(start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield (level, index) of the fewest complete nodes that cover these leaves, largest first.
 
-    A stretch that splitting leads to begins at a multiple of the power of two it fits in, so the
-    one bits of its length are its nodes' levels.
+    A range that comes from splitting begins at a multiple of a power of two no smaller than its
+    length. So the one bits of the length are the levels of its nodes.
     """
     while start < end:
         level = (end - start).bit_length() - 1
@@ -281,15 +283,15 @@ def _peaks(start: int, end: int) -> Iterator[tuple[int, int]]:
         start += 1 << level
 
 
-def _folded(peaks: Sequence[bytes]) -> bytes:
+def _fold_peaks(peaks: Sequence[bytes]) -> bytes:
     if not peaks:
         return EMPTY_ROOT
-    found = peaks[-1]
+    root = peaks[-1]
     for peak in reversed(peaks[:-1]):
-        found = node_hash(peak, found)
-    return found
+        root = node_hash(peak, root)
+    return root
 
 
 def _check_size(field: str, size: int) -> None:
-    if type(size) is not int or not 0 <= size <= MOST_LEAVES:
-        raise InvalidInput(field, f"{shown(size)} is not between 0 and {MOST_LEAVES}")
+    if type(size) is not int or not 0 <= size <= MAX_LEAVES:
+        raise InvalidInput(field, f"{short_repr(size)} is not between 0 and {MAX_LEAVES}")

@@ -1,14 +1,14 @@
-"""Signers: private keys, each in a file that only its owner can read, never in a store.
+"""Signers: private key files, and the ledger of each signer's last checkpoint.
 
     PRIVATE+KEY+name+hash+base64( 0x01 ‖ seed )
 
-That one line is the private form that tools for signed notes share. It was chosen over PEM because
-it has the signer's name in it, without which a key cannot sign notes, and the hash of the public
-key, so that a damaged file is found when it is read. Neither is encrypted here: the file's mode is
-what guards it, and whoever needs more keeps the folder on an encrypted disk.
+This line is the private key format of tools for signed notes. We use it instead of PEM because it
+contains the signer's name, which a note needs, and the hash of the public key, which reveals a
+damaged file. The key is not encrypted; the file's mode protects it. Keep the folder on an encrypted
+disk if that is not enough.
 
-To rotate, create another signer and say where it takes over: `keys.rotated`. The old file can go
-then; its public key is needed for as long as anybody verifies what it signed.
+To rotate, create another signer and choose the commit at which it takes over (`keys.rotate`). The
+old key file can then be deleted; its public key is needed as long as its signatures are verified.
 """
 
 from __future__ import annotations
@@ -17,56 +17,59 @@ import os
 import stat
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
 
 import msgspec
 
-from memoranda.audit import ed25519, keys
+from memoranda.audit import checkpoints, keys
 from memoranda.audit.keys import ED25519, PublicKey
-from memoranda.audit.notes import Signature
-from memoranda.errors import InvalidInput, NotFound, MemorandaError
+from memoranda.audit.signed_note import Signature
+from memoranda.errors import InvalidInput, MemorandaError, NotFound, NotProven
 from memoranda.model.ids import IdSource
-from memoranda.model.paths import check_names, check_path
-from memoranda.storage.locks import new_lock
-from memoranda.storage.newfiles import appearing, told_as_ours
+from memoranda.model.limits import check_path, check_path_length
+from memoranda.storage.files import atomic_file, lock_file, make_private, translate_os_errors
+from memoranda.storage.thread_locks import new_lock
 
 SUFFIX = ".key"
 _MARK = "PRIVATE+KEY+"
 _MODE = stat.S_IRUSR | stat.S_IWUSR
-_MOST_BYTES = 4096
+_MAX_KEY_FILE_BYTES = 4096
 _HAS_MODES = hasattr(os, "geteuid")
-_UNGUARDED = "this system has no file modes: make sure yourself that nobody else can read the file"
+_NO_FILE_MODES = (
+    "this system has no file modes: make sure yourself that nobody else can read the file"
+)
 
 
 class Signer:
-    """Who signs: a name and a private key. It shows neither the key nor a way to copy it."""
+    """A name and a private key. The key is not shown in `repr`, and cannot be pickled."""
 
-    __slots__ = ("_seed", "caution", "lock", "path", "public", "signed")
+    __slots__ = ("_seed", "caution", "last_notes", "lock", "path", "public")
 
     def __init__(self, name: str, seed: bytes, *, caution: str | None = None) -> None:
-        if len(seed) != ed25519.SEED_SIZE:
+        if len(seed) != keys.SEED_SIZE:
             raise InvalidInput("seed", f"has {len(seed)} bytes, and a private key has 32")
         self._seed = seed
-        self.public = PublicKey(name, ed25519.public_key(seed))
+        self.public = PublicKey(name, keys.public_key(seed))
         self.caution = caution
-        """What could not be checked about the file, to be told to whoever uses it."""
+        """A warning about protection that could not be checked, to show to the user."""
         self.path: Path | None = None
-        """Where the private key is; beside it stands what was signed last."""
+        """The key file; the ledger is a file beside it. None for a signer in memory."""
         self.lock = new_lock()
-        self.signed: dict[str, str] = {}
-        """What was signed last of each log, if there is no file to keep it beside."""
+        self.last_notes: dict[str, str] = {}
+        """Origin → last signed note, for a signer in memory."""
 
     def sign(self, text: str) -> Signature:
         """Return the signature of a note's text."""
-        signature = ed25519.sign(self._seed, text.encode())
+        signature = keys.sign(self._seed, text.encode())
         return Signature(self.public.name, self.public.id, signature)
 
-    def signing(self) -> Callable[[bytes], bytes]:
-        """Return what signs an agent's transactions, of which there may be many."""
-        return ed25519.signing(self._seed)
+    def message_signer(self) -> Callable[[bytes], bytes]:
+        """Return a function that signs an agent's transactions."""
+        return keys.message_signer(self._seed)
 
     def __repr__(self) -> str:
         return f"<Signer {self.public.name}+{self.public.id.hex()}>"
@@ -75,8 +78,8 @@ class Signer:
         raise TypeError("a signer is not copied or sent elsewhere: load it from its file there")
 
 
-class Listed(msgspec.Struct, frozen=True):
-    """A file of a folder of signers: its public key, or why it cannot be used."""
+class SignerFile(msgspec.Struct, frozen=True):
+    """A key file in a folder: its public key, or the reason why it cannot be used."""
 
     path: Path
     public: PublicKey | None
@@ -84,60 +87,60 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 def create(path: str | os.PathLike[str], name: str, *, ids: IdSource) -> Signer:
-    """Make a new private key in a new file; what is there already stays as it is."""
+    """Create a private key in a new file; an existing file is never overwritten."""
     target = check_path("path", path)
-    seed = ids.entropy(ed25519.SEED_SIZE)
-    return _keep(target, Signer(keys.check_new_name(name), seed), seed)
+    seed = ids.entropy(keys.SEED_SIZE)
+    return _save(target, Signer(keys.check_new_name(name), seed), seed)
 
 
 def create_in(folder: str | os.PathLike[str], name: str, *, ids: IdSource) -> Signer:
-    """Make a new private key in a folder; its file is called by its name and its key's hash.
+    """Create a private key in a folder; the file name holds the signer's name and the key's hash.
 
-    So a signer and the one that takes its place can have the same name, as notes allow.
+    So a signer and its successor can have the same name, as signed notes allow.
     """
     place = check_path("folder", folder)
-    seed = ids.entropy(ed25519.SEED_SIZE)
+    seed = ids.entropy(keys.SEED_SIZE)
     signer = Signer(keys.check_new_name(name), seed)
     file = f"{quote(name, safe='')}+{signer.public.id.hex()}{SUFFIX}"
-    check_names("name", place / file)
-    return _keep(place / file, signer, seed)
+    check_path_length("name", place / file)
+    return _save(place / file, signer, seed)
 
 
-def _keep(target: Path, signer: Signer, seed: bytes) -> Signer:
+def _save(target: Path, signer: Signer, seed: bytes) -> Signer:
     if target.suffix != SUFFIX:
         raise InvalidInput("path", f"{target} does not end with {SUFFIX}")
-    with appearing("path", target) as draft, told_as_ours(target):
+    with atomic_file("path", target) as draft, translate_os_errors(target):
         signer.caution = _write(draft, target, _private_line(signer.public, seed))
     signer.path = target.resolve()
     return signer
 
 
 def load(path: str | os.PathLike[str]) -> Signer:
-    """Return the signer in a file, if nobody but its owner, who is us, can read it."""
+    """Load a signer; refuse a file that another user owns or can read."""
     target = check_path("path", path)
-    with _opened(target) as descriptor:
-        caution = _check_guarded(target, descriptor)
-        data = os.read(descriptor, _MOST_BYTES)
+    with _open_file(target) as descriptor:
+        caution = _check_permissions(target, descriptor)
+        data = os.read(descriptor, _MAX_KEY_FILE_BYTES)
     signer = _signer(data, caution)
-    if signer is None:  # what it says is not shown: it may be a private key all the same
+    if signer is None:  # the message must not quote the content: it may be a private key
         raise InvalidInput("path", f"{target} does not hold a signer: restore it, or create one")
     signer.path = target.resolve()
     return signer
 
 
-def listed(folder: str | os.PathLike[str]) -> list[Listed]:
-    """Return every signer's file in a folder, by name; those that cannot be used say why."""
+def list_files(folder: str | os.PathLike[str]) -> list[SignerFile]:
+    """Return the key files of a folder, ordered by name, including unusable ones."""
     place = check_path("folder", folder)
     if not place.is_dir():
         raise NotFound(f"there is no folder {place}")
-    return [_listed(path) for path in sorted(place.glob(f"*{SUFFIX}"))]
+    return [_read_file(path) for path in sorted(place.glob(f"*{SUFFIX}"))]
 
 
-def _listed(path: Path) -> Listed:
+def _read_file(path: Path) -> SignerFile:
     try:
-        return Listed(path, load(path).public, None)
+        return SignerFile(path, load(path).public, None)
     except (InvalidInput, NotFound) as error:
-        return Listed(path, None, str(error))
+        return SignerFile(path, None, str(error))
 
 
 def _private_line(public: PublicKey, seed: bytes) -> str:
@@ -146,7 +149,7 @@ def _private_line(public: PublicKey, seed: bytes) -> str:
 
 
 def _signer(data: bytes, caution: str | None) -> Signer | None:
-    """Return the signer that a file's bytes are, or None. No error could quote a key from here."""
+    """Parse a key file, or return None: an error message could quote the private key."""
     try:
         mark, end = data.decode().split(_MARK)
         name, hashed, encoded = end.removesuffix("\n").split("+", 2)
@@ -161,15 +164,15 @@ def _write(draft: Path, target: Path, line: str) -> str | None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE)
     with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
         if _HAS_MODES:
-            os.fchmod(descriptor, _MODE)  # whatever the umask took
-        caution = _check_guarded(target, descriptor)
+            os.fchmod(descriptor, _MODE)  # whatever the umask is
+        caution = _check_permissions(target, descriptor)
         file.write(line)
     return caution
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    """Lend an open file: what is checked of it is true of the bytes that are read."""
+def _open_file(path: Path) -> Iterator[int]:
+    """Open a file once, so that the permission check and the read use the same file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError as error:
@@ -182,25 +185,91 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _check_guarded(path: Path, descriptor: int) -> str | None:
-    """Refuse a file that others can read or could have written; return what cannot be checked."""
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+def _check_permissions(path: Path, descriptor: int) -> str | None:
+    """Refuse a file that other users can read or write; return a warning if modes do not exist."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         raise InvalidInput("path", f"{path} is not a file")
     if not _HAS_MODES:
-        return _UNGUARDED
-    if found.st_uid != os.geteuid():
-        raise _unguarded(path, f"belongs to user {found.st_uid}", f"chown {os.geteuid()}")
-    if stat.S_IMODE(found.st_mode) & ~_MODE:
-        mode = stat.S_IMODE(found.st_mode)
-        raise _unguarded(path, f"has the mode {mode:04o}", f"chmod {_MODE:04o}")
+        return _NO_FILE_MODES
+    if status.st_uid != os.geteuid():
+        raise _permission_error(path, f"belongs to user {status.st_uid}", f"chown {os.geteuid()}")
+    if stat.S_IMODE(status.st_mode) & ~_MODE:
+        mode = stat.S_IMODE(status.st_mode)
+        raise _permission_error(path, f"has the mode {mode:04o}", f"chmod {_MODE:04o}")
     return None
 
 
-def _unguarded(path: Path, what: str, remedy: str) -> MemorandaError:
+def _permission_error(path: Path, problem: str, remedy: str) -> MemorandaError:
     return InvalidInput(
         "path",
-        f"{path} {what}, so others may know this private key: create a new signer, or, if you are "
-        f"sure that nobody has read it, {remedy} {path} (where that has no effect, the file system "
-        "keeps no modes: choose another place)",
+        f"{path} {problem}, so others may know this private key: create a new signer, or, if you "
+        f"are sure that nobody has read it, {remedy} {path} (if that has no effect, the file "
+        "system has no file modes: choose another place)",
     )
+
+
+# The ledger: the last note that a signer has signed for each log. It is a file beside the private
+# key, outside every store.
+#
+# A store can be rolled back with everything in it. The signer must not be: two inconsistent
+# checkpoints of one log are proof of misbehaviour (a split view). So the note is written to the
+# ledger before it is released, and nothing is signed that does not extend the last note.
+
+_LEDGER_SUFFIX = ".signed"
+_MAX_LEDGER_BYTES = 1_000_000
+
+
+class Ledger:
+    """A signer's last note for one log. Hold `lock` from `last` through `remember`."""
+
+    def __init__(self, signer: Signer, origin: str) -> None:
+        self._signer = signer
+        self._origin = origin
+        self._path = None if signer.path is None else _ledger_path(signer.path, origin)
+
+    def lock(self) -> AbstractContextManager[object]:
+        """Exclude all other threads and processes that sign with the same key file."""
+        if self._path is None:
+            return self._signer.lock
+        return lock_file(self._path.with_suffix(".lock"))
+
+    def last(self) -> tuple[str, checkpoints.Checkpoint] | None:
+        """Return the last signed note and its checkpoint, or None."""
+        note = self._signer.last_notes.get(self._origin) if self._path is None else self._read()
+        if note is None:
+            return None
+        try:
+            return note, checkpoints.verify(note, [self._signer.public], origin=self._origin)
+        except (InvalidInput, NotProven) as error:
+            raise NotProven(
+                f"{self._path} does not hold a note signed by {self._signer.public.text}, so it "
+                "is unknown whether this log extends the signed history: restore the file from a "
+                f"backup, or retire the signer and create another ({error})"
+            ) from error
+
+    def remember(self, note: str) -> None:
+        """Store a note as the last one, durably. Call it before the note is released."""
+        if self._path is None:
+            self._signer.last_notes[self._origin] = note
+            return
+        with atomic_file("signer", self._path, put=_replace) as draft:
+            make_private(draft)
+            draft.write_text(note, "utf-8", newline="")
+
+    def _read(self) -> str | None:
+        assert self._path is not None, "a signer in memory has no ledger file"
+        with translate_os_errors(self._path):
+            if not self._path.exists():
+                return None
+            return self._path.read_bytes()[:_MAX_LEDGER_BYTES].decode(errors="replace")
+
+
+def _replace(draft: Path, path: Path) -> None:
+    draft.replace(path)
+
+
+def _ledger_path(key: Path, origin: str) -> Path:
+    """Return the ledger's path; it holds the origin's hash, as an origin may hold any character."""
+    name = sha256(origin.encode()).hexdigest()[:16]
+    return key.with_name(f"{key.name.removesuffix(SUFFIX)}.{name}{_LEDGER_SUFFIX}")

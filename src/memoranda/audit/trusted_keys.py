@@ -1,9 +1,9 @@
-"""Which keys a log trusts: requests to trust and to retire one, their rules, and the view.
+"""The keys that a log trusts: requests to trust and retire keys, their rules, and the view.
 
-A key is for the checkpoints that end with the commit that trusts it, or a later one, and before the
-commit that retires it. Retiring is for good: whoever got hold of a key must not be able to come
-back with it. All of this is in the log, so it is as hard to change as the log is; a person outside
-has to have a key from somewhere else all the same.
+A key may sign checkpoints whose last commit is at or after the commit that trusts it, and before
+the commit that retires it. Retirement is permanent, so that a stolen key cannot return. Trust is
+recorded in the log and is as tamper-evident as the log. An outside verifier still needs the first
+key from another source: a forged log would name its own keys.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ import msgspec
 
 from memoranda.audit.keys import PublicKey, check_strong
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.log.views import Commit, Eraser, LookUp, Rewritten, View
+from memoranda.log.views import Commit, Eraser, LookUp, RewrittenEvent, View
+from memoranda.model.intervals import OPEN_END
 from memoranda.model.operations import ENGINE_SCOPE, AnyOperation, RetireKey, TrustKey
 from memoranda.storage.port import Reader, Writer
 
-FOR_EVER = 2**63 - 1
-
 
 class TrustRequest(msgspec.Struct, frozen=True, array_like=True, tag=51, gc=False):
-    """Let a key sign: for the log, or for an agent. The first may be the first of a log only."""
+    """Trust a key, for checkpoints or for an agent; `first` requires that none is trusted yet."""
 
     name: str
     public_key: bytes
@@ -31,7 +30,7 @@ class TrustRequest(msgspec.Struct, frozen=True, array_like=True, tag=51, gc=Fals
 
 
 class RetireRequest(msgspec.Struct, frozen=True, array_like=True, tag=52, gc=False):
-    """Let a key sign nothing any more."""
+    """Retire a key permanently."""
 
     name: str
     public_key: bytes
@@ -39,49 +38,51 @@ class RetireRequest(msgspec.Struct, frozen=True, array_like=True, tag=52, gc=Fal
 
 
 class TrustedKey(msgspec.Struct, frozen=True):
-    """A key that a log trusts or did, for itself or for an agent, and for which commits."""
+    """A key that the log trusts or trusted, with its validity; `agent_id` None: for checkpoints."""
 
     key: PublicKey
     agent_id: str | None
 
     @property
     def retired(self) -> bool:
-        """Whether it signs nothing any more."""
+        """Whether the key was retired."""
         return self.key.valid_until_commit is not None
 
 
-def known(reader: Reader) -> list[TrustedKey]:
-    """Return every key that was ever trusted, in the order in which they were."""
+def all_keys(reader: Reader) -> list[TrustedKey]:
+    """Return every key that was ever trusted, in commit order."""
     return [
-        TrustedKey(trusted(name, key, first, until), agent)
+        TrustedKey(key_with_validity(name, key, first, until), agent)
         for name, key, agent, first, until in reader.rows("public_key_rows")
     ]
 
 
-def of_the_log(reader: Reader) -> list[PublicKey]:
-    """Return the keys that sign, or did, for the log itself."""
-    return [each.key for each in known(reader) if each.agent_id is None]
+def log_keys(reader: Reader) -> list[PublicKey]:
+    """Return the keys that may or could sign checkpoints of the log."""
+    return [trusted.key for trusted in all_keys(reader) if trusted.agent_id is None]
 
 
-def trusted(name: str, key: bytes, commit_ts: int, until: int = FOR_EVER) -> PublicKey:
-    """Return a key with the checkpoints it is for."""
-    return PublicKey(name, key, commit_ts, None if until == FOR_EVER else until - 1)
+def key_with_validity(name: str, key: bytes, commit_ts: int, until: int = OPEN_END) -> PublicKey:
+    """Return a public key valid from one commit up to, not including, another."""
+    return PublicKey(name, key, commit_ts, None if until == OPEN_END else until - 1)
 
 
 class KeyRules:
-    """What becomes of one transaction's requests about keys."""
+    """The rules for key requests of one transaction."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._decided: set[tuple[str, bytes]] = set()
 
     def decide(self, staged: TrustRequest | RetireRequest, /) -> Iterable[AnyOperation]:
-        """Return the operation that is asked for; none, if it is so already."""
+        """Return the operation to record; none if the key is in the requested state already."""
         key = PublicKey(staged.name, staged.public_key)
         if isinstance(staged, TrustRequest):
             check_strong("key", key.key)
         if (key.name, key.key) in self._decided:
-            raise InvalidInput("key", f"{key.text} stands twice in one transaction: once is enough")
+            raise InvalidInput(
+                "key", f"{key.text} is requested twice in one transaction: once is enough"
+            )
         self._decided.add((key.name, key.key))
         row = self._reader.row("public_key_find", name=key.name, public_key=key.key)
         if isinstance(staged, TrustRequest):
@@ -92,74 +93,76 @@ class KeyRules:
         self, staged: TrustRequest, key: PublicKey, row: tuple[str | None, int, int] | None
     ) -> Iterable[AnyOperation]:
         if row is None:
-            if staged.first and of_the_log(self._reader):
+            if staged.first and log_keys(self._reader):
                 raise not_trusted(key)
             yield TrustKey(
                 ENGINE_SCOPE.namespace, ENGINE_SCOPE.agent_id, key.name, key.key, staged.agent
             )
             return
         agent, _, until = row
-        if until != FOR_EVER:
+        if until != OPEN_END:
             raise InvalidInput(
-                "key", f"{key.text} was retired at commit {until}, for good: create a new signer"
+                "key", f"{key.text} was retired at commit {until}, permanently: create a new signer"
             )
         if agent != staged.agent:
-            whose = "the log" if agent is None else f"agent {agent!r}"
-            raise InvalidInput("key", f"{key.text} signs for {whose} already: create another")
+            owner = "the log" if agent is None else f"agent {agent!r}"
+            raise InvalidInput("key", f"{key.text} signs for {owner} already: create another")
 
     def _retire(
         self, staged: RetireRequest, key: PublicKey, row: tuple[str | None, int, int] | None
     ) -> Iterable[AnyOperation]:
         if row is None:
-            raise NotFound(f"key: {key.text} is not a key that this log trusts")
-        if row[2] == FOR_EVER:
+            raise NotFound(f"{key.text} is not a key that this log trusts", field="key")
+        if row[2] == OPEN_END:
             yield RetireKey(
                 ENGINE_SCOPE.namespace, ENGINE_SCOPE.agent_id, key.name, key.key, staged.reason
             )
 
 
 def not_trusted(key: PublicKey) -> InvalidInput:
-    """Return the error about a signer that would sign for a log without its trust."""
+    """Return the error for a signer that the log does not trust."""
     return InvalidInput(
         "signer",
-        f"{key.text} is not trusted by this log, which trusts another one: "
-        "`memoranda signer trust` lets it sign too, `memoranda signer rotate` in the other's place",
+        f"{key.text} is not trusted by this log, which trusts another key: run `memoranda signer "
+        "trust` to add this one, or `memoranda signer rotate` to replace the other",
     )
 
 
 class KeysEraser(Eraser):
-    """Lets a key be a pseudonym's whose agent was forgotten."""
+    """Replaces the name of a forgotten agent by its pseudonym in the rows of its keys."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    def take(self, rewritten: Rewritten, /) -> None:
-        """Take the agent's name out of the rows of its keys."""
-        for _, _, left in rewritten.changes():
-            if isinstance(left, TrustKey):
-                self._writer.put("public_key_of", left.agent, left.name, left.public_key)
+    def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
+        """Replace the agent's name in the rows of its keys."""
+        for _, _, residue in rewritten.changes():
+            if isinstance(residue, TrustKey):
+                self._writer.put(
+                    "public_key_set_agent", residue.agent, residue.name, residue.public_key
+                )
 
 
 class KeysView(View):
-    """The keys that a log trusts, or did."""
+    """The view of trusted and retired keys."""
 
     name = "keys"
     version = 1
-    staged = (TrustRequest, RetireRequest)
-    applied = frozenset((TrustKey, RetireKey))
-    clear = ("public_key_clear",)
-    rows = ("public_key_rows",)
+    request_types = (TrustRequest, RetireRequest)
+    applied_types = frozenset((TrustKey, RetireKey))
+    clear_queries = ("public_key_clear",)
+    row_queries = ("public_key_rows",)
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> KeyRules:  # noqa: ARG002
         """Return the rules for one transaction."""
         return KeyRules(reader)
 
     def eraser(self, writer: Writer, /) -> KeysEraser:
-        """Return what takes names out of the table that were erased from the log."""
+        """Return the eraser of this view."""
         return KeysEraser(writer)
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
-        """Note who is trusted from this commit on, and who is not any more."""
+        """Add the keys that a commit trusts, and retire those that it retires."""
         for operation in commit.operations:
             if isinstance(operation, TrustKey):
                 writer.put(
@@ -170,4 +173,6 @@ class KeysView(View):
                     commit.commit_ts,
                 )
             elif isinstance(operation, RetireKey):
-                writer.put("public_key_end", commit.commit_ts, operation.name, operation.public_key)
+                writer.put(
+                    "public_key_retire", commit.commit_ts, operation.name, operation.public_key
+                )

@@ -1,1 +1,1 @@
-"""The command line: it translates and decides nothing."""
+"""The command line: it parses arguments, calls the library and prints results."""

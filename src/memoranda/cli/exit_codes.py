@@ -1,23 +1,23 @@
-"""Exit codes: what a command's end tells a script."""
+"""Exit codes, for scripts that run commands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from memoranda.errors import Conflict, Corruption, InvalidInput, NotFound, NotProven, MemorandaError
+from memoranda.errors import Conflict, Corruption, InvalidInput, MemorandaError, NotFound, NotProven
 
 MEANINGS: Mapping[int, str] = {
-    0: "It worked.",
-    1: "Something went wrong; the message says what.",
-    2: "The command was not understood, or a value it was given cannot be taken.",
+    0: "Success.",
+    1: "An error; the message says which.",
+    2: "A usage error: an unknown command or option, or an invalid value.",
     3: "Verification failed: the log was changed after it was written, its bytes are damaged, a "
-    "view is not what the log says, or a proof does not hold.",
-    4: "What was asked for is not there: a key, a version, the store itself.",
-    5: "Somebody else was first; read again and decide again.",
-    6: "The chain holds, and nothing proves some places in it: an erasure left something of events "
-    "that an older version has written.",
-    130: "Interrupted with Ctrl-C.",
-    141: "Whoever read the output closed it, as `head` does.",
+    "view differs from the log, or a proof does not hold.",
+    4: "Not found: a key, a version, or the store itself.",
+    5: "A conflict: another writer was first. Read again and retry.",
+    6: "The chain holds, but some events are unproven: an erasure by an older version left parts "
+    "of them that no hash covers.",
+    130: "Interrupted by Ctrl-C.",
+    141: "The reader of the output closed it, as `head` does.",
 }
 FAILED = 1
 DAMAGED = 3
@@ -37,10 +37,10 @@ _CODES: Mapping[type, int] = {
 
 
 def exit_code(error: MemorandaError) -> int:
-    """Return the code for an error: that of its class, or of the nearest one above it."""
+    """Return the exit code of an error: that of its class or of the nearest base class."""
     return code_of(type(error))
 
 
 def code_of(kind: type[MemorandaError]) -> int:
-    """Return the code for errors of a class."""
-    return next(_CODES[each] for each in kind.__mro__ if each in _CODES)
+    """Return the exit code of an error class."""
+    return next(_CODES[base] for base in kind.__mro__ if base in _CODES)

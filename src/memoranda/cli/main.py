@@ -1,75 +1,23 @@
-"""The `memoranda` command: the group, and the seam where errors become exit codes."""
+"""The `memoranda` command group; the one place where errors become messages and exit codes."""
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import IO, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from memoranda.cli import exits
-from memoranda.cli.output import abandon_stdout, colour_wanted, write_error
-from memoranda.errors import InvalidInput, MemorandaError
+from memoranda import __version__
+from memoranda.cli import exit_codes
+from memoranda.cli.command_table import COMMANDS, DESCRIPTION, SYNONYMS, help_page
+from memoranda.cli.output import discard_stdout, use_colour, write_error
+from memoranda.errors import InvalidInput, MemorandaError, NotFound
 
-COMMANDS: Mapping[str, str] = {
-    "demo": "memoranda.cli.demo:demo",
-    "write": "memoranda.cli.state:write",
-    "get": "memoranda.cli.state:get",
-    "delete": "memoranda.cli.state:delete",
-    "keys": "memoranda.cli.state:keys",
-    "scan": "memoranda.cli.state:scan",
-    "history": "memoranda.cli.state:history",
-    "diff": "memoranda.cli.state:diff",
-    "remember": "memoranda.cli.memories:remember",
-    "show": "memoranda.cli.memories:show",
-    "memories": "memoranda.cli.memories:memories",
-    "edit": "memoranda.cli.memories:edit",
-    "retract": "memoranda.cli.memories:retract",
-    "reflect": "memoranda.cli.memories:reflect",
-    "link": "memoranda.cli.links:link",
-    "unlink": "memoranda.cli.links:unlink",
-    "supersede": "memoranda.cli.links:supersede",
-    "origins": "memoranda.cli.links:origins",
-    "why": "memoranda.cli.why:why",
-    "recall": "memoranda.cli.recall:recall",
-    "context": "memoranda.cli.recall:context",
-    "transcript": "memoranda.cli.transcripts:transcript",
-    "extract": "memoranda.cli.chats:extract",
-    "fact": "memoranda.cli.facts:fact",
-    "inbox": "memoranda.cli.links:inbox",
-    "resolve": "memoranda.cli.links:resolve",
-    "configure": "memoranda.cli.links:configure",
-    "audit": "memoranda.cli.links:audit",
-    "forget": "memoranda.cli.forget:forget",
-    "certificate": "memoranda.cli.forget:certificate",
-    "purge": "memoranda.cli.forget:purge",
-    "sweep": "memoranda.cli.forget:sweep",
-    "replay": "memoranda.cli.log:replay",
-    "tail": "memoranda.cli.tail:tail",
-    "cursors": "memoranda.cli.tail:cursors",
-    "verify": "memoranda.cli.log:verify",
-    "signer": "memoranda.cli.signers:signer",
-    "checkpoint": "memoranda.cli.checkpoints:checkpoint",
-    "checkpoints": "memoranda.cli.checkpoints:checkpoints",
-    "prove": "memoranda.cli.checkpoints:prove",
-    "prove-growth": "memoranda.cli.checkpoints:prove_growth",
-    "rebuild": "memoranda.cli.log:rebuild",
-    "reindex": "memoranda.cli.reindex:reindex",
-    "stats": "memoranda.cli.log:stats",
-    "sql": "memoranda.cli.sql:sql",
-    "backup": "memoranda.cli.backup:backup",
-    "restore": "memoranda.cli.backup:restore",
-    "fork": "memoranda.cli.backup:fork",
-    "compact": "memoranda.cli.compact:compact",
-    "export": "memoranda.cli.log_files:export_group",
-    "import": "memoranda.cli.log_files:import_group",
-    "doctor": "memoranda.cli.doctor:doctor",
-    "completion": "memoranda.cli.completion:completion",
-}
 _OPTION_NAMES: Mapping[str, str] = {
     "url": "--db",
     "agent_id": "--agent",
@@ -88,8 +36,6 @@ _OPTION_NAMES: Mapping[str, str] = {
     "ref.assertion_id": "REF",
     "version": "--version",
     "at": "--at",
-    "a": "A",
-    "b": "B",
     "from_timestamp": "--from",
     "to_timestamp": "--to",
     "after_commit": "--after",
@@ -103,7 +49,7 @@ _OPTION_NAMES: Mapping[str, str] = {
     "prefix": "PREFIX",
     "path": "FILE",
     "backup": "BACKUP",
-    "overwrite": "--force",
+    "overwrite": "--overwrite",
     "query": "QUERY",
     "k": "-k",
     "budget": "--budget",
@@ -137,6 +83,9 @@ _OPTION_NAMES: Mapping[str, str] = {
     "before": "--before",
     "confirm": "--yes",
     "since": "--since",
+    "until": "--until",
+    "speaker": "--speaker",
+    "min_score": "--min-score",
     "tiers": "--tier",
     "subject": "--subject",
     "object": "--object",
@@ -146,10 +95,13 @@ _OPTION_NAMES: Mapping[str, str] = {
     "valid_at": "--valid-at",
     "known_at": "--known-at",
     "spans": "--span",
+    "names": "--name",
     "assertion_id": "--assertion",
     "transcript_id": "ID",
     "erasure_id": "ID",
     "facts_from": "ID",
+    "whole_agent": "NAME",
+    "whole_namespace": "PATH",
     "children": "--children",
     "derived": "--derived",
     "allow_large": "--allow-large",
@@ -164,17 +116,18 @@ _OPTION_NAMES: Mapping[str, str] = {
     "new": "NEW",
     "commit_ts": "COMMIT",
 }
-"""How a user of the command line spells what the library calls a field."""
+"""Field of the library -> the option or argument that sets it, for error messages."""
+_PACKAGE = "memoranda.cli.commands"
 _AS_JSON = "memoranda.cli.as_json"
 FIELD_NAMES = "memoranda.cli.field_names"
-"""Under this a context has names that a group of commands spells differently."""
+"""Key in a context's `meta`: the names of fields that a command spells differently."""
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is asked for, and where its errors end."""
+    """A group that imports a command when it runs, and turns its errors into exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names in the order in which a newcomer meets them."""
+        """Return the names in the order of the help."""
         return list(COMMANDS)
 
     def get_command(
@@ -185,83 +138,110 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        found: click.Command = getattr(importlib.import_module(module), attribute)
-        return found
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(f"{_PACKAGE}.{module}"), attribute)
+        return command
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the help page, which lists the commands without importing them."""
+        formatter.write(help_page())
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command's name from the table, an option as any command does."""
+        names = [
+            CompletionItem(name, help=short_help)
+            for name, (_, short_help) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Look for `--json` first: an error in the other arguments is then told in JSON too."""
+        """Look for `--json` first, so that errors in other arguments are JSON too."""
         ctx.meta[_AS_JSON] = "--json" in args
+        is_unknown = bool(args) and args[0] not in COMMANDS and not args[0].startswith("-")
+        if is_unknown and not ctx.resilient_parsing:  # a shell that completes gets no message
+            raise click.UsageError(_unknown_command(args[0]), ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command, and write out what it said before saying how it ended."""
-        with _endings(ctx):
+        """Run a command, and flush its output before an error is written."""
+        with _exit_on_error(ctx):
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
 
 
+def _unknown_command(name: str) -> str:
+    """Return a message that suggests the command with the same meaning, or similar names."""
+    from difflib import get_close_matches
+
+    meant = SYNONYMS.get(name.lower())
+    names = [meant] if meant else get_close_matches(name.lower(), COMMANDS)
+    if not names:
+        return f"No such command {name!r}. `memoranda --help` lists the commands."
+    return f"No such command {name!r}. Did you mean {' or '.join(map(repr, names))}?"
+
+
 @contextmanager
-def _endings(ctx: click.Context) -> Iterator[None]:
-    """Turn what a command can end with into a message and an exit code."""
+def _exit_on_error(ctx: click.Context) -> Iterator[None]:
+    """Turn an error or an interrupt into a message and an exit code."""
     try:
         yield
     except MemorandaError as error:
         message = _message(error, ctx.meta.get(FIELD_NAMES, {}))
-        _end(ctx, type(error).__name__, message, exits.exit_code(error))
+        _exit(ctx, type(error).__name__, message, exit_codes.exit_code(error))
     except click.ClickException as error:
         if not ctx.meta.get(_AS_JSON):
             raise
         kind = "UsageError" if isinstance(error, click.UsageError) else "Error"
-        _end(ctx, kind, error.format_message(), error.exit_code)
+        _exit(ctx, kind, error.format_message(), error.exit_code)
     except KeyboardInterrupt:
-        abandon_stdout()
-        _end(ctx, "Interrupted", "interrupted", exits.INTERRUPTED)
+        discard_stdout()
+        _exit(ctx, "Interrupted", "interrupted", exit_codes.INTERRUPTED)
     except BrokenPipeError:
-        abandon_stdout()
-        ctx.exit(exits.OUTPUT_CLOSED)
-    except OSError as error:  # stdin cannot be read, or stdout not be written
-        abandon_stdout()
-        _end(ctx, type(error).__name__, str(error), exits.FAILED)
+        discard_stdout()
+        ctx.exit(exit_codes.OUTPUT_CLOSED)
+    except OSError as error:  # reading stdin or writing stdout failed
+        discard_stdout()
+        _exit(ctx, type(error).__name__, str(error), exit_codes.FAILED)
 
 
-def _end(ctx: click.Context, kind: str, message: str, code: int) -> None:
+def _exit(ctx: click.Context, kind: str, message: str, code: int) -> None:
     write_error(kind, message, as_json=bool(ctx.meta.get(_AS_JSON)))
     ctx.exit(code)
 
 
 def _message(error: MemorandaError, names: Mapping[str, str]) -> str:
-    if isinstance(error, InvalidInput):
-        return f"{({**_OPTION_NAMES, **names}).get(error.field, error.field)}: {error.problem}"
-    return str(error)
+    if not isinstance(error, (InvalidInput, NotFound)) or error.field is None:
+        return str(error)
+    options = {**_OPTION_NAMES, **names}
+    argument = error.field.partition(".")[0].partition("[")[0]  # of `tiers.short`, or `spans[2]`
+    return f"{options.get(error.field) or options.get(argument, error.field)}: {error.problem}"
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 ok, 1 error, 2 usage, 3 verification failed, 4 not found, 5 conflict.",
+    help=DESCRIPTION,
 )
-@click.version_option(package_name="memoranda", prog_name="memoranda")
+@click.version_option(__version__, prog_name="memoranda")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """State and memory for AI agents, on a log that can be replayed and proven.
-
-    Every write is an event in a hash-chained log, and whatever is read is a view of it.
-    """
-    if not colour_wanted():
+    """Run one of the commands."""
+    if not use_colour():
         ctx.color = False
 
 
 def run() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        _spell_out_what_cannot_be_encoded(stream)
+        _escape_unencodable(stream)
     cli(prog_name="memoranda")
 
 
-def _spell_out_what_cannot_be_encoded(stream: IO[str]) -> None:
+def _escape_unencodable(stream: IO[str]) -> None:
+    """Print a character that the terminal's encoding lacks as an escape instead of failing."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")

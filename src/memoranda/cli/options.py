@@ -1,10 +1,12 @@
-"""What every command takes: which store, whose data, and in which form to answer."""
+"""Options that several commands take: store, agent, namespace, embedder, format, fact fields."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,20 +14,53 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memoranda.cli.embedders import chosen
+from memoranda.cli.completion import complete_agent, complete_id, complete_namespace
+from memoranda.cli.location import default_path, location_of
+from memoranda.cli.main import FIELD_NAMES
 from memoranda.cli.progress import meter
 from memoranda.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from memoranda.sdk.store import Store
+    from memoranda.sdk.store.store import Store
+
+
+# The embedder.
+
+VARIABLE = "MEMORANDA_EMBEDDER"
+NO_EMBEDDER = "none"
+
+
+def choose_embedder(option: str | None = None) -> str | None:
+    """Return the embedder for `memoranda.open`: the option, the environment's, or the default."""
+    text = option or os.environ.get(VARIABLE) or "auto"
+    return None if text == NO_EMBEDDER else text
+
+
+def takes_embedder(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command `--embedder`."""
+    option = click.option(
+        "--embedder",
+        envvar=VARIABLE,
+        show_envvar=True,
+        metavar="auto|none|onnx:PATH|URL#MODEL",
+        show_default="auto",
+        help="Embedding model: the local one, none, an ONNX model in a folder, or an endpoint.",
+    )
+    return option(command)
+
+
+# The target: the store, the scope in it, and the output format.
 
 Command = Callable[..., None]
-_MODE = 0o700
+_FOLDER_MODE = 0o700
+"""Only the user can read the folder: stores hold private data."""
+_OPENING = "Updating the store's views"
+"""Shown while a store of an older version is rebuilt, which is the only part that takes long."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """The store a command is about, and the scope in it."""
+    """The store and the scope of a command."""
 
     db: str | None
     agent: str | None
@@ -34,96 +69,145 @@ class Target:
 
     @property
     def location(self) -> str:
-        """Where the store is: what was named, or the user's own."""
-        return str(_default_path()) if self.db is None else self.db
+        """The path or URL of the store: `--db`, or the default path."""
+        return location_of(self.db)
 
     @property
-    def whose(self) -> str:
-        """The scope, in words."""
-        return self.whose_events(all_agents=False, all_namespaces=False)
+    def scope_text(self) -> str:
+        """The agent and the namespace, for messages."""
+        return self.events_text(all_agents=False, all_namespaces=False)
 
-    def whose_events(self, *, all_agents: bool, all_namespaces: bool) -> str:
-        """Whose events of which part of the log, in words."""
-        who = "of any agent" if all_agents else f"of agent {self.agent!r}"
-        return who if all_namespaces else f"{who} in namespace {self.namespace!r}"
+    def events_text(self, *, all_agents: bool, all_namespaces: bool) -> str:
+        """Return the agents and namespaces whose events are read, for messages."""
+        agents = "of any agent" if all_agents else f"of agent {self.agent!r}"
+        return agents if all_namespaces else f"{agents} in namespace {self.namespace!r}"
 
     def make_folder(self) -> None:
-        """Make the folder of the user's own store; any other is the user's to make."""
+        """Make the folder of the default store; the folder of any other store must exist."""
         if self.db is None:
-            _make_folder(_default_path().parent)
+            _make_folder(default_path().parent)
 
     @contextmanager
     def store(self, *, create: bool = False, embedder: str | None = None) -> Iterator[Store]:
-        """Open the store; only what writes creates one.
+        """Open the store for a command that writes, or that searches by vectors.
 
-        One that cannot be written to is opened for reading, so that only what writes fails.
+        Only `create` makes a missing store. A store that cannot be written is opened for reading,
+        so that a command fails at its first write and not before.
         """
         import memoranda
 
         if create:
             self.make_folder()
-        with meter("Bringing the store up to date") as progress:
-            open_it = partial(
-                memoranda.open, self.location, embedder=chosen(embedder), progress=progress
+        with meter(_OPENING) as progress:
+            open_store = partial(
+                memoranda.open, create=create, embedder=choose_embedder(embedder), progress=progress
             )
-            try:
-                opened = open_it(create=create)
-            except memoranda.StoreReadOnly:
-                if create:
-                    raise
-                opened = open_it(read_only=True)
-        with opened as store:
-            yield store.bind(agent_id=self.agent, namespace=self.namespace)
+            store = open_store(self.location) if create else self._open_existing(open_store)
+        with store:
+            yield self._bind(store)
 
     @contextmanager
-    def agents_store(self, *, create: bool = False) -> Iterator[Store]:
-        """Open the store for something that is about an agent, which must then be named."""
+    def reader(self, *, embedder: str | None = NO_EMBEDDER) -> Iterator[Store]:
+        """Open the store for a command that only reads: start no thread, load no model."""
+        from memoranda.sdk.open import open_without_workers
+
+        with meter(_OPENING) as progress:
+            store = self._open_existing(
+                partial(open_without_workers, embedder=choose_embedder(embedder), progress=progress)
+            )
+        with store:
+            yield self._bind(store)
+
+    def agent_store(self, *, create: bool = False) -> AbstractContextManager[Store]:
+        """Open the store for a command that writes for an agent; refuse if none is named."""
+        self._check_agent()
+        return self.store(create=create)
+
+    def agent_reader(self) -> AbstractContextManager[Store]:
+        """Open the store for a command that reads for an agent; refuse if none is named."""
+        self._check_agent()
+        return self.reader()
+
+    def _open_existing(self, open_store: Callable[..., Store]) -> Store:
+        """Open a store that exists; read-only, if it cannot be written."""
+        from memoranda.errors import StoreReadOnly
+
+        try:
+            return open_store(self.location)
+        except StoreReadOnly:
+            return open_store(self.location, read_only=True)
+
+    def _bind(self, store: Store) -> Store:
+        return store.bind(agent_id=self.agent, namespace=self.namespace)
+
+    def _check_agent(self) -> None:
         if self.agent is None:
-            raise InvalidInput("agent_id", "is missing: name an agent, or set MEMORANDA_AGENT")
-        with self.store(create=create) as store:
-            yield store
+            raise InvalidInput(
+                "agent_id",
+                "is missing: name one, such as `--agent planner`, or set MEMORANDA_AGENT",
+            )
 
 
-_OPTIONS = (
-    click.option(
+_OPTIONS: Mapping[str, Callable[[Command], Command]] = {
+    "db": click.option(
         "--db",
         envvar="MEMORANDA_DB",
         show_envvar=True,
         metavar="PATH|URL",
         type=click.Path(),
         show_default="store.db in the user's data folder",
-        help="The store: a path, or sqlite:///path.",
+        help="The store: a path or sqlite:///path.",
     ),
-    click.option(
+    "agent": click.option(
         "--agent",
         envvar="MEMORANDA_AGENT",
         show_envvar=True,
         metavar="ID",
-        help="The agent whose data it is.",
+        shell_complete=complete_agent,
+        help="The agent that acts, and whose data is read.",
     ),
-    click.option(
+    "namespace": click.option(
         "--namespace",
         envvar="MEMORANDA_NAMESPACE",
         show_envvar=True,
         metavar="PATH",
         default="default",
         show_default=True,
+        shell_complete=complete_namespace,
         help="The namespace, such as team/eng.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Answer in JSON, on stdout."),
-)
+    "json": click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+}
 
 
 def takes_target(command: Command) -> Command:
-    """Give a command the options that name a store; it gets them as one `Target`, first."""
+    """Give a command the options of a `Target`, which becomes its first argument."""
+    return _with_target(command, *_OPTIONS)
 
+
+def takes_namespace(command: Command) -> Command:
+    """Give a command the options of a `Target` but `--agent`, which would change nothing."""
+    return _with_target(command, "db", "namespace", "json")
+
+
+def takes_store(command: Command) -> Command:
+    """Give a command that is about the whole store `--db` and `--json`, as a `Target`."""
+    return _with_target(command, "db", "json")
+
+
+def _with_target(command: Command, *names: str) -> Command:
     @functools.wraps(command)
     def with_target(
-        *, db: str | None, agent: str | None, namespace: str, as_json: bool, **others: Any
+        *,
+        db: str | None,
+        as_json: bool,
+        agent: str | None = None,
+        namespace: str = "default",
+        **options: Any,
     ) -> None:
-        command(Target(db, agent, namespace, as_json), **others)
+        command(Target(db, agent, namespace, as_json), **options)
 
-    return _apply(with_target, *_OPTIONS)
+    return _apply(with_target, *(_OPTIONS[name] for name in names))
 
 
 def takes_moment(command: Command) -> Command:
@@ -133,7 +217,7 @@ def takes_moment(command: Command) -> Command:
         click.option(
             "--at",
             metavar="MOMENT",
-            help="As of a commit number, or of a time such as 2026-02-07T10:00:00+01:00.",
+            help="As of a commit number, a time such as 2026-02-07T10:00:00+01:00, or a date.",
         ),
     )
 
@@ -143,7 +227,7 @@ def takes_limit(command: Command) -> Command:
     return _apply(
         command,
         click.option(
-            "--limit", metavar="N", type=click.IntRange(min=0), help="Stop after so many."
+            "--limit", metavar="N", type=click.IntRange(min=0), help="Stop after N results."
         ),
     )
 
@@ -154,14 +238,102 @@ def _apply(command: Command, *options: Callable[[Command], Command]) -> Command:
     return command
 
 
-def _default_path() -> Path:
-    from platformdirs import user_data_path
-
-    return user_data_path("memoranda") / "store.db"
-
-
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=_MODE)
+        folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
     except OSError as error:
         raise click.ClickException(f"cannot make the folder {folder}: {error.strerror}") from error
+
+
+# Facts: subject, relation and object, valid time and transaction time.
+
+KINDS = ("number", "boolean", "date", "time", "text")
+"""Kinds of literals; repeated here so that help does not import the engine."""
+_REJECTED_SUFFIX = re.compile(r"(\.rejected(\.\d+)?)+$")
+"""The end of the name of a file of rejected rows, which has the format of its original."""
+
+
+class FactGroup(click.Group):
+    """A group in which errors name a field by the argument that the command has for it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Store the metavars of the command's arguments for error messages."""
+        name, command, remaining = super().resolve_command(ctx, args)
+        ctx.meta[FIELD_NAMES] = {
+            argument.name.strip("_"): (argument.metavar or argument.name).strip("[]")
+            for argument in (command.params if command else ())
+            if isinstance(argument, click.Argument) and argument.name is not None
+        }
+        return name, command, remaining
+
+
+def takes_parts(*names: str) -> Callable[[Command], Command]:
+    """Give a command parts of a fact as arguments; those that end in `?` are optional."""
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            part, required = name.removesuffix("?"), not name.endswith("?")
+            metavar = part.upper() if required else f"[{part.upper()}]"
+            parameter = "object_" if part == "object" else part
+            command = click.argument(parameter, metavar=metavar, required=required)(command)
+        return command
+
+    return decorate
+
+
+takes_literal = click.option(
+    "--literal",
+    metavar="KIND",
+    type=click.Choice(KINDS),
+    help=f"OBJECT is a literal, not an entity: a {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
+)
+takes_valid_at = click.option("--valid-at", metavar="TIME", help="Valid time; default: now.")
+takes_known_at = click.option(
+    "--known-at",
+    metavar="MOMENT",
+    help="Transaction time: as known at a commit number or a time.",
+)
+_takes_source = click.option(
+    "--source",
+    metavar="ID",
+    shell_complete=complete_id("memory", "transcript"),
+    help="The source: a memory or a transcript.",
+)
+_takes_spans = click.option(
+    "--span",
+    "spans",
+    metavar="START:END",
+    multiple=True,
+    help="Bytes of the source transcript that support it. Repeatable.",
+)
+
+
+def takes_evidence(command: Command) -> Command:
+    """Give a command `--source` and `--span`."""
+    return _takes_source(_takes_spans(command))
+
+
+takes_visibility = click.option(
+    "--visibility",
+    type=click.Choice(["namespace", "private"]),
+    help="Who sees it; default: as its source, so facts of a private memory are private.",
+)
+takes_txn_id = click.option("--txn-id", metavar="ID", help="Idempotency key for safe retries.")
+takes_form = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "jsonl"]),
+    help="Format of the file; default: by its suffix .csv, .jsonl or .ndjson.",
+)
+
+
+def form_of(file: str, form: str | None) -> str:
+    """Return the format of a file: the option, or that of its suffix."""
+    from memoranda.cli.formats.fact_files import SUFFIXES
+
+    file_format = form or SUFFIXES.get(Path(_REJECTED_SUFFIX.sub("", file)).suffix.lower())
+    if file_format is None:
+        raise InvalidInput("path", f"{file!r} has no known suffix: give --format csv or jsonl")
+    return file_format

@@ -1,1 +1,1 @@
-"""From words to memories and facts: what reads a conversation and says what is in it."""
+"""Extraction: find memories and facts in the messages of a conversation."""

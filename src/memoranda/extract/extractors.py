@@ -1,47 +1,55 @@
-"""Choosing an extractor: one that is given, or by what a user types."""
+"""The choice of an extractor.
+
+No extractor is a default: an extraction names its own. The module of each is imported when it is
+named: the rules compile patterns, and an endpoint loads HTTP.
+"""
 
 from __future__ import annotations
 
 import inspect
-from typing import overload
 
 from memoranda.errors import InvalidInput
 from memoranda.extract.protocol import Extractor
-from memoranda.extract.rules import RuleExtractor
-from memoranda.model.limits import shown
+from memoranda.model.limits import short_repr
 
 RULES = "rules"
+CHOICES = (
+    f"`{RULES}` for a few kinds of plain English sentences, an endpoint and its model as "
+    "URL#model, or an object with a method `extract`"
+)
 
 
-def extractor_of(typed: str) -> Extractor:
-    """Return the extractor that is meant by `rules`, or by an endpoint and a model, `URL#model`."""
-    from memoranda.extract.chat_endpoint import ChatExtractor  # who asks no model need not load it
+def parse_extractor(text: str) -> Extractor:
+    """Return the extractor for `rules`, or for the endpoint and model in `URL#model`."""
+    if text == RULES:
+        from memoranda.extract.rules.extractor import RuleExtractor
 
-    if typed == RULES:
         return RuleExtractor()
-    url, mark, model = typed.partition("#")
+    url, mark, model = text.partition("#")
     if not mark or not model or "://" not in url:
         raise InvalidInput(
-            "extractor", f"{shown(typed)} is neither `{RULES}` nor an endpoint and model, URL#model"
+            "extractor",
+            f"{short_repr(text)} is neither `{RULES}` nor an endpoint and model, URL#model",
         )
+    from memoranda.extract.chat_model import ChatExtractor
+
     return ChatExtractor(url, model=model)
 
 
-@overload
-def chosen_extractor(given: Extractor | str | None) -> Extractor: ...
-@overload
-def chosen_extractor(given: Extractor | str | None, *, default: bool) -> Extractor | None: ...
-def chosen_extractor(given: Extractor | str | None, *, default: bool = True) -> Extractor | None:
-    """Return the extractor that is given or named; else the rules, if there is a default."""
-    if given is None:
-        return RuleExtractor() if default else None
-    if isinstance(given, str):
-        return extractor_of(given)
-    method = getattr(given, "extract", None)
-    if isinstance(given, type) or not callable(method):
-        raise InvalidInput("extractor", f"{shown(given)} is no object with a method `extract`")
+def resolve_extractor(extractor: Extractor | str) -> Extractor:
+    """Return an extractor that is given as an object or by name."""
+    if extractor is None:
+        raise InvalidInput("extractor", f"is missing: give {CHOICES}")
+    if isinstance(extractor, str):
+        return parse_extractor(extractor)
+    method = getattr(extractor, "extract", None)
+    if isinstance(extractor, type) or not callable(method):
+        raise InvalidInput(
+            "extractor", f"{short_repr(extractor)} is not an object with a method `extract`"
+        )
     if inspect.iscoroutinefunction(method):
         raise InvalidInput(
-            "extractor", f"{shown(given)} is asynchronous: `extract` is called from a thread"
+            "extractor",
+            f"{short_repr(extractor)} is asynchronous: give one with a plain method `extract`",
         )
-    return given
+    return extractor

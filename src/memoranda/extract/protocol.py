@@ -1,7 +1,7 @@
-"""What an extractor is given, and what it gives back.
+"""The extractor protocol, and the relations that the built-in extractors use.
 
-Whoever implements `Extractor` needs nothing else of this package. Spans are byte offsets into the
-UTF-8 of the stored transcript, so whatever is extracted can be shown beside the words it is from.
+An implementation of `Extractor` needs nothing else of this package. Spans are byte offsets into the
+UTF-8 of the stored transcript, so that each extracted item can be shown with its source text.
 """
 
 from __future__ import annotations
@@ -14,21 +14,33 @@ import msgspec
 
 from memoranda.model.memory import Span
 
+# The relations of the built-in extractors.
+
+WORKS_AT, LIVES_IN, REPORTS_TO = "works at", "lives in", "reports to"
+LIKES, PREFERS, IS = "likes", "prefers", "is"
+SINGLE_VALUED = (LIVES_IN, WORKS_AT, REPORTS_TO)
+"""Relations with one object at a time: one home, one employer, one superior."""
+
+
+# The input and output of an extractor.
+
 
 class Message(msgspec.Struct, frozen=True):
-    """One turn of a conversation, as it stands in the stored transcript."""
+    """One message of a conversation, as the stored transcript has it."""
 
     speaker: str
-    """Who said it: a name, or a role such as `user`. Empty where nobody is named."""
+    """A name, or a role such as `user`. Empty if the transcript names no speaker."""
     text: str
     span: Span
-    """Where the text stands in the transcript."""
+    """The byte range of the text in the transcript."""
     at: datetime | None = None
-    """When it was said, if the transcript says so."""
+    """The time of the message, if the transcript gives one."""
+    role: str = ""
+    """The role, such as `assistant`, if the message was stored with one."""
 
 
 class ExtractedMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """Something worth remembering."""
+    """A memory to store."""
 
     content: str
     kind: str = "observation"
@@ -36,19 +48,19 @@ class ExtractedMemory(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     confidence: float = 1.0
     event_time: datetime | None = None
-    """When what it says happened; not given, when it was said."""
+    """When the event happened; None: at the time of the message."""
     spans: tuple[Span, ...] = ()
 
 
 class ExtractedFact(msgspec.Struct, frozen=True, kw_only=True):
-    """That something holds, or with `ends` that it holds no longer."""
+    """A fact to assert, or with `ends` a fact to end."""
 
     subject: str
     relation: str
     object: str | None = None
-    """What it is about; None with `ends`: whatever held."""
+    """None, together with `ends`: whichever object holds."""
     valid_from: datetime | None = None
-    """Since when it holds; not given, since it was said. With `ends`, when it ended."""
+    """The start, or with `ends` the end, in valid time; None: the time of the message."""
     valid_to: datetime | None = None
     ends: bool = False
     confidence: float = 1.0
@@ -56,14 +68,14 @@ class ExtractedFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """Something that was found and set aside: what it said, and why it was not taken."""
+    """An item that was left out: its text, and the reason."""
 
     what: str
     reason: str
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extractor found in some messages."""
+    """The result of an extractor for some messages."""
 
     memories: tuple[ExtractedMemory, ...] = ()
     facts: tuple[ExtractedFact, ...] = ()
@@ -71,24 +83,24 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extractor(Protocol):
-    """Reads messages and says what is in them. It may be called from several threads at once.
+    """Extracts memories and facts from messages. It may be called from several threads at once.
 
-    Two attributes are read where they are there. `name`: what it is called, with its version; under
-    one name a transcript is extracted once. `single_valued`: the relations that have one object
-    at a time as far as it is concerned; see `Store.extract`.
+    Two attributes are optional. `name` identifies the extractor and its version: a transcript is
+    extracted once per name. `single_valued` lists the relations that the extractor takes to have
+    one object at a time (see `Store.extract`).
     """
 
     def extract(self, messages: Sequence[Message], /, *, occurred_at: datetime) -> Extraction:
-        """Return what the messages say. A message without a time was said at `occurred_at`."""
+        """Return what the messages state. `occurred_at` is the time of messages without one."""
         ...
 
 
-def name_of(extractor: Extractor) -> str:
-    """Return what an extractor is called: the name it has, or its class's."""
+def extractor_name(extractor: Extractor) -> str:
+    """Return the name of an extractor; by default, that of its class."""
     kind = type(extractor)
     return str(getattr(extractor, "name", None) or f"{kind.__module__}.{kind.__qualname__}")
 
 
-def single_valued_by(extractor: Extractor) -> tuple[str, ...]:
-    """Return the relations that have one object at a time for an extractor."""
+def single_valued_relations(extractor: Extractor) -> tuple[str, ...]:
+    """Return the relations that an extractor declares as single-valued."""
     return tuple(getattr(extractor, "single_valued", ()))

@@ -1,11 +1,11 @@
-"""How a message begins in a plain transcript: who says it, and perhaps when.
+"""Message headers in a plain transcript: the speaker, and perhaps the time.
 
-`Name: text` at the beginning of a line, with or without a time before it. What begins with a day
-and a time but names nobody is what a chat program itself says: `Bob created group "Trip"`.
+A header is `Name:` at the start of a line, with or without a time before it. A line that starts
+with a date and a time but has no name is a notice of the chat program: `Bob created group "Trip"`.
 
-A day with slashes is the third of May to some and the fifth of March to others: which, only the
-other days of the same transcript can tell, or when it is known to have begun. As long as nothing
-does, it is not known when the message was said.
+A date with slashes is ambiguous: 03/05 is the third of May or the fifth of March. Other dates of
+the same transcript may resolve it, or the known time of its first message. If nothing does, the
+message has no time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOTICE = re.compile(
     re.MULTILINE,
 )
 _SAME_TIME = timedelta(hours=36)
-"""Times closer than this may be the same, told in two zones, or a day and a time in it."""
+"""Times closer than this count as equal: they may be in two zones, or one of them only a day."""
 _NO_SPEAKERS = frozenset(
     {
         "note",
@@ -70,28 +70,31 @@ _NO_SPEAKERS = frozenset(
         "hint",
     }
 )
-"""What ends in a colon at the beginning of a line and says nothing of who speaks."""
-_MOST_WORDS = 4
+"""Words before a colon at the start of a line that are not speakers."""
+_MAX_SPEAKER_WORDS = 4
+"""The most words of a speaker's name without a time before it: longer ones are mostly sentences."""
+_MAX_STAMPED_SPEAKER_WORDS = 8
+"""The same after a time, where a sentence is less likely."""
 
 
-class Head(msgspec.Struct, frozen=True):
-    """The beginning of a message: where its line and its text begin, and what it says."""
+class MessageHeader(msgspec.Struct, frozen=True):
+    """The header of a message, with the positions of its line and of the text after it."""
 
-    line: int
-    text: int
+    line_start: int
+    text_start: int
     speaker: str
-    """Who speaks; nobody in what a chat program says itself."""
+    """The name; empty for a notice of a chat program."""
     stamp: dict[str, str | None] | None
-    """The parts of its time, if it has one."""
+    """The parts of its date and time, by the group names of `_STAMP`; None: it has none."""
 
     @property
     def has_date(self) -> bool:
-        """Whether it names a day."""
+        """Whether it has a date."""
         return self.stamp is not None and bool(self.stamp["year"] or self.stamp["years"])
 
     @property
-    def slashed(self) -> str | None:
-        """Its day, if that is one thing to some and another to others."""
+    def ambiguous_date(self) -> str | None:
+        """Its date, if the day and the month could be swapped."""
         stamp = self.stamp
         if (
             stamp is None
@@ -102,65 +105,70 @@ class Head(msgspec.Struct, frozen=True):
         return f"{stamp['one']}/{stamp['two']}/{stamp['years']}"
 
 
-def heads(text: str) -> list[Head]:
-    """Return where messages begin in a transcript."""
-    found = {each.start(): _notice(each) for each in _NOTICE.finditer(text)}
-    for each in _HEAD.finditer(text):
-        head = _head(each)
-        if head is not None:
-            found[head.line] = head
-    return [found[line] for line in sorted(found)]
+def find_headers(text: str) -> list[MessageHeader]:
+    """Return the headers of a transcript in order; one with a speaker takes precedence."""
+    headers = {match.start(): _notice_header(match) for match in _NOTICE.finditer(text)}
+    for match in _HEAD.finditer(text):
+        header = _speaker_header(match)
+        if header is not None:
+            headers[header.line_start] = header
+    return [headers[line_start] for line_start in sorted(headers)]
 
 
-def head_of(line: str) -> Head | None:
-    """Return how a message begins, if it does so in this line."""
-    found = _HEAD.match(line)
-    head = None if found is None else _head(found)
-    notice = _NOTICE.match(line) if head is None else None
-    return head if notice is None else _notice(notice)
+def parse_header(line: str) -> MessageHeader | None:
+    """Return the header that a line starts with, if it does."""
+    match = _HEAD.match(line)
+    header = None if match is None else _speaker_header(match)
+    notice = _NOTICE.match(line) if header is None else None
+    return header if notice is None else _notice_header(notice)
 
 
-def _head(found: re.Match[str]) -> Head | None:
-    speaker = (found["stamped"] or found["plain"]).strip().strip("*_")
+def _speaker_header(match: re.Match[str]) -> MessageHeader | None:
+    speaker = (match["stamped"] or match["plain"]).strip().strip("*_")
     words = speaker.split()
-    if not words or len(words) > _MOST_WORDS + (4 if found["stamped"] else 0):
+    limit = _MAX_STAMPED_SPEAKER_WORDS if match["stamped"] else _MAX_SPEAKER_WORDS
+    if not words or len(words) > limit:
         return None
-    if found["plain"] and speaker.casefold() in _NO_SPEAKERS:
+    if match["plain"] and speaker.casefold() in _NO_SPEAKERS:
         return None
     if speaker.count('"') % 2 or speaker.count("\u201c") != speaker.count("\u201d"):
-        return None  # the colon stands in a quotation: `Bob created group "Trip: Oslo"`
-    stamp = found.groupdict() if found["stamped"] else None
-    return Head(found.start(), found.end(), speaker, stamp)
+        return None  # the colon is inside a quotation: `Bob created group "Trip: Oslo"`
+    stamp = match.groupdict() if match["stamped"] else None
+    return MessageHeader(match.start(), match.end(), speaker, stamp)
 
 
-def _notice(found: re.Match[str]) -> Head:
-    return Head(found.start(), found.end(), "", found.groupdict())
+def _notice_header(match: re.Match[str]) -> MessageHeader:
+    return MessageHeader(match.start(), match.end(), "", match.groupdict())
 
 
-def days_come_first(found: Iterable[Head], near: datetime | None = None) -> bool | None:
-    """Say whether days with slashes begin with the day; None, if nothing tells.
+def is_day_first(
+    headers: Iterable[MessageHeader], started_at: datetime | None = None
+) -> bool | None:
+    """Say whether dates with slashes start with the day; None: nothing tells.
 
-    `near` is when the first message that has a time was said, as far as that is known.
+    1. A date with a number above 12 tells for the whole transcript.
+    2. Else `started_at`, the known time of the first message with a date, tells if one reading of
+       that date is close to it.
     """
     first = None
-    for head in found:
-        if head.slashed is not None and head.stamp is not None:
-            one, two = int(head.stamp["one"] or 0), int(head.stamp["two"] or 0)
+    for header in headers:
+        if header.ambiguous_date is not None and header.stamp is not None:
+            one, two = int(header.stamp["one"] or 0), int(header.stamp["two"] or 0)
             if one > 12 or two > 12:
                 return one > 12
-        first = first or (head if head.has_date else None)
-    if near is None or first is None or first.slashed is None:
+        first = first or (header if header.has_date else None)
+    if started_at is None or first is None or first.ambiguous_date is None:
         return None
     for day_first in (True, False):
-        at = said_at(first, day_first=day_first)
-        if at is not None and abs(at - near) < _SAME_TIME:
+        at = header_time(first, day_first=day_first)
+        if at is not None and abs(at - started_at) < _SAME_TIME:
             return day_first
     return None
 
 
-def said_at(head: Head, *, day_first: bool | None) -> datetime | None:
-    """Return when a message was said; without an offset it is taken to be UTC."""
-    stamp = head.stamp
+def header_time(header: MessageHeader, *, day_first: bool | None) -> datetime | None:
+    """Return the time of a message; without an offset it counts as UTC. None: it has no date."""
+    stamp = header.stamp
     if stamp is None:
         return None
     date = _day(stamp, day_first=True if stamp["mark"] == "." else day_first)

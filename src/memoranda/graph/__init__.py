@@ -1,1 +1,1 @@
-"""Facts: entities, what was said of them, and the timelines that follow."""
+"""Facts: entities, statements about them, and the timelines derived from the statements."""

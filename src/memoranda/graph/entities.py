@@ -1,72 +1,255 @@
-"""Nodes: the numbers that stand for entities, literals and relations in the tables."""
+"""Entities and literals: normalized names, their ids in the tables, and literal values."""
 
 from __future__ import annotations
 
+import math
+import re
+import unicodedata
+from datetime import UTC, date, datetime
+
 import msgspec
 
-from memoranda.log.scopes import Scopes
-from memoranda.model.graph_operations import Name
+from memoranda.errors import InvalidInput
+from memoranda.graph.sharing import SHARED_AGENT, has_shared_graph
+from memoranda.log.read.scope_index import ScopeIds
+from memoranda.model.bounded_cache import BoundedCache
+from memoranda.model.clock import to_datetime, to_micros, to_rfc3339
+from memoranda.model.limits import check_text, short_repr
+from memoranda.model.operations.graph import ENTITY, Name
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader, Writer
 
-_MOST = 50_000
+# Names: when two spellings are the same entity or relation.
 
 
-class Node(msgspec.Struct, frozen=True, gc=False):
-    """A name's number, and that of what it means now."""
+def normal_name(text: str) -> str:
+    """Return the normalized form by which names are compared.
+
+    `Works_At` and `works  at` have the same form. It applies NFKC, folds case, and turns each run
+    of white space and underscores into one space. It is idempotent. The form of a text without
+    letters or digits may be empty, which callers refuse.
+    """
+    if text.isascii():  # the common case: NFKC changes nothing, and folding is lower-casing
+        return " ".join(text.lower().replace("_", " ").split())
+    # NFKC runs twice. Before folding, it turns look-alikes into plain letters, spaces and
+    # underscores. After folding, it composes the letters that folding has taken apart.
+    folded = _nfkc(_nfkc(text).casefold())
+    return " ".join(folded.replace("_", " ").split())
+
+
+def _nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+# Nodes: the ids of entities, literals and relations in the tables.
+
+_MAX_CACHED_NODES = 50_000
+"""The most nodes kept in memory; then the cache is emptied. About 400 bytes each."""
+
+
+class NodeRef(msgspec.Struct, frozen=True, gc=False):
+    """A name's node id, and the id of its root: the entity it means now."""
 
     id: int
     root: int
-    new_in: int | None = None
-    """The commit that brought it, where it is known to have, and to mean nothing older."""
+    created_in: int | None = None
+    """The commit that created the node, if this process applied it; else None."""
 
 
-class Nodes:
-    """Remembers the nodes it has seen. What one means changes only by `point`."""
+class NodeTable:
+    """Finds or creates the nodes of names, with a cache.
 
-    def __init__(self, scopes: Scopes) -> None:
+    A root changes only when entities are merged; the merge then calls `forget`.
+    """
+
+    def __init__(self, scopes: ScopeIds) -> None:
         self._scopes = scopes
-        self._known: dict[tuple[str, str, str, str], Node] = {}
+        self._nodes: BoundedCache[tuple[str, str, str, str], NodeRef] = BoundedCache(
+            _MAX_CACHED_NODES
+        )
+        """Nodes by agent, namespace, kind and key."""
         self._single: dict[tuple[str, str], bool] = {}
-        self._last: int | None = None
-        """The highest number that was given."""
+        """Whether a relation is single-valued, by namespace and key."""
+        self._has_shared_graph: dict[str, bool] = {}
+        """Whether a namespace has a shared graph beside those of its agents."""
+        self._last_id: int | None = None
+        """The highest node id in use; None: not read yet."""
 
-    def of(self, writer: Writer, scope: Scope, name: Name, commit_ts: int) -> Node:
-        """Return a name's node; one that is new means itself."""
-        which = (scope.agent_id, scope.namespace, name.kind, name.key)
-        known = self._known.get(which)
-        if known is None:
-            scope_id = self._scopes.id_of(writer, scope.agent_id, scope.namespace)
-            row = writer.find("graph_node_find", scope_id, name.kind, name.key)
-            known = Node(*row) if row else self._add(writer, scope_id, name, commit_ts)
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            self._known[which] = known
-        return known
+    def get(self, writer: Writer, scope: Scope, name: Name, commit_ts: int) -> NodeRef:
+        """Return the node of a name. A new one is its own root."""
+        key = (scope.agent_id, scope.namespace, name.kind, name.key)
+        node = self._nodes.get(key)
+        if node is None:
+            graph = self.graph_of(writer, scope)
+            row = writer.find("graph_node_find", graph, name.kind, name.key)
+            node = NodeRef(*row) if row else self._add(writer, graph, name, commit_ts)
+            self._nodes[key] = node
+        return node
 
-    def _add(self, writer: Writer, scope_id: int, name: Name, commit_ts: int) -> Node:
-        """Give a name the next number."""
-        if self._last is None:
+    def graph_of(self, writer: Writer, scope: Scope) -> int:
+        """Return the graph of a scope; a new shared graph gets the next id."""
+        if scope.agent_id != SHARED_AGENT:
+            return self._scopes.id_of(writer, scope.agent_id, scope.namespace)
+        row = writer.row("graph_shared_find", namespace=scope.namespace)
+        if row is None:
+            writer.run("graph_shared_add", namespace=scope.namespace)
+            row = writer.row("graph_shared_find", namespace=scope.namespace)
+        assert row is not None, "the graph was just added"
+        return int(row[0])
+
+    def has_shared_graph(self, reader: Reader, namespace: str) -> bool:
+        """Say whether a namespace ever shared its facts."""
+        shared = self._has_shared_graph.get(namespace)
+        if shared is None:
+            shared = self._has_shared_graph[namespace] = has_shared_graph(reader, namespace)
+        return shared
+
+    def _add(self, writer: Writer, graph: int, name: Name, commit_ts: int) -> NodeRef:
+        """Create a node with the next id."""
+        if self._last_id is None:
             row = writer.find("graph_node_last")
             assert row is not None, "a maximum has a row"
-            self._last = int(row[0])
-        self._last += 1
+            self._last_id = int(row[0])
+        self._last_id += 1
         writer.put(
-            "graph_node_add", self._last, scope_id, name.kind, name.key, name.text, commit_ts
+            "graph_node_add", self._last_id, graph, name.kind, name.key, name.text, commit_ts
         )
-        return Node(self._last, self._last, commit_ts)
+        return NodeRef(self._last_id, self._last_id, commit_ts)
 
     def is_single(self, reader: Reader, namespace: str, relation: str) -> bool:
-        """Say whether a relation has one object at a time in a namespace."""
-        known = self._single.get((namespace, relation))
-        if known is None:
+        """Say whether a relation is single-valued in a namespace."""
+        single = self._single.get((namespace, relation))
+        if single is None:
             row = reader.row("graph_cardinality_find", namespace=namespace, relation=relation)
-            known = self._single[namespace, relation] = row is not None and bool(row[0])
-        return known
+            single = self._single[namespace, relation] = row is not None and bool(row[0])
+        return single
 
     def forget(self) -> None:
-        """Remember nothing: a node, its root or a cardinality may not be as it was."""
-        self._known.clear()
+        """Empty the caches: the tables may have changed in another way."""
+        self._nodes.clear()
         self._single.clear()
-        self._last = None
-        self._scopes.forget()
+        self._has_shared_graph.clear()
+        self._last_id = None
+        self._scopes.drop_caches()
+
+
+# Literals: objects that are values, not entities. They have no aliases and are never merged.
+
+_MAX_DIGITS = 640
+"""The most digits of an integer: Python converts this many from and to text with any setting.
+
+It is the smallest value that `sys.set_int_max_str_digits` accepts.
+"""
+_TOO_LARGE = 10**_MAX_DIGITS
+
+Value = str | int | float | bool | date | datetime
+
+
+LITERAL_KINDS = ("number", "boolean", "date", "time", "text")
+_LITERAL_PATTERNS = {
+    "number": re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE),
+    "boolean": re.compile(r"true|false"),
+    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    "time": re.compile(
+        r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)",
+        re.ASCII | re.IGNORECASE,
+    ),
+}
+_EXAMPLES = {
+    "number": "42 or 3.14",
+    "boolean": "true or false",
+    "date": "2020-01-31",
+    "time": "2020-01-31T10:00:00Z",
+}
+
+
+class Literal(msgspec.Struct, frozen=True):
+    """A number, a truth value, a date, a time or a text as the object of a fact."""
+
+    value: Value
+
+    def __str__(self) -> str:
+        return _canonical_form(self.value)[1]
+
+
+def literal_name(literal: Literal, max_bytes: int) -> Name:
+    """Return a literal as the log stores it, in one form for equal values: 1 and 1.0 are equal."""
+    value = literal.value
+    if isinstance(value, str):
+        text = check_text("object", value, max_bytes=max_bytes)
+        return Name(text, text, "text")
+    if isinstance(value, datetime):
+        value = to_datetime(to_micros("object", value))
+    elif not isinstance(value, (bool, int, float, date)):
+        raise InvalidInput(
+            "object", f"{short_repr(value)} is not a literal: give text, a number, a date or a time"
+        )
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput("object", f"{value} is not a finite number")
+    elif isinstance(value, int) and abs(value) >= _TOO_LARGE:
+        raise InvalidInput(
+            "object", f"{short_repr(value)} has over {_MAX_DIGITS} digits: give it as text"
+        )
+    kind, text = _canonical_form(value)
+    return Name(check_text("object", text, max_bytes=max_bytes), text, kind)
+
+
+def parse_literal(kind: str, text: str) -> Literal:
+    """Parse a literal of a kind as users write it. Its size is checked when it is used."""
+    if kind == "text":
+        return Literal(text)
+    form = _LITERAL_PATTERNS.get(kind)
+    if form is None:
+        raise InvalidInput(
+            "object_kind",
+            f"{short_repr(kind)} is none of {', '.join(LITERAL_KINDS)}: leave it out for a name",
+        )
+    exact = text.strip()
+    if not form.fullmatch(exact):
+        raise InvalidInput(
+            "object", f"{short_repr(text)} is not a {kind}, such as {_EXAMPLES[kind]}"
+        )
+    try:
+        literal = decode_literal(kind, exact.upper() if kind == "time" else exact)
+    except ValueError as error:
+        raise InvalidInput(
+            "object", f"{short_repr(text)} is not a {kind}: {error!s:.80}"
+        ) from error
+    return literal
+
+
+def literal_kind(literal: Literal) -> str:
+    """Return the kind of a literal, one of `LITERAL_KINDS`."""
+    return _canonical_form(literal.value)[0]
+
+
+def decode_literal(kind: str, text: str) -> Literal:
+    """Return the literal that the log stores as this kind and text."""
+    if kind == "boolean":
+        return Literal(text == "true")
+    if kind == "number":
+        return Literal(int(text) if text.lstrip("-").isdigit() else float(text))
+    if kind == "date":
+        return Literal(date.fromisoformat(text))
+    if kind == "time":
+        return Literal(datetime.fromisoformat(text).astimezone(UTC))
+    return Literal(text)
+
+
+def object_of(name: Name) -> str | Literal:
+    """Return the object of a fact as callers see it: the name of an entity, or a literal."""
+    return name.text if name.kind == ENTITY else decode_literal(name.kind, name.key)
+
+
+def _canonical_form(value: Value) -> tuple[str, str]:
+    """Return a value's kind and its canonical text."""
+    if isinstance(value, bool):
+        return "boolean", "true" if value else "false"
+    if isinstance(value, datetime):
+        return "time", to_rfc3339(to_micros("object", value))
+    if isinstance(value, date):
+        return "date", value.isoformat()
+    if isinstance(value, str):
+        return "text", value
+    is_integer = isinstance(value, int) or value.is_integer()
+    return "number", str(int(value) if is_integer else value)

@@ -1,90 +1,118 @@
-"""Bringing the graph to what the log says once something was erased.
+"""Erasure of facts: find the operations of a target, and bring the tables up to date.
 
-What holds follows from what was said, and names from who was named first: so a scope in which
-anything was erased is emptied, and its own operations are applied again.
+Intervals depend on statements, and node ids on the order of first mention. So a scope in which
+anything was erased is emptied, and its remaining operations are applied again. In a namespace that
+ever shared its facts, agents may have retracted what others said, and the shared graph has what all
+of them said. So all graphs of such a namespace are emptied and filled again.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 
-from memoranda.graph.derive import STILL
-from memoranda.graph.explaining import hidden_from
-from memoranda.graph.names import normal_name
+from memoranda.graph.entities import normal_name
+from memoranda.graph.explanation import private_assertions
+from memoranda.graph.sharing import FACTS as SHARING
+from memoranda.graph.sharing import has_shared_graph, own_graph, shared_graph
 from memoranda.log import pages
-from memoranda.log.views import Commit, Eraser, Rewritten
+from memoranda.log.views import Commit, Eraser, RewrittenEvent
 from memoranda.model import codec
-from memoranda.model.erasure import ENTITY, FACT, FACTS, Place, Target
-from memoranda.model.graph_operations import ENTITY as NAMED
-from memoranda.model.graph_operations import Name
+from memoranda.model.erasure import ENTITY, FACT, FACTS, LogPosition, Target
+from memoranda.model.intervals import OPEN_END
 from memoranda.model.operations import (
     Alias,
     AnyOperation,
     Assert,
     Classify,
+    Configure,
     End,
-    Mentioned,
     Merge,
+    NamesResidue,
     Withdraw,
 )
+from memoranda.model.operations.graph import ENTITY as ENTITY_NAME
+from memoranda.model.operations.graph import Name
 from memoranda.model.refs import MemoryRef, TranscriptRef
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader, Writer
 
-Again = Callable[[Writer, Commit, Scope], None]
-"""Applies what a commit says of the facts of one scope."""
-_OF_A_SCOPE = (Assert, End, Withdraw, Alias, Merge, Mentioned)
-_BEYOND = b"\xff"
-"""Sorts behind whatever can follow an id in an encoded reference."""
-_CLEAR = ("graph_scope_edges", "graph_scope_statements", "graph_scope_roots", "graph_scope_nodes")
+ReapplyScope = Callable[[Writer, Commit, Scope], None]
+"""Applies a commit's operations of one scope to the tables."""
+ReapplyNamespace = Callable[[Writer, Commit, str], None]
+"""Applies a commit's operations of one namespace to the tables."""
+_SCOPE_OPERATIONS = (Assert, End, Withdraw, Alias, Merge, NamesResidue)
+_PREFIX_END = b"\xff"
+"""Sorts after the byte that follows an id in a reference: no version or span list starts so."""
+_CLEAR_GRAPH_QUERIES = (
+    "graph_scope_edges",
+    "graph_scope_statements",
+    "graph_scope_roots",
+    "graph_scope_nodes",
+)
 
 
-def places_of(reader: Reader, target: Target, viewer: str | None) -> Iterator[Place]:
-    """Yield where the log has an assertion, what names an entity, or what a source gave."""
+def positions_of(reader: Reader, target: Target, viewer: str | None) -> Iterator[LogPosition]:
+    """Yield the positions of operations that an erasure of the target removes.
+
+    The target is an assertion, an entity, or the facts that have a memory or transcript as source.
+    """
     if target.kind == FACT:
-        if viewer is not None and hidden_from(reader, [target.name], viewer):
+        if viewer is not None and private_assertions(reader, [target.name], viewer):
             return
-        yield from _places_of_assertions(reader, [target.name])
+        yield from _positions_of_assertions(reader, [target.name])
     elif target.kind == ENTITY:
-        yield from _places_of_entity(reader, target)
+        yield from _positions_of_entity(reader, target)
     elif target.kind == FACTS:
-        yield from _places_from(reader, target)
+        yield from _positions_from_source(reader, target)
 
 
-def names_of(reader: Reader, target: Target) -> list[Name]:
-    """Return the names of an entity: every one that means what the name asked for means."""
+def names_of_entity(reader: Reader, target: Target) -> list[Name]:
+    """Return the name of an entity and its aliases, in the graph that its agent reads."""
     scope = target.scope
     if target.kind != ENTITY or scope is None:
         return []
-    row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
-    if row is None:
-        return []
     key = normal_name(target.name)
-    rows = reader.rows("graph_names_of_entity", scope_id=row[0], kind=NAMED, key=key)
-    return [Name(text, key) for key, text in rows]
+    for graph in (shared_graph(reader, scope.namespace), own_graph(reader, scope)):
+        rows = reader.rows("graph_names_of_entity", scope_id=graph, kind=ENTITY_NAME, key=key)
+        if rows:
+            return [Name(text, key) for key, text in rows]
+    return []
 
 
-def _places_of_entity(reader: Reader, target: Target) -> Iterator[Place]:
-    """Yield where a scope's operations name an entity, and what belongs to such assertions."""
-    names, scope = names_of(reader, target), target.scope
+def _positions_of_entity(reader: Reader, target: Target) -> Iterator[LogPosition]:
+    """Yield the positions of operations that name an entity, and of their ends and withdrawals.
+
+    An entity of a shared graph is named by all agents of its namespace. The private statements of
+    other agents stay: they are not in that graph.
+    """
+    names, scope = names_of_entity(reader, target), target.scope
     if not names or scope is None:
         return
     keys = {name.key for name in names}
-    row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
-    assert row is not None, "a scope with names has a number"
-    said: dict[str, None] = {}
-    for commit_ts in commits_of(reader, row[0]):
+    is_shared = shared_graph(reader, scope.namespace) is not None
+    commits = (
+        _commits_of_namespace(reader, scope.namespace)
+        if is_shared
+        else commits_of(reader, own_graph(reader, scope))
+    )
+    assertion_ids: dict[str, None] = {}
+    for commit_ts in commits:
         (event,) = pages.events_of(reader, [commit_ts])
-        for position, operation in enumerate(codec.decode_standing(event.operations)):
-            if operation.scope != scope or keys.isdisjoint(_named(operation)):
+        for position, operation in enumerate(codec.decode_effective(event.operations)):
+            is_public = operation.namespace == scope.namespace and not operation.private
+            if operation.scope != scope and not (is_shared and is_public):
+                continue
+            if keys.isdisjoint(_entity_keys(operation)):
                 continue
             yield commit_ts, position
             if isinstance(operation, Assert | End):
-                said[operation.assertion_id] = None
-    yield from _places_of_assertions(reader, said)
+                assertion_ids[operation.assertion_id] = None
+    yield from _positions_of_assertions(reader, assertion_ids)
 
 
-def _named(operation: AnyOperation) -> set[str]:
+def _entity_keys(operation: AnyOperation) -> set[str]:
     """Return the keys of the entities that an operation names."""
     names: tuple[Name | None, ...] = ()
     if isinstance(operation, Assert | End):
@@ -93,48 +121,56 @@ def _named(operation: AnyOperation) -> set[str]:
         names = (operation.entity, operation.alias)
     elif isinstance(operation, Merge):
         names = (operation.source, operation.into)
-    elif isinstance(operation, Mentioned):
+    elif isinstance(operation, NamesResidue):
         names = operation.names
-    return {name.key for name in names if name is not None and name.kind == NAMED}
+    return {name.key for name in names if name is not None and name.kind == ENTITY_NAME}
 
 
-def _places_from(reader: Reader, target: Target) -> Iterator[Place]:
-    """Yield where the log has what was said on the ground of a memory or a transcript."""
-    for first in (
+def _positions_from_source(reader: Reader, target: Target) -> Iterator[LogPosition]:
+    """Yield the positions of statements that have a memory or a transcript as source.
+
+    A reference ends with a version or a list of spans. If it has neither, its encoding ends with
+    one byte (nil, or an empty list). Without it, it is a prefix of every reference to this id.
+    """
+    for prefix in (
         codec.encode(MemoryRef(target.name)).removesuffix(b"\xc0"),
         codec.encode(TranscriptRef(target.name)).removesuffix(b"\x90"),
     ):
-        rows = reader.rows("graph_statements_from", first=first, beyond=first + _BEYOND)
-        yield from _places_of_assertions(reader, dict.fromkeys(row[0] for row in rows))
+        rows = reader.rows("graph_statements_from", first=prefix, end=prefix + _PREFIX_END)
+        yield from _positions_of_assertions(reader, dict.fromkeys(row[0] for row in rows))
 
 
-def _places_of_assertions(reader: Reader, ids: Iterable[str]) -> Iterator[Place]:
-    """Yield the places of assertions, of the ends that belong to them, and of their withdrawals."""
-    withdrawn: dict[int, set[str]] = {}
+def _positions_of_assertions(reader: Reader, ids: Iterable[str]) -> Iterator[LogPosition]:
+    """Yield the positions of assertions, of the ends that came with them, and of withdrawals."""
+    withdrawals: dict[int, set[str]] = {}
     for assertion_id in ids:
-        for commit_ts, position, until in reader.rows("graph_places", assertion_id=assertion_id):
+        rows = reader.rows("graph_statement_positions", assertion_id=assertion_id)
+        for commit_ts, position, until_commit in rows:
             yield commit_ts, position
-            if until < STILL:
-                withdrawn.setdefault(until, set()).add(assertion_id)
-    for event in pages.events_of(reader, sorted(withdrawn)):
-        gone = withdrawn[event.commit_ts]
-        for position, operation in enumerate(codec.decode_standing(event.operations)):
-            if isinstance(operation, Withdraw) and operation.assertion_id in gone:
+            if until_commit < OPEN_END:
+                withdrawals.setdefault(until_commit, set()).add(assertion_id)
+    for event in pages.events_of(reader, sorted(withdrawals)):
+        withdrawn_ids = withdrawals[event.commit_ts]
+        for position, operation in enumerate(codec.decode_effective(event.operations)):
+            if isinstance(operation, Withdraw) and operation.assertion_id in withdrawn_ids:
                 yield event.commit_ts, position
 
 
 class GraphEraser(Eraser):
-    """Applies again what is left in the scopes in which something was erased."""
+    """Rebuilds the graphs in which something was erased."""
 
-    def __init__(self, writer: Writer, again: Again) -> None:
+    def __init__(
+        self, writer: Writer, reapply_scope: ReapplyScope, reapply_namespace: ReapplyNamespace
+    ) -> None:
         self._writer = writer
-        self._again = again
+        self._reapply_scope = reapply_scope
+        self._reapply_namespace = reapply_namespace
         self._scopes: set[Scope] = set()
 
-    def take(self, rewritten: Rewritten, /) -> None:
-        """Note whose facts are concerned."""
+    def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
+        """Note the scopes of the operations that an event has lost."""
         for _, before, after in rewritten.changes():
-            if isinstance(before, _OF_A_SCOPE):
+            if isinstance(before, _SCOPE_OPERATIONS):
                 self._scopes.add(before.scope)
             elif isinstance(before, Classify) and not isinstance(after, Classify):
                 self._writer.run(
@@ -142,24 +178,63 @@ class GraphEraser(Eraser):
                     namespace=before.namespace,
                     relation=before.relation.key,
                 )
+            elif (
+                isinstance(before, Configure)
+                and not isinstance(after, Configure)
+                and SHARING in before.settings
+            ):
+                self._writer.run("graph_sharing_drop", namespace=before.namespace)
 
     def finish(self) -> None:
-        """Empty the scopes concerned, and apply what is left of each in order."""
-        for scope in sorted(self._scopes):
-            row = self._writer.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
-            assert row is not None, "a scope with facts has a number"
-            for query in _CLEAR:
-                self._writer.run(query, scope_id=row[0])
-            for commit_ts in commits_of(self._writer, row[0]):
-                (event,) = pages.events_of(self._writer, [commit_ts])
-                self._again(self._writer, Commit.of(event), scope)
+        """Empty these graphs, and apply their remaining operations in order."""
+        self._drop_unshared()
+        namespaces = {scope.namespace for scope in self._scopes}
+        shared = {name for name in namespaces if has_shared_graph(self._writer, name)}
+        for namespace in sorted(shared):
+            self._clear_shared(namespace)
+            for (scope_id,) in self._writer.rows("graph_scope_ids", namespace=namespace):
+                self._clear(scope_id)
+            for commit_ts in _commits_of_namespace(self._writer, namespace):
+                self._reapply_namespace(self._writer, self._load(commit_ts), namespace)
+        for scope in sorted(scope for scope in self._scopes if scope.namespace not in shared):
+            scope_id = own_graph(self._writer, scope)
+            self._clear(scope_id)
+            for commit_ts in commits_of(self._writer, scope_id):
+                self._reapply_scope(self._writer, self._load(commit_ts), scope)
+
+    def _drop_unshared(self) -> None:
+        """Empty the shared graphs of namespaces whose setting was erased."""
+        for (namespace,) in self._writer.rows("graph_shared_rows"):
+            if not has_shared_graph(self._writer, namespace):
+                self._clear_shared(namespace)
+
+    def _clear_shared(self, namespace: str) -> None:
+        row = self._writer.row("graph_shared_find", namespace=namespace)
+        if row is not None:
+            self._clear(row[0])
+            self._writer.run("graph_shared_drop", namespace=namespace)
+
+    def _clear(self, graph: int) -> None:
+        for query in _CLEAR_GRAPH_QUERIES:
+            self._writer.run(query, scope_id=graph)
+
+    def _load(self, commit_ts: int) -> Commit:
+        (event,) = pages.events_of(self._writer, [commit_ts])
+        return Commit.of(event)
+
+
+def _commits_of_namespace(reader: Reader, namespace: str) -> Iterator[int]:
+    """Yield the commits that have operations of a namespace, in order."""
+    rows = reader.rows("graph_scope_ids", namespace=namespace)
+    commits = heapq.merge(*(commits_of(reader, row[0]) for row in rows))
+    yield from (commit_ts for commit_ts, _ in groupby(commits))
 
 
 def commits_of(reader: Reader, scope_id: int) -> Iterator[int]:
-    """Yield the commits that touched a scope, in order."""
+    """Yield the commits that have operations of a scope, in order."""
     after = 0
     while rows := reader.rows(
-        "commits_of_scope", scope_id=scope_id, after=after, through=STILL, most=pages.PAGE_ROWS
+        "commits_of_scope", scope_id=scope_id, after=after, through=OPEN_END, limit=pages.PAGE_ROWS
     ):
         for (after,) in rows:
             yield after

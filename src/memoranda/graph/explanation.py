@@ -1,206 +1,319 @@
-"""Explaining facts: what was said for them, in the words it was said in."""
+"""Explain facts: their assertions, as they were made, and the evidence these come from."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
-from memoranda.graph import beliefs
-from memoranda.graph.beliefs import Asking, Belief, Said
-from memoranda.graph.derive import Holding, Place, stretches
-from memoranda.graph.literal import literal_of
-from memoranda.graph.queries import node_at, timeline_changed
+from memoranda.graph import as_of
+from memoranda.graph.as_of import Belief, ResolvedQuery, StoredAssertion
+from memoranda.graph.entities import object_of
+from memoranda.graph.reads import LastChanges, last_changes, last_name_change, resolve_name
 from memoranda.graph.records import Assertion, Ending, Explanation, Fact
 from memoranda.graph.requests import TimelineRead
-from memoranda.log import horizons, pages
-from memoranda.log.views import Commit
-from memoranda.model.event import SealedEvent
-from memoranda.model.graph_operations import ENTITY, Name
-from memoranda.model.instant import to_datetime
+from memoranda.graph.sharing import has_shared_graph, shared_graph
+from memoranda.graph.timeline import Interval, TimelinePoint, coalesced_ends
+from memoranda.log import pages
+from memoranda.log.compaction import horizon
+from memoranda.log.pages import EventParts, SplitEventCache
+from memoranda.model.clock import to_datetime
 from memoranda.model.operations import Assert, End
+from memoranda.model.operations.graph import RELATION, Name
 from memoranda.model.refs import Evidence
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader
 
 
-class Standing(NamedTuple):
-    """When an assertion was made, and when and why it was taken back."""
+class AssertionLifetime(NamedTuple):
+    """The commits that made and retracted an assertion."""
 
     asserted_in: int
     retracted_in: int
-    """A commit that never comes, if it stands."""
+    """`OPEN_END` if the assertion stands."""
     reason: str | None
 
 
-def standing_of(reader: Reader, assertion_id: str) -> Standing | None:
-    """Return how an assertion stands; None: it was never made."""
+def assertion_lifetime(reader: Reader, assertion_id: str) -> AssertionLifetime | None:
+    """Return the lifetime of an assertion; None: there never was such an assertion."""
     row = reader.row("graph_assertion_of", assertion_id=assertion_id)
-    return None if row is None else Standing(*row[5:])
+    return None if row is None else AssertionLifetime(*row[4:])
 
 
-class Believed:
-    """Facts by their assertions, as of commits: each timeline is derived once for each of these.
+class TimelineCache:
+    """A cache of derived timelines for one viewer. Drop it when something is erased."""
 
-    What is asked of the newest commit is in the tables: all is to be read in one snapshot.
+    def __init__(self) -> None:
+        self.beliefs: dict[tuple[int, int, int], dict[str, Belief]] = {}
+        """Maps (subject, relation, commit) to the beliefs as of the commit, by assertion id."""
+        self.coalesced_ends: dict[
+            tuple[int, int, int, int], dict[TimelinePoint, TimelinePoint]
+        ] = {}
+        """Maps (subject, relation, object, commit) to the ends of overlapping intervals."""
+        self.changes: dict[TimelineRead, LastChanges] = {}
+        self.name_changes: dict[Scope, int] = {}
+        """The last commit of a scope that merged entities or added an alias."""
+
+
+class BeliefReader:
+    """Reads facts by their assertions as of commits, and derives each timeline once per commit.
+
+    The newest commit is read from the stored intervals, so all reads need one snapshot. A caller
+    with several snapshots passes the same cache to each reader, and reads as of no commit that is
+    newer than the oldest snapshot. A caller that has applied a commit before it is in the log says
+    so with `newest`.
     """
 
-    def __init__(self, reader: Reader, viewer: str | None = None) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        viewer: str | None = None,
+        timelines: TimelineCache | None = None,
+        newest: int | None = None,
+    ) -> None:
         self._reader = reader
         self._viewer = viewer
-        self._newest = pages.head_commit(reader)
-        self._derived: dict[tuple[int, int, int], dict[str, Belief]] = {}
-        self._stretches: dict[tuple[int, int, int, int], dict[Place, Place]] = {}
+        self._newest = pages.head_commit(reader) if newest is None else newest
+        self._timelines = timelines or TimelineCache()
 
-    def fact(self, assertion_id: str, known: int) -> Fact | None:
-        """Return the fact an assertion stood for at a commit; None: it did not stand.
+    def fact(self, assertion_id: str, as_of_commit: int) -> Fact | None:
+        """Return the fact an assertion supported at a commit; None: it did not stand then.
 
-        It ends where nothing that overlaps goes on to say the same: what holds is the union.
+        Where intervals of its object overlap, the fact lasts until the last of them ends.
         """
-        found = self.belief(assertion_id, known)
-        if found is None:
+        result = self.belief(assertion_id, as_of_commit)
+        if result is None:
             return None
-        scope, belief = found
-        held = belief.held
-        if not held.is_open:
-            end = self._ends(scope, belief, known)[held.first]
-            belief = replace(belief, held=replace(held, end=end))
-        return beliefs.facts_of(self._reader, scope, [belief], self._viewer)[0]
+        scope, belief = result
+        interval = belief.interval
+        if not interval.is_open:
+            end = self._coalesced_ends(belief, as_of_commit)[interval.start]
+            belief = replace(belief, interval=replace(interval, end=end))
+        return as_of.to_facts(self._reader, scope, [belief], self._viewer)[0]
 
-    def _ends(self, scope: Scope, belief: Belief, known: int) -> dict[Place, Place]:
-        """Return where each edge of a timeline's object ends with those that overlap it."""
-        subject, relation, object_ = belief.edge
-        which = (subject, relation, object_, min(known, self._newest))
-        if which not in self._stretches:
-            timeline = self._derived.get((subject, relation, known))
+    def _coalesced_ends(
+        self, belief: Belief, as_of_commit: int
+    ) -> dict[TimelinePoint, TimelinePoint]:
+        """Map the start of each interval of a belief's object to the end of its overlapping run."""
+        subject, relation, object_ = belief.triple
+        commit = min(as_of_commit, self._newest)
+        key = (subject, relation, object_, commit)
+        cache = self._timelines.coalesced_ends
+        if key not in cache:
+            timeline = self._timelines.beliefs.get((subject, relation, as_of_commit))
             if timeline is None:
-                asking = Asking(scope=scope, scope_id=0, relation=relation, object=object_)
-                same = beliefs.of_subjects(self._reader, asking, [subject])
+                beliefs = as_of.beliefs_between(self._reader, subject, relation, object_)
+                cache[key] = coalesced_ends(belief.interval for belief in beliefs)
             else:
-                same = [each for each in timeline.values() if each.held.object == object_]
-            self._stretches[which] = stretches(each.held for each in same)
-        return self._stretches[which]
+                for node, intervals in _intervals_by_object(timeline.values()).items():
+                    cache[subject, relation, node, commit] = coalesced_ends(intervals)
+        return cache[key]
 
-    def is_as_at(self, assertion_id: str, commit: int) -> bool:
-        """Say whether nothing has changed of an assertion's timeline since a commit."""
-        row = self._reader.row("graph_assertion_keys", assertion_id=assertion_id)
-        assert row is not None, "it was asserted"
-        namespace, agent_id, subject, relation = row
-        read = TimelineRead(Scope(namespace, agent_id), subject, relation)
-        return not timeline_changed(self._reader, read, commit)
+    def closed_since(self, assertion_id: str, fact: Fact, as_of_commit: int, commit: int) -> bool:
+        """Say whether a fact ends earlier than it did as of an earlier commit.
 
-    def belief(self, assertion_id: str, known: int) -> tuple[Scope, Belief] | None:
-        """Return the same as an edge, and whose it is."""
+        The last changes of its timeline mostly tell. Otherwise the fact is derived as of then.
+        """
+        assert fact.valid_to is not None, "the fact ends"
+        sooner = self._ends_sooner(assertion_id, as_of_commit, commit)
+        if sooner is not None:
+            return sooner
+        earlier = self.fact(assertion_id, commit)
+        return earlier is not None and (
+            earlier.valid_to is None or fact.valid_to < earlier.valid_to
+        )
+
+    def _ends_sooner(self, assertion_id: str, as_of_commit: int, commit: int) -> bool | None:
+        """Answer `closed_since` from the last changes of the timeline; None: they do not tell.
+
+        1. Nothing changed after the commit: no.
+        2. A withdrawal, a merge or a new cardinality: they do not tell.
+        3. Multi-valued: assertions only prolong a fact, so no, unless an end was added.
+        4. Single-valued: the interval ends with the first statement that ends it, whatever else is
+           asserted. So yes, if that statement came after the commit and the assertion did not.
+
+        They do not tell either if the namespace ever shared its facts: its agents have several
+        timelines then.
+        """
+        changes = self._changes(assertion_id)
+        if changes is None:
+            return None
+        if changes.any_change <= commit:
+            return False
+        if changes.redefinition > commit:
+            return None
+        if not changes.single:
+            return None if changes.end > commit else False
+        result = self.belief(assertion_id, as_of_commit)
+        if result is None:
+            return None
+        return result[1].interval.end[1] > commit and self._is_asserted_by(assertion_id, commit)
+
+    def _is_asserted_by(self, assertion_id: str, commit: int) -> bool:
+        lifetime = assertion_lifetime(self._reader, assertion_id)
+        return lifetime is not None and lifetime.asserted_in <= commit
+
+    def _changes(self, assertion_id: str) -> LastChanges | None:
+        """Return when an assertion's timeline changed last; None: it has several."""
+        row = self._reader.row("graph_assertion_of", assertion_id=assertion_id)
+        assert row is not None, "the assertion exists"
+        namespace, agent_id, subject, relation = row[:4]
+        if has_shared_graph(self._reader, namespace):
+            return None
+        scope, cache = Scope(namespace, agent_id), self._timelines
+        if scope not in cache.name_changes:
+            cache.name_changes[scope] = last_name_change(self._reader, scope)
+        read = TimelineRead(scope, subject, relation)
+        if read not in cache.changes:
+            cache.changes[read] = last_changes(self._reader, read, cache.name_changes[scope])
+        return cache.changes[read]
+
+    def belief(self, assertion_id: str, as_of_commit: int) -> tuple[Scope, Belief] | None:
+        """Return the belief an assertion supported at a commit, and the scope of its graph."""
         row = self._reader.row("graph_assertion_of", assertion_id=assertion_id)
         if row is None:
             return None
-        namespace, agent_id, scope_id, subject, relation, begin, end, _ = row
-        scope = Scope(namespace, agent_id)
-        if not begin <= known < end:
+        namespace, agent_id, subject, relation, begin, end, _ = row
+        if not begin <= as_of_commit < end:
             return None
-        asking = Asking(scope=scope, scope_id=scope_id, known=known, relation=relation)
-        asking = beliefs.seen_by(self._reader, asking, self._viewer)
-        if known >= self._newest and not asking.public:
-            edge = self._reader.row("graph_edge_of_assertion", assertion_id=assertion_id)
-            assert edge is not None, "what stands is part of an edge"
-            return scope, beliefs.belief_of(edge)
-        held = self._timeline(asking, Name(subject, subject)).get(assertion_id)
-        return None if held is None else (scope, held)  # None: it is private
+        query = self._query(Scope(namespace, agent_id), as_of_commit)
+        if as_of_commit >= self._newest and query.is_stored:
+            edge = self._reader.row(
+                "graph_edge_of_assertion",
+                assertion_id=assertion_id,
+                shared=int(query.is_shared),
+            )
+            return None if edge is None else (query.scope, as_of.decode_belief(edge))
+        node = resolve_name(self._reader, query, Name(relation, relation, RELATION))
+        if node is None:
+            return None
+        query = replace(query, relation=node)
+        belief = self._timeline(query, Name(subject, subject)).get(assertion_id)
+        return None if belief is None else (query.scope, belief)  # None: the assertion is private
 
-    def _timeline(self, asking: Asking, subject: Name) -> dict[str, Belief]:
-        """Return the edges of a timeline by the assertions they follow from."""
-        known, relation = asking.known, asking.relation
-        assert known is not None, "what is known now stands in the tables"
-        assert relation is not None, "a timeline is of one relation"
-        root = node_at(self._reader, asking.scope_id, subject, known)
-        assert root is not None, "whatever something was said of is known"
-        which = (root, relation, known)
-        if which not in self._derived:
-            self._derived[which] = {
-                said.assertion_id: each
-                for each in beliefs.of_subjects(self._reader, asking, [root])
-                for said in each.said
+    def _query(self, owner: Scope, as_of_commit: int) -> ResolvedQuery:
+        """Return a query for the graph that the viewer reads an agent's assertions in.
+
+        A shared graph is read as the viewer sees it, with its own private statements.
+        """
+        reader, viewer = self._reader, self._viewer
+        is_shared = shared_graph(reader, owner.namespace, as_of_commit) is not None
+        scope = Scope(owner.namespace, viewer) if is_shared and viewer is not None else owner
+        query = as_of.query_graph(reader, scope, viewer, as_of_commit)
+        assert query is not None, "an agent with an assertion has a graph"
+        return query
+
+    def _timeline(self, query: ResolvedQuery, subject: Name) -> dict[str, Belief]:
+        """Return the beliefs of a timeline by the ids of their assertions."""
+        commit, relation = query.as_of_commit, query.relation
+        assert commit is not None, "current belief is stored, not derived"
+        assert relation is not None, "a timeline has one relation"
+        root = resolve_name(self._reader, query, subject)
+        if root is None:  # only private statements of another agent mention it
+            return {}
+        key = (root, relation, commit)
+        cache = self._timelines.beliefs
+        if key not in cache:
+            cache[key] = {
+                assertion.assertion_id: belief
+                for belief in as_of.beliefs_of_subjects(self._reader, query, [root])
+                for assertion in belief.assertions
             }
-        return self._derived[which]
+        return cache[key]
 
 
-def hidden_from(reader: Reader, assertion_ids: Iterable[str], viewer: str) -> set[str]:
-    """Return those of the assertions that another agent keeps to itself."""
-    listed = msgspec.json.encode([*assertion_ids]).decode()
-    return {row[0] for row in reader.rows("graph_assertions_private", ids=listed, viewer=viewer)}
+def _intervals_by_object(beliefs: Iterable[Belief]) -> dict[int, list[Interval[int]]]:
+    intervals: dict[int, list[Interval[int]]] = {}
+    for belief in beliefs:
+        intervals.setdefault(belief.interval.object, []).append(belief.interval)
+    return intervals
+
+
+def private_assertions(reader: Reader, assertion_ids: Iterable[str], viewer: str) -> set[str]:
+    """Return the assertions that are private to agents other than the viewer."""
+    ids = list(assertion_ids)
+    return {row[0] for row in reader.rows("graph_assertions_private", ids=ids, viewer=viewer)}
 
 
 def explain(
-    reader: Reader, assertion_id: str, known: int, viewer: str | None = None
+    reader: Reader, assertion_id: str, as_of_commit: int, viewer: str | None = None
 ) -> Explanation | None:
-    """Return a fact and everything that was said for it; None: the assertion did not stand.
+    """Return a fact with its assertions and its end; None: the assertion did not stand then.
 
-    Nor does what is private to another than the viewer; a memory that is, is not told of.
+    An assertion that is private to another agent counts as not standing. A source that is private
+    to another agent is left out.
     """
-    found = Believed(reader, viewer).belief(assertion_id, known)
-    if found is None:
+    result = BeliefReader(reader, viewer).belief(assertion_id, as_of_commit)
+    if result is None:
         return None
-    scope, belief = found
-    horizons.check(reader, (scope.namespace,), known)
-    (belief,) = beliefs.backed(reader, [belief])
-    (fact,) = beliefs.facts_of(reader, scope, [belief], viewer)
-    commits = {number: _commit(reader, number) for number in {s.place[1] for s in belief.said}}
-    told = tuple(_assertion(said, commits[said.place[1]]) for said in belief.said)
-    end = _ending(reader, belief.held, told)
-    sources = [each.source for each in told] + ([] if end is None else [end.source])
-    hidden = beliefs.hidden_sources(reader, sources, viewer)
-    told = tuple(replace(each, source=_told(each.source, hidden)) for each in told)
-    end = None if end is None else replace(end, source=_told(end.source, hidden))
-    return Explanation(fact, told, end)
+    scope, belief = result
+    horizon.check(reader, (scope.namespace,), as_of_commit)
+    (belief,) = as_of.with_assertions(reader, [belief])
+    (fact,) = as_of.to_facts(reader, scope, [belief], viewer)
+    events = SplitEventCache()
+    assertions = tuple(
+        _to_assertion(stored_assertion, events.of(reader, stored_assertion.point[1]))
+        for stored_assertion in belief.assertions
+    )
+    end = _find_ending(reader, belief.interval, assertions, events)
+    sources = [assertion.source for assertion in assertions]
+    if end is not None:
+        sources.append(end.source)
+    hidden = as_of.hidden_sources(reader, sources, viewer)
+    assertions = tuple(
+        replace(assertion, source=_visible_source(assertion.source, hidden))
+        for assertion in assertions
+    )
+    end = None if end is None else replace(end, source=_visible_source(end.source, hidden))
+    return Explanation(fact, assertions, end)
 
 
-def _told(source: Evidence | None, hidden: Collection[Evidence]) -> Evidence | None:
+def _visible_source(source: Evidence | None, hidden: Collection[Evidence]) -> Evidence | None:
     return None if source in hidden else source
 
 
-def _ending(reader: Reader, held: Holding[int], told: Sequence[Assertion]) -> Ending | None:
-    """Return what was said to end a fact; said with an assertion, it comes from the same."""
-    if held.is_open:
+def _find_ending(
+    reader: Reader,
+    interval: Interval[int],
+    assertions: Sequence[Assertion],
+    events: SplitEventCache,
+) -> Ending | None:
+    """Return the end statement of a fact; one that came with an assertion has its source."""
+    if interval.is_open:
         return None
-    at, commit_ts, position = held.end
-    commit = _commit(reader, commit_ts)
-    operation = commit.operations[position]
+    at, commit_ts, position = interval.end
+    event = events.of(reader, commit_ts)
+    operation = event.effective(position)
     if not isinstance(operation, End):
         return None
-    sources = {each.id: each.source for each in told}
+    sources = {assertion.id: assertion.source for assertion in assertions}
     return Ending(
         id=operation.assertion_id,
         at=to_datetime(at),
         commit_ts=commit_ts,
-        committed_at=to_datetime(commit.committed_at),
-        actor=commit.envelope.actor,
+        committed_at=to_datetime(event.committed_at),
+        actor=event.envelope.actor,
         source=operation.source or sources.get(operation.assertion_id),
+        agent_id=operation.agent_id,
     )
 
 
-def _commit(reader: Reader, commit_ts: int) -> Commit:
-    row = reader.row("event_get", commit_ts=commit_ts)
-    assert row is not None, "what was said stands in the log"
-    return Commit.of(SealedEvent(*row))
-
-
-def _assertion(said: Said, commit: Commit) -> Assertion:
-    """Return what was said as the log has it."""
-    _, commit_ts, position = said.place
-    operation = commit.operations[position]
-    assert isinstance(operation, Assert), "it was an assertion when it was applied"
-    object_ = operation.object
+def _to_assertion(stored_assertion: StoredAssertion, event: EventParts) -> Assertion:
+    """Return an assertion with its names as the log has them."""
+    _, commit_ts, position = stored_assertion.point
+    operation = event.effective(position)
+    assert isinstance(operation, Assert), "the log has an assertion at its position"
     return Assertion(
-        id=said.assertion_id,
+        id=stored_assertion.assertion_id,
         subject=operation.subject.text,
         relation=operation.relation.text,
-        object=object_.text if object_.kind == ENTITY else literal_of(object_.kind, object_.key),
-        valid_from=to_datetime(said.place[0]),
-        confidence=said.confidence,
+        object=object_of(operation.object),
+        valid_from=to_datetime(stored_assertion.point[0]),
+        confidence=stored_assertion.confidence,
         commit_ts=commit_ts,
-        committed_at=to_datetime(said.committed_at),
-        actor=commit.envelope.actor,
+        committed_at=to_datetime(stored_assertion.committed_at),
+        actor=event.envelope.actor,
         source=operation.source,
+        agent_id=operation.agent_id,
     )

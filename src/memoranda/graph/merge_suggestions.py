@@ -1,10 +1,12 @@
-"""Suggesting merges: entities whose names are so alike that they may be one. It binds nothing.
+"""Suggest merges: pairs of entities with similar names. Nothing is merged.
 
-Names are compared as `rapidfuzz` does in `token_sort_ratio`: words in any order, and then twice the
-letters they have in common over the letters they have. Its `WRatio` takes any name that is part of
-another for nine tenths alike (Ann and Joanna), which is too much to look through. This measure also
-bounds how many pairs of neighbouring letters two alike names can differ in. So names are compared
-only where they share enough of these, which is counted for thousands at once, and none is missed.
+The similarity is `token_sort_ratio` of rapidfuzz: sort the words, then divide twice the length of
+the longest common subsequence by the length of both names. `WRatio` would give 0.9 to every name
+that is part of another (Ann, Joanna): too many pairs to review.
+
+Comparing all pairs would be quadratic. But a similarity of at least `score` bounds how many bigrams
+(pairs of adjacent letters) two names can differ in. So only names that share enough bigrams are
+compared, and none is missed. Bitsets count the shared bigrams of a block of names at once.
 """
 
 from __future__ import annotations
@@ -17,20 +19,20 @@ import msgspec
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from memoranda.graph.names import normal_name
+from memoranda.graph.entities import normal_name
 from memoranda.graph.records import Entity, MergeSuggestion
 
 _NUMBER = re.compile(r"\d+")
 _SLACK = 1e-9
-"""What a quotient may be off by."""
-_BLOCK = 4096
-"""How many names are looked at together."""
-_KEPT = 1000
-"""How many pairs are kept beyond those that are asked for, before the least alike are dropped."""
+"""Tolerance for rounding errors when a quotient is compared with the score."""
+_BLOCK_LABELS = 4096
+"""Names per block: bitsets of this many bits, which Python adds in one operation."""
+_EXTRA_PAIRS = 1000
+"""Pairs collected beyond the limit before the least similar ones are dropped."""
 
 
 class Label(msgspec.Struct, frozen=True, gc=False):
-    """One name of an entity, in the form that is compared."""
+    """One name of an entity, normalized and with its words sorted."""
 
     text: str
     entity: int
@@ -39,23 +41,24 @@ class Label(msgspec.Struct, frozen=True, gc=False):
 def suggest_merges(
     entities: Sequence[Entity], *, score: float, limit: int
 ) -> list[MergeSuggestion]:
-    """Return the pairs of entities that are most alike by any of their names, these first."""
-    best = _Best(entities, score, limit)
+    """Return the pairs of entities with the most similar names, the most similar first."""
+    best = _BestPairs(entities, score, limit)
     groups: dict[tuple[str, ...], set[Label]] = {}
     for number, entity in enumerate(entities):
         for name in (entity.name, *entity.aliases):
             text = " ".join(sorted(normal_name(name).split()))
-            # `order 4711` is not `order 4712` mistyped, and of such names there may be very many
+            # Grouped by their numbers: `order 4711` is not a misspelled `order 4712`, and there may
+            # be very many such names.
             groups.setdefault(tuple(_NUMBER.findall(text)), set()).add(Label(text, number))
     for group in groups.values():
         labels = sorted(group, key=lambda label: (len(label.text), label.text, label.entity))
-        for first in range(0, len(labels), _BLOCK):
+        for first in range(0, len(labels), _BLOCK_LABELS):
             _compare(labels, first, best)
     return best.suggestions()
 
 
-class _Best:
-    """The pairs that are most alike so far."""
+class _BestPairs:
+    """The most similar pairs so far, a little more than `limit`."""
 
     def __init__(self, entities: Sequence[Entity], score: float, limit: int) -> None:
         self._entities = entities
@@ -63,64 +66,73 @@ class _Best:
         self._limit = limit
         self._pairs: dict[tuple[int, int], float] = {}
 
-    def compare(self, one: Label, others: Sequence[Label]) -> None:
-        """Take in how alike a name is to others."""
-        found = process.extract(
-            one.text,
-            [other.text for other in others],
+    def compare(self, label: Label, candidates: Sequence[Label]) -> None:
+        """Add the pairs of a name and its candidates that reach the score.
+
+        Once there are enough pairs, `score` rises to the least similar of them: later names are
+        then compared with fewer candidates.
+        """
+        matches = process.extract(
+            label.text,
+            [candidate.text for candidate in candidates],
             scorer=Indel.normalized_similarity,
             score_cutoff=self.score,
             limit=None,
         )
-        for _, score, index in found:
-            other = others[index]
-            if one.entity != other.entity:
-                pair = (min(one.entity, other.entity), max(one.entity, other.entity))
+        for _, score, index in matches:
+            one, two = label.entity, candidates[index].entity
+            if one != two:
+                pair = (min(one, two), max(one, two))
                 self._pairs[pair] = max(score, self._pairs.get(pair, 0.0))
-        if len(self._pairs) > self._limit + _KEPT:
+        if len(self._pairs) > self._limit + _EXTRA_PAIRS:
             self._pairs = dict(self._ranked()[: self._limit])
             self.score = min(self._pairs.values())
 
     def suggestions(self) -> list[MergeSuggestion]:
-        """Return the pairs, the most alike first, then by their names."""
+        """Return the pairs, the most similar first, then by name."""
         return [
-            MergeSuggestion(self._entities[one].name, self._entities[other].name, score)
-            for (one, other), score in self._ranked()[: self._limit]
+            MergeSuggestion(self._entities[one].name, self._entities[two].name, score)
+            for (one, two), score in self._ranked()[: self._limit]
         ]
 
     def _ranked(self) -> list[tuple[tuple[int, int], float]]:
         def rank(item: tuple[tuple[int, int], float]) -> tuple[float, str, str]:
-            (one, other), score = item
-            return -score, self._entities[one].key, self._entities[other].key
+            (one, two), score = item
+            return -score, self._entities[one].key, self._entities[two].key
 
         return sorted(self._pairs.items(), key=rank)
 
 
 class _Block:
-    """Some labels of a group, in the order of their lengths, as the bits of numbers.
+    """A block of labels in the order of their lengths, with bitsets over them.
 
-    Every pair of letters has a number whose bits are the labels that have it. Adding these up for
-    the pairs of one name, bit by bit in planes, counts for all labels at once what they share.
+    Bit i of a bitset stands for label i. Each bigram has the bitset of the labels that contain it.
+    To count shared bigrams for all labels at once, the bitsets of a name's bigrams are added up in
+    *planes*: plane k holds bit k of every label's counter, and a carry goes to the next plane.
     """
 
     def __init__(self, labels: Sequence[Label]) -> None:
         self.labels = labels
-        self._having: dict[str, int] = {}
-        self._sizes: dict[int, int] = {}
-        for place, label in enumerate(labels):
-            size = len(label.text)
-            self._sizes[size] = self._sizes.get(size, 0) | 1 << place
-            for gram in _grams(label.text):
-                self._having[gram] = self._having.get(gram, 0) | 1 << place
-        self._starts: dict[tuple[int, int, float], list[int]] = {}
+        self._by_bigram: dict[str, int] = {}
+        self._by_length: dict[int, int] = {}
+        for index, label in enumerate(labels):
+            length = len(label.text)
+            self._by_length[length] = self._by_length.get(length, 0) | 1 << index
+            for bigram in _bigrams(label.text):
+                self._by_bigram[bigram] = self._by_bigram.get(bigram, 0) | 1 << index
+        self._initial_planes: dict[tuple[int, int, float], list[int]] = {}
 
-    def near(self, text: str, score: float) -> int:
-        """Return the labels that share enough with a name to be alike, of those not longer."""
-        grams = _grams(text)
-        planes = list(self._start(len(text), len(grams), score))
+    def candidates(self, text: str, score: float) -> int:
+        """Return the bitset of labels, not longer than a name, that share enough bigrams with it.
+
+        Each counter starts at 2**top minus the bigrams that a label has to share. So the top plane
+        has the bits of exactly those labels that share enough.
+        """
+        bigrams = _bigrams(text)
+        planes = list(self._planes(len(text), len(bigrams), score))
         top = len(planes) - 1
-        for gram in grams:
-            carry = self._having.get(gram, 0)
+        for bigram in bigrams:
+            carry = self._by_bigram.get(bigram, 0)
             plane = 0
             while carry and plane < top:
                 planes[plane], carry = planes[plane] ^ carry, planes[plane] & carry
@@ -128,60 +140,64 @@ class _Block:
             planes[top] |= carry
         return planes[top]
 
-    def _start(self, size: int, grams: int, score: float) -> list[int]:
-        """Return planes that overflow into the last one where enough is shared."""
-        which = (size, grams, score)
-        if which not in self._starts:
-            top = grams.bit_length()
+    def _planes(self, length: int, bigrams: int, score: float) -> list[int]:
+        """Return the initial planes for a name of a length and a number of bigrams."""
+        key = (length, bigrams, score)
+        if key not in self._initial_planes:
+            top = bigrams.bit_length()
             planes = [0] * (top + 1)
-            for shorter, lost in _shorter(size, score):
-                missing = min(2**top, 2**top - grams + lost)
+            for shorter, tolerance in _shorter_lengths(length, score):
+                initial = min(2**top, 2**top - bigrams + tolerance)
                 for plane in range(top + 1):
-                    if missing >> plane & 1:
-                        planes[plane] |= self._sizes.get(shorter, 0)
-            self._starts[which] = planes
-        return self._starts[which]
+                    if initial >> plane & 1:
+                        planes[plane] |= self._by_length.get(shorter, 0)
+            self._initial_planes[key] = planes
+        return self._initial_planes[key]
 
 
-def _compare(labels: Sequence[Label], first: int, best: _Best) -> None:
-    """Compare the labels of a block, ordered by length, with all behind each that can be alike."""
-    block = _Block(labels[first : first + _BLOCK])
+def _compare(labels: Sequence[Label], first: int, best: _BestPairs) -> None:
+    """Compare the labels of a block with all later labels that are not too long to be similar."""
+    block = _Block(labels[first : first + _BLOCK_LABELS])
     longest = len(block.labels[-1].text)
     for number in range(first + 1, len(labels)):
         label, score = labels[number], best.score
         if len(label.text) > longest * (2 - score) / score + _SLACK:
             break
-        near = block.near(label.text, score) & ((1 << number - first) - 1)
-        if near:
-            best.compare(label, [block.labels[place] for place in _places(near)])
+        # A label is compared with earlier ones only, so that each pair is compared once.
+        candidates = block.candidates(label.text, score) & ((1 << number - first) - 1)
+        if candidates:
+            best.compare(label, [block.labels[index] for index in _set_bits(candidates)])
 
 
-def _places(bits: int) -> Iterator[int]:
-    """Yield which bits are set."""
+def _set_bits(bits: int) -> Iterator[int]:
+    """Yield the indexes of the bits that are set."""
     text = f"{bits:b}"[::-1]
-    place = text.find("1")
-    while place >= 0:
-        yield place
-        place = text.find("1", place + 1)
+    index = text.find("1")
+    while index >= 0:
+        yield index
+        index = text.find("1", index + 1)
 
 
-def _grams(text: str) -> set[str]:
-    """Return each two letters in a row; the first and the last are in a row with the ends."""
+def _bigrams(text: str) -> set[str]:
+    """Return the pairs of adjacent letters; the first and the last letter count once more."""
     return {text[at : at + 2] for at in range(len(text))} | {f"\0{text[0]}"}
 
 
 @lru_cache(maxsize=4096)
-def _shorter(size: int, score: float) -> list[tuple[int, int]]:
-    """Return how long an alike name can be that is not longer, and what the longer one may lose.
+def _shorter_lengths(length: int, score: float) -> list[tuple[int, int]]:
+    """Return the lengths of similar names that are not longer, each with its bigram tolerance.
 
-    That is how many of its pairs of letters the other may not have.
+    The tolerance is the most bigrams of the longer name that the shorter one may lack. `distance`
+    is the most letters that occur in one of both names only, for a similarity of `score`. It has
+    the parity of the sum of the lengths, since each common letter counts in both. A letter that
+    only the longer name has breaks two of its bigrams, a letter that only the shorter one has
+    breaks one.
     """
-    found: list[tuple[int, int]] = []
-    for shorter in range(size, 0, -1):
-        # Letters that are in one name only: one that is missing breaks two pairs, one too many one.
-        most = int((1 - score) * (shorter + size) + _SLACK)
-        apart = most - (most - shorter - size) % 2
-        if apart < size - shorter:
+    lengths: list[tuple[int, int]] = []
+    for shorter in range(length, 0, -1):
+        limit = int((1 - score) * (shorter + length) + _SLACK)
+        distance = limit - (limit - shorter - length) % 2
+        if distance < length - shorter:
             break
-        found.append((shorter, apart + (apart + size - shorter) // 2))
-    return found
+        lengths.append((shorter, distance + (distance + length - shorter) // 2))
+    return lengths

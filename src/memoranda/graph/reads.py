@@ -1,267 +1,464 @@
-"""Reading facts and entities, on both axes of time."""
+"""Read facts and entities by valid time and by transaction time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from memoranda.graph import beliefs
-from memoranda.graph.beliefs import Asking
-from memoranda.graph.derive import NEWEST
+from memoranda.errors import NotFound
+from memoranda.graph import as_of
+from memoranda.graph.as_of import Belief, ResolvedQuery
 from memoranda.graph.records import Entity, Fact
 from memoranda.graph.requests import TimelineRead
 from memoranda.graph.resolution import ExistingEdge, RelationCardinality
-from memoranda.log import horizons
-from memoranda.log.moments import Asked
-from memoranda.model.graph_operations import Name
-from memoranda.model.instant import to_datetime
+from memoranda.graph.sharing import own_graph, shared_graph
+from memoranda.log.compaction import horizon
+from memoranda.log.read.as_of import AsOf
+from memoranda.model.clock import to_datetime
+from memoranda.model.intervals import NEWEST
+from memoranda.model.operations.graph import Name
 from memoranda.model.scope import Scope
+from memoranda.model.suggestions import did_you_mean
 from memoranda.storage.port import Engine, Reader
 
-_PAGE = 256
+# When a timeline changed last, and how.
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which facts are asked for."""
+class LastChanges(NamedTuple):
+    """The last commits that changed a timeline, by the kind of change; 0: there was none."""
+
+    any_change: int
+    end: int
+    """The last end that did not come with an assertion."""
+    redefinition: int
+    """The last withdrawal, merge, alias or change of cardinality."""
+    single: bool
+    """Whether the relation is single-valued now."""
+
+
+def last_changes(reader: Reader, read: TimelineRead, name_change: int) -> LastChanges:
+    """Return when a timeline changed; `name_change` is the last merge or alias of its scope."""
+    row = reader.row(
+        "graph_timeline_changes",
+        agent_id=read.scope.agent_id,
+        namespace=read.scope.namespace,
+        subject=read.subject,
+        relation=read.relation,
+    )
+    assert row is not None, "the timeline has statements"
+    statement, end, withdrawal, classification, single = row
+    redefinition = max(withdrawal, classification, name_change)
+    return LastChanges(max(statement, redefinition), end, redefinition, bool(single))
+
+
+def last_name_change(reader: Reader, scope: Scope) -> int:
+    """Return the last commit that merged entities of a scope or added an alias; 0: none."""
+    values = {"agent_id": scope.agent_id, "namespace": scope.namespace}
+    row = reader.row("graph_roots_last_change", **values)
+    return 0 if row is None else int(row[0])
+
+
+# Facts and entities.
+
+_PAGE_SUBJECTS = 256
+"""Subjects per page: one snapshot and a few queries each, short enough not to hold up writers."""
+_NO_AGENT = ""
+"""A viewer that is no agent. It sees exactly what is public to the namespace."""
+
+
+class FactQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A query for facts, by names. `resolve_query` turns the names into node ids."""
 
     scope: Scope
     subject: Name | None = None
     relation: Name | None = None
     object: Name | None = None
-    known: int | None = None
-    valid: int | None = None
-    """None: whenever they hold."""
+    as_of_commit: int | None = None
+    """Transaction time: the commit to read as of. None: current belief."""
+    valid_at: int | None = None
+    """Valid time in microseconds. None: any."""
     viewer: str | None = None
-    """Who asks; None: nobody in particular, who sees all."""
+    """The agent that reads. None: an internal read, which sees everything."""
+    all_agents: bool = False
+    """Whether to read the facts of every agent of the namespace; the scope is the viewer's then."""
 
 
-def facts(reader: Reader, wanted: Wanted) -> list[Fact]:
-    """Return facts in the order in which their subjects came up, all as of one snapshot."""
-    asking = asking_of(reader, wanted)
-    if asking is None:
+def facts(reader: Reader, query: FactQuery) -> list[Fact]:
+    """Return facts in the order in which their subjects were first mentioned, agent by agent."""
+    if query.all_agents:
+        return [fact for single in _by_agent(reader, query) for fact in facts(reader, single)]
+    resolved_query = resolve_query(reader, query)
+    if resolved_query is None:
         return []
-    if wanted.subject is not None:
-        subject = node_at(reader, asking.scope_id, wanted.subject, asking.known)
-        return [] if subject is None else _of_subjects(reader, asking, [subject])
-    if asking.object is not None:
-        return _shown(reader, asking, beliefs.to_objects(reader, asking, [asking.object]))
-    found: list[Fact] = []
+    if query.subject is not None:
+        subject = resolve_name(reader, resolved_query, query.subject)
+        return [] if subject is None else _facts_of_subjects(reader, resolved_query, [subject])
+    if resolved_query.object is not None:
+        beliefs = as_of.beliefs_to_objects(reader, resolved_query, [resolved_query.object])
+        return _to_facts(reader, resolved_query, beliefs)
+    results: list[Fact] = []
     after = 0
-    while page := _entities(reader, asking, after):
-        found.extend(_of_subjects(reader, asking, page))
+    while page := _entity_page(reader, resolved_query, after):
+        results.extend(_facts_of_subjects(reader, resolved_query, page))
         after = page[-1]
-    return found
+    return results
 
 
-class Facts:
-    """Facts as of a commit, a page of subjects at a time."""
+def _by_agent(reader: Reader, query: FactQuery) -> list[FactQuery]:
+    """Return a query for each agent of a namespace; one alone if they share their facts."""
+    namespace = query.scope.namespace
+    if shared_graph(reader, namespace, query.as_of_commit) is not None:
+        return [replace(query, all_agents=False)]
+    rows = reader.rows("graph_scopes_of_namespace", namespace=namespace)
+    scopes = [Scope(namespace, agent_id) for (agent_id,) in rows]
+    return [replace(query, scope=scope, all_agents=False) for scope in scopes]
 
-    def __init__(self, engine: Engine, wanted: Wanted) -> None:
+
+class FactPages:
+    """Pages of facts as of a commit. Each page is a snapshot of its own."""
+
+    def __init__(self, engine: Engine, query: FactQuery) -> None:
         self._engine = engine
-        self._wanted = wanted
+        self._queries = [query]
+        """What is left to read, the next one last."""
         self._after = 0
-        self._done = False
 
     def next_page(self) -> list[Fact]:
-        """Return the facts of the next subjects that have any."""
+        """Return the facts of the next subjects that have any; empty at the end."""
         page: list[Fact] = []
-        while not page and not self._done:
+        while not page and self._queries:
             with self._engine.snapshot() as reader:
                 page = self._page(reader)
         return page
 
     def _page(self, reader: Reader) -> list[Fact]:
-        asking = asking_of(reader, self._wanted)
-        if asking is None or self._wanted.subject is not None or asking.object is not None:
-            self._done = True
-            return facts(reader, self._wanted)
-        subjects = _entities(reader, asking, self._after)
+        query = self._queries[-1]
+        if query.all_agents:
+            self._queries = _by_agent(reader, query)[::-1]
+            return []
+        resolved_query = resolve_query(reader, query)
+        if resolved_query is None or query.subject is not None or resolved_query.object is not None:
+            self._queries.pop()
+            return facts(reader, query)
+        subjects = _entity_page(reader, resolved_query, self._after)
         if not subjects:
-            self._done = True
+            self._queries.pop()
+            self._after = 0
             return []
         self._after = subjects[-1]
-        return _of_subjects(reader, asking, subjects)
+        return _facts_of_subjects(reader, resolved_query, subjects)
 
 
-def asking_of(reader: Reader, wanted: Wanted) -> Asking | None:
-    """Return what is asked for by numbers; None if anything it names was never heard of."""
-    scope = wanted.scope
-    if wanted.known is not None:
-        horizons.check(reader, (scope.namespace,), wanted.known)
-    row = reader.row("scope_find", agent_id=scope.agent_id, namespace=scope.namespace)
-    if row is None:
+class FactVisibilityPages:
+    """Pages of facts as of a commit, each fact with its visibility."""
+
+    def __init__(self, engine: Engine, query: FactQuery) -> None:
+        self._engine = engine
+        self._query = query
+        self._after = 0
+        self._at_end = False
+
+    def next_page(self) -> list[tuple[Fact, str]]:
+        """Return the facts of the next subjects that have any; empty at the end."""
+        page: list[tuple[Fact, str]] = []
+        while not page and not self._at_end:
+            with self._engine.snapshot() as reader:
+                resolved_query = resolve_query(reader, self._query)
+                subjects = (
+                    []
+                    if resolved_query is None
+                    else _entity_page(reader, resolved_query, self._after)
+                )
+                if resolved_query is None or not subjects:
+                    self._at_end = True
+                else:
+                    self._after = subjects[-1]
+                    page = list(_with_visibility(reader, resolved_query, subjects))
+        return page
+
+
+def resolve_query(reader: Reader, query: FactQuery) -> ResolvedQuery | None:
+    """Return a query by node ids; None if it names something that is not in the store.
+
+    Raises `Compacted` for a commit before the compaction horizon of the namespace.
+    """
+    scope = query.scope
+    if query.as_of_commit is not None:
+        horizon.check(reader, (scope.namespace,), query.as_of_commit)
+    resolved_query = as_of.query_graph(
+        reader, scope, query.viewer, query.as_of_commit, query.valid_at
+    )
+    if resolved_query is None:
         return None
-    asking = Asking(scope=scope, scope_id=row[0], known=wanted.known, valid=wanted.valid)
-    if wanted.relation is not None:
-        relation = node_at(reader, asking.scope_id, wanted.relation, asking.known)
+    if query.relation is not None:
+        relation = resolve_name(reader, resolved_query, query.relation)
         if relation is None:
             return None
-        asking = replace(asking, relation=relation)
-    if wanted.object is not None:
-        object_ = node_at(reader, asking.scope_id, wanted.object, asking.known)
+        resolved_query = replace(resolved_query, relation=relation)
+    if query.object is not None:
+        object_ = resolve_name(reader, resolved_query, query.object)
         if object_ is None:
             return None
-        asking = replace(asking, object=object_)
-    return beliefs.seen_by(reader, asking, wanted.viewer)
+        resolved_query = replace(resolved_query, object=object_)
+    return resolved_query
 
 
-def node_at(reader: Reader, scope_id: int, name: Name, known: int | None) -> int | None:
-    """Return the number of what a name meant at a commit."""
-    row = reader.row(
-        "graph_node_at",
-        scope_id=scope_id,
-        kind=name.kind,
-        key=name.key,
-        known=NEWEST if known is None else known,
-    )
-    return None if row is None else int(row[0])
+def resolve_name(
+    reader: Reader, query: ResolvedQuery, name: Name, as_of_commit: int | None = None
+) -> int | None:
+    """Return the node id of what a name meant at a commit; None: it was not mentioned yet.
+
+    The commit is that of the query, unless another is given. A name that only private statements
+    of the viewer mention is not in a shared graph.
+    """
+    commit = query.as_of_commit if as_of_commit is None else as_of_commit
+    for graph in filter(None, (query.graph, query.overlay_id)):
+        row = reader.row(
+            "graph_node_at",
+            scope_id=graph,
+            kind=name.kind,
+            key=name.key,
+            as_of_commit=NEWEST if commit is None else commit,
+        )
+        if row is not None:
+            return int(row[0])
+    return None
 
 
-def instant_of(reader: Reader, asked: Asked) -> int:
-    """Return the time it is at a moment: not before that of its commit, however the clock goes."""
-    row = reader.row("event_time", commit_ts=asked.commit)
-    return max(asked.now, row[0] if row else 0)
+def current_time_at(reader: Reader, as_of_moment: AsOf) -> int:
+    """Return the default valid time of a read, in microseconds.
+
+    It is the clock's time, but not before the commit that is read: a clock may have been set back.
+    """
+    row = reader.row("event_time", commit_ts=as_of_moment.commit)
+    return max(as_of_moment.now, row[0] if row else 0)
 
 
 def timeline_changed(reader: Reader, read: TimelineRead, since: int) -> bool:
-    """Say whether anything that a timeline follows from has changed since a commit."""
-    values = {
-        "agent_id": read.scope.agent_id,
-        "namespace": read.scope.namespace,
-        "subject": read.subject,
-        "relation": read.relation,
-        "since": since,
-    }
-    queries = ("graph_timeline_changed", "graph_cardinality_changed")
-    return any(reader.row(query, **values) for query in queries)
+    """Say whether statements, names or the cardinality of a timeline changed after a commit.
+
+    In a shared graph these are the statements of all agents. The agent's own private ones are
+    compared by their relation alone: other names may mean the same subject.
+    """
+    scope = read.scope
+    values = {"subject": read.subject, "relation": read.relation, "since": since}
+    own, namespace = own_graph(reader, scope), {"namespace": scope.namespace}
+    graph = shared_graph(reader, scope.namespace)
+    return (
+        reader.row("graph_cardinality_changed", **namespace, **values) is not None
+        or reader.row("graph_sharing_changed", **namespace, since=since) is not None
+        or reader.row("graph_timeline_changed", graph=own if graph is None else graph, **values)
+        is not None
+        or (
+            graph is not None
+            and reader.row(
+                "graph_private_changed", scope_id=own, relation=read.relation, since=since
+            )
+            is not None
+        )
+    )
 
 
-def entities_of(
-    reader: Reader, scope: Scope, numbers: Sequence[int], known: int | None
-) -> list[Entity]:
-    """Return entities by their numbers, with all their names, in the order of first mention."""
+def entities_of(reader: Reader, query: ResolvedQuery, numbers: Sequence[int]) -> list[Entity]:
+    """Return entities by node id, with all their names, in the same order."""
     rows = reader.rows(
         "graph_names_at",
-        ids=msgspec.json.encode(numbers).decode(),
-        known=NEWEST if known is None else known,
+        ids=list(numbers),
+        as_of_commit=NEWEST if query.as_of_commit is None else query.as_of_commit,
     )
     names: dict[int, list[tuple[int, str, str, int]]] = {}
-    for root, node, key, name, since in rows:
-        names.setdefault(root, []).append((node, key, name, since))
-    return [_entity(scope, root, names[root]) for root in sorted(names)]
+    for root, node, key, name, committed_at in rows:
+        names.setdefault(root, []).append((node, key, name, committed_at))
+    return [_to_entity(query.scope, root, names[root]) for root in numbers]
 
 
-def entity(reader: Reader, wanted: Wanted, name: Name) -> Entity | None:
-    """Return what a name meant at a commit."""
-    asking = asking_of(reader, wanted)
-    root = None if asking is None else node_at(reader, asking.scope_id, name, wanted.known)
-    if asking is None or root is None or not _shown_nodes(reader, asking, [root]):
+def entity(reader: Reader, query: FactQuery, name: Name) -> Entity | None:
+    """Return the entity that a name meant at a commit, if the viewer may see it."""
+    resolved_query = resolve_query(reader, query)
+    root = None if resolved_query is None else resolve_name(reader, resolved_query, name)
+    if resolved_query is None or root is None or not _visible_nodes(reader, resolved_query, [root]):
         return None
-    return entities_of(reader, wanted.scope, [root], wanted.known)[0]
+    return entities_of(reader, resolved_query, [root])[0]
 
 
-def _shown_nodes(reader: Reader, asking: Asking, numbers: Sequence[int]) -> list[int]:
-    """Return those of some entities that came up in anything the viewer may see."""
-    if not asking.public:
+def _visible_nodes(reader: Reader, query: ResolvedQuery, numbers: Sequence[int]) -> list[int]:
+    """Return the entities that a statement visible to the viewer mentions."""
+    if not query.public_only:
         return [*numbers]
-    listed = msgspec.json.encode(numbers).decode()
-    hidden = {row[0] for row in reader.rows("graph_nodes_private", ids=listed)}
-    return [each for each in numbers if each not in hidden]
+    hidden = {row[0] for row in reader.rows("graph_nodes_private", ids=list(numbers))}
+    return [number for number in numbers if number not in hidden]
 
 
-def is_shown(reader: Reader, asking: Asking, number: int) -> bool:
-    """Say whether an entity came up in anything the viewer may see."""
-    return bool(_shown_nodes(reader, asking, [number]))
+def is_visible(reader: Reader, query: ResolvedQuery, number: int) -> bool:
+    """Say whether a statement visible to the viewer mentions an entity."""
+    return bool(_visible_nodes(reader, query, [number]))
 
 
-def current_edges(reader: Reader, wanted: Wanted) -> list[ExistingEdge]:
-    """Return the edges of a timeline that have no end, each object's earliest, by their keys."""
-    asking = asking_of(reader, wanted)
-    assert wanted.subject is not None, "a timeline has a subject"
-    subject = None if asking is None else node_at(reader, asking.scope_id, wanted.subject, None)
-    if asking is None or subject is None:
+def current_edges(reader: Reader, query: FactQuery) -> list[ExistingEdge]:
+    """Return the open edges of a timeline, by keys; of several with one object, the earliest."""
+    resolved_query = resolve_query(reader, query)
+    assert query.subject is not None, "a timeline has a subject"
+    if resolved_query is None:
         return []
-    edges = beliefs.of_subjects(reader, asking, [subject])
-    found = beliefs.once_each(each for each in edges if each.held.is_open)
-    names = beliefs.names(reader, {number for each in found for number in each.edge})
+    subject = resolve_name(reader, resolved_query, query.subject)
+    if subject is None:
+        return []
+    beliefs = as_of.beliefs_of_subjects(reader, resolved_query, [subject])
+    current = as_of.coalesce(belief for belief in beliefs if belief.interval.is_open)
+    names = as_of.node_names(reader, {node for belief in current for node in belief.triple})
     return [
         ExistingEdge(
-            names[each.subject].key,
-            names[each.relation].key,
-            names[each.held.object].key,
-            to_datetime(each.held.first[0]),
+            names[belief.subject].key,
+            names[belief.relation].key,
+            names[belief.interval.object].key,
+            to_datetime(belief.interval.valid_from),
         )
-        for each in found
+        for belief in current
     ]
 
 
 def cardinalities(reader: Reader, namespace: str) -> dict[str, RelationCardinality]:
-    """Return what was said of relations in a namespace, in the order of their names."""
+    """Return the cardinalities that were set in a namespace, in the order of relation names."""
     rows = reader.rows("graph_cardinalities", namespace=namespace)
     kinds = (RelationCardinality.MULTI_VALUED, RelationCardinality.SINGLE_VALUED)
     return {relation: kinds[single] for relation, single in rows}
 
 
-def unclassified(reader: Reader, namespace: str, relation: str) -> bool:
-    """Say whether a relation has neither been used in a namespace nor been said anything of."""
-    where = {"namespace": namespace, "relation": relation}
-    if reader.row("graph_cardinality_find", **where) is not None:
+def is_unused_relation(reader: Reader, namespace: str, relation: str) -> bool:
+    """Say whether a namespace has neither a statement nor a cardinality of a relation."""
+    key = {"namespace": namespace, "relation": relation}
+    if reader.row("graph_cardinality_find", **key) is not None:
         return False
-    return reader.row("graph_relation_used", **where) is None
+    return reader.row("graph_relation_used", **key) is None
 
 
-class Entities:
-    """The entities of a scope, a page at a time."""
+class EntityPages:
+    """Pages of the entities of a scope. Each page is a snapshot of its own."""
 
-    def __init__(self, engine: Engine, wanted: Wanted) -> None:
+    def __init__(self, engine: Engine, query: FactQuery) -> None:
         self._engine = engine
-        self._wanted = wanted
+        self._query = query
         self._after = 0
 
     def next_page(self) -> list[Entity]:
-        """Return the next entities."""
-        wanted = self._wanted
+        """Return the next entities; empty at the end."""
+        query = self._query
         with self._engine.snapshot() as reader:
-            asking = asking_of(reader, wanted)
-            while asking is not None and (found := _entities(reader, asking, self._after)):
-                self._after = found[-1]
-                shown = _shown_nodes(reader, asking, found)
-                if shown:
-                    return entities_of(reader, wanted.scope, shown, wanted.known)
+            resolved_query = resolve_query(reader, query)
+            while resolved_query is not None and (
+                page := _entity_page(reader, resolved_query, self._after)
+            ):
+                self._after = page[-1]
+                visible = _visible_nodes(reader, resolved_query, page)
+                if visible:
+                    return entities_of(reader, resolved_query, visible)
         return []
 
 
-def _entity(scope: Scope, root: int, names: Iterable[tuple[int, str, str, int]]) -> Entity:
-    own = next(each for each in names if each[0] == root)
+def visible_names(reader: Reader, query: FactQuery) -> Iterator[str]:
+    """Yield the names of the entities that the viewer may see, in the order of first mention."""
+    resolved_query, after = resolve_query(reader, query), 0
+    while resolved_query is not None and (page := _entity_page(reader, resolved_query, after)):
+        after = page[-1]
+        visible = _visible_nodes(reader, resolved_query, page)
+        for known in entities_of(reader, resolved_query, visible):
+            yield known.name
+            yield from known.aliases
+
+
+def unknown_entity(reader: Reader, query: FactQuery, field: str, name: Name) -> NotFound:
+    """Return the error for a name that no fact mentions, with similar names the viewer may see."""
+    problem = f"nothing is known of an entity {name.text!r}"
+    hint = did_you_mean(name.text, visible_names(reader, replace(query, relation=None)))
+    return NotFound(problem + hint, field=field)
+
+
+def _to_entity(scope: Scope, root: int, names: Iterable[tuple[int, str, str, int]]) -> Entity:
+    own_key, own_name = next((key, name) for node, key, name, _ in names if node == root)
     return Entity(
-        name=own[2],
-        key=own[1],
-        aliases=tuple(each[2] for each in names if each[0] != root),
-        known_from=to_datetime(min(each[3] for each in names)),
+        name=own_name,
+        key=own_key,
+        aliases=tuple(name for node, _, name, _ in names if node != root),
+        known_from=to_datetime(min(committed_at for *_, committed_at in names)),
         namespace=scope.namespace,
-        agent_id=scope.agent_id,
+        agent_id=scope.agent_id or None,
     )
 
 
-def _of_subjects(reader: Reader, asking: Asking, subjects: Sequence[int]) -> list[Fact]:
-    return _shown(reader, asking, beliefs.of_subjects(reader, asking, subjects))
+def _facts_of_subjects(reader: Reader, query: ResolvedQuery, subjects: Sequence[int]) -> list[Fact]:
+    return _to_facts(reader, query, as_of.beliefs_of_subjects(reader, query, subjects))
 
 
-def _shown(reader: Reader, asking: Asking, found: list[beliefs.Belief]) -> list[Fact]:
-    """Return beliefs as facts; what holds at one instant with each object once."""
-    if asking.valid is not None:
-        found = beliefs.once_each(beliefs.backed(reader, found))
-    return beliefs.facts_of(reader, asking.scope, found, asking.viewer)
+def _to_facts(reader: Reader, query: ResolvedQuery, beliefs: list[Belief]) -> list[Fact]:
+    """Return beliefs as facts; at one instant, each triple once."""
+    if query.valid_at is not None:
+        beliefs = as_of.coalesce(as_of.with_assertions(reader, beliefs))
+    return as_of.to_facts(reader, query.scope, beliefs, query.viewer)
 
 
-def _entities(reader: Reader, asking: Asking, after: int) -> list[int]:
-    rows = reader.rows(
-        "graph_entities_page",
-        scope_id=asking.scope_id,
-        known=NEWEST if asking.known is None else asking.known,
-        after=after,
-        most=_PAGE,
-    )
-    return [row[0] for row in rows]
+def _with_visibility(
+    reader: Reader, query: ResolvedQuery, subjects: Sequence[int]
+) -> Iterator[tuple[Fact, str]]:
+    """Yield facts with their visibility: "namespace" if other agents see the same fact.
+
+    1. Others derive the same times from public statements: "namespace".
+    2. Others derive no such interval, since a private statement started, ended or prolonged it:
+       "private". Its times would give the private statement away.
+    3. The times agree but a private statement raised the confidence: two facts, a "namespace" one
+       with the confidence others see, and a "private" one.
+    """
+    own = _beliefs_with_assertions(reader, query, subjects)
+    facts = as_of.to_facts(reader, query.scope, own, query.viewer)
+    public_query = as_of.restrict_to_viewer(reader, query, _NO_AGENT)
+    if not public_query.public_only:
+        yield from ((fact, "namespace") for fact in facts)
+        return
+    shared = {
+        _validity_key(belief): max(assertion.confidence for assertion in belief.assertions)
+        for belief in _beliefs_with_assertions(reader, public_query, subjects)
+    }
+    for belief, fact in zip(own, facts, strict=True):
+        confidence = shared.get(_validity_key(belief))
+        if confidence is not None:
+            yield replace(fact, confidence=confidence), "namespace"
+        if confidence != fact.confidence:
+            yield fact, "private"
+
+
+def _beliefs_with_assertions(
+    reader: Reader, query: ResolvedQuery, subjects: Sequence[int]
+) -> list[Belief]:
+    """Return beliefs with their assertions; at one instant, each triple once."""
+    beliefs = as_of.with_assertions(reader, as_of.beliefs_of_subjects(reader, query, subjects))
+    return beliefs if query.valid_at is None else as_of.coalesce(beliefs)
+
+
+def _validity_key(belief: Belief) -> tuple[int, ...]:
+    """Return the triple of a belief and its valid time, to compare beliefs of two viewers."""
+    return *belief.triple, belief.interval.valid_from, belief.interval.valid_to
+
+
+def _entity_page(reader: Reader, query: ResolvedQuery, after: int) -> list[int]:
+    """Return the entities after one of them, in the order of first mention.
+
+    Those that only private statements of the viewer mention come after those of a shared graph.
+    """
+    values = {
+        "graph": query.graph,
+        "as_of_commit": NEWEST if query.as_of_commit is None else query.as_of_commit,
+        "limit": _PAGE_SUBJECTS,
+    }
+    page: list[int] = []
+    if not query.overlay_id:
+        page = [row[0] for row in reader.rows("graph_entities_page", after=after, **values)]
+    elif not after or reader.rows("graph_nodes_in", ids=[after], graph=query.graph):
+        page = [row[0] for row in reader.rows("graph_entities_page", after=after, **values)]
+        after = 0
+    if not page and query.overlay_id:
+        values["overlay"] = query.overlay_id
+        rows = reader.rows("graph_private_entities_page", after=after, **values)
+        page = [row[0] for row in rows]
+    return page

@@ -1,4 +1,4 @@
-"""What callers see of facts and entities."""
+"""The public records of facts and entities."""
 
 from __future__ import annotations
 
@@ -6,33 +6,38 @@ from datetime import datetime
 
 import msgspec
 
-from memoranda.graph.literal import Literal
+from memoranda.graph.entities import Literal
 from memoranda.model.refs import Evidence, FactRef
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """Something that holds, or held: a stretch of a subject's timeline."""
+    """A relation that holds or held during an interval of valid time."""
 
     subject: str
     relation: str
     object: str | Literal
     valid_from: datetime
     valid_to: datetime | None
-    """Where it stops; None: nothing is known of an end."""
+    """The instant at which it no longer holds; None: no end is known."""
     confidence: float
     """The highest of its assertions."""
     sources: tuple[Evidence, ...]
-    """What its assertions come from, each once; one without a source is its own."""
+    """The evidence of its assertions, each once: `MemoryRef`s and `TranscriptRef`s."""
     known_from: datetime | None
-    """When it was first said; None: it is only staged."""
+    """When its first assertion was committed; None: it is only staged."""
     assertions: tuple[str, ...]
-    """The ids of what was said, oldest first."""
+    """The ids of its assertions, oldest first."""
     namespace: str
-    agent_id: str
+    agent_id: str | None
+    """The agent that believes it; None: the agents of the namespace share it."""
+    unproven: bool = False
+    """Whether an erasure left one of its assertions, or its end, without proof."""
+    asserted_by: tuple[str, ...] = ()
+    """The agent of each of its assertions, in the same order."""
 
     @property
     def ref(self) -> FactRef:
-        """How a value can name this fact as what it rests on."""
+        """A reference to this fact, to give as a reason or evidence."""
         return FactRef(self.assertions[0])
 
     def __str__(self) -> str:
@@ -40,19 +45,20 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Entity(msgspec.Struct, frozen=True):
-    """Somebody or something that facts are about."""
+    """A person or thing that facts are about."""
 
     name: str
     key: str
     aliases: tuple[str, ...]
-    """Its other names, in the order they were first heard."""
+    """Its other names, in the order of first mention."""
     known_from: datetime
     namespace: str
-    agent_id: str
+    agent_id: str | None
+    """The agent whose facts are about it; None: the agents of the namespace share it."""
 
 
 class Assertion(msgspec.Struct, frozen=True):
-    """What was said, in the words it was said in, and where it comes from."""
+    """An assertion with the names it was made with, and its evidence."""
 
     id: str
     subject: str
@@ -65,57 +71,76 @@ class Assertion(msgspec.Struct, frozen=True):
     actor: str
     source: Evidence | None = None
     quotes: tuple[str, ...] = ()
-    """The words of its source: spans of a transcript, or a memory's content."""
+    """The text of its source: spans of a transcript, or the content of a memory."""
+    agent_id: str = ""
+    """The agent that it is an assertion of."""
+
+    @property
+    def ref(self) -> FactRef:
+        """The reference to the fact, by this assertion."""
+        return FactRef(self.id)
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """That something was said to have stopped being true, and where that comes from."""
+    """A statement that a fact no longer holds, and its evidence."""
 
     id: str
-    """Of the assertion, where it was said with one."""
+    """The id of the end, or of the assertion that it came with."""
     at: datetime
     commit_ts: int
     committed_at: datetime
     actor: str
     source: Evidence | None = None
     quotes: tuple[str, ...] = ()
-    """The words of its source."""
+    """The text of its source."""
+    agent_id: str = ""
+    """The agent that ended it."""
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """A fact, and everything that was said for it."""
+    """A fact with its assertions and its end."""
 
     fact: Fact
     assertions: tuple[Assertion, ...]
     end: Ending | None = None
-    """What ended it; None: nothing did, or that another object took its place."""
+    """The statement that ended it; None: it has no end, or another object replaced it."""
+
+    @property
+    def ref(self) -> FactRef:
+        """The reference to the fact."""
+        return self.fact.ref
 
 
 class Neighbor(msgspec.Struct, frozen=True):
-    """What a walk through facts came to."""
+    """A node that a traversal reached."""
 
     node: str | Literal
-    """An entity, by its name, or a value, where a walk goes no further."""
+    """The name of an entity, or a value. A traversal does not continue from a value."""
     hop: int
-    """How many facts away it is."""
+    """The number of facts on the path to it."""
     via: Fact
-    """The fact by which it was reached first."""
+    """The last fact on that path."""
+
+    @property
+    def ref(self) -> FactRef:
+        """The reference to that fact."""
+        return self.via.ref
 
 
 class Subgraph(msgspec.Struct, frozen=True):
-    """A part of the graph at one instant."""
+    """A part of the graph at one instant of valid time."""
 
     entities: tuple[str, ...]
     """Their names, in the order of first mention."""
     facts: tuple[Fact, ...]
-    """Everything that holds between them, and of the values within reach."""
+    """The facts between these entities, and those that lead to values in reach."""
 
 
 class MergeSuggestion(msgspec.Struct, frozen=True):
-    """Two entities whose names are so alike that they may be one. It is for somebody to decide."""
+    """Two entities with similar names that may be the same. The caller decides."""
 
     entity: str
     """The one that was mentioned first."""
     other: str
     score: float
-    """How alike they are, up to 1."""
+    """The similarity of their names, up to 1."""

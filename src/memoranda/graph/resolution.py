@@ -1,8 +1,7 @@
-"""What a new edge does to those that are there: memoir's protocol, for any catalog of edges.
+"""Resolve a new edge against the current edges of any catalog: memoir's protocol.
 
-A resolver answers from the edges that are current, and only from these. The store knows every
-assertion there was and derives its timelines from all of them; where edges arrive in the order in
-which they became true, both say the same.
+A resolver sees the current edges only. The store derives its timelines from all assertions. Both
+give the same result if edges arrive in the order in which they became true.
 """
 
 from __future__ import annotations
@@ -15,17 +14,19 @@ from typing import Protocol
 import msgspec
 
 from memoranda.errors import EdgeError, InvalidInput, MemorandaError
-from memoranda.graph.names import normal_name
-from memoranda.model.instant import to_micros
-from memoranda.model.limits import check_items, plain_text, shown
+from memoranda.graph.entities import normal_name
+from memoranda.model.clock import to_micros
+from memoranda.model.limits import check_items, plain_text, short_repr
+from memoranda.model.receipt import Written
+from memoranda.model.refs import FactRef
 from memoranda.model.scope import Scope
 
 
 class RelationCardinality(enum.Enum):
     """How many objects a subject may have in one relation at the same time.
 
-    It is about one moment, not about a life: whoever changes employers has one at a time, and two
-    deployments are two events of which neither ends the other.
+    It is about one instant, not about all time: a person who changes employers still has one at a
+    time. Two deployments are two events, and neither ends the other.
     """
 
     SINGLE_VALUED = "single"
@@ -33,22 +34,22 @@ class RelationCardinality(enum.Enum):
 
 
 class CardinalityPolicy(msgspec.Struct, frozen=True):
-    """Says which relations are single-valued; every other one is multi-valued.
+    """The set of single-valued relations; all others are multi-valued.
 
-    An edge too many can be taken away later, while a wrong end hides something true: so nothing
-    ends unless somebody said that it does.
+    Multi-valued is the safe default: a superfluous edge can be removed later, while an edge that is
+    ended by mistake hides a true fact.
     """
 
     single_valued: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Keep the forms by which relations are compared, however they were spelled."""
+        """Normalize the names of the relations."""
         forms = frozenset(map(_checked_form, check_items("relations", self.single_valued)))
         msgspec.structs.force_setattr(self, "single_valued", forms)
 
     @classmethod
     def with_single_valued(cls, relations: Iterable[str]) -> CardinalityPolicy:
-        """Return a policy by which these relations have one object at a time."""
+        """Return a policy in which these relations are single-valued."""
         names = check_items("relations", relations)
         return cls(frozenset(plain_text("relations", name) for name in names))
 
@@ -62,88 +63,99 @@ class CardinalityPolicy(msgspec.Struct, frozen=True):
 def _checked_form(relation: object) -> str:
     form = normal_name(plain_text("relations", relation))
     if not form:
-        raise InvalidInput("relations", f"{shown(relation)} has nothing that names a relation")
+        raise InvalidInput(
+            "relations", f"{short_repr(relation)} has only spaces and underscores: give a name"
+        )
     return form
 
 
 class Edge(msgspec.Struct, frozen=True):
-    """A relation that somebody says holds from `valid_from` on, when it became true."""
+    """A new edge: an assertion that a relation holds from `valid_from` on."""
 
     subject_key: str
     relation: str
     object_key: str
     confidence: float
-    """From 0 to 1. It goes with the edge and decides nothing."""
+    """From 0 to 1. It is stored with the edge and has no influence on the resolution."""
     valid_from: datetime
 
     def __post_init__(self) -> None:
-        """Refuse a time without an offset: it could not be compared with any other."""
+        """Refuse a time without an offset, which cannot be compared with others."""
         to_micros("valid_from", self.valid_from)
 
 
 class ExistingEdge(msgspec.Struct, frozen=True):
-    """An edge that is there. All but `valid_to` is what it is known by within its scope."""
+    """An edge of a catalog. All fields but `valid_to` identify it within its scope."""
 
     subject_key: str
     relation: str
     object_key: str
     valid_from: datetime
     valid_to: datetime | None = None
-    """When it ended; none while it is current."""
+    """When it ended; None while it is current."""
 
     def __post_init__(self) -> None:
-        """Refuse times without an offset, as for a new edge."""
+        """Refuse times without an offset."""
         to_micros("valid_from", self.valid_from)
         if self.valid_to is not None:
             to_micros("valid_to", self.valid_to)
 
 
-class EdgeResolution(msgspec.Struct, frozen=True):
-    """What a new edge does. Ending an edge keeps it: a newer fact won, and nothing is deleted.
+class EdgeResolution(Written, frozen=True):
+    """The effects of a new edge. An edge that ends is kept: nothing is deleted.
 
-    A resolver fills the first two. The store, which sees whole timelines, says the rest as well.
+    A resolver fills the first two fields. The store sees whole timelines and fills all of them. The
+    outcome is created for an assertion, updated for an end and deleted for a retraction.
     """
 
     open: Edge | None
-    """The edge that begins; none where nothing begins."""
+    """The edge that starts; None if none starts."""
     close: tuple[ExistingEdge, ...] = ()
-    """Edges that end where the new one begins, as they were before."""
+    """Edges that the new one ends, as they were before."""
     changed: tuple[tuple[ExistingEdge, ExistingEdge], ...] = ()
-    """Edges that begin or end elsewhere now: before, and after."""
+    """Edges whose start or end moved: before and after."""
     folded: ExistingEdge | None = None
-    """The edge that says the same already, and has gained a source."""
+    """The existing edge that the new one repeats; it gains an assertion."""
     reopened: tuple[ExistingEdge, ...] = ()
-    """Edges that were part of an earlier one until something came between the two, or that have
-    lost their end."""
+    """Edges that lost their end, or that were split from an earlier edge by the new one."""
     assertion_id: str | None = None
-    """What was said can be retracted under this; only the store gives it."""
-    commit_ts: int | None = None
+    """The id of the assertion, to retract it; only the store sets it."""
+
+    @property
+    def id(self) -> str | None:
+        """The id of the assertion, as `assertion_id`."""
+        return self.assertion_id
+
+    @property
+    def ref(self) -> FactRef | None:
+        """The reference to the fact, by the assertion that was made; None if none was."""
+        return None if self.assertion_id is None else FactRef(self.assertion_id)
 
 
 class EdgeCatalog(Protocol):
-    """Where a resolver finds the edges that are there."""
+    """Where a resolver finds existing edges."""
 
     def current_edges(
         self, scope: Scope, subject_key: str, relation: str
     ) -> Iterable[ExistingEdge]:
         """Return the edges of a subject and a relation in a scope that have not ended.
 
-        Names are given in the form that `normal_name` returns, and compared in it. What cannot
-        be read is an `EdgeError`, with the catalog's own error as its cause.
+        Names are passed as `normal_name` returns them, and compared in that form. A catalog that
+        cannot be read raises `EdgeError` with its own error as the cause.
         """
         ...
 
 
 class EdgeResolver(Protocol):
-    """Decides what a new edge does to those that are there; one can stand for another."""
+    """Decides what a new edge does to existing edges. Implementations are interchangeable."""
 
     def resolve(self, scope: Scope, edge: Edge) -> EdgeResolution:
-        """Return what the edge does in its scope; `EdgeError` if that cannot be found out."""
+        """Return the effects of an edge in its scope, or raise `EdgeError`."""
         ...
 
 
 class NaiveAppendResolver:
-    """Opens every edge and ends none, without looking: the least there is to compare with."""
+    """Opens every edge and ends none: a baseline for comparisons."""
 
     def resolve(self, scope: Scope, edge: Edge) -> EdgeResolution:  # noqa: ARG002
         """Open the edge."""
@@ -151,14 +163,14 @@ class NaiveAppendResolver:
 
 
 class TemporalEdgeResolver:
-    """Ends what a new edge contradicts: another object of a single-valued relation.
+    """Ends the edges that a new edge contradicts: other objects of a single-valued relation.
 
-    The edge that is resolved last wins, however sure anybody was. It has to be the newest, too:
-    ended by one that became true earlier, an edge would end before it begins, and what has ended
-    is not looked at again. The store takes edges in any order.
+    The edge that is resolved last wins, whatever its confidence. Edges must therefore arrive in the
+    order in which they became true: an older edge would end a newer one before it starts, and a
+    resolver does not see ended edges again. The store takes edges in any order.
 
-    What says the same as a current edge since a time after it began is that edge, told once more:
-    the edge to open is known by all that the current one is known by.
+    An edge with the same object as a current one that started earlier repeats it: the edge to open
+    is then the current one, with the new confidence.
     """
 
     def __init__(self, catalog: EdgeCatalog, policy: CardinalityPolicy) -> None:
@@ -166,38 +178,41 @@ class TemporalEdgeResolver:
         self._policy = policy
 
     def resolve(self, scope: Scope, edge: Edge) -> EdgeResolution:
-        """Return the edge to open and those to end; the catalog is read only if one may end."""
+        """Return the edge to open and those to end. The catalog is read only if one may end."""
         if self._policy.cardinality(edge.relation) is RelationCardinality.MULTI_VALUED:
             return EdgeResolution(open=edge)
-        holder, opened, closed = normal_name(edge.object_key), edge, []
+        object_key, edge_to_open, edges_to_close = normal_name(edge.object_key), edge, []
         for existing in self._current(scope, edge):
-            if normal_name(existing.object_key) != holder:
-                closed.append(existing)
-            elif existing.valid_from <= opened.valid_from:
-                opened = _told_again(existing, edge.confidence)
-        return EdgeResolution(open=opened, close=tuple(closed))
+            if normal_name(existing.object_key) != object_key:
+                edges_to_close.append(existing)
+            elif existing.valid_from <= edge_to_open.valid_from:
+                edge_to_open = _reassert(existing, edge.confidence)
+        return EdgeResolution(open=edge_to_open, close=tuple(edges_to_close))
 
     def _current(self, scope: Scope, edge: Edge) -> list[ExistingEdge]:
-        """Return what may be ended, and nothing else that a catalog may have given besides."""
+        """Return the current edges of the same subject and relation.
+
+        A catalog may return other edges as well: those are left out.
+        """
         subject, relation = normal_name(edge.subject_key), normal_name(edge.relation)
         try:
-            found = list(self._catalog.current_edges(scope, subject, relation))
+            edges = list(self._catalog.current_edges(scope, subject, relation))
         except EdgeError:
             raise
         except MemorandaError as error:
-            raise EdgeError(_unread(error), retryable=error.retryable) from error
+            raise EdgeError(_unreadable(error), retryable=error.retryable) from error
         except OSError as error:
-            raise EdgeError(_unread(error)) from error
+            raise EdgeError(_unreadable(error)) from error
         return [
             existing
-            for existing in found
+            for existing in edges
             if existing.valid_to is None
             and normal_name(existing.subject_key) == subject
             and normal_name(existing.relation) == relation
         ]
 
 
-def _told_again(existing: ExistingEdge, confidence: float) -> Edge:
+def _reassert(existing: ExistingEdge, confidence: float) -> Edge:
     return Edge(
         existing.subject_key,
         existing.relation,
@@ -207,5 +222,5 @@ def _told_again(existing: ExistingEdge, confidence: float) -> Edge:
     )
 
 
-def _unread(error: Exception) -> str:
+def _unreadable(error: Exception) -> str:
     return f"the edge catalog cannot be read: {error}"

@@ -1,14 +1,14 @@
-"""Keeping facts through a compaction: what was said and stands, and what something rests on."""
+"""Compaction of facts: which statements a horizon retains, and deleting the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from memoranda.log import pages
-from memoranda.log.retaining import Decision, Keeper, Retained, rests_on
+from memoranda.log.compaction.retention import Decision, RetainedRefs, RetentionPolicy, rests_on
+from memoranda.log.views import Eraser, RewrittenEvent
 from memoranda.model import codec
-from memoranda.model.erasure import Place
-from memoranda.model.graph_operations import Name
+from memoranda.model.erasure import LogPosition
 from memoranda.model.ids import IdSource
 from memoranda.model.operations import (
     AnyOperation,
@@ -17,21 +17,25 @@ from memoranda.model.operations import (
     End,
     EndFrom,
     EndPrivately,
-    Mentioned,
+    NamesResidue,
     Withdraw,
     WithdrawPrivately,
 )
-from memoranda.storage.port import Engine, Reader
+from memoranda.model.operations.graph import Name
+from memoranda.storage.port import Engine, Reader, Row, Writer
 
 _SALT_BYTES = 16
+"""The length of the salt of a residue, as of every redacted operation."""
 
 
-class GraphKeeper(Keeper):
-    """Keeps the statements that stood at the horizon.
+class GraphRetentionPolicy(RetentionPolicy):
+    """Retains the statements that stood at the horizon.
 
-    Where something rests on a fact, all of its timeline stays: how the fact was believed when it
-    was relied on follows from what was said by then. Names and cardinalities stay. What was taken
-    back goes in the same commit as what took it back, or it would stand again in between.
+    1. A statement that stood at the horizon stays, and so do names and cardinalities.
+    2. A statement that was withdrawn by then goes, in the same commit as its withdrawal: without
+       the withdrawal alone, it would stand again.
+    3. If something that stays refers to a fact, the whole timeline of the fact stays, withdrawn
+       statements included: what was believed at the time of reference is derived from them.
     """
 
     kinds = (
@@ -44,93 +48,147 @@ class GraphKeeper(Keeper):
         WithdrawPrivately,
     )
 
-    def __init__(self, notes: Retained, ids: IdSource) -> None:
-        self._notes = notes
+    def __init__(self, retained: RetainedRefs, ids: IdSource) -> None:
+        self._retained = retained
         self._ids = ids
-        self._relied: set[Place] = set()
-        """The statements that were taken back, and that a belief of the past rests on."""
+        self._referenced: set[LogPosition] = set()
+        """The withdrawn statements that stay by the third rule."""
+        self._event_key: tuple[int, Row | None] = (0, None)
+        """The commit of the decoded event, and the last erasure when it was decoded."""
+        self._event_operations: tuple[AnyOperation, ...] = ()
 
-    def look(self, _: Reader, __: Place, operation: AnyOperation, /) -> None:
-        """Note which memories facts, and the ends of facts, come from."""
+    def mark(self, _: Reader, __: LogPosition, operation: AnyOperation, /) -> None:
+        """Retain the memories that statements have as their sources."""
         if isinstance(operation, (Assert, End)):
             for ref in rests_on(operation):
-                self._notes.rely(ref)
+                self._retained.retain(ref)
 
-    def settle(self, engine: Engine, /) -> None:
-        """Find the statements that stay although they were taken back."""
-        horizon = self._notes.horizon
-        for assertion_id in self._notes.facts:
+    def finish_marking(self, engine: Engine, /) -> None:
+        """Find the withdrawn statements that stay because their timeline is referred to."""
+        horizon = self._retained.horizon
+        for assertion_id in self._retained.facts:
             with engine.reading() as reader:
                 rows = reader.rows(
                     "graph_timeline_withdrawn", assertion_id=assertion_id, horizon=horizon
                 )
-            self._relied.update((commit_ts, position) for commit_ts, position in rows)
+            self._referenced.update((commit_ts, position) for commit_ts, position in rows)
 
-    def left_of(
-        self, reader: Reader, place: Place, operation: AnyOperation, /
+    def residue_of(
+        self, reader: Reader, log_position: LogPosition, operation: AnyOperation, /
     ) -> AnyOperation | None:
-        """Return all of it, names that came up in it, or nothing."""
+        """Return the whole operation, the names first mentioned in it, or None.
+
+        1. A withdrawal stays if a statement it withdraws stays whole.
+        2. A statement that stands, or is referred to, stays whole.
+        3. An end that came with an assertion goes or stays with it. It has no names of its own.
+        4. A statement that mentions a name for the first time leaves that name, so that node ids
+           keep their order. With a source it stays whole instead: an erasure of the source must
+           erase the name as well, and the reference to the source is in the operation.
+        """
         if isinstance(operation, Withdraw):
-            said = self._said(reader, operation)
-            return operation if any(left is whole for _, whole, left in said) else None
-        assert isinstance(operation, (Assert, End)), "nothing else is decided on here"
-        if self._stands(reader, place, operation):
+            decisions = self._withdrawn_statements(reader, operation)
+            stays = any(residue is statement for _, statement, residue in decisions)
+            return operation if stays else None
+        assert isinstance(operation, (Assert, End)), "other kinds are not compacted here"
+        if self._is_retained(reader, log_position, operation):
             return operation
-        asserted = self._asserted_with(reader, place, operation)
-        if asserted is not None:  # it has the same names, and bounds what was asserted
-            before = (place[0], place[1] - 1)
-            return operation if self.left_of(reader, before, asserted) is asserted else None
-        named = [operation.subject, operation.relation, operation.object]
-        names = tuple(name for name in named if name and _is_new(reader, place, operation, name))
+        assertion = self._assertion_before(reader, log_position, operation)
+        if assertion is not None:
+            before = (log_position[0], log_position[1] - 1)
+            return operation if self.residue_of(reader, before, assertion) is assertion else None
+        names = tuple(
+            name
+            for name in (operation.subject, operation.relation, operation.object)
+            if name and _is_first_mention(reader, log_position, operation, name)
+        )
         if not names:
             return None
-        if operation.source is not None:  # who forgets the source, forgets the names with it
+        if operation.source is not None:
             return operation
         scope, salt = operation.scope, self._ids.entropy(_SALT_BYTES)
-        return Mentioned(scope.namespace, scope.agent_id, names, salt)
+        return NamesResidue(scope.namespace, scope.agent_id, names, salt, operation.private)
 
-    def along_with(self, reader: Reader, operation: AnyOperation, /) -> Iterator[Decision]:
-        """Yield what an operation took back."""
+    def erased_with(self, reader: Reader, operation: AnyOperation, /) -> Iterator[Decision]:
+        """Yield the statements that a withdrawal has to be erased together with."""
         if isinstance(operation, Withdraw):
-            yield from self._said(reader, operation)
+            yield from self._withdrawn_statements(reader, operation)
 
-    def _said(self, reader: Reader, operation: Withdraw) -> Iterator[Decision]:
-        """Yield what an operation took back, and what is left of it."""
-        rows = reader.rows("graph_places", assertion_id=operation.assertion_id)
+    def _withdrawn_statements(self, reader: Reader, operation: Withdraw) -> Iterator[Decision]:
+        """Yield the statements that an operation withdraws, and their residues."""
+        rows = reader.rows("graph_statement_positions", assertion_id=operation.assertion_id)
         for commit_ts, position, _ in rows:
+            statement = self._operations(reader, commit_ts)[position]
+            if isinstance(statement, (Assert, End)):
+                log_position = (commit_ts, position)
+                yield log_position, statement, self.residue_of(reader, log_position, statement)
+
+    def _operations(self, reader: Reader, commit_ts: int) -> tuple[AnyOperation, ...]:
+        """Return the operations of an event. The last event is cached until an erasure.
+
+        One event may have thousands of statements, and each is asked for on its own.
+        """
+        key = (commit_ts, reader.row("erasure_last"))
+        if key != self._event_key:
             (event,) = pages.events_of(reader, [commit_ts])
-            said = codec.decode_standing(event.operations)[position]
-            if isinstance(said, (Assert, End)):
-                place = (commit_ts, position)
-                yield place, said, self.left_of(reader, place, said)
+            self._event_key = key
+            self._event_operations = codec.decode_effective(event.operations)
+        return self._event_operations
 
-    def _stands(self, reader: Reader, place: Place, operation: Assert | End) -> bool:
-        """Say whether a statement stood at the horizon, or a belief of the past rests on it."""
-        if place in self._relied:
+    def _is_retained(
+        self, reader: Reader, log_position: LogPosition, operation: Assert | End
+    ) -> bool:
+        """Say whether a statement stood at the horizon, or is in a timeline that is referred to."""
+        if log_position in self._referenced:
             return True
-        rows = reader.rows("graph_places", assertion_id=operation.assertion_id)
-        until = {(commit_ts, position): until for commit_ts, position, until in rows}
-        return place not in until or until[place] > self._notes.horizon
+        rows = reader.rows("graph_statement_positions", assertion_id=operation.assertion_id)
+        ends = {(commit_ts, position): until_commit for commit_ts, position, until_commit in rows}
+        return log_position not in ends or ends[log_position] > self._retained.horizon
 
-    def _asserted_with(
-        self, reader: Reader, place: Place, operation: Assert | End
+    def _assertion_before(
+        self, reader: Reader, log_position: LogPosition, operation: Assert | End
     ) -> Assert | None:
-        """Return the assertion that an end was said with, if it was: it stands right before it."""
-        if not isinstance(operation, End) or not place[1]:
+        """Return the assertion that an end came with: the operation right before it."""
+        if not isinstance(operation, End) or not log_position[1]:
             return None
-        (event,) = pages.events_of(reader, [place[0]])
-        said = codec.decode_standing(event.operations)[place[1] - 1]
-        same = isinstance(said, Assert) and said.assertion_id == operation.assertion_id
-        return said if same and isinstance(said, Assert) else None
+        previous = self._operations(reader, log_position[0])[log_position[1] - 1]
+        if isinstance(previous, Assert) and previous.assertion_id == operation.assertion_id:
+            return previous
+        return None
 
 
-def _is_new(reader: Reader, place: Place, operation: Assert | End, name: Name) -> bool:
-    """Say whether a name came up in this commit for the first time."""
+def _is_first_mention(
+    reader: Reader, log_position: LogPosition, operation: Assert | End, name: Name
+) -> bool:
+    """Say whether this commit was the first to mention a name."""
     row = reader.row(
-        "graph_node_begun",
+        "graph_node_first_commit",
         agent_id=operation.agent_id,
         namespace=operation.namespace,
         kind=name.kind,
         key=name.key,
     )
-    return row == (place[0],)
+    return row == (log_position[0],)
+
+
+# Deleting what a compaction erased.
+#
+# A compaction erases withdrawn statements only, and leaves names where they were first mentioned.
+# So intervals and nodes stay as they are: no timeline is derived again.
+
+
+class GraphTrimmer(Eraser):
+    """Deletes the statements that a compaction erased from the log."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
+        """Delete the rows of the statements that an event has lost."""
+        for position, before, after in rewritten.changes():
+            if isinstance(before, (Assert, End)) and not isinstance(after, (Assert, End)):
+                self._writer.run(
+                    "graph_statement_drop",
+                    assertion_id=before.assertion_id,
+                    commit_ts=rewritten.before.commit_ts,
+                    position=position,
+                )

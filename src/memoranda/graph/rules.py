@@ -1,8 +1,7 @@
-"""The rules of facts: what a request becomes, and whether it may.
+"""Rules for requests about facts: check each request and turn it into operations.
 
-They decide little: what holds follows from what was said, and is derived when it is applied. So who
-says something need not know what was said before, and the order in which things arrive does not
-matter.
+They decide little, because timelines are derived from statements when operations are applied. An
+assertion is not compared with what holds, so requests may arrive in any order.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.graph.derive import NEWEST
+from memoranda.graph.reads import FactQuery, unknown_entity
 from memoranda.graph.requests import (
     AliasEntity,
     AssertFact,
@@ -19,20 +18,25 @@ from memoranda.graph.requests import (
     EndFact,
     EndFactAs,
     EndFactFrom,
+    EndUnknownFact,
     GraphRequest,
     MergeEntities,
     RetractAssertion,
     RetractFact,
     SetCardinality,
+    ShareFacts,
 )
+from memoranda.graph.sharing import FACTS, own_graph, shared_graph, shared_scope
 from memoranda.log.views import LookUp
-from memoranda.model.graph_operations import ENTITY, Name
+from memoranda.model.intervals import NEWEST
+from memoranda.model.limits import argument
 from memoranda.model.operations import (
     Alias,
     AnyOperation,
     Assert,
     AssertPrivately,
     Classify,
+    Configure,
     End,
     EndFrom,
     EndPrivately,
@@ -40,191 +44,265 @@ from memoranda.model.operations import (
     Withdraw,
     WithdrawPrivately,
 )
+from memoranda.model.operations.graph import ENTITY, Name
 from memoranda.model.refs import Evidence, FactRef, MemoryRef, Referent, TranscriptRef
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader
 
 Operations = Iterator[AnyOperation]
+_NOBODY = ""
+"""A viewer that is no agent: it sees what is private to none."""
 
 
 class GraphRules:
-    """Decides one transaction's requests about facts, in order, each seeing those before it."""
+    """Decides the requests of one transaction in order; each sees the ones before it.
 
-    def __init__(self, reader: Reader, look_up: LookUp, known: int = NEWEST) -> None:
+    The tables show the store before the transaction. Its own merges and statements are kept here,
+    on top of them.
+    """
+
+    def __init__(self, reader: Reader, look_up: LookUp, as_of_commit: int = NEWEST) -> None:
         self._reader = reader
         self._look_up = look_up
-        self._known = known
-        """The commit as of which names and cardinalities are; what stands is as of now."""
-        self._said: dict[str, Assert | End] = {}
-        """What this transaction has said, by its id."""
-        self._unsorted: list[Assert | End] = []
-        """What of it is yet to be sorted, should anything be looked for."""
-        self._asserted: dict[tuple[Scope, str, str], list[Assert]] = {}
-        """What it has asserted, by the relation and by what the tables have the subject under."""
-        self._mentioned: set[tuple[Scope, str]] = set()
+        self._as_of_commit = as_of_commit
+        """The commit to read names and cardinalities as of. Withdrawals are always read as of now.
+        """
+        self._graphs: dict[str, int | None] = {}
+        """A cache of shared graphs, by namespace. None: its facts are not shared."""
+        self._kinds: set[bool] = set()
+        """Whether the requests so far were about sharing: such requests come alone."""
+        self._statements: dict[str, Assert | End] = {}
+        """The statements of this transaction, by id."""
+        self._unindexed: list[Assert | End] = []
+        """Those of them that the next two do not have yet. Most transactions never need these."""
+        self._assertions: dict[tuple[Scope, str, str], list[Assert]] = {}
+        """The assertions of this transaction, by relation key and the subject's stored root key.
+
+        Here and below, a scope stands for a graph: an agent's own, or the shared one.
+        """
+        self._mentions: set[tuple[Scope, str]] = set()
+        """The keys of the entities that its statements name."""
         self._withdrawn: set[str] = set()
+        """The ids this transaction has withdrawn."""
         self._roots: dict[tuple[Scope, str], str | None] = {}
-        self._means: dict[tuple[Scope, str], str] = {}
-        """What names came to mean in this transaction, each at once what it means by now."""
-        self._united: dict[tuple[Scope, str], list[str]] = {}
-        """The same the other way round."""
-        self._moved: dict[tuple[Scope, str], int] = {}
-        """How many statements are derived anew because of names that mean something else now."""
+        """A cache of stored root keys: what names mean in the tables. None: not mentioned."""
+        self._merged_into: dict[tuple[Scope, str], str] = {}
+        """Maps root keys that this transaction merged to the root key they mean now.
+
+        Never in two steps: merging A into B and B into C maps both A and B to C.
+        """
+        self._merged_from: dict[tuple[Scope, str], list[str]] = {}
+        """The inverse of `_merged_into`."""
+        self._rederived: dict[tuple[Scope, str], int] = {}
+        """The number of statements to derive again because of this transaction's merges."""
         self._single: dict[tuple[str, str], bool] = {}
+        """The cardinalities this transaction has set, by namespace and relation key."""
         self._deciders: Mapping[type, Callable[[Any], Operations]] = {
             AssertFact: self._assert,
             AssertFactAs: self._assert,
             EndFact: self._end,
             EndFactFrom: self._end,
             EndFactAs: self._end,
+            EndUnknownFact: self._end,
             RetractAssertion: self._retract_assertion,
             RetractFact: self._retract,
             SetCardinality: self._classify,
             AliasEntity: self._alias,
             MergeEntities: self._merge,
+            ShareFacts: self._share,
         }
 
-    def decide(self, staged: GraphRequest, /) -> Operations:
-        """Return what a request becomes: nothing, if all is as it asks for."""
-        return self._deciders[type(staged)](staged)
+    def decide(self, request: GraphRequest, /) -> Operations:
+        """Return the operations of a request; none if it would change nothing."""
+        self._kinds.add(isinstance(request, ShareFacts))
+        if len(self._kinds) > 1:
+            raise InvalidInput(
+                "facts",
+                "decides whose facts are whose: change it in a transaction without other requests "
+                "about facts",
+            )
+        return self._deciders[type(request)](request)
+
+    def graph_of(self, scope: Scope) -> Scope:
+        """Return the scope that stands for the graph an agent reads and writes."""
+        namespace = scope.namespace
+        if namespace not in self._graphs:
+            self._graphs[namespace] = shared_graph(self._reader, namespace, self._as_of_commit)
+        return scope if self._graphs[namespace] is None else shared_scope(namespace)
+
+    def _graph_id(self, graph: Scope) -> int:
+        shared = self._graphs.get(graph.namespace)
+        return own_graph(self._reader, graph) if graph.agent_id or shared is None else shared
+
+    def _share(self, request: ShareFacts) -> Operations:
+        namespace, shared = request.scope.namespace, request.shared
+        if self._reader.row("graph_sharing_own", namespace=namespace) == (int(shared),):
+            return
+        is_shared = shared_graph(self._reader, namespace) is not None
+        if is_shared != shared and request.max_statements is not None:
+            count = self._count("graph_sharing_size", namespace=namespace)
+            _check_size(count, request.max_statements)
+        yield Configure(*_owner(request.scope), {FACTS: int(shared)})
 
     def look_up(self, ref: FactRef, asker: Scope, /) -> Referent:
-        """Return the fact that an assertion stands for."""
-        said = self._said.get(ref.assertion_id)
-        if isinstance(said, Assert):
-            stands, begin = True, said.valid_from
-            hidden = said.private and said.agent_id != asker.agent_id
+        """Return the fact of an assertion.
+
+        Raises `NotFound` if there is no such assertion, if it was retracted, or if it is private to
+        another agent. The last looks like the first: its existence is private too.
+        """
+        statement = self._statements.get(ref.assertion_id)
+        if isinstance(statement, Assert):
+            stands, begin = True, statement.valid_from
+            hidden = statement.private and statement.agent_id != asker.agent_id
         else:
             row = self._reader.row("graph_assertion_find", assertion_id=ref.assertion_id)
             if row is None or not row[2]:
                 raise NotFound(f"there is no assertion {ref.assertion_id!r}")
             stands, begin = bool(row[3]), row[4]
             hidden = bool(row[5]) and row[1] != asker.agent_id
-        if hidden:  # to others it is as if it had never been said
+        if hidden:
             raise NotFound(f"there is no assertion {ref.assertion_id!r}")
         if not stands or ref.assertion_id in self._withdrawn:
-            raise NotFound(f"assertion {ref.assertion_id!r} was retracted: rest on another one")
+            raise NotFound(f"assertion {ref.assertion_id!r} was retracted: refer to another one")
         return Referent(ref, begin)
 
-    def _assert(self, asked: AssertFact) -> Operations:
-        if asked.once and self._is_known(asked.assertion_id):
+    def _assert(self, request: AssertFact) -> Operations:
+        if request.once and self._exists(request.assertion_id):
             return
-        valid_from, source, private = self._grounded(asked, asked.valid_from)
-        if asked.valid_to is not None and valid_from is not None and asked.valid_to <= valid_from:
+        valid_from, source, private = self._resolve_source(request, request.valid_from)
+        if (
+            request.valid_to is not None
+            and valid_from is not None
+            and request.valid_to <= valid_from
+        ):
             raise InvalidInput(
-                "valid_to", "is not after valid_from, and a fact holds for some time: give a later"
+                "valid_to", "is not after valid_from: give a later time, for a fact must last"
             )
         kind = AssertPrivately if private else Assert
-        said = kind(
-            *_owner(asked.scope),
-            asked.assertion_id,
-            asked.subject,
-            asked.relation,
-            asked.object,
+        assertion = kind(
+            *_owner(request.scope),
+            request.assertion_id,
+            request.subject,
+            request.relation,
+            request.object,
             valid_from,
-            asked.confidence,
+            request.confidence,
             source,
         )
-        self._note(said)
-        yield said
-        if asked.valid_to is not None:
-            yield self._ending(asked, asked.object, asked.valid_to, private=private)
+        self._note(assertion)
+        yield assertion
+        # Its own end follows directly: `bound_of` recognizes the pair by that.
+        if request.valid_to is not None:
+            yield self._make_end(request, request.object, request.valid_to, private=private)
 
-    def _grounded(
-        self, asked: AssertFact | EndFact, time: int | None
+    def _resolve_source(
+        self, request: AssertFact | EndFact, time: int | None
     ) -> tuple[int | None, Evidence | None, bool]:
-        """Return when what is said is so, not given when its source was, what that is.
+        """Return the valid time, the source and the privacy of a statement.
 
-        And whether it is private: as its source is, unless it is said otherwise.
+        The time defaults to the event time of the source. A statement is private if its source is,
+        unless the request says otherwise.
         """
-        chosen = asked.private if isinstance(asked, AssertFactAs | EndFactAs) else None
-        if asked.source is None:
-            return time, None, bool(chosen)
-        found = self._look_up(asked.source, asked.scope)
-        private = found.private if chosen is None else chosen
-        return found.event_time if time is None else time, _evidence(found), private
+        choice = None
+        if isinstance(request, AssertFactAs | EndFactAs | EndUnknownFact):
+            choice = request.private
+        if request.source is None:
+            return time, None, bool(choice)
+        with argument("source"):
+            referent = self._look_up(request.source, request.scope)
+        private = referent.private if choice is None else choice
+        return referent.event_time if time is None else time, _evidence(referent), private
 
-    def _is_known(self, assertion_id: str) -> bool:
-        """Say whether anything was ever said under an id, be it taken back since."""
-        if assertion_id in self._said or assertion_id in self._withdrawn:
+    def _exists(self, assertion_id: str) -> bool:
+        """Say whether an id was ever used for a statement, withdrawn or not."""
+        if assertion_id in self._statements or assertion_id in self._withdrawn:
             return True
         return self._reader.row("graph_assertion_known", assertion_id=assertion_id) is not None
 
-    def _end(self, asked: EndFact) -> Operations:
-        at, source, private = self._grounded(asked, asked.at)
-        said = self._ending(asked, asked.object, at, source, private=private)
-        self._note(said)
-        yield said
+    def _end(self, request: EndFact) -> Operations:
+        if not isinstance(request, EndUnknownFact):
+            self._check_mentioned(request.scope, request.subject)
+        at, source, private = self._resolve_source(request, request.at)
+        end = self._make_end(request, request.object, at, source, private=private)
+        self._note(end)
+        yield end
 
-    def _note(self, said: Assert | End) -> None:
-        """Remember what is said; most transactions never ask for it."""
-        self._said[said.assertion_id] = said
-        self._unsorted.append(said)
+    def _note(self, statement: Assert | End) -> None:
+        self._statements[statement.assertion_id] = statement
+        self._unindexed.append(statement)
 
-    def _sort(self) -> None:
-        """Find out who is named in what was said, and what was asserted of whom."""
-        for said in self._unsorted:
-            scope = said.scope
-            for name in (said.subject, said.object):
+    def _index(self) -> None:
+        """Index this transaction's statements by subject and relation, and their names."""
+        for statement in self._unindexed:
+            scope = self.graph_of(statement.scope)
+            for name in (statement.subject, statement.object):
                 if name is not None and name.kind == ENTITY:
-                    self._mentioned.add((scope, name.key))
-            if isinstance(said, Assert):
-                subject = self._root(scope, said.subject.key) or said.subject.key
-                self._asserted.setdefault((scope, said.relation.key, subject), []).append(said)
-        self._unsorted.clear()
+                    self._mentions.add((scope, name.key))
+            if isinstance(statement, Assert):
+                subject = self._root(scope, statement.subject.key) or statement.subject.key
+                key = (scope, statement.relation.key, subject)
+                self._assertions.setdefault(key, []).append(statement)
+        self._unindexed.clear()
 
-    def _ending(
+    def _make_end(
         self,
-        asked: AssertFact | EndFact,
+        request: AssertFact | EndFact,
         object_: Name | None,
         at: int | None,
         source: Evidence | None = None,
         *,
         private: bool = False,
     ) -> End:
-        said = (
-            *_owner(asked.scope),
-            asked.assertion_id,
-            asked.subject,
-            asked.relation,
+        fields = (
+            *_owner(request.scope),
+            request.assertion_id,
+            request.subject,
+            request.relation,
             object_,
             at,
         )
         if private:
-            return EndPrivately(*said, source)
-        return End(*said) if source is None else EndFrom(*said, source)
+            return EndPrivately(*fields, source)
+        return End(*fields) if source is None else EndFrom(*fields, source)
 
-    def _retract_assertion(self, asked: RetractAssertion) -> Operations:
-        owner, assertion_id = asked.scope, asked.assertion_id
+    def _retract_assertion(self, request: RetractAssertion) -> Operations:
+        owner, assertion_id = request.scope, request.assertion_id
         stands = self._stands(owner, assertion_id)
         if stands is None:
             raise NotFound(
-                f"assertion_id: {owner.agent_id!r} in {owner.namespace!r} has said nothing "
-                f"under {assertion_id!r}"
+                f"{owner.agent_id!r} in {owner.namespace!r} has no assertion {assertion_id!r}",
+                field="assertion_id",
             )
         if not stands:
             return
-        yield from self._withdraw(owner, assertion_id, asked.reason)
+        yield from self._withdraw(owner, assertion_id, request.reason)
 
     def _stands(self, owner: Scope, assertion_id: str) -> bool | None:
-        """Say whether what somebody said under an id stands; None: they said nothing under it."""
-        said = self._said.get(assertion_id)
-        if said is not None:
-            return True if said.scope == owner else None
-        row = self._reader.row("graph_assertion_find", assertion_id=assertion_id)
-        if row is None or row[:2] != (owner.namespace, owner.agent_id):
-            return None
-        return bool(row[3])
+        """Say whether a statement stands; None: the agent may retract none with this id.
 
-    def _retract(self, asked: RetractFact) -> Operations:
-        matching = self._matching(asked)
-        if not matching:
-            said = " ".join(
-                name.text for name in (asked.subject, asked.relation, asked.object) if name
+        That is one of its own, or a public one of a graph that it shares.
+        """
+        statement = self._statements.get(assertion_id)
+        if statement is not None:
+            author, private, stands = statement.scope, statement.private, True
+        else:
+            row = self._reader.row("graph_assertion_find", assertion_id=assertion_id)
+            if row is None:
+                return None
+            author, private, stands = Scope(row[0], row[1]), bool(row[5]), bool(row[3])
+        is_in_graph = not private and self.graph_of(author) == self.graph_of(owner)
+        return stands if author == owner or is_in_graph else None
+
+    def _retract(self, request: RetractFact) -> Operations:
+        assertion_ids = self._find_assertions(request)
+        if not assertion_ids:
+            fact = " ".join(
+                name.text for name in (request.subject, request.relation, request.object) if name
             )
-            raise NotFound(f"nobody has asserted {said!r}, or it is retracted already")
-        for assertion_id in matching:
-            yield from self._withdraw(asked.scope, assertion_id, asked.reason)
+            self._check_mentioned(request.scope, request.subject)
+            raise NotFound(f"nobody has asserted {fact!r}, or it is retracted already")
+        for assertion_id in assertion_ids:
+            yield from self._withdraw(request.scope, assertion_id, request.reason)
 
     def _withdraw(self, scope: Scope, assertion_id: str, reason: str | None) -> Operations:
         if assertion_id not in self._withdrawn:
@@ -233,147 +311,195 @@ class GraphRules:
             yield kind(scope.namespace, scope.agent_id, assertion_id, reason)
 
     def _is_private(self, assertion_id: str) -> bool:
-        """Say whether what was said under an id is its agent's own."""
-        said = self._said.get(assertion_id)
-        if said is not None:
-            return said.private
+        """Say whether a statement is private to its agent."""
+        statement = self._statements.get(assertion_id)
+        if statement is not None:
+            return statement.private
         row = self._reader.row("graph_assertion_find", assertion_id=assertion_id)
         return row is not None and bool(row[5])
 
-    def _matching(self, asked: RetractFact) -> list[str]:
-        """Return the assertions of a fact that stand, whatever names it was said under."""
-        self._sort()
-        scope, named = asked.scope, asked.object
-        found: dict[str, None] = {}
-        for subject in self.stored(scope, asked.subject):
-            for object_ in [None] if named is None else self.stored(scope, named):
+    def _find_assertions(self, request: RetractFact) -> list[str]:
+        """Return the ids of a fact's assertions that stand, under any names of its entities."""
+        self._index()
+        scope, object_name = self.graph_of(request.scope), request.object
+        ids: dict[str, None] = {}
+        for subject in self.stored_keys(scope, request.subject):
+            objects = [None] if object_name is None else self.stored_keys(scope, object_name)
+            for object_ in objects:
                 rows = self._reader.rows(
                     "graph_assertions_matching",
-                    agent_id=scope.agent_id,
-                    namespace=scope.namespace,
+                    graph=self._graph_id(scope),
                     subject=subject,
-                    relation=asked.relation.key,
-                    kind=None if named is None else named.kind,
+                    relation=request.relation.key,
+                    kind=None if object_name is None else object_name.kind,
                     object=object_,
                 )
-                found |= dict.fromkeys(row[0] for row in rows)
-            for said in self._asserted.get((scope, asked.relation.key, subject), ()):
-                if named is None or self.meaning(scope, said.object) == self.meaning(scope, named):
-                    found[said.assertion_id] = None
-        return [each for each in found if each not in self._withdrawn]
+                ids |= dict.fromkeys(row[0] for row in rows)
+            meaning = None if object_name is None else self.meaning(scope, object_name)
+            for assertion in self._assertions.get((scope, request.relation.key, subject), ()):
+                is_hidden = assertion.private and assertion.scope != request.scope
+                is_match = meaning is None or self.meaning(scope, assertion.object) == meaning
+                if is_match and not is_hidden:
+                    ids[assertion.assertion_id] = None
+        if scope != request.scope:
+            ids |= dict.fromkeys(self._find_private(request))
+        return [assertion_id for assertion_id in ids if assertion_id not in self._withdrawn]
 
-    def _classify(self, asked: SetCardinality) -> Operations:
-        namespace, relation = asked.scope.namespace, asked.relation.key
-        if self.is_single(asked.scope, relation) == asked.single:
+    def _find_private(self, request: RetractFact) -> Iterator[str]:
+        """Yield an agent's private assertions of a fact, by what names mean in the shared graph."""
+        graph, object_name = self.graph_of(request.scope), request.object
+        subject = self.meaning(graph, request.subject)
+        object_ = None if object_name is None else self.meaning(graph, object_name)
+        rows = self._reader.rows(
+            "graph_private_assertions",
+            scope_id=own_graph(self._reader, request.scope),
+            relation=request.relation.key,
+        )
+        for assertion_id, key, object_kind, object_key in rows:
+            if self.meaning(graph, Name(key, key)) == subject and object_ in (
+                None,
+                self.meaning(graph, Name(object_key, object_key, object_kind)),
+            ):
+                yield assertion_id
+
+    def _classify(self, request: SetCardinality) -> Operations:
+        namespace, relation = request.scope.namespace, request.relation.key
+        if self.is_single(request.scope, relation) == request.single:
             return
-        if asked.most is not None:
-            values = {"namespace": namespace, "relation": relation}
-            _check_size(self._count("graph_relation_size", values), asked.most)
-        self._single[namespace, relation] = asked.single
-        yield Classify(*_owner(asked.scope), asked.relation, asked.single)
+        if request.max_statements is not None:
+            count = self._count("graph_relation_size", namespace=namespace, relation=relation)
+            _check_size(count, request.max_statements)
+        self._single[namespace, relation] = request.single
+        yield Classify(*_owner(request.scope), request.relation, request.single)
 
-    def _alias(self, asked: AliasEntity) -> Operations:
-        scope, alias = asked.scope, asked.alias
+    def _alias(self, request: AliasEntity) -> Operations:
+        scope, alias = self.graph_of(request.scope), request.alias
         meaning = self.meaning(scope, alias)
-        if meaning == self.meaning(scope, asked.entity):
+        if meaning == self.meaning(scope, request.entity):
             return
         if meaning != (alias.kind, alias.key):
             raise InvalidInput(
                 "alias",
-                f"{alias.text!r} means {meaning[1]!r} already: use merge_entities if the two are "
-                "one",
+                f"{alias.text!r} already means {meaning[1]!r}: use merge_entities if both are the "
+                "same entity",
             )
-        yield from self._unite(scope, alias, asked.entity, asked.most)
-        yield Alias(*_owner(scope), asked.entity, alias)
+        self._merge_names(scope, alias, request.entity, request.max_statements)
+        yield Alias(*_owner(request.scope), request.entity, alias)
 
-    def _merge(self, asked: MergeEntities) -> Operations:
-        scope = asked.scope
-        for field, name in (("source", asked.source), ("into", asked.into)):
-            if self._root(scope, name.key) is None and not self._is_said(scope, name):
-                raise NotFound(f"{field}: nothing is known of an entity {name.text!r}")
-        if self.meaning(scope, asked.source) == self.meaning(scope, asked.into):
+    def _merge(self, request: MergeEntities) -> Operations:
+        scope = self.graph_of(request.scope)
+        for field, name in (("source", request.source), ("into", request.into)):
+            if not self._is_known(request.scope, name):
+                raise self._unknown(request.scope, field, name)
+        if self.meaning(scope, request.source) == self.meaning(scope, request.into):
             return
-        yield from self._unite(scope, asked.source, asked.into, asked.most)
-        yield Merge(*_owner(scope), asked.source, asked.into)
+        self._merge_names(scope, request.source, request.into, request.max_statements)
+        yield Merge(*_owner(request.scope), request.source, request.into)
 
-    def _unite(self, scope: Scope, one: Name, other: Name, most: int | None) -> Operations:
-        """Let two names mean the same from here on; says nothing itself."""
-        _, source = self.meaning(scope, one)
-        _, into = self.meaning(scope, other)
-        if most is not None:
-            names = {"namespace": scope.namespace, "agent_id": scope.agent_id, "key": source}
-            count = self._moved.get((scope, source), 0)
-            count += self._count("graph_entity_size", names | {"into": into})
-            _check_size(count, most)
-            self._moved[scope, into] = self._moved.get((scope, into), 0) + count
-        united = [*self._united.pop((scope, source), ()), source]
-        self._means.update(((scope, key), into) for key in united)
-        self._united.setdefault((scope, into), []).extend(united)
-        yield from ()
+    def _is_known(self, owner: Scope, name: Name) -> bool:
+        """Say whether an agent's graphs or this transaction mention an entity."""
+        graphs = (self.graph_of(owner), owner)
+        return self._is_staged(graphs[0], name) or any(
+            self._root(graph, name.key) is not None for graph in graphs
+        )
 
-    def _is_said(self, scope: Scope, name: Name) -> bool:
-        """Say whether this transaction itself speaks of an entity."""
-        self._sort()
-        which = (scope, name.key)
-        return which in self._means or which in self._united or which in self._mentioned
+    def _merge_names(
+        self, scope: Scope, source_name: Name, into_name: Name, max_statements: int | None
+    ) -> None:
+        """Let the first name mean what the second means, for the rest of this transaction.
+
+        The count of statements goes along with the root: several merges into one entity add up.
+        """
+        _, source = self.meaning(scope, source_name)
+        _, into = self.meaning(scope, into_name)
+        if max_statements is not None:
+            count = self._rederived.get((scope, source), 0)
+            graph = self._graph_id(scope)
+            count += self._count("graph_entity_size", graph=graph, key=source, into=into)
+            _check_size(count, max_statements)
+            self._rederived[scope, into] = self._rederived.get((scope, into), 0) + count
+        keys = [*self._merged_from.pop((scope, source), ()), source]
+        self._merged_into.update(((scope, key), into) for key in keys)
+        self._merged_from.setdefault((scope, into), []).extend(keys)
+
+    def _check_mentioned(self, scope: Scope, subject: Name) -> None:
+        """Raise `NotFound` if no statement mentions a subject yet, so a misspelling is noticed.
+
+        What an end applies to need not be asserted yet, for statements arrive in any order; that
+        the subject is known is enough.
+        """
+        if not self._is_known(scope, subject):
+            raise self._unknown(scope, "subject", subject)
+
+    def _unknown(self, scope: Scope, field: str, name: Name) -> NotFound:
+        """Return the error for an unknown name; it suggests only names that everybody may see."""
+        return unknown_entity(self._reader, FactQuery(scope=scope, viewer=_NOBODY), field, name)
+
+    def _is_staged(self, scope: Scope, name: Name) -> bool:
+        """Say whether this transaction itself mentions an entity."""
+        self._index()
+        key = (scope, name.key)
+        return key in self._merged_into or key in self._merged_from or key in self._mentions
 
     def is_single(self, scope: Scope, relation: str) -> bool:
-        """Say whether a relation has one object at a time, as this transaction sees it."""
-        known = self._single.get((scope.namespace, relation))
-        if known is not None:
-            return known
+        """Say whether a relation is single-valued, as this transaction sees it."""
+        single = self._single.get((scope.namespace, relation))
+        if single is not None:
+            return single
         row = self._reader.row(
             "graph_cardinality_at",
             namespace=scope.namespace,
             relation=relation,
-            known=self._known,
+            as_of_commit=self._as_of_commit,
         )
         return row is not None and bool(row[0])
 
     def meaning(self, scope: Scope, name: Name) -> tuple[str, str]:
-        """Return what a name means, as this transaction sees it: a kind and a key."""
+        """Return what a name means as this transaction sees it: a kind and a root key."""
         if name.kind != ENTITY:
             return name.kind, name.key
         key = self._root(scope, name.key) or name.key
-        return name.kind, self._means.get((scope, key), key)
+        return name.kind, self._merged_into.get((scope, key), key)
 
-    def stored(self, scope: Scope, name: Name) -> list[str]:
-        """Return the keys under which the tables have what a name means."""
+    def stored_keys(self, scope: Scope, name: Name) -> list[str]:
+        """Return the root keys that the tables have for what a name means.
+
+        They are several if this transaction has merged entities: the tables still keep them apart.
+        """
         kind, key = self.meaning(scope, name)
-        return [*(self._united.get((scope, key), ()) if kind == ENTITY else ()), key]
+        return [*(self._merged_from.get((scope, key), ()) if kind == ENTITY else ()), key]
 
     def _root(self, scope: Scope, key: str) -> str | None:
-        """Return what the tables have a name under, while a transaction is decided."""
+        """Return the root key of a name in the tables; None: it is not mentioned there."""
         if (scope, key) not in self._roots:
             row = self._reader.row(
                 "graph_root_key",
-                agent_id=scope.agent_id,
-                namespace=scope.namespace,
+                graph=self._graph_id(scope),
                 key=key,
-                known=self._known,
+                as_of_commit=self._as_of_commit,
             )
             self._roots[scope, key] = None if row is None else str(row[0])
         return self._roots[scope, key]
 
-    def _count(self, query: str, values: Mapping[str, str]) -> int:
+    def _count(self, query: str, **values: str | int) -> int:
         row = self._reader.row(query, **values)
         assert row is not None, "a count has a row"
         return int(row[0])
 
 
-def _check_size(count: int, most: int) -> None:
-    """Refuse what would derive very much anew, unless that is asked for."""
-    if count > most:
+def _check_size(count: int, limit: int) -> None:
+    """Refuse a request that derives more statements again than the caller allows."""
+    if count > limit:
         raise InvalidInput(
             "allow_large",
-            f"{count} statements would be derived anew, over the limit of {most}: give "
+            f"{count} statements would be derived again, over the limit of {limit}: give "
             "allow_large=True if that is meant",
         )
 
 
-def _evidence(found: Referent) -> Evidence:
-    assert isinstance(found.ref, MemoryRef | TranscriptRef), "a source is one of these"
-    return found.ref
+def _evidence(referent: Referent) -> Evidence:
+    assert isinstance(referent.ref, MemoryRef | TranscriptRef), "a source is one of these"
+    return referent.ref
 
 
 def _owner(scope: Scope) -> tuple[str, str]:

@@ -1,4 +1,13 @@
-"""Deriving timelines: what held when, from what was said. A pure function of the statements."""
+"""Derive a timeline from its statements: which object held when, and what ended it.
+
+A *timeline* belongs to one subject and one relation. A *statement* is an assertion ("from here on,
+this object holds") or an end ("from here on, it does not"). An *interval* is one stretch of valid
+time during which an object holds.
+
+Everything here is a pure function of the statements that stand. The functions sort nothing
+themselves: statements come in the order of their points, so the order in which they were committed
+does not matter, and deriving a timeline twice gives the same intervals.
+"""
 
 from __future__ import annotations
 
@@ -9,137 +18,223 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-STILL = 2**63 - 1
-"""Given as an end on either axis: it has not come."""
+from memoranda.model.intervals import OPEN_END
+from memoranda.model.operations import AnyOperation, Assert, End
 
-NEWEST = STILL - 1
-"""Given as a commit: whatever is known."""
+TimelinePoint = tuple[int, int, int]
+"""Where a statement takes effect: its valid time in microseconds, its commit, its position there.
 
-Place = tuple[int, int, int]
-"""An instant, and at one instant the commit and the position in it: where a statement stands."""
+Valid time comes first. The commit and the position order statements about the same instant.
+"""
 
-OPEN: Place = (STILL, 0, 0)
-"""The end of what has none: behind every place."""
+OPEN_END_POINT: TimelinePoint = (OPEN_END, 0, 0)
+"""The end of an interval that has none: it sorts after every real point."""
 
-Thing = TypeVar("Thing", bound=Hashable)
+ObjectT = TypeVar("ObjectT", bound=Hashable)
+"""How objects are given: as node ids, or by name while a transaction is still staged."""
 
 
-class Statement(msgspec.Struct, Generic[Thing], frozen=True, gc=False):
-    """Somebody said that something began to hold, or that it stopped; no object: whatever it is."""
+class Statement(msgspec.Struct, Generic[ObjectT], frozen=True, gc=False):
+    """One assertion, or one end. An end without an object ends whichever object holds."""
 
-    place: Place
+    point: TimelinePoint
     asserts: bool
-    object: Thing | None
-    bound: Place = OPEN
-    """The end that an assertion was made with; such an end itself has it as well."""
+    object: ObjectT | None
+    bound: TimelinePoint = OPEN_END_POINT
+    """The end that came with an assertion (its `valid_to`). That end statement carries it too."""
 
     @property
     def ends_others(self) -> bool:
-        """Whether it is an end that was not made with an assertion."""
-        return not self.asserts and self.bound == OPEN
+        """Whether this is an end of its own, so that it can end any earlier assertion."""
+        return not self.asserts and self.bound == OPEN_END_POINT
 
 
-def said_at(
-    place: Place, asserts: object, thing: Thing | None, bound: int = STILL
-) -> Statement[Thing]:
-    """Return a statement of the tables: `bound` is an instant, and an end follows its assertion."""
-    if bound == STILL:
-        return Statement(place, bool(asserts), thing)
-    _, commit_ts, position = place
-    end = (bound, commit_ts, position + 1) if asserts else place
-    return Statement(place, bool(asserts), thing, end)
+def make_statement(
+    point: TimelinePoint, asserts: object, object_: ObjectT | None, bound: int = OPEN_END
+) -> Statement[ObjectT]:
+    """Return a statement as the tables hold it, where `bound` is only an instant.
+
+    The end that comes with an assertion is the operation right after it in the same commit.
+    """
+    if bound == OPEN_END:
+        return Statement(point, bool(asserts), object_)
+    _, commit_ts, position = point
+    end = (bound, commit_ts, position + 1) if asserts else point
+    return Statement(point, bool(asserts), object_, end)
 
 
-class Holding(msgspec.Struct, Generic[Thing], frozen=True, gc=False):
-    """An object that holds a relation, from its first assertion up to where it ends."""
+class Interval(msgspec.Struct, Generic[ObjectT], frozen=True, gc=False):
+    """A stretch of valid time during which one object holds."""
 
-    object: Thing
-    first: Place
-    last: Place
-    end: Place = OPEN
+    object: ObjectT
+    start: TimelinePoint
+    """The first assertion of the interval."""
+    last: TimelinePoint
+    """The last assertion of the interval; equal to `start` if there is only one."""
+    end: TimelinePoint = OPEN_END_POINT
+    """The statement that ends it, excluded from the interval."""
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is known of an end."""
-        return self.end == OPEN
+        """Whether no end is known."""
+        return self.end == OPEN_END_POINT
 
     @property
-    def ends_at(self) -> int:
-        """The instant of its end, whichever of the ends said at that instant it is."""
+    def valid_from(self) -> int:
+        """The first instant at which the object holds, in microseconds."""
+        return self.start[0]
+
+    @property
+    def valid_to(self) -> int:
+        """The first instant at which it no longer holds, in microseconds; `OPEN_END`: none."""
         return self.end[0]
 
 
-def derive(statements: Iterable[Statement[Thing]], *, single: bool) -> list[Holding[Thing]]:
-    """Return what follows from statements in the order of their places, in that order."""
-    return _one_at_a_time(statements) if single else _side_by_side(statements)
+def derive_intervals(
+    statements: Iterable[Statement[ObjectT]], *, single: bool
+) -> list[Interval[ObjectT]]:
+    """Return the intervals that follow from statements in timeline order, in the same order."""
+    return _derive_single_valued(statements) if single else _derive_multi_valued(statements)
 
 
-def belonging(
-    statements: Iterable[Statement[Thing]], edges: Sequence[Holding[Thing]], *, single: bool
+def interval_indexes(
+    statements: Iterable[Statement[ObjectT]],
+    intervals: Sequence[Interval[ObjectT]],
+    *,
+    single: bool,
 ) -> Iterator[int | None]:
-    """Yield for each statement the number of the edge it is an assertion of; None for an end."""
-    begins = [held.first for held in edges]
-    numbers = {(held.object, held.first[0]): number for number, held in enumerate(edges)}
-    for said in statements:
-        if not said.asserts or said.object is None:
+    """Yield for each statement the index of the interval it asserts; None for an end."""
+    starts = [interval.start for interval in intervals]
+    indexes = {
+        (interval.object, interval.valid_from): index for index, interval in enumerate(intervals)
+    }
+    for statement in statements:
+        if not statement.asserts or statement.object is None:
             yield None
         elif single:
-            yield bisect_right(begins, said.place) - 1
+            yield bisect_right(starts, statement.point) - 1
         else:
-            yield numbers[said.object, said.place[0]]
+            yield indexes[statement.object, statement.point[0]]
 
 
-def stretches(edges: Iterable[Holding[Thing]]) -> dict[Place, Place]:
-    """Return by where edges of one object begin where the last ends of those that overlap them."""
-    found: dict[Place, Place] = {}
-    overlapping: list[Place] = []
-    end = OPEN
-    for held in sorted(edges, key=lambda each: each.first):
-        if overlapping and held.first[0] >= end[0]:
-            found.update(dict.fromkeys(overlapping, end))
-            overlapping = []
-        end = max(end, held.end) if overlapping else held.end
-        overlapping.append(held.first)
-    return found | dict.fromkeys(overlapping, end)
+def coalesced_ends(intervals: Iterable[Interval[ObjectT]]) -> dict[TimelinePoint, TimelinePoint]:
+    """Map the start of each interval of one object to the end of the run it overlaps with.
 
-
-def _one_at_a_time(statements: Iterable[Statement[Thing]]) -> list[Holding[Thing]]:
-    """Let each assertion set the holder; saying again what holds already extends it."""
-    found: list[Holding[Thing]] = []
-    held: Holding[Thing] | None = None
-    for said in statements:
-        if said.asserts:
-            assert said.object is not None, "an assertion has an object"
-            if held is not None and held.object == said.object:
-                held = replace(held, last=said.place)
-                continue
-            if held is not None:
-                found.append(replace(held, end=said.place))
-            held = Holding(said.object, said.place, said.place)
-        elif held is not None and said.object in (None, held.object):
-            found.append(replace(held, end=said.place))
-            held = None
-    return found if held is None else [*found, held]
-
-
-def _side_by_side(statements: Iterable[Statement[Thing]]) -> list[Holding[Thing]]:
-    """Let each assertion hold until its own end or the next of its object, whichever is first.
-
-    The assertions of one object and one instant are one edge, which ends with the last of them.
+    Intervals of a multi-valued relation may overlap, and the object holds during their union. So it
+    ends where the last interval of a run of overlapping ones ends.
     """
-    found: dict[tuple[Thing, int], Holding[Thing]] = {}
-    unended: dict[Thing, set[tuple[Thing, int]]] = {}
-    for said in statements:
-        if said.asserts:
-            assert said.object is not None, "an assertion has an object"
-            which = (said.object, said.place[0])
-            known = found.get(which)
-            first, end = (said.place, said.bound) if known is None else (known.first, known.end)
-            found[which] = Holding(said.object, first, said.place, max(end, said.bound))
-            unended.setdefault(said.object, set()).add(which)
-        elif said.ends_others:
-            for thing in list(unended) if said.object is None else [said.object]:
-                for which in unended.pop(thing, ()):
-                    held = found[which]
-                    found[which] = replace(held, end=min(held.end, said.place))
-    return sorted(found.values(), key=lambda held: held.first)
+    ends: dict[TimelinePoint, TimelinePoint] = {}
+    run: list[TimelinePoint] = []
+    run_end = OPEN_END_POINT
+    for interval in sorted(intervals, key=lambda interval: interval.start):
+        if run and interval.valid_from >= run_end[0]:
+            ends.update(dict.fromkeys(run, run_end))
+            run = []
+        run_end = max(run_end, interval.end) if run else interval.end
+        run.append(interval.start)
+    return ends | dict.fromkeys(run, run_end)
+
+
+def _derive_single_valued(statements: Iterable[Statement[ObjectT]]) -> list[Interval[ObjectT]]:
+    """Derive a timeline that has at most one object at a time.
+
+    The statement decides, given the interval that is open when it comes:
+
+    1. An assertion of the object that holds already extends the interval: only `last` moves.
+    2. An assertion of another object ends the open interval and starts a new one.
+    3. An assertion while nothing holds starts a new interval.
+    4. An end of the object that holds, or of any object, ends the open interval.
+    5. An end of another object, or while nothing holds, changes nothing.
+
+    An end that came with an assertion counts as an ordinary end of its object.
+    """
+    intervals: list[Interval[ObjectT]] = []
+    current: Interval[ObjectT] | None = None
+    for statement in statements:
+        if statement.asserts:
+            assert statement.object is not None, "an assertion has an object"
+            if current is not None and current.object == statement.object:
+                current = replace(current, last=statement.point)
+                continue
+            if current is not None:
+                intervals.append(replace(current, end=statement.point))
+            current = Interval(statement.object, statement.point, statement.point)
+        elif current is not None and statement.object in (None, current.object):
+            intervals.append(replace(current, end=statement.point))
+            current = None
+    return intervals if current is None else [*intervals, current]
+
+
+def _derive_multi_valued(statements: Iterable[Statement[ObjectT]]) -> list[Interval[ObjectT]]:
+    """Derive a timeline that may have many objects at a time.
+
+    1. An assertion starts an interval that lasts until its own bound. Objects do not end each
+       other.
+    2. Assertions of one object at one instant share an interval, which lasts as long as the
+       longest of them.
+    3. An end of its own cuts every interval of its object that started before it, or of all objects
+       if it names none. An interval whose bound is earlier keeps that bound.
+    4. An end that came with an assertion changes nothing: the assertion has it as its bound.
+
+    Only the first end cuts an interval. `uncut` has the intervals that no end has reached so far.
+    """
+    intervals: dict[tuple[ObjectT, int], Interval[ObjectT]] = {}
+    uncut: dict[ObjectT, set[tuple[ObjectT, int]]] = {}
+    for statement in statements:
+        if statement.asserts:
+            assert statement.object is not None, "an assertion has an object"
+            key = (statement.object, statement.point[0])
+            earlier = intervals.get(key)
+            start, end = statement.point, statement.bound
+            if earlier is not None:
+                start, end = earlier.start, max(earlier.end, statement.bound)
+            intervals[key] = Interval(statement.object, start, statement.point, end)
+            uncut.setdefault(statement.object, set()).add(key)
+        elif statement.ends_others:
+            for object_ in list(uncut) if statement.object is None else [statement.object]:
+                for key in uncut.pop(object_, ()):
+                    interval = intervals[key]
+                    intervals[key] = replace(interval, end=min(interval.end, statement.point))
+    return sorted(intervals.values(), key=lambda interval: interval.start)
+
+
+# The valid time an operation applies from.
+
+
+def valid_time_of(operations: Sequence[AnyOperation], position: int, now: int) -> int:
+    """Return the valid time an assertion or an end applies from; `now` if it names none.
+
+    An end that came with an assertion is never earlier than the assertion, which it follows.
+    """
+    operation = operations[position]
+    if isinstance(operation, Assert):
+        return now if operation.valid_from is None else operation.valid_from
+    assert isinstance(operation, End), "only assertions and ends have a valid time"
+    at = now if operation.at is None else operation.at
+    if position and _has_own_end(operations, position - 1):
+        return max(at, valid_time_of(operations, position - 1, now))
+    return at
+
+
+def bound_of(operations: Sequence[AnyOperation], position: int, now: int) -> int:
+    """Return the instant of the end that came with an assertion; `OPEN_END` if none did.
+
+    For that end itself, return its own instant: this tells it from an end that stands alone.
+    """
+    if _has_own_end(operations, position):
+        return valid_time_of(operations, position + 1, now)
+    if position and _has_own_end(operations, position - 1):
+        return valid_time_of(operations, position, now)
+    return OPEN_END
+
+
+def _has_own_end(operations: Sequence[AnyOperation], position: int) -> bool:
+    """Say whether an operation is an assertion that is followed by its own end."""
+    if position + 1 >= len(operations):
+        return False
+    assertion, end = operations[position], operations[position + 1]
+    return (
+        isinstance(assertion, Assert)
+        and isinstance(end, End)
+        and assertion.assertion_id == end.assertion_id
+    )

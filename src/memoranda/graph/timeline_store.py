@@ -1,199 +1,280 @@
-"""Timelines in the tables: kept up to date where something changed, not derived as a whole.
+"""Timelines in the tables: store what a commit asserts, ends or withdraws.
 
-A statement that comes, or goes, at a place changes what holds from there to the next assertion, as
-that sets the holder again, whatever was before it. So an assertion into a timeline of any length
-reads and writes a handful of rows, and the result is the same as that of deriving all of it.
+The table `graph_statement` has every statement, `graph_edge` the intervals that follow from those
+that stand. After every commit, `graph_edge` equals what `derive_intervals` returns for the
+statements of each timeline. Two ways lead there:
+
+- A small timeline is derived as a whole.
+- A large one is updated around the point of the statement only. In a single-valued timeline the
+  next assertion decides again which object holds, whatever came before it, so a statement changes
+  nothing beyond that assertion. In a multi-valued one, objects do not end each other. So the cost
+  of a statement does not grow with the timeline.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from memoranda.graph.derive import OPEN, STILL, Holding, Place, Statement, derive, said_at
-from memoranda.storage.port import Row, Writer
+from memoranda.graph.timeline import (
+    OPEN_END_POINT,
+    Interval,
+    Statement,
+    TimelinePoint,
+    derive_intervals,
+    make_statement,
+)
+from memoranda.model.intervals import OPEN_END
+from memoranda.model.operations import Withdraw
+from memoranda.storage.port import Reader, Row, WriteBuffer, Writer
 
-_EVER = -(2**63)
-"""Before every instant."""
+_MIN_INSTANT = -(2**63)
+"""An instant before every other, in microseconds: the smallest integer that SQLite stores."""
 
-Edge = Holding[int]
-Which = tuple[int, int]
-"""A timeline, by the numbers of its subject and its relation."""
+NodeInterval = Interval[int]
+"""An interval as the tables have it: the object is a node id."""
+TimelineId = tuple[int, int]
+"""The node ids of a timeline's subject and relation."""
 
 
-class Change(NamedTuple):
-    """The edges where something changed: as they were, and as they are."""
+class TimelineChange(NamedTuple):
+    """The intervals that a statement touched, before and after it. Some may be equal."""
 
-    old: list[Edge]
-    new: list[Edge]
+    old: list[NodeInterval]
+    new: list[NodeInterval]
 
 
 class Timeline(msgspec.Struct, frozen=True, gc=False):
-    """What a subject's relation is said to be, by the numbers of both."""
+    """The stored timeline of one subject and relation, given by their node ids."""
 
     writer: Writer
     subject: int
     relation: int
 
-    def update(self, said: Statement[int], *, stands: bool, single: bool) -> Change:
-        """Take in a statement that was just added to the tables, or withdrawn there."""
+    def update(
+        self, statement: Statement[int], *, withdrawal: bool, single: bool
+    ) -> TimelineChange:
+        """Bring the intervals up to date with a statement that was just added or withdrawn.
+
+        The statement itself is already in `graph_statement`, or marked there as withdrawn.
+        """
         if single:
-            change = self._of_single(said, stands=stands)
-        elif said.asserts:
-            change = self._of_object(said, stands=stands)
-        elif said.ends_others:
-            change = self._of_end(said, stands=stands)
+            change = self._update_single_valued(statement, withdrawal=withdrawal)
+        elif statement.asserts:
+            change = self._update_object(statement, withdrawal=withdrawal)
+        elif statement.ends_others:
+            change = self._update_ended(statement, withdrawal=withdrawal)
         else:
-            change = Change([], [])  # its assertion has it as its bound
-        self._put_all(self.replace(change))
+            change = TimelineChange([], [])  # an assertion's own end is its bound already
+        self._put_rows(self.replace(change))
         return change
 
     def rebuild(self, *, single: bool) -> None:
-        """Derive everything again."""
-        which = {"subject": self.subject, "relation": self.relation}
-        self.writer.run("graph_timeline_drop", **which)
-        rows = self.writer.rows("graph_timeline_statements", **which)
-        said = [statement_of(row) for row in rows]
-        self._put_all([self._row(edge) for edge in derive(said, single=single)])
+        """Derive all intervals again from the statements that stand."""
+        key = {"subject": self.subject, "relation": self.relation}
+        self.writer.run("graph_timeline_drop", **key)
+        rows = self.writer.rows("graph_timeline_statements", **key)
+        statements = [decode_statement(row) for row in rows]
+        intervals = derive_intervals(statements, single=single)
+        self._put_rows([self._row(interval) for interval in intervals])
 
     def size(self) -> int:
-        """Return how many statements stand."""
-        which = {"subject": self.subject, "relation": self.relation}
-        row = self.writer.row("graph_timeline_size", **which)
+        """Return the number of statements that stand."""
+        row = self.writer.row("graph_timeline_size", subject=self.subject, relation=self.relation)
         assert row is not None, "a count has a row"
         return int(row[0])
 
-    def replace(self, change: Change) -> list[Row]:
-        """Drop the edges that are no more, and return the rows of those to be put."""
-        old = {edge.first: edge for edge in change.old}
-        for first in old.keys() - {edge.first for edge in change.new}:
-            self.writer.run("graph_edge_drop", **self._at(first))
-        return [self._row(edge) for edge in change.new if old.get(edge.first) != edge]
-
-    def _of_single(self, said: Statement[int], *, stands: bool) -> Change:
-        """Derive again from a place to the next assertion, and join both ends to what is there."""
-        place = said.place
-        before = self._edge("graph_edge_before", place)
-        if before is not None and before.end < place:
-            before = None
-        own = self._edge("graph_edge_from", place)
-        following = self._assertion("graph_assertion_after", place)
-        tail = None if following is None else self._tail(following.place, own or before)
-        held = None if before is None else self._cut(before, place)
-        between = [said] if stands else []
-        if held is not None:
-            between.insert(0, Statement(held.first, asserts=True, object=held.object))
-        found = [
-            replace(each, last=held.last) if held is not None and each.last == held.first else each
-            for each in derive(between, single=True)
+    def replace(self, change: TimelineChange) -> list[Row]:
+        """Delete the intervals that are gone, and return the rows of new and changed ones."""
+        old = {interval.start: interval for interval in change.old}
+        for start in old.keys() - {interval.start for interval in change.new}:
+            self.writer.run("graph_edge_drop", **self._key(start))
+        return [
+            self._row(interval) for interval in change.new if old.get(interval.start) != interval
         ]
-        if found and found[-1].end == OPEN:
-            found[-1] = self._ended(found[-1], behind=place)
+
+    def _update_single_valued(
+        self, statement: Statement[int], *, withdrawal: bool
+    ) -> TimelineChange:
+        """Derive the stretch from a point to the next assertion, and join it to its neighbours.
+
+        An assertion of X that is added there:
+
+        1. X holds already: its interval goes on, and only `last` may move.
+        2. Y holds: its interval is closed at the point, and X holds from there.
+        3. Y holds, and Y is asserted again later: its interval is cut in two, with X in between.
+        4. The next assertion is of X too: both become one interval, which now starts earlier.
+
+        An end of X that is added there:
+
+        5. X holds: its interval is closed. If X is asserted again later, a second interval starts
+           with that assertion.
+        6. Another object holds, or none: nothing changes.
+
+        A statement that is removed undoes each of these: the interval before it is reopened up to
+        the next assertion or end, and intervals that were cut in two become one again.
+        """
+        point = statement.point
+        before = self._interval("graph_edge_before", point)
+        if before is not None and before.end < point:
+            before = None  # it was over by then
+        own = self._interval("graph_edge_from", point)
+        following = self._assertion("graph_assertion_after", point)
+        tail = None if following is None else self._interval_of(following.point, own or before)
+        head = None if before is None else self._head(before, point)
+
+        # Between the point and the next assertion there is at most this one statement. What holds
+        # right before it stands for everything earlier, as one assertion.
+        stretch = [] if withdrawal else [statement]
+        if head is not None:
+            stretch.insert(0, Statement(head.start, asserts=True, object=head.object))
+        intervals = [
+            replace(interval, last=head.last)
+            if head is not None and interval.last == head.start
+            else interval
+            for interval in derive_intervals(stretch, single=True)
+        ]
+        if intervals and intervals[-1].end == OPEN_END_POINT:
+            intervals[-1] = self._end_after(intervals[-1], point)
         if following is not None and tail is not None:
-            found = _joined(found, following, tail)
-        return Change([each for each in (before, own, tail) if each is not None], found)
+            intervals = _join_following(intervals, following, tail)
+        old = [interval for interval in (before, own, tail) if interval is not None]
+        return TimelineChange(old, intervals)
 
-    def _cut(self, edge: Edge, place: Place) -> Edge:
-        """Return an edge as its assertions before a place leave it."""
-        if edge.last < place:
-            return replace(edge, end=OPEN)
-        last = self._assertion("graph_assertion_before", place)
-        assert last is not None, "an edge that begins before a place has an assertion there"
-        return replace(edge, last=last.place, end=OPEN)
+    def _head(self, interval: NodeInterval, point: TimelinePoint) -> NodeInterval:
+        """Return what an interval is by its assertions before a point alone: without an end."""
+        if interval.last < point:
+            return replace(interval, end=OPEN_END_POINT)
+        last = self._assertion("graph_assertion_before", point)
+        assert last is not None, "an interval that starts before a point has an assertion there"
+        return replace(interval, last=last.point, end=OPEN_END_POINT)
 
-    def _tail(self, following: Place, current: Edge | None) -> Edge:
-        """Return the edge an assertion belongs to: its own, or one that began before."""
-        edge = self._edge("graph_edge_from", following) or current
-        assert edge is not None, "every assertion belongs to an edge"
-        return edge
+    def _interval_of(self, assertion: TimelinePoint, current: NodeInterval | None) -> NodeInterval:
+        """Return the interval of an assertion: the one it starts, or else the current one."""
+        interval = self._interval("graph_edge_from", assertion) or current
+        assert interval is not None, "every assertion belongs to an interval"
+        return interval
 
-    def _ended(self, edge: Edge, behind: Place) -> Edge:
-        """Return an edge that ends with the first end of its object behind a place."""
-        end = self._end_behind("graph_end_after", edge.object, behind)
-        own = self._end_behind("graph_bound_after", edge.object, behind)
-        return replace(edge, end=min(end, own))
+    def _end_after(self, interval: NodeInterval, point: TimelinePoint) -> NodeInterval:
+        """Return an interval with the first end of its object after a point, if there is one."""
+        end = self._next_end("graph_end_after", interval.object, point)
+        own = self._next_end("graph_bound_after", interval.object, point)
+        return replace(interval, end=min(end, own))
 
-    def _end_behind(self, query: str, object_: int, place: Place) -> Place:
-        row = self.writer.row(query, object=object_, **self._at(place))
-        return OPEN if row is None else (row[0], row[1], row[2])
+    def _next_end(self, query: str, object_: int, point: TimelinePoint) -> TimelinePoint:
+        row = self.writer.row(query, object=object_, **self._key(point))
+        return OPEN_END_POINT if row is None else (row[0], row[1], row[2])
 
-    def _of_object(self, said: Statement[int], *, stands: bool) -> Change:
-        """Take in an assertion of a relation that has many objects at a time."""
-        assert said.object is not None, "an assertion has an object"
-        known = self._edge("graph_edge_of_object", said.place, object=said.object)
-        if not stands:
-            assert known is not None, "what stood was part of an edge"
-            return Change([known], self._again(known))
-        end = min(said.bound, self._end_behind("graph_end_after", said.object, said.place))
-        if known is None:
-            return Change([], [Holding(said.object, said.place, said.place, end)])
-        return Change([known], [replace(known, last=said.place, end=max(known.end, end))])
+    def _update_object(self, statement: Statement[int], *, withdrawal: bool) -> TimelineChange:
+        """Apply an assertion to a multi-valued timeline: it touches one interval at most.
 
-    def _of_end(self, said: Statement[int], *, stands: bool) -> Change:
-        """Let an end take effect on every edge that has reached it, or let it no longer."""
-        since = self._last_end(said)
-        if not stands:
+        That is the interval of the same object and instant. An assertion that is added starts it,
+        or prolongs it to its own end. One that is removed leaves it to the remaining assertions.
+        """
+        assert statement.object is not None, "an assertion has an object"
+        current = self._interval("graph_edge_of_object", statement.point, object=statement.object)
+        if withdrawal:
+            assert current is not None, "an assertion that stood was part of an interval"
+            return TimelineChange([current], self._derive_again(current))
+        end = self._next_end("graph_end_after", statement.object, statement.point)
+        end = min(statement.bound, end)
+        if current is None:
+            start = statement.point
+            return TimelineChange([], [Interval(statement.object, start, start, end)])
+        longer = replace(current, last=statement.point, end=max(current.end, end))
+        return TimelineChange([current], [longer])
+
+    def _update_ended(self, statement: Statement[int], *, withdrawal: bool) -> TimelineChange:
+        """Apply an end of its own to a multi-valued timeline.
+
+        An end that is added cuts every interval that crosses it. One that is removed lets the
+        intervals it ended go on to their next end. Neither looks before the previous end of the
+        same object: an interval that started earlier was over by then.
+        """
+        since = self._previous_end(statement)
+        if withdrawal:
             query = "graph_edges_ended_at"
-            old = self._edges(query, said.place, since=since, object=said.object)
-            return Change(old, [left for edge in old for left in self._again(edge)])
-        if said.object is None:
-            old = self._edges("graph_edges_crossing", said.place, since=since)
+            old = self._intervals(query, statement.point, since=since, object=statement.object)
+            return TimelineChange(
+                old, [new for interval in old for new in self._derive_again(interval)]
+            )
+        if statement.object is None:
+            old = self._intervals("graph_edges_crossing", statement.point, since=since)
         else:
             query = "graph_edges_crossing_of_object"
-            old = self._edges(query, said.place, object=said.object, since=since)
-        return Change(old, [replace(edge, end=said.place) for edge in old])
+            old = self._intervals(query, statement.point, object=statement.object, since=since)
+        return TimelineChange(old, [replace(interval, end=statement.point) for interval in old])
 
-    def _again(self, edge: Edge) -> list[Edge]:
-        """Derive an edge of a relation with many objects from what stands of it: one, or none."""
-        if edge.first == edge.last:
-            row = self.writer.row("graph_statement_bound", **self._at(edge.first))
+    def _derive_again(self, interval: NodeInterval) -> list[NodeInterval]:
+        """Derive an interval of a multi-valued timeline again: one, or none if nothing stands."""
+        if interval.start == interval.last:
+            row = self.writer.row("graph_statement_bound", **self._key(interval.start))
             if row is None:
                 return []
-            said = said_at(edge.first, True, edge.object, row[0])
-            end = self._end_behind("graph_end_after", edge.object, edge.first)
-            return [replace(edge, end=min(said.bound, end))]
-        return self._told_often(edge)
+            statement = make_statement(interval.start, True, interval.object, row[0])
+            end = self._next_end("graph_end_after", interval.object, interval.start)
+            return [replace(interval, end=min(statement.bound, end))]
+        return self._derive_from_several(interval)
 
-    def _told_often(self, edge: Edge) -> list[Edge]:
-        """Derive it from its assertions, the ends at their instant, and the first end behind."""
-        at, object_ = edge.first[0], edge.object
-        _, last_commit, last_position = edge.last
-        last = {"last_commit": last_commit, "last_position": last_position}
+    def _derive_from_several(self, interval: NodeInterval) -> list[NodeInterval]:
+        """Derive it from its assertions, the ends at their instant, and the first end after it."""
+        at, object_ = interval.valid_from, interval.object
+        _, last_commit, last_position = interval.last
         rows = self.writer.rows(
-            "graph_statements_at", object=object_, **self._at(edge.first), **last
+            "graph_statements_at",
+            object=object_,
+            **self._key(interval.start),
+            last_commit=last_commit,
+            last_position=last_position,
         )
-        said = [said_at((at, row[0], row[1]), row[2], object_, row[3]) for row in rows]
-        end = self._end_behind("graph_end_after", object_, (at, STILL, 0))
-        if end != OPEN:
-            said.append(Statement(end, asserts=False, object=object_))
-        return derive(said, single=False)
+        statements = [
+            make_statement((at, commit_ts, position), asserts, object_, bound)
+            for commit_ts, position, asserts, bound in rows
+        ]
+        end = self._next_end("graph_end_after", object_, (at, OPEN_END, 0))
+        if end != OPEN_END_POINT:
+            statements.append(Statement(end, asserts=False, object=object_))
+        return derive_intervals(statements, single=False)
 
-    def _last_end(self, said: Statement[int]) -> int:
-        """Return the instant of the end before an end: what began earlier has ended by then."""
-        row = self.writer.row("graph_end_before", object=said.object or 0, **self._at(said.place))
-        return _EVER if row is None else int(row[0])
+    def _previous_end(self, statement: Statement[int]) -> int:
+        """Return the instant of the last end of the same object before an end."""
+        row = self.writer.row(
+            "graph_end_before", object=statement.object or 0, **self._key(statement.point)
+        )
+        return _MIN_INSTANT if row is None else int(row[0])
 
-    def _put_all(self, rows: list[Row]) -> None:
+    def _put_rows(self, rows: list[Row]) -> None:
         self.writer.put_all("graph_edge_put", rows)
 
-    def _row(self, edge: Edge) -> Row:
-        return (self.subject, self.relation, edge.object, *edge.first, *edge.last, *edge.end)
+    def _row(self, interval: NodeInterval) -> Row:
+        return (
+            self.subject,
+            self.relation,
+            interval.object,
+            *interval.start,
+            *interval.last,
+            *interval.end,
+        )
 
-    def _edge(self, query: str, place: Place, **more: int) -> Edge | None:
-        row = self.writer.row(query, **self._at(place), **more)
-        return None if row is None else _edge(row)
+    def _interval(self, query: str, point: TimelinePoint, **values: int) -> NodeInterval | None:
+        row = self.writer.row(query, **self._key(point), **values)
+        return None if row is None else _decode_interval(row)
 
-    def _edges(self, query: str, place: Place, **more: int | None) -> list[Edge]:
-        return [_edge(row) for row in self.writer.rows(query, **self._at(place), **more)]
+    def _intervals(
+        self, query: str, point: TimelinePoint, **values: int | None
+    ) -> list[NodeInterval]:
+        rows = self.writer.rows(query, **self._key(point), **values)
+        return [_decode_interval(row) for row in rows]
 
-    def _assertion(self, query: str, place: Place) -> Statement[int] | None:
-        row = self.writer.row(query, **self._at(place))
+    def _assertion(self, query: str, point: TimelinePoint) -> Statement[int] | None:
+        row = self.writer.row(query, **self._key(point))
         return None if row is None else Statement((row[0], row[1], row[2]), True, row[3])
 
-    def _at(self, place: Place) -> dict[str, int]:
-        at, commit_ts, position = place
+    def _key(self, point: TimelinePoint) -> dict[str, int]:
+        at, commit_ts, position = point
         return {
             "subject": self.subject,
             "relation": self.relation,
@@ -203,24 +284,172 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
         }
 
 
-def _joined(found: list[Edge], following: Statement[int], tail: Edge) -> list[Edge]:
-    """Return edges up to an assertion, and the one it belongs to, of which `tail` is the rest."""
+def _join_following(
+    intervals: list[NodeInterval], following: Statement[int], tail: NodeInterval
+) -> list[NodeInterval]:
+    """Append the interval of the next assertion, of which `tail` is the stored form.
+
+    1. The last interval is over by then: the next one starts with the assertion.
+    2. It has the same object: both are one interval.
+    3. It has another object: the assertion ends it.
+    """
     assert following.object is not None, "an assertion has an object"
-    rest = Holding(following.object, following.place, tail.last, tail.end)
-    if not found or found[-1].end < following.place:
-        return [*found, rest]
-    *found, held = found
-    if held.object == rest.object:
-        return [*found, replace(rest, first=held.first)]
-    return [*found, replace(held, end=rest.first), rest]
+    upcoming = Interval(following.object, following.point, tail.last, tail.end)
+    if not intervals or intervals[-1].end < following.point:
+        return [*intervals, upcoming]
+    *intervals, current = intervals
+    if current.object == upcoming.object:
+        return [*intervals, replace(upcoming, start=current.start)]
+    return [*intervals, replace(current, end=upcoming.start), upcoming]
 
 
-def _edge(row: Row) -> Edge:
-    return Holding(
+def _decode_interval(row: Row) -> NodeInterval:
+    return Interval(
         row[0], (row[1], row[2], row[3]), (row[4], row[5], row[6]), (row[7], row[8], row[9])
     )
 
 
-def statement_of(row: Row) -> Statement[int]:
-    """Return a statement of the tables: its place, whether it asserts, its object and its bound."""
-    return said_at((row[0], row[1], row[2]), row[3], row[4] or None, row[5])
+def decode_statement(row: Row) -> Statement[int]:
+    """Return a statement from its columns: point, asserts, object and bound."""
+    return make_statement((row[0], row[1], row[2]), row[3], row[4] or None, row[5])
+
+
+# Writing the statements of one commit.
+#
+# Rows are gathered and written together. A small timeline is derived once, after everything the
+# commit says about it. A large one is updated at the point of each statement.
+
+SMALL_TIMELINE_STATEMENTS = 8
+"""The number of statements, withdrawn ones included, up to which a timeline is derived as a whole.
+
+Up to there, reading them in one query costs less than the queries that find the neighbours.
+"""
+
+OnChange = Callable[[TimelineId, TimelineChange], None]
+"""Called with each change of a timeline's intervals."""
+
+
+class _SmallTimeline(msgspec.Struct, frozen=True, gc=False):
+    """A timeline that is derived as a whole."""
+
+    timeline: Timeline
+    single: bool
+    before: list[Statement[int]]
+    """The statements that stood before this commit, in timeline order."""
+    additions: list[Statement[int]]
+    """The statements of this commit, in any order."""
+
+    def change(self) -> TimelineChange:
+        """Return the intervals before this commit, and with it."""
+        after = sorted([*self.before, *self.additions], key=_point)
+        return TimelineChange(
+            derive_intervals(self.before, single=self.single),
+            derive_intervals(after, single=self.single),
+        )
+
+
+class TimelineWriter:
+    """Writes the statements of one commit. Call `flush` before reading the tables."""
+
+    def __init__(self, writer: Writer, on_change: OnChange) -> None:
+        self.writer = writer
+        self.on_change = on_change
+        self._rows = WriteBuffer(writer)
+        self._timelines: dict[TimelineId, _SmallTimeline | Timeline] = {}
+        """The timelines this commit has touched since the last `flush`."""
+
+    def flush(self) -> Writer:
+        """Bring the tables up to date with the statements so far, and return their writer."""
+        for timeline_id, entry in self._timelines.items():
+            if isinstance(entry, _SmallTimeline):
+                change = entry.change()
+                for row in entry.timeline.replace(change):
+                    self._rows.add("graph_edge_put", *row)
+                self.on_change(timeline_id, change)
+        self._timelines.clear()
+        return self._rows.flush()
+
+    def add_statement(
+        self,
+        timeline_id: TimelineId,
+        statement: Statement[int],
+        row: Row,
+        *,
+        single: bool,
+        new: bool,
+    ) -> None:
+        """Add a statement and its row; `new`: the tables have nothing about its subject yet."""
+        entry = self._timelines.get(timeline_id)
+        if entry is None:
+            entry = self._timelines[timeline_id] = self._load(timeline_id, single=single, new=new)
+        self._rows.add("graph_statement_add", *row)
+        if isinstance(entry, _SmallTimeline):
+            entry.additions.append(statement)
+            return
+        self._rows.flush()
+        self.on_change(timeline_id, entry.update(statement, withdrawal=False, single=single))
+
+    def _load(
+        self, timeline_id: TimelineId, *, single: bool, new: bool
+    ) -> _SmallTimeline | Timeline:
+        """Read a timeline if it is small."""
+        timeline = Timeline(self.writer, *timeline_id)
+        if new:
+            return _SmallTimeline(timeline, single, [], [])
+        subject, relation = timeline_id
+        rows = self.writer.rows(
+            "graph_timeline_short",
+            subject=subject,
+            relation=relation,
+            limit=SMALL_TIMELINE_STATEMENTS + 1,
+        )
+        if len(rows) > SMALL_TIMELINE_STATEMENTS:
+            return timeline
+        statements = [decode_statement(row) for row in rows if row[6] == OPEN_END]
+        return _SmallTimeline(timeline, single, sorted(statements, key=_point), [])
+
+
+def _point(statement: Statement[int]) -> TimelinePoint:
+    return statement.point
+
+
+# Withdrawing statements, all of one commit together.
+#
+# A few are taken out of their timeline one by one, each at its point. Where many of one timeline
+# go, what remains is derived once.
+
+IsSingle = Callable[[Reader, int], bool]
+"""Says whether a relation, given by its node id, is single-valued."""
+_BULK_WITHDRAWAL_THRESHOLD = 64
+"""Up to this many statements of one timeline are always withdrawn one by one."""
+_WITHDRAWAL_COST_FACTOR = 32
+"""Withdrawing one statement costs about as much as deriving this many again."""
+
+
+def withdraw_statements(
+    timelines: TimelineWriter, commit_ts: int, operations: Sequence[Withdraw], is_single: IsSingle
+) -> None:
+    """Withdraw assertions and the ends that came with them."""
+    writer = timelines.flush()
+    withdrawals: dict[TimelineId, list[tuple[int, Statement[int], str | None]]] = {}
+    for operation in operations:
+        for row in writer.rows("graph_statements_live", assertion_id=operation.assertion_id):
+            row_id, subject, relation, *columns = row
+            statement = decode_statement(tuple(columns))
+            withdrawals.setdefault((subject, relation), []).append(
+                (row_id, statement, operation.reason)
+            )
+    for timeline_id, statements in withdrawals.items():
+        timeline, single = Timeline(writer, *timeline_id), is_single(writer, timeline_id[1])
+        count = len(statements)
+        in_bulk = (
+            count > _BULK_WITHDRAWAL_THRESHOLD
+            and count * _WITHDRAWAL_COST_FACTOR >= timeline.size()
+        )
+        for row_id, statement, reason in statements:
+            writer.run("graph_statement_withdraw", id=row_id, commit_ts=commit_ts, reason=reason)
+            if not in_bulk:
+                change = timeline.update(statement, withdrawal=True, single=single)
+                timelines.on_change(timeline_id, change)
+        if in_bulk:
+            timeline.rebuild(single=single)

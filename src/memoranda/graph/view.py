@@ -1,4 +1,4 @@
-"""The graph view: applying what was said of facts to the tables."""
+"""The graph view: apply operations about facts to the tables of nodes, statements and intervals."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ from functools import partial
 from typing import Any
 
 from memoranda.graph import requests
-from memoranda.graph.derive import said_at
-from memoranda.graph.effects import Effects
-from memoranda.graph.erasing import GraphEraser, names_of, places_of
-from memoranda.graph.keeping import GraphKeeper
-from memoranda.graph.nodes import Node, Nodes
-from memoranda.graph.queries import timeline_changed
+from memoranda.graph.effects import EffectCache
+from memoranda.graph.entities import NodeRef, NodeTable
+from memoranda.graph.erasure import GraphEraser, names_of_entity, positions_of
+from memoranda.graph.reads import timeline_changed
+from memoranda.graph.retention import GraphRetentionPolicy, GraphTrimmer
 from memoranda.graph.rules import GraphRules
-from memoranda.graph.saying import Saying
-from memoranda.graph.timelines import Timeline
-from memoranda.graph.times import bound_of, instant_of
-from memoranda.graph.trimming import GraphTrimmer
-from memoranda.graph.withdrawing import withdraw
-from memoranda.log.retaining import Retained
-from memoranda.log.scopes import Scopes
+from memoranda.graph.sharing import FACTS, shared_scope
+from memoranda.graph.timeline import bound_of, make_statement, valid_time_of
+from memoranda.graph.timeline_store import Timeline, TimelineWriter, withdraw_statements
+from memoranda.log import pages
+from memoranda.log.compaction.retention import RetainedRefs
+from memoranda.log.read.scope_index import ScopeIds
 from memoranda.log.views import Commit, LookUp, View
 from memoranda.model import codec
-from memoranda.model.erasure import Place, Target
-from memoranda.model.graph_operations import Name
+from memoranda.model.erasure import LogPosition, Target
 from memoranda.model.ids import IdSource
 from memoranda.model.operations import (
     Alias,
@@ -32,160 +29,212 @@ from memoranda.model.operations import (
     Assert,
     AssertPrivately,
     Classify,
+    Configure,
     End,
     EndFrom,
     EndPrivately,
-    Mentioned,
     Merge,
+    NamesResidue,
     Withdraw,
     WithdrawPrivately,
 )
+from memoranda.model.operations.graph import Name
 from memoranda.model.refs import FactRef
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader, Writer
 
-_ANSWERED = 16
-"""How many operations a commit has at most for its effects to be remembered."""
-_NOTHING = Node(0, 0)
-"""Stands for the object of an end of whatever there is."""
+_MAX_TRACKED_OPERATIONS = 16
+"""The most operations of a commit whose effects are cached.
+
+Callers ask for the effects of single calls. Caching those of bulk imports would only cost memory.
+"""
+_ANY_OBJECT = NodeRef(0, 0)
+"""The object of an end that names none, so that it ends whichever object holds."""
+
+Graphs = Callable[[Writer, AnyOperation], Iterable[Scope]]
+"""Returns the graphs that an operation changes."""
 
 
 class GraphView(View):
-    """Names, what was said of them, and what holds: current belief in full, the rest to derive."""
+    """Nodes, statements and intervals of facts.
+
+    Each agent has a graph of its own in a namespace. A namespace that ever shared its facts has one
+    more, with the public operations of all its agents (see `sharing`). The intervals of current
+    belief are stored. Past belief, and what others see beside private facts, is derived from the
+    statements when it is read (see `as_of`).
+    """
 
     name = "graph"
     version = 2
-    staged = (
+    request_types = (
         requests.AssertFact,
         requests.AssertFactAs,
         requests.EndFact,
         requests.EndFactFrom,
         requests.EndFactAs,
+        requests.EndUnknownFact,
         requests.RetractAssertion,
         requests.RetractFact,
         requests.SetCardinality,
         requests.AliasEntity,
         requests.MergeEntities,
+        requests.ShareFacts,
     )
-    referred = (FactRef,)
-    tracked = (requests.TimelineRead,)
-    clear = (
+    reference_types = (FactRef,)
+    tracked_reads = (requests.TimelineRead,)
+    clear_queries = (
         "graph_edge_clear",
         "graph_statement_clear",
         "graph_cardinality_clear",
         "graph_root_clear",
         "graph_node_clear",
+        "graph_sharing_clear",
+        "graph_shared_clear",
     )
-    rows = (
+    row_queries = (
         "graph_node_rows",
         "graph_root_rows",
         "graph_cardinality_rows",
         "graph_statement_rows",
         "graph_edge_rows",
+        "graph_sharing_rows",
+        "graph_shared_rows",
     )
 
-    def __init__(self, scopes: Scopes, effects: Effects) -> None:
-        self._nodes = Nodes(scopes)
+    def __init__(self, scopes: ScopeIds, effects: EffectCache) -> None:
+        self._nodes = NodeTable(scopes)
         self._effects = effects
-        self._appliers: Mapping[type, Callable[[Saying, Commit, int, Any], None]] = {
+        self._appliers: Mapping[type, Callable[[TimelineWriter, Commit, int, Any, Scope], None]] = {
             Assert: self._state,
             AssertPrivately: self._state,
             End: self._state,
             EndFrom: self._state,
             EndPrivately: self._state,
-            Classify: self._classify,
             Alias: self._alias,
             Merge: self._merge,
-            Mentioned: self._mention,
+            NamesResidue: self._mention,
         }
-        self.applied = frozenset({*self._appliers, Withdraw, WithdrawPrivately})
+        """How operations change a graph. Others, on namespaces or by id, change several at once."""
+        self.applied_types = frozenset(
+            {*self._appliers, Withdraw, WithdrawPrivately, Classify, Configure}
+        )
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> GraphRules:
         """Return the rules for one transaction."""
         return GraphRules(reader, look_up)
 
-    def changed(self, reader: Reader, read: requests.TimelineRead, since: int, /) -> bool:
-        """Say whether anything that the timeline follows from has changed since."""
+    def has_changed(self, reader: Reader, read: requests.TimelineRead, since: int, /) -> bool:
+        """Say whether a timeline may have changed after a commit."""
         return timeline_changed(reader, read, since)
 
-    def keeper(self, notes: Retained, ids: IdSource, /) -> GraphKeeper:
-        """Return who says what stays when a namespace is summed up."""
-        return GraphKeeper(notes, ids)
+    def retention_policy(self, notes: RetainedRefs, ids: IdSource, /) -> GraphRetentionPolicy:
+        """Return the policy that decides which operations a compaction retains."""
+        return GraphRetentionPolicy(notes, ids)
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
-        self._apply_each(writer, commit, enumerate(commit.operations))
+        self._apply_operations(writer, commit, enumerate(commit.operations), self._graphs_of)
 
-    def places(self, reader: Reader, target: Target, viewer: str | None, /) -> Iterator[Place]:
-        """Return where the log has an assertion, what names an entity, or what a source gave."""
-        return places_of(reader, target, viewer)
+    def places(
+        self, reader: Reader, target: Target, viewer: str | None, /
+    ) -> Iterator[LogPosition]:
+        """Return the positions of the operations that an erasure of the target removes."""
+        return positions_of(reader, target, viewer)
 
     def names(self, reader: Reader, target: Target, /) -> list[Name]:
-        """Return the name of an entity, and its aliases."""
-        return names_of(reader, target)
+        """Return the name of an entity and its aliases."""
+        return names_of_entity(reader, target)
 
     def eraser(self, writer: Writer, /) -> GraphEraser:
-        """Return what derives anew what is left of facts."""
-        return GraphEraser(writer, self._again)
+        """Return the eraser, which applies the remaining operations of a scope again."""
+        return GraphEraser(writer, self._apply_scope, self._apply_namespace)
 
-    def trimmer(self, writer: Writer, /) -> GraphTrimmer:
-        """Return what drops what a compaction erases."""
+    def compaction_eraser(self, writer: Writer, /) -> GraphTrimmer:
+        """Return the trimmer, which deletes the statements that a compaction erased."""
         return GraphTrimmer(writer)
 
-    def _again(self, writer: Writer, commit: Commit, scope: Scope) -> None:
-        """Apply what a commit says of one scope's facts; what relations are like stays known."""
-        self._apply_each(
-            writer,
-            commit,
-            (
-                (position, operation)
-                for position, operation in enumerate(commit.operations)
-                if operation.scope == scope and not isinstance(operation, Classify)
-            ),
-        )
+    def _apply_scope(self, writer: Writer, commit: Commit, scope: Scope) -> None:
+        """Apply a commit's operations of one scope again, except cardinalities.
 
-    def _apply_each(
-        self, writer: Writer, commit: Commit, operations: Iterable[tuple[int, AnyOperation]]
+        Those belong to a namespace, not to a scope: their rows were not deleted.
+        """
+        operations = (
+            (position, operation)
+            for position, operation in enumerate(commit.operations)
+            if operation.scope == scope and not isinstance(operation, (Classify, Configure))
+        )
+        self._apply_operations(writer, commit, operations, self._graphs_of)
+
+    def _apply_namespace(self, writer: Writer, commit: Commit, namespace: str) -> None:
+        """Apply a commit's operations of one namespace again, except its settings."""
+        operations = _in_namespace(commit.operations, namespace)
+        self._apply_operations(writer, commit, operations, self._graphs_of)
+
+    def _apply_operations(
+        self,
+        writer: Writer,
+        commit: Commit,
+        operations: Iterable[tuple[int, AnyOperation]],
+        graphs_of: Graphs,
     ) -> None:
-        """Apply operations in order; what is taken back in one go is taken together."""
-        saying = self._saying(writer, commit)
+        """Apply operations in order; withdrawals in a row are applied together."""
+        timelines = self._timeline_writer(writer, commit)
         withdrawals: list[Withdraw] = []
         for position, operation in operations:
             if isinstance(operation, Withdraw):
                 withdrawals.append(operation)
-            elif applier := self._appliers.get(type(operation)):
-                self._withdraw(saying, commit, withdrawals)
-                applier(saying, commit, position, operation)
-        self._withdraw(saying, commit, withdrawals)
-        saying.settled()
+                continue
+            self._withdraw(timelines, commit, withdrawals)
+            if applier := self._appliers.get(type(operation)):
+                for graph in graphs_of(writer, operation):
+                    applier(timelines, commit, position, operation, graph)
+            elif isinstance(operation, Classify):
+                self._classify(timelines, commit, operation)
+            elif isinstance(operation, Configure) and FACTS in operation.settings:
+                self._share(timelines.flush(), commit, position, operation)
+        self._withdraw(timelines, commit, withdrawals)
+        timelines.flush()
 
-    def _withdraw(self, saying: Saying, commit: Commit, operations: list[Withdraw]) -> None:
+    def _graphs_of(self, writer: Writer, operation: AnyOperation) -> Iterable[Scope]:
+        """Return the graph of the operation's agent and, if it is public, the shared graph."""
+        if operation.private or not self._nodes.has_shared_graph(writer, operation.namespace):
+            return (operation.scope,)
+        return (operation.scope, shared_scope(operation.namespace))
+
+    def _withdraw(
+        self, timelines: TimelineWriter, commit: Commit, operations: list[Withdraw]
+    ) -> None:
         if operations:
-            withdraw(saying, commit.commit_ts, operations, self._is_single)
+            withdraw_statements(timelines, commit.commit_ts, operations, self._is_single)
             operations.clear()
 
-    def _saying(self, writer: Writer, commit: Commit) -> Saying:
-        """Return who gathers what a commit says; in bulk, nobody asks what a statement did."""
-        if len(commit.operations) > _ANSWERED:
-            return Saying(writer, lambda _, __: None)
-        return Saying(writer, partial(self._effects.note, commit.commit_ts))
+    def _timeline_writer(self, writer: Writer, commit: Commit) -> TimelineWriter:
+        """Return the timeline writer of a commit, which reports changes unless it is a bulk."""
+        if len(commit.operations) > _MAX_TRACKED_OPERATIONS:
+            return TimelineWriter(writer, lambda _, __: None)
+        return TimelineWriter(writer, partial(self._effects.note, commit.commit_ts))
 
-    def forget(self) -> None:
-        """Drop what is remembered of nodes, cardinalities and effects."""
+    def drop_caches(self) -> None:
+        """Drop cached nodes, cardinalities and effects."""
         self._nodes.forget()
         self._effects.forget()
 
     def _state(
-        self, saying: Saying, commit: Commit, position: int, operation: Assert | End
+        self,
+        timelines: TimelineWriter,
+        commit: Commit,
+        position: int,
+        operation: Assert | End,
+        scope: Scope,
     ) -> None:
-        """Add a statement, and let its timeline follow."""
-        scope, commit_ts, writer = operation.scope, commit.commit_ts, saying.writer
-        at = instant_of(commit.operations, position, commit.committed_at)
+        """Add a statement to a graph, and update its timeline there."""
+        commit_ts, writer, is_own = commit.commit_ts, timelines.writer, operation.scope == scope
+        at = valid_time_of(commit.operations, position, commit.committed_at)
         bound = bound_of(commit.operations, position, commit.committed_at)
-        subject = self._nodes.of(writer, scope, operation.subject, commit_ts)
-        relation = self._nodes.of(writer, scope, operation.relation, commit_ts).id
-        named = operation.object
-        object_ = _NOTHING if named is None else self._nodes.of(writer, scope, named, commit_ts)
+        subject = self._nodes.get(writer, scope, operation.subject, commit_ts)
+        relation = self._nodes.get(writer, scope, operation.relation, commit_ts).id
+        name = operation.object
+        object_ = _ANY_OBJECT if name is None else self._nodes.get(writer, scope, name, commit_ts)
         asserts, source = isinstance(operation, Assert), operation.source
         row = (
             operation.assertion_id,
@@ -203,18 +252,19 @@ class GraphView(View):
             operation.confidence if isinstance(operation, Assert) else None,
             None if source is None else codec.encode(source),
             int(operation.private),
+            0 if is_own else self._nodes.graph_of(writer, operation.scope),
         )
-        saying.say(
+        timelines.add_statement(
             (subject.root, relation),
-            said_at((at, commit_ts, position), asserts, object_.root or None, bound),
+            make_statement((at, commit_ts, position), asserts, object_.root or None, bound),
             row,
             single=self._nodes.is_single(writer, scope.namespace, operation.relation.key),
-            new=subject.new_in == commit_ts,
+            new=subject.created_in == commit_ts,
         )
 
-    def _classify(self, saying: Saying, commit: Commit, _: int, operation: Classify) -> None:
-        """Change a cardinality, and derive what was said of the relation anew."""
-        writer = saying.settled()
+    def _classify(self, timelines: TimelineWriter, commit: Commit, operation: Classify) -> None:
+        """Change a relation's cardinality, and derive all timelines of the relation again."""
+        writer = timelines.flush()
         namespace, relation = operation.namespace, operation.relation.key
         before = self._nodes.is_single(writer, namespace, relation)
         values = {
@@ -231,24 +281,89 @@ class GraphView(View):
             for row in writer.rows(query, namespace=namespace, relation=relation):
                 Timeline(writer, *row).rebuild(single=operation.single)
 
-    def _mention(self, saying: Saying, commit: Commit, _: int, operation: Mentioned) -> None:
-        """Keep names that came up in what is gone."""
-        for name in operation.names:
-            self._nodes.of(saying.writer, operation.scope, name, commit.commit_ts)
+    def _share(self, writer: Writer, commit: Commit, position: int, operation: Configure) -> None:
+        """Note whether a namespace shares its facts, and make the shared graphs this needs.
 
-    def _alias(self, saying: Saying, commit: Commit, _: int, operation: Alias) -> None:
-        self._unite(saying, commit, operation, operation.alias, operation.entity)
+        Once made, a shared graph is kept up to date, whatever the setting is.
+        """
+        namespaces = [
+            row[0] for row in writer.rows("graph_namespaces_below", namespace=operation.namespace)
+        ]
+        new = [name for name in namespaces if not self._nodes.has_shared_graph(writer, name)]
+        writer.run(
+            "graph_sharing_put",
+            namespace=operation.namespace,
+            commit_ts=commit.commit_ts,
+            shared=operation.settings[FACTS],
+        )
+        self._nodes.forget()
+        for namespace in new if operation.settings[FACTS] else ():
+            self._make_shared_graph(writer, namespace, commit, position)
 
-    def _merge(self, saying: Saying, commit: Commit, _: int, operation: Merge) -> None:
-        self._unite(saying, commit, operation, operation.source, operation.into)
-
-    def _unite(
-        self, saying: Saying, commit: Commit, operation: Alias | Merge, one: Name, other: Name
+    def _make_shared_graph(
+        self, writer: Writer, namespace: str, commit: Commit, position: int
     ) -> None:
-        """Let a name, and all that means the same, mean what another one means."""
-        writer, commit_ts = saying.settled(), commit.commit_ts
-        into = self._nodes.of(writer, operation.scope, other, commit_ts).root
-        entity = self._nodes.of(writer, operation.scope, one, commit_ts).root
+        """Apply the public operations of a namespace, up to a position, to its shared graph."""
+
+        def graphs_of(_: Writer, operation: AnyOperation) -> Iterable[Scope]:
+            return () if operation.private else (shared_scope(namespace),)
+
+        for (commit_ts,) in writer.rows("graph_commits_of_namespace", namespace=namespace):
+            if commit_ts < commit.commit_ts:
+                (event,) = pages.events_of(self.log or writer, [commit_ts])
+                earlier = Commit.of(event)
+                operations = _in_namespace(earlier.operations, namespace)
+                self._apply_operations(writer, earlier, operations, graphs_of)
+        operations = _in_namespace(commit.operations[:position], namespace)
+        self._apply_operations(writer, commit, operations, graphs_of)
+
+    def _mention(
+        self,
+        timelines: TimelineWriter,
+        commit: Commit,
+        _: int,
+        operation: NamesResidue,
+        scope: Scope,
+    ) -> None:
+        """Add names whose first mention was erased, so that their nodes keep their order."""
+        for name in operation.names:
+            self._nodes.get(timelines.writer, scope, name, commit.commit_ts)
+
+    def _alias(
+        self, timelines: TimelineWriter, commit: Commit, _: int, operation: Alias, scope: Scope
+    ) -> None:
+        self._merge_nodes(timelines, commit, scope, operation.alias, operation.entity)
+
+    def _merge(
+        self, timelines: TimelineWriter, commit: Commit, _: int, operation: Merge, scope: Scope
+    ) -> None:
+        self._merge_nodes(timelines, commit, scope, operation.source, operation.into)
+
+    def _merge_nodes(
+        self,
+        timelines: TimelineWriter,
+        commit: Commit,
+        scope: Scope,
+        source: Name,
+        target: Name,
+    ) -> None:
+        """Let a name, with all its aliases, mean the entity that another name means.
+
+        Nothing is renamed. Every node points to the node it means, its root, and statements carry
+        the roots of their subject and object. So a merge moves these pointers:
+
+        1. Find the timelines of the entity that goes: those it is the subject of, and those in
+           which it is an object.
+        2. Delete their intervals, and point their objects to the root that stays.
+        3. Keep each name's old root in `graph_root`, until this commit: reads as of an earlier
+           commit still see two entities.
+        4. Point the names and the subjects of statements to the root that stays.
+        5. Derive these timelines again. Where the entity was the subject, its timeline is now part
+           of the one of the same relation of the root that stays.
+        """
+        writer, commit_ts = timelines.flush(), commit.commit_ts
+        into = self._nodes.get(writer, scope, target, commit_ts).root
+        entity = self._nodes.get(writer, scope, source, commit_ts).root
         if entity == into:
             return
         touched = writer.rows("graph_timelines_touched", entity=entity)
@@ -270,6 +385,15 @@ class GraphView(View):
             Timeline(writer, subject, relation).rebuild(single=single)
 
     def _is_single(self, reader: Reader, relation: int) -> bool:
-        row = reader.row("graph_relation_place", relation=relation)
-        assert row is not None, "a relation has a place"
+        row = reader.row("graph_relation_scope", relation=relation)
+        assert row is not None, "a relation has a scope"
         return self._nodes.is_single(reader, *row)
+
+
+def _in_namespace(
+    operations: Iterable[AnyOperation], namespace: str
+) -> Iterator[tuple[int, AnyOperation]]:
+    """Yield the operations of a namespace with their positions, except its settings."""
+    for position, operation in enumerate(operations):
+        if operation.namespace == namespace and not isinstance(operation, (Classify, Configure)):
+            yield position, operation

@@ -1,14 +1,15 @@
-"""The hash chain: what an event's hash covers.
+"""The hash chain: the leaves of an event, and the bytes its hash covers.
 
     leaf(envelope)  = SHA-256( 0x01 ‖ salt ‖ bytes )
-    request_hash    = SHA-256( 0x02 ‖ salts ‖ bytes )          stands inside the envelope
+    request_hash    = SHA-256( 0x02 ‖ salts ‖ bytes )          is part of the envelope
     hash(event n)   = SHA-256( 0x0B ‖ n ‖ committed_at ‖ hash(event n-1) ‖ count ‖ leaves )
     hash(event 0)   = SHA-256( 0x04 ‖ log id )
 
 Numbers are eight bytes, big-endian. The envelope's leaf comes first, then the operations' in order,
 which are commitments to each of their fields (commitments.py); `count` is that of the operations.
-Every salt is its own (salting.py): content can be erased together with its salt, what stays must
-open its commitment, the chain still holds, and nobody can confirm a guess of what was erased.
+Every salt is drawn for one field (commitments.py): content can be erased together with its salt.
+The remaining fields must open their commitments, the chain still holds, and a guess of the erased
+content cannot be confirmed.
 
 That is chain version 2. Events of version 1, which older releases have written, stay as they are:
 
@@ -16,8 +17,8 @@ That is chain version 2. Events of version 1, which older releases have written,
     hash(event n)   = SHA-256( 0x03 ‖ n ‖ committed_at ‖ hash(event n-1) ‖ count ‖ leaves )
 
 where `count` is that of all leaves, and the salts are those of the request, the envelope and each
-operation. What an erasure left in them is vouched for by the erasing commit alone. None can follow
-an event of version 2.
+operation. The residues of an erasure in them are attested by the erasing commit alone. None can
+follow an event of version 2.
 """
 
 from __future__ import annotations
@@ -30,55 +31,239 @@ from struct import Struct
 import msgspec
 
 from memoranda.errors import ChainBroken, Corruption
-from memoranda.log import leaves
-from memoranda.log.commitments import SALT_SIZE, Scopes, of_scope
-from memoranda.log.leaves import ENVELOPE, EVENT, FIRST_SLOTS, SLOT
-from memoranda.log.salting import NO_SALT, Salts, is_second
+from memoranda.log import commitments
+from memoranda.log.commitments import (
+    NO_SALT,
+    SALT_SIZE,
+    SCOPE_SALTS,
+    Salts,
+    ScopeCommitment,
+    ScopeCommitments,
+    is_version_2,
+    scope_commitment,
+)
 from memoranda.model import codec
+from memoranda.model.clock import LAST_MICROS
 from memoranda.model.event import Envelope, Head, SealedEvent
-from memoranda.model.instant import LAST_MICROS
 from memoranda.model.operations import (
     AnyOperation,
     Erase,
+    Erased,
     ErasedOperation,
+    Redacted,
     Write,
+    effective_operation,
 )
-from memoranda.model.scope import NOBODY
-from memoranda.model.slots import ONE_SLOT
+from memoranda.model.operations.slots import ONE_SLOT
+from memoranda.model.scope import DEFAULT_ACTOR
 from memoranda.storage.port import Row
 
-Opened = tuple[Row, Envelope, tuple[AnyOperation, ...]]
-"""A stored event's columns in the order of `SealedEvent`, and what they say."""
+# Leaves: one hash or commitment for each part of an event, in either chain version.
+
+EVENT, ENVELOPE, SLOT = b"\x0b", b"\x01", b"\x08"
+FIRST_SLOTS = [bytes([kind, 0]) for kind in range(256)]
+"""For each kind, the bytes of kind and index that the commitment to its first slot covers."""
+_OPERATION, _EVENT_VERSION_1 = b"\x00", b"\x03"
+_ENVELOPE_SALT_VERSION_1 = slice(SALT_SIZE, 2 * SALT_SIZE)
+_NUMBER, _TWO_NUMBERS = Struct(">q").pack, Struct(">qq").pack
+
+
+def has_one_slot(operation: AnyOperation) -> bool:
+    """Return whether one commitment covers all fields of an operation."""
+    return type(operation) in ONE_SLOT and not (isinstance(operation, Write) and operation.because)
+
+
+def leaf_hash(leaf: bytes) -> bytes:
+    """Return the hash of an operation's leaf; a leaf of version 1 is a hash already."""
+    return leaf if len(leaf) == commitments.HASH_SIZE else sha256(leaf).digest()
+
+
+def event_hash(
+    salts: bytes, commit_ts: int, committed_at: int, previous: bytes, leaves: Sequence[bytes]
+) -> bytes:
+    """Return the hash of an event from its leaves; `salts` tell its chain version."""
+    return sha256(hashed_bytes(salts, commit_ts, committed_at, previous, leaves)).digest()
+
+
+def leaves_of_event(
+    salts: bytes,
+    envelope: bytes,
+    encoded: bytes,
+    operations: Sequence[AnyOperation],
+    scopes: ScopeCommitments,
+) -> list[bytes]:
+    """Return the leaves of a stored event; `operations` are the decoded `encoded`."""
+    if is_version_2(salts):
+        return leaves_of_version_2(salts, envelope, codec.split(encoded), operations, scopes)
+    parts = [encoded[1:]] if len(operations) == 1 else codec.split(encoded)
+    if len(salts) != SALT_SIZE * (2 + len(operations)):
+        raise Corruption("its salts do not fit its operations")
+    leaves = [_envelope_leaf(salts[_ENVELOPE_SALT_VERSION_1], envelope)]
+    for index, (part, operation) in enumerate(zip(parts, operations, strict=True)):
+        if isinstance(operation, Redacted):
+            raise Corruption("a residue has another chain version than its event")
+        first = (index + 2) * SALT_SIZE
+        salt = salts[first : first + SALT_SIZE]
+        if isinstance(operation, Erased):
+            leaves.append(_check_leaf(operation.leaf))
+        else:
+            leaves.append(sha256(_OPERATION + salt + part).digest())
+    return leaves
+
+
+def leaves_of_version_2(
+    salts: bytes,
+    envelope: bytes,
+    parts: Sequence[bytes],
+    operations: Sequence[AnyOperation],
+    scopes: ScopeCommitments,
+) -> list[bytes]:
+    """Return the leaves of a stored event of chain version 2."""
+    parsed_salts = Salts(salts, operations)
+    leaves = leaves_of_stored(parsed_salts, parts, operations, scopes)
+    return [_envelope_leaf(parsed_salts.envelope, envelope), *leaves]
+
+
+def leaves_of_new_event(
+    salts: bytes,
+    envelope: bytes,
+    parts: Sequence[bytes],
+    operations: Sequence[AnyOperation],
+    cached_scopes: ScopeCommitments,
+) -> list[bytes]:
+    """Return the leaves of a new event, of which nothing can be erased.
+
+    It walks the salts once, in the order of `Salts`, instead of parsing them.
+    """
+    leaves = [sha256(ENVELOPE + salts[1 : 1 + SALT_SIZE] + envelope).digest()]
+    event_scopes: dict[tuple[str, str], ScopeCommitment] = {}
+    first, at = 1 + SALT_SIZE, len(salts) - SALT_SIZE * len(operations)
+    for part, operation in zip(parts, operations, strict=True):
+        pair = (operation.namespace, operation.agent_id)
+        scope = event_scopes.get(pair)
+        if scope is None:
+            event_scopes[pair] = scope = scope_commitment(
+                salts[first : first + SCOPE_SALTS], *pair, cached_scopes
+            )
+            first += SCOPE_SALTS
+        salt = salts[at : at + SALT_SIZE]
+        at += SALT_SIZE
+        kind = type(operation)
+        if kind in ONE_SLOT and not (kind is Write and operation.because):  # type: ignore[union-attr]
+            slot = sha256(SLOT + salt + FIRST_SLOTS[part[1]] + part[scope[3] :]).digest()
+            leaves.append(scope[4] + slot)
+        else:
+            leaves.append(commitments.operation_leaf(part, salt, scope[2]))
+    return leaves
+
+
+def leaves_of_stored(
+    salts: Salts,
+    parts: Sequence[bytes],
+    operations: Sequence[AnyOperation],
+    scopes: ScopeCommitments,
+) -> list[bytes]:
+    """Return the leaf of each operation of an event of chain version 2."""
+    leaves = []
+    for salt, part, operation in zip(salts.operations, parts, operations, strict=False):
+        if isinstance(operation, Redacted):
+            leaves.append(commitments.redacted_leaf(operation))
+            effective_operation(operation)  # raises if the open slots make no valid residue
+            continue
+        if isinstance(operation, Erased):
+            raise Corruption("a residue has another chain version than its event")
+        namespace, agent_id = operation.namespace, operation.agent_id
+        scope = scope_commitment(salts.scopes[namespace, agent_id], namespace, agent_id, scopes)
+        if has_one_slot(operation):
+            slot = sha256(SLOT + salt + FIRST_SLOTS[part[1]] + part[scope[3] :]).digest()
+            leaves.append(scope[4] + slot)
+        else:
+            leaves.append(commitments.operation_leaf(part, salt, scope[2]))
+    return leaves
+
+
+def _envelope_leaf(salt: bytes, envelope: bytes) -> bytes:
+    residue = codec.decode_erased_envelope(envelope)
+    if residue is not None:
+        return _check_leaf(residue.leaf)
+    return sha256(ENVELOPE + salt + envelope).digest()
+
+
+def _check_leaf(leaf: bytes) -> bytes:
+    if len(leaf) != commitments.HASH_SIZE:
+        raise Corruption("an erased part has no leaf hash")
+    return leaf
+
+
+def hashed_bytes(
+    salts: bytes, commit_ts: int, committed_at: int, previous: bytes, leaves: Sequence[bytes]
+) -> bytes:
+    """Return the bytes that an event's hash covers; `salts` tell its chain version."""
+    if is_version_2(salts):
+        return hashed_bytes_of_version_2(commit_ts, committed_at, previous, leaves)
+    first, second = _TWO_NUMBERS(commit_ts, committed_at), _NUMBER(len(leaves))
+    return b"".join((_EVENT_VERSION_1, first, previous, second, *leaves))
+
+
+def hashed_bytes_of_version_2(
+    commit_ts: int, committed_at: int, previous: bytes, leaves: Sequence[bytes]
+) -> bytes:
+    """Return the bytes that the hash of an event of chain version 2 covers."""
+    first, second = _TWO_NUMBERS(commit_ts, committed_at), _NUMBER(len(leaves) - 1)
+    return b"".join((EVENT, first, previous, second, *leaves))
+
+
+# The chain: seal new events, and verify stored ones.
+#
+# The slow paths (`leaves_of_new_event`, `leaves_of_event`) work for every event. Nearly all events
+# have one operation of one slot, for which there are two fast paths: `_seal_one` when writing, and
+# the first branch of `verify_rows` when reading. They hash the same bytes as the slow paths:
+#
+# * The salts of such an event have a fixed layout of 65 bytes, so they are sliced and not parsed:
+#   [0] version, [1:17] envelope, [17:49] scope (namespace, agent), [49:65] operation.
+# * One slot has the operation's salt as it is (`derive_salts` of one), and covers all fields behind
+#   the scope's names, which begin at `scope[3]` of the encoded operation.
+# * The leaf is the number of slots (1), the commitments to the two names (`scope[4]` is these 65
+#   bytes) and the slot. `_PACK_ONE_SLOT_EVENT` joins it with the number, the time, the previous
+#   hash, the count (1) and the envelope's leaf in the order of `hashed_bytes`.
+# * An erased envelope or operation does not take the fast path: it has no txn_id, or is of a kind
+#   that is not in `ONE_SLOT`. Everything else that could be wrong changes the hash.
+#
+# `tests/unit/log/test_chain.py` holds both paths to the same hashes.
+
+
+OpenedEvent = tuple[Row, Envelope, tuple[AnyOperation, ...]]
+"""A stored event's columns in the order of `SealedEvent`, its envelope and operations."""
 FIRST_VERSION, SECOND_VERSION = 1, 2
 _ARRAY_OF_ONE = 0x91
-"""The byte before the operation, where an event has one: so it need not be looked for."""
-_OF_ONE = bytes([_ARRAY_OF_ONE])
-_SALTS_OF_ONE = 1 + 4 * SALT_SIZE
-"""The size of the salts of an event with one operation: envelope, scope, operation."""
-_WITH_ONE = Struct(">cqq32sq32s65s32s").pack
-"""Joins what the hash of an event with one operation of one slot covers."""
+"""The msgpack header of an array of one: the operation of such an event begins right behind it."""
+_ONE_OPERATION = bytes([_ARRAY_OF_ONE])
+_ONE_OPERATION_SALTS = 1 + 4 * SALT_SIZE
+"""Bytes of the salts of an event with one operation: version, envelope, scope, operation."""
+_PACK_ONE_SLOT_EVENT = Struct(">cqq32sq32s65s32s").pack
+"""Joins the bytes that the hash of an event with one operation of one slot covers."""
 _REQUEST, _GENESIS = b"\x02", b"\x04"
 
 
 def genesis(log_id: str) -> Head:
-    """Return what the first event is chained to."""
+    """Return the head that the first event is chained to."""
     return Head(commit_ts=0, committed_at=0, hash=sha256(_GENESIS + log_id.encode()).digest())
 
 
 def request_hash(salts: bytes, request: bytes, operations: int) -> bytes:
-    """Return the salted hash of what a transaction asked for that became so many operations."""
-    own = salts[-SALT_SIZE * max(1, operations) :] if is_second(salts) else salts[:SALT_SIZE]
+    """Return the salted hash of a request that became so many operations."""
+    own = salts[-SALT_SIZE * max(1, operations) :] if is_version_2(salts) else salts[:SALT_SIZE]
     return sha256(_REQUEST + own + request).digest()
 
 
 def can_compare(event: SealedEvent, operations: Sequence[AnyOperation]) -> bool:
-    """Say whether a request can still be compared with the one that an event came from.
+    """Return whether an event's request can still be compared with another one.
 
-    What an erasure asked for is not to be guessed either.
+    An erasure's request never can: the salt of its hash is not kept.
     """
-    if not is_second(event.salts):
+    if not is_version_2(event.salts):
         return not event.salts.startswith(NO_SALT)
-    if any(isinstance(each, Erase | ErasedOperation) for each in operations):
+    if any(isinstance(operation, Erase | ErasedOperation) for operation in operations):
         return False
     return not event.salts.endswith(NO_SALT)
 
@@ -89,22 +274,22 @@ def seal(
     salts: bytes,
     envelope: Envelope,
     operations: Sequence[AnyOperation],
-    known: Scopes | None = None,
+    scopes: ScopeCommitments | None = None,
 ) -> SealedEvent:
     """Return the event that follows `previous`, ready to be stored.
 
-    `salts` were drawn for these operations. A commit waits for this, so the commitments to scopes
-    are taken from `known`, and what most events are is done in one go.
+    `salts` were drawn for these operations. `scopes` caches the commitments to scopes. A commit
+    waits for this, so the most frequent kind of event has a fast path.
     """
-    known = {} if known is None else known
-    if len(operations) == 1 and leaves.has_one_slot(operations[0]):
-        return _seal_one(previous, committed_at, salts, envelope, operations[0], known)
+    scopes = {} if scopes is None else scopes
+    if len(operations) == 1 and has_one_slot(operations[0]):
+        return _seal_one(previous, committed_at, salts, envelope, operations[0], scopes)
     parts = [*map(codec.encode, operations)]
     sealed = codec.encode(envelope)
-    own = leaves.of_new(salts, sealed, parts, operations, known)
+    leaves = leaves_of_new_event(salts, sealed, parts, operations, scopes)
     commit_ts = previous.commit_ts + 1
-    found = leaves.event_hash(salts, commit_ts, committed_at, previous.hash, own)
-    return SealedEvent(commit_ts, committed_at, found, salts, sealed, codec.join(parts))
+    digest = event_hash(salts, commit_ts, committed_at, previous.hash, leaves)
+    return SealedEvent(commit_ts, committed_at, digest, salts, sealed, codec.join(parts))
 
 
 def _seal_one(
@@ -113,146 +298,151 @@ def _seal_one(
     salts: bytes,
     envelope: Envelope,
     operation: AnyOperation,
-    known: Scopes,
+    scopes: ScopeCommitments,
 ) -> SealedEvent:
-    """Do the same where there is one operation of one slot."""
+    """Seal an event with one operation of one slot: the fast path of `seal`."""
     number, sealed, part = previous.commit_ts + 1, codec.encode(envelope), codec.encode(operation)
-    first = sha256(ENVELOPE + salts[1:17] + sealed).digest()
-    scope = of_scope(salts[17:49], operation.namespace, operation.agent_id, known)
+    envelope_leaf = sha256(ENVELOPE + salts[1:17] + sealed).digest()
+    scope = scope_commitment(salts[17:49], operation.namespace, operation.agent_id, scopes)
     place = FIRST_SLOTS[part[1]]
     slot = sha256(SLOT + salts[49:] + place + part[scope[3] :]).digest()
-    covered = _WITH_ONE(EVENT, number, committed_at, previous.hash, 1, first, scope[4], slot)
-    found = sha256(covered).digest()
-    return SealedEvent(number, committed_at, found, salts, sealed, _OF_ONE + part)
+    covered = _PACK_ONE_SLOT_EVENT(
+        EVENT, number, committed_at, previous.hash, 1, envelope_leaf, scope[4], slot
+    )
+    digest = sha256(covered).digest()
+    return SealedEvent(number, committed_at, digest, salts, sealed, _ONE_OPERATION + part)
 
 
 def seal_again(previous: Head, event: SealedEvent) -> SealedEvent:
     """Return a stored event as the one that follows `previous` in another log."""
     commit_ts = previous.commit_ts + 1
-    found = leaves.event_hash(
-        event.salts, commit_ts, event.committed_at, previous.hash, leaves_in(event)
-    )
-    return msgspec.structs.replace(event, commit_ts=commit_ts, hash=found)
+    digest = event_hash(event.salts, commit_ts, event.committed_at, previous.hash, leaves_in(event))
+    return msgspec.structs.replace(event, commit_ts=commit_ts, hash=digest)
 
 
-def follow(
+def verify_rows(
     previous: Head,
     rows: Iterable[Row],
-    quiet: Container[type] = frozenset(),
+    quiet_kinds: Container[type] = frozenset(),
     at_end: Callable[[Head], object] = bool,
-    known: Scopes | None = None,
-) -> Iterator[Opened]:
-    """Yield stored events with what they say, or raise `ChainBroken` for the first bad one.
+    scopes: ScopeCommitments | None = None,
+) -> Iterator[OpenedEvent]:
+    """Yield stored events decoded, or raise `ChainBroken` for the first bad one.
 
-    Most have one operation of one slot. If it is of a `quiet` kind, its own agent's and unsigned,
-    the event is checked and not yielded; `at_end` is told where the walk has come to. `known`
-    remembers scopes from one stretch of the log to the next.
+    An event with one operation of a kind in `quiet_kinds`, by its own agent and unsigned, is
+    verified and not yielded. `at_end` gets the head that was reached. `scopes` caches commitments
+    from call to call.
     """
     number, time, last = previous.commit_ts, previous.committed_at, previous.hash
-    version, known = previous.version, {} if known is None else known
+    version, scopes = previous.version, {} if scopes is None else scopes
     read_envelope, read_operations = codec.read_envelope, codec.read_operations
     for row in rows:
         number += 1
-        commit_ts, committed_at, found, salts, envelope, operations = row
+        commit_ts, committed_at, stored_hash, salts, envelope, operations = row
         try:
             if commit_ts != number or not time < committed_at <= LAST_MICROS:
-                raise _refused(number, time, row)
+                raise _order_error(number, time, row)
             try:
-                who, what = read_envelope(envelope), read_operations(operations)
-            except codec.UNREADABLE:  # or erased
-                who, what = codec.decode_envelope(envelope), codec.decode_operations(operations)
-            plain = False
+                sender, decoded = read_envelope(envelope), read_operations(operations)
+            except codec.UNREADABLE:  # damaged, or partly erased
+                sender, decoded = (
+                    codec.decode_envelope(envelope),
+                    codec.decode_operations(operations),
+                )
+            is_quiet = False
             if (
-                len(salts) == _SALTS_OF_ONE
+                len(salts) == _ONE_OPERATION_SALTS
                 and operations[0] == _ARRAY_OF_ONE
                 and salts[0] == SECOND_VERSION
-                and who.txn_id
-                and (kind := type(only := what[0])) in ONE_SLOT
+                and sender.txn_id
+                and (kind := type(only := decoded[0])) in ONE_SLOT
                 and not (kind is Write and only.because)  # type: ignore[union-attr]
             ):
-                scope = known.get(salts[17:49])
+                scope = scopes.get(salts[17:49])
                 if scope is None or scope[1] != only.agent_id or scope[0] != only.namespace:
-                    scope = of_scope(salts[17:49], only.namespace, only.agent_id, known)
-                own = who.actor == scope[1] or who.actor == NOBODY
-                plain = own and kind in quiet and who.signature is None
+                    scope = scope_commitment(salts[17:49], only.namespace, only.agent_id, scopes)
+                is_own = sender.actor == scope[1] or sender.actor == DEFAULT_ACTOR
+                is_quiet = is_own and kind in quiet_kinds and sender.signature is None
                 version = SECOND_VERSION
-                first = sha256(ENVELOPE + salts[1:17] + envelope).digest()
+                envelope_leaf = sha256(ENVELOPE + salts[1:17] + envelope).digest()
                 slot = SLOT + salts[49:] + FIRST_SLOTS[operations[2]] + operations[scope[3] + 1 :]
                 slot = sha256(slot).digest()
-                covered = _WITH_ONE(EVENT, number, committed_at, last, 1, first, scope[4], slot)
+                covered = _PACK_ONE_SLOT_EVENT(
+                    EVENT, number, committed_at, last, 1, envelope_leaf, scope[4], slot
+                )
             else:
                 version = _next_version(version, salts)
-                parts = leaves.of_event(salts, envelope, operations, what, known)
-                covered = leaves.covered(salts, number, committed_at, last, parts)
+                parts = leaves_of_event(salts, envelope, operations, decoded, scopes)
+                covered = hashed_bytes(salts, number, committed_at, last, parts)
         except Corruption as error:
-            raise _at(number, error) from error
-        except (TypeError, struct.error) as error:  # SQLite can be made to hold anything anywhere
+            raise _as_chain_broken(number, error) from error
+        except (TypeError, struct.error) as error:  # SQLite columns can hold any type
             raise ChainBroken(number, "a column has another type than an event's") from error
-        if sha256(covered).digest() != found:
+        if sha256(covered).digest() != stored_hash:
             raise ChainBroken(number, "its content does not have its hash")
-        time, last = committed_at, found
-        if not plain:
-            yield row, who, what
+        time, last = committed_at, stored_hash
+        if not is_quiet:
+            yield row, sender, decoded
     at_end(Head(number, time, last, version))
 
 
 def _next_version(version: int, salts: bytes) -> int:
-    """Return the chain version of an event, which is not older than of those before it."""
-    found = SECOND_VERSION if is_second(salts) else FIRST_VERSION
-    if found < version:
-        raise Corruption("it has an older form than the events before it")
-    return found
+    """Return the chain version of an event, which is never older than those before it."""
+    own_version = SECOND_VERSION if is_version_2(salts) else FIRST_VERSION
+    if own_version < version:
+        raise Corruption("it has an older chain version than the events before it")
+    return own_version
 
 
 def check(previous: Head, event: SealedEvent) -> Head:
-    """Return the head behind `event`, or raise `ChainBroken` if it does not follow `previous`."""
-    for row, _, _ in follow(previous, (msgspec.structs.astuple(event),)):
-        return head_behind(row)
-    raise AssertionError("an event is followed or refused")
+    """Return the head after `event`, or raise `ChainBroken` if it does not follow `previous`."""
+    for row, _, _ in verify_rows(previous, (msgspec.structs.astuple(event),)):
+        return head_after(row)
+    raise AssertionError("an event is verified or refused")
 
 
-def head_behind(row: Row) -> Head:
-    """Return the log's end behind a stored event."""
-    version = SECOND_VERSION if is_second(row[3]) else FIRST_VERSION
+def head_after(row: Row) -> Head:
+    """Return the head of a log that ends with a stored event."""
+    version = SECOND_VERSION if is_version_2(row[3]) else FIRST_VERSION
     return Head(row[0], row[1], row[2], version)
 
 
 def leaves_in(event: SealedEvent) -> list[bytes]:
-    """Return what stands for an event's envelope and for each of its operations."""
-    return leaves.of_event(event.salts, event.envelope, event.operations, _decoded(event), {})
+    """Return the leaves of an event's envelope and of each operation."""
+    return leaves_of_event(event.salts, event.envelope, event.operations, _decode_all(event), {})
 
 
 def leaves_of(
-    salts: bytes, operations: Sequence[AnyOperation], known: Scopes | None = None
+    salts: bytes, operations: Sequence[AnyOperation], scopes: ScopeCommitments | None = None
 ) -> list[bytes]:
-    """Return what stands for each operation of an event that is being made."""
+    """Return the leaf of each operation of a new event."""
     parts = [*map(codec.encode, operations)]
-    return leaves.of_operations(
-        Salts(salts, operations), parts, operations, {} if known is None else known
+    return leaves_of_stored(
+        Salts(salts, operations), parts, operations, {} if scopes is None else scopes
     )
 
 
 def operation_leaves(event: SealedEvent) -> list[bytes]:
-    """Return what stands for each operation of an event."""
+    """Return the leaf of each operation of an event."""
     return leaves_in(event)[1:]
 
 
-def _refused(expected: int, time: int, row: Row) -> ChainBroken:
-    """Return what is wrong with a row that cannot be the next event."""
+def _order_error(number: int, time: int, row: Row) -> ChainBroken:
+    """Return the error for a row that cannot be the next event."""
     commit_ts, committed_at, *_ = row
-    if commit_ts != expected:
+    if commit_ts != number:
         problem = f"it is missing, and the next one there is {commit_ts}"
     elif committed_at <= time:
         problem = "its time is not after the time of the one before it"
     else:
         problem = "its time is beyond the year 9999"
-    return ChainBroken(expected, problem)
+    return ChainBroken(number, problem)
 
 
-def _at(number: int, error: Corruption) -> ChainBroken:
+def _as_chain_broken(number: int, error: Corruption) -> ChainBroken:
     return error if isinstance(error, ChainBroken) else ChainBroken(number, str(error))
 
 
-def _decoded(event: SealedEvent) -> tuple[AnyOperation, ...]:
+def _decode_all(event: SealedEvent) -> tuple[AnyOperation, ...]:
     codec.decode_envelope(event.envelope)
     return codec.decode_operations(event.operations)

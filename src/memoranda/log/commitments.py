@@ -1,4 +1,4 @@
-"""Commitments: what stands for an operation in an event of chain version 2.
+"""Salted commitments to the fields of operations, and where their salts are kept.
 
     name(namespace) = SHA-256( 0x06 ‖ salt ‖ text )
     name(agent)     = SHA-256( 0x07 ‖ salt ‖ text )
@@ -7,14 +7,15 @@
     list slot       = SHA-256( 0x0A ‖ kind ‖ index ‖ items )
     leaf(operation) = number of slots ‖ name(namespace) ‖ name(agent) ‖ slots
 
-Kind, index and the number of slots are one byte each. The salts of an operation's slots come from
-its own: one slot has it as it is, more have SHAKE-128 of it, 16 bytes each; so do a list's items
-from the list's. An erasure drops a slot with its salt, and never leaves the one it came from.
+Kind, index and the number of slots are one byte each. The salts of an operation's slots are derived
+from its own salt: a single slot has it as it is, several have SHAKE-128 of it, 16 bytes each. The
+salts of a list's items are derived from the list's in the same way. An erasure drops a slot with
+its salt, and always drops the salt that it was derived from.
 """
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping, Sequence
 from hashlib import sha256, shake_128
 from struct import Struct
 from typing import cast
@@ -22,134 +23,290 @@ from typing import cast
 import msgspec
 
 from memoranda.errors import Corruption
-from memoranda.model import slots
-from memoranda.model.redacted import AnySlot, Blanked, Hidden, Kept, Listed, NameSlot, Redacted
+from memoranda.model.ids import IdSource
+from memoranda.model.operations import AnyOperation, Erased, slots
+from memoranda.model.operations.redacted import (
+    AnySlot,
+    BlankedRef,
+    HiddenName,
+    ListSlot,
+    NameSlot,
+    OpenSlot,
+    Redacted,
+)
 
 SALT_SIZE = 16
 HASH_SIZE = 32
 SCOPE_SALTS = 2 * SALT_SIZE
-"""The salts of a namespace and of an agent in it."""
+"""Bytes of the two salts of a scope: of its namespace and of its agent."""
 _NAMESPACE, _AGENT, _SLOT, _ITEM, _LIST = (bytes([number]) for number in range(6, 11))
 _ONE_SLOT = b"\x01"
-_CUT = [Struct(f"{SALT_SIZE}s" * count).unpack for count in range(8)]
-"""Cuts so many salts apart, as few as operations mostly have."""
-_HEADS = [bytes([number]) for number in range(256)]
+_SPLIT_SALTS = [Struct(f"{SALT_SIZE}s" * count).unpack for count in range(8)]
+"""Split so many salts, indexed by their number; operations rarely have more slots."""
+_BYTES = [bytes([number]) for number in range(256)]
 
-_MOST_SCOPES = 4096
+_MAX_CACHED_COMMITMENTS = 4096
+"""Scopes whose commitments are cached; the cache is emptied when it is full."""
 _packed = msgspec.msgpack.Encoder().encode
 
-OfScope = tuple[str, str, bytes, int, bytes]
-"""Namespace, agent, the commitments to both, and where an operation's own fields begin; and what
-the leaf of an operation with one slot begins with."""
-Scopes = MutableMapping[bytes, OfScope]
-"""What was computed for scopes, by their salts: a scope mostly has the same ones again."""
+ScopeCommitment = tuple[str, str, bytes, int, bytes]
+"""Namespace, agent, the two commitments joined, the offset of an operation's own fields, and the
+beginning of the leaf of an operation with one slot (the slot count and the commitments)."""
+ScopeCommitments = MutableMapping[bytes, ScopeCommitment]
+"""Cache: a scope's salts → its commitments. Most events of a scope have the same salts."""
 
 
-def of_scope(salts: bytes, namespace: str, agent_id: str, known: Scopes) -> OfScope:
-    """Return the commitments to a namespace and an agent in it."""
-    found = known.get(salts)
-    if found is not None and found[0] == namespace and found[1] == agent_id:
-        return found
-    if len(known) >= _MOST_SCOPES:
-        known.clear()
-    names = of_name(_NAMESPACE, salts[:SALT_SIZE], namespace)
-    names += of_name(_AGENT, salts[SALT_SIZE:], agent_id)
+def scope_commitment(
+    salts: bytes, namespace: str, agent_id: str, cache: ScopeCommitments
+) -> ScopeCommitment:
+    """Return the commitments to a namespace and an agent in it, from the cache if possible.
+
+    The names are compared, too: salts alone are no proof that the names are the same.
+    """
+    entry = cache.get(salts)
+    if entry is not None and entry[0] == namespace and entry[1] == agent_id:
+        return entry
+    if len(cache) >= _MAX_CACHED_COMMITMENTS:
+        cache.clear()
+    names = name_commitment(_NAMESPACE, salts[:SALT_SIZE], namespace)
+    names += name_commitment(_AGENT, salts[SALT_SIZE:], agent_id)
     fields = 2 + len(_packed(namespace)) + len(_packed(agent_id))
-    known[salts] = found = (namespace, agent_id, names, fields, _ONE_SLOT + names)
-    return found
+    cache[salts] = entry = (namespace, agent_id, names, fields, _ONE_SLOT + names)
+    return entry
 
 
-def of_name(role: bytes, salt: bytes, name: str) -> bytes:
-    """Return the commitment to a namespace or an agent."""
+def name_commitment(role: bytes, salt: bytes, name: str) -> bytes:
+    """Return the commitment to the name of a namespace or an agent."""
     return sha256(role + salt + name.encode()).digest()
 
 
-def derived(salt: bytes, count: int) -> list[bytes]:
+def derive_salts(salt: bytes, count: int) -> list[bytes]:
     """Return the salts of so many slots or items."""
     if count == 1:
         return [salt]
-    made = shake_128(salt).digest(SALT_SIZE * count)
-    if count < len(_CUT):
-        return list(_CUT[count](made))
-    return [made[first : first + SALT_SIZE] for first in range(0, len(made), SALT_SIZE)]
+    stream = shake_128(salt).digest(SALT_SIZE * count)
+    if count < len(_SPLIT_SALTS):
+        return list(_SPLIT_SALTS[count](stream))
+    return [stream[first : first + SALT_SIZE] for first in range(0, len(stream), SALT_SIZE)]
 
 
-def of_whole(part: bytes, salt: bytes, scope: bytes) -> bytes:
-    """Return the leaf of an operation of which nothing was erased."""
+def operation_leaf(part: bytes, salt: bytes, scope: bytes) -> bytes:
+    """Return the leaf of an unredacted operation."""
     values, kind = slots.values(part), part[1]
-    leaf = [_HEADS[len(values)], scope]
-    for index, own in enumerate(derived(salt, len(values))):
+    leaf = [_BYTES[len(values)], scope]
+    for index, slot_salt in enumerate(derive_salts(salt, len(values))):
         value, place = values[index], bytes((kind, index))
         if type(value) is bytes:
-            leaf.append(sha256(_SLOT + own + place + value).digest())
+            leaf.append(sha256(_SLOT + slot_salt + place + value).digest())
         else:
-            items = map(_of_item, derived(own, len(value)), cast("list[bytes]", value))
+            items = map(_item_hash, derive_salts(slot_salt, len(value)), cast("list[bytes]", value))
             leaf.append(sha256(b"".join((_LIST, place, *items))).digest())
     return b"".join(leaf)
 
 
-def opened(part: bytes, salt: bytes) -> list[Kept | Listed]:
-    """Return the slots of a whole operation with a salt each, from which any can be dropped."""
+def open_slots(part: bytes, salt: bytes) -> list[OpenSlot | ListSlot]:
+    """Return the slots of an unredacted operation, each with its salt."""
     values = slots.values(part)
     return [
-        Kept(own, value)
+        OpenSlot(slot_salt, value)
         if isinstance(value, bytes)
-        else Listed(tuple(map(Kept, derived(own, len(value)), value)))
-        for own, value in zip(derived(salt, len(values)), values, strict=True)
+        else ListSlot(tuple(map(OpenSlot, derive_salts(slot_salt, len(value)), value)))
+        for slot_salt, value in zip(derive_salts(salt, len(values)), values, strict=True)
     ]
 
 
-def of_redacted(left: Redacted) -> bytes:
-    """Return the leaf of an operation of which something was erased."""
-    if not 0 <= left.kind < len(_HEADS) or len(left.slots) >= len(_HEADS):
-        raise Corruption("what is left of an operation has not the slots of any kind")
-    own = (of_slot(left.kind, index, slot) for index, slot in enumerate(left.slots))
-    return b"".join((_HEADS[len(left.slots)], *name_commitments(left), *own))
+def redacted_leaf(operation: Redacted) -> bytes:
+    """Return the leaf of a redacted operation."""
+    if not 0 <= operation.kind < len(_BYTES) or len(operation.slots) >= len(_BYTES):
+        raise Corruption("a residue has the slots of no kind")
+    slots = (
+        slot_commitment(operation.kind, index, slot) for index, slot in enumerate(operation.slots)
+    )
+    return b"".join((_BYTES[len(operation.slots)], *name_commitments(operation), *slots))
 
 
-def of_slot(kind: int, index: int, slot: AnySlot) -> bytes:
-    """Return the commitment to a slot, from what is left of it."""
+def slot_commitment(kind: int, index: int, slot: AnySlot) -> bytes:
+    """Return the commitment to a slot, from what remains of it."""
     if isinstance(slot, bytes):
-        return _checked(slot)
-    place = _HEADS[kind] + _HEADS[index]
-    if isinstance(slot, Kept):
-        return sha256(_SLOT + _salt(slot.salt) + place + slot.value).digest()
-    if isinstance(slot, Listed):
-        return sha256(b"".join((_LIST, place, *map(of_item, slot.items)))).digest()
-    return _checked(slot.commitment)
+        return _check_commitment(slot)
+    place = _BYTES[kind] + _BYTES[index]
+    if isinstance(slot, OpenSlot):
+        return sha256(_SLOT + _check_salt(slot.salt) + place + slot.value).digest()
+    if isinstance(slot, ListSlot):
+        return sha256(b"".join((_LIST, place, *map(item_commitment, slot.items)))).digest()
+    return _check_commitment(slot.commitment)
 
 
-def of_item(item: Kept | Blanked) -> bytes:
-    """Return the commitment to an item of a list, from what is left of it."""
-    if isinstance(item, Blanked):
-        return _checked(item.commitment)
-    return _of_item(_salt(item.salt), item.value)
+def item_commitment(item: OpenSlot | BlankedRef) -> bytes:
+    """Return the commitment to an item of a list, from what remains of it."""
+    if isinstance(item, BlankedRef):
+        return _check_commitment(item.commitment)
+    return _item_hash(_check_salt(item.salt), item.value)
 
 
-def _of_item(salt: bytes, value: bytes) -> bytes:
+def _item_hash(salt: bytes, value: bytes) -> bytes:
     return sha256(_ITEM + salt + value).digest()
 
 
-def _of_name_slot(role: bytes, slot: NameSlot, name: str) -> bytes:
-    if isinstance(slot, Hidden):
-        return _checked(slot.commitment)
-    return of_name(role, _salt(slot), name)
+def _name_slot_commitment(role: bytes, slot: NameSlot, name: str) -> bytes:
+    if isinstance(slot, HiddenName):
+        return _check_commitment(slot.commitment)
+    return name_commitment(role, _check_salt(slot), name)
 
 
-def name_commitments(left: Redacted) -> tuple[bytes, bytes]:
-    """Return the commitments to an operation's namespace and agent, from what is left of them."""
-    first, second = left.scope_slots
-    namespace = _of_name_slot(_NAMESPACE, first, left.namespace)
-    return namespace, _of_name_slot(_AGENT, second, left.agent_id)
+def name_commitments(operation: Redacted) -> tuple[bytes, bytes]:
+    """Return the commitments to a redacted operation's namespace and agent."""
+    first, second = operation.scope_slots
+    namespace = _name_slot_commitment(_NAMESPACE, first, operation.namespace)
+    return namespace, _name_slot_commitment(_AGENT, second, operation.agent_id)
 
 
-def _salt(found: bytes) -> bytes:
-    if len(found) != SALT_SIZE or not any(found):
-        raise Corruption("what is left of an operation has no salt")
-    return found
+def _check_salt(salt: bytes) -> bytes:
+    if len(salt) != SALT_SIZE or not any(salt):
+        raise Corruption("an open slot has no salt")
+    return salt
 
 
-def _checked(found: bytes) -> bytes:
-    if len(found) != HASH_SIZE:
-        raise Corruption("what was erased of an operation has left no commitment")
-    return found
+def _check_commitment(commitment: bytes) -> bytes:
+    if len(commitment) != HASH_SIZE:
+        raise Corruption("an erased slot has no commitment")
+    return commitment
+
+
+# Salts: the layout of an event's salts in chain version 2.
+#
+#     salts = 0x02 ‖ envelope ‖ scopes ‖ operations
+#     salts = 0x02 ‖ envelope ‖ request                 of an event without operations
+#
+# Each is 16 bytes; a scope has two, for its namespace and its agent. Scopes are those of the
+# unredacted operations, each once, in order of first occurrence. A redacted operation has zeros
+# here; the salts of its open slots are stored in the slots.
+#
+# The request's salt is that of all operations together, so it is erased with any of them. An event
+# without operations has a request salt of its own. Its envelope's salt is a hash of that, so the
+# request's can be erased alone.
+
+VERSION_2 = b"\x02"
+NO_SALT = bytes(SALT_SIZE)
+"""Takes the place of an erased salt."""
+_ENVELOPE_SALT_DOMAIN = b"\x0c"
+_SCOPES_AT = len(VERSION_2) + SALT_SIZE
+"""Offset of the salts that follow the envelope's."""
+_ERASED_KINDS = frozenset((Erased, Redacted))
+_MAX_CACHED_SALTS = 1024
+"""Scopes whose salts are cached; the cache is emptied when it is full."""
+
+Pair = tuple[str, str]
+"""A namespace and an agent in it."""
+
+
+def is_version_2(salts: bytes) -> bool:
+    """Return whether an event has chain version 2: its salts begin with that byte."""
+    return len(salts) % SALT_SIZE == len(VERSION_2) and salts.startswith(VERSION_2)
+
+
+class Salts:
+    """The salts of one event of chain version 2, parsed."""
+
+    def __init__(self, salts: bytes, operations: Sequence[AnyOperation]) -> None:
+        scopes = scope_pairs(operations)
+        operations_at = _SCOPES_AT + SCOPE_SALTS * len(scopes)
+        if len(salts) != operations_at + SALT_SIZE * max(1, len(operations)):
+            raise Corruption("its salts do not fit its operations")
+        self.envelope = salts[len(VERSION_2) : _SCOPES_AT]
+        self.scopes: dict[Pair, bytes] = {}
+        for index, pair in enumerate(scopes):
+            first = _SCOPES_AT + SCOPE_SALTS * index
+            self.scopes[pair] = salts[first : first + SCOPE_SALTS]
+        self.operations = [
+            salts[first : first + SALT_SIZE]
+            for first in range(operations_at, len(salts), SALT_SIZE)
+        ]
+        self._check(operations)
+
+    def _check(self, operations: Sequence[AnyOperation]) -> None:
+        if not operations:
+            (request,) = self.operations
+            if request != NO_SALT and self.envelope != envelope_salt(request):
+                raise Corruption("its request's salt was changed")
+        for salt, operation in zip(self.operations, operations, strict=False):
+            if (type(operation) in _ERASED_KINDS) != (salt == NO_SALT):
+                raise Corruption(
+                    "a salt of an erased operation exists, or one of another operation is missing"
+                )
+
+
+def join_salts(
+    envelope: bytes,
+    scopes: dict[Pair, bytes],
+    salts: Iterable[bytes],
+    operations: Iterable[AnyOperation],
+) -> bytes:
+    """Return an event's salts, with those of the scopes that its operations still have."""
+    return b"".join(
+        (VERSION_2, envelope, *(scopes[pair] for pair in scope_pairs(operations)), *salts)
+    )
+
+
+def scope_pairs(operations: Iterable[AnyOperation]) -> list[Pair]:
+    """Return the scopes of unredacted operations, each once, in order of first occurrence."""
+    return [
+        *dict.fromkeys(
+            (operation.namespace, operation.agent_id)
+            for operation in operations
+            if type(operation) not in _ERASED_KINDS
+        )
+    ]
+
+
+def envelope_salt(request: bytes) -> bytes:
+    """Return the envelope's salt, derived from the request's, of an event without operations."""
+    return sha256(_ENVELOPE_SALT_DOMAIN + request).digest()[:SALT_SIZE]
+
+
+def salts_without_request(salts: bytes) -> bytes:
+    """Return the salts of an event without operations, with the request's salt zeroed."""
+    if is_version_2(salts):
+        return salts[:_SCOPES_AT] + NO_SALT
+    return NO_SALT + salts[SALT_SIZE:]
+
+
+class SaltSource:
+    """Draws salts for new events.
+
+    A scope gets the same salts again: that reveals no more than its names, or its pseudonym, do,
+    and saves two hashes per event. All of them are dropped as soon as anything was erased: a name
+    that is used again must not have the salts of the erased one.
+    """
+
+    def __init__(self, ids: IdSource) -> None:
+        self._ids = ids
+        self._scopes: dict[Pair, bytes] = {}
+        self.commitments: ScopeCommitments = {}
+
+    def draw(self, operations: Sequence[AnyOperation]) -> bytes:
+        """Return the salts of an event with these operations."""
+        if not operations:
+            request = self._ids.entropy(SALT_SIZE)
+            return VERSION_2 + envelope_salt(request) + request
+        entropy = self._ids.entropy(SALT_SIZE * (1 + len(operations)))
+        if len(operations) == 1:
+            pair = (operations[0].namespace, operations[0].agent_id)
+            scope = self._scopes.get(pair) or self._scope(pair)
+            return VERSION_2 + entropy[:SALT_SIZE] + scope + entropy[SALT_SIZE:]
+        pairs = dict.fromkeys(
+            [(operation.namespace, operation.agent_id) for operation in operations]
+        )
+        scopes = [self._scopes.get(pair) or self._scope(pair) for pair in pairs]
+        return b"".join((VERSION_2, entropy[:SALT_SIZE], *scopes, entropy[SALT_SIZE:]))
+
+    def _scope(self, pair: Pair) -> bytes:
+        if len(self._scopes) >= _MAX_CACHED_SALTS:
+            self.drop_caches()
+        salts = self._scopes[pair] = self._ids.entropy(SCOPE_SALTS)
+        return salts
+
+    def drop_caches(self) -> None:
+        """Drop the salts of all scopes: something was erased, or may have been."""
+        self._scopes.clear()
+        self.commitments.clear()

@@ -1,16 +1,22 @@
-"""Reading the log a page at a time: constant memory, and no lock held between pages."""
+"""Reading events from the log in pages, and splitting them into operations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
+import msgspec
+
 from memoranda.errors import Corruption
-from memoranda.model.event import Head, SealedEvent
+from memoranda.model import codec
+from memoranda.model.event import Envelope, Head, SealedEvent
+from memoranda.model.operations import AnyOperation, effective_operation
 from memoranda.storage.port import Reader, Row
 
 PAGE_ROWS = 256
+"""Rows per page: enough to spread the cost of a query, few enough for a short snapshot."""
 PAGE_BYTES = 1024 * 1024
+"""Bytes of operations after which a page ends, whatever it has, so that memory stays bounded."""
 
 Item = TypeVar("Item")
 From = TypeVar("From")
@@ -18,15 +24,15 @@ To = TypeVar("To")
 
 
 class Pages(Protocol[Item]):
-    """A long answer, given in pages; it remembers where it is and holds nothing in between."""
+    """A long result in pages; between two pages it holds no cursor, snapshot or lock."""
 
     def next_page(self) -> list[Item]:
-        """Return the next items; none left: an empty list."""
+        """Return the next items; an empty list at the end."""
         ...
 
 
-class Mapped(Generic[From, To]):
-    """The pages of another answer, with something done to each item."""
+class MappedPages(Generic[From, To]):
+    """The pages of another result, with a function applied to each item."""
 
     def __init__(self, source: Pages[From], change: Callable[[From], To]) -> None:
         self._source = source
@@ -37,8 +43,8 @@ class Mapped(Generic[From, To]):
         return [self._change(item) for item in self._source.next_page()]
 
 
-def cut(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Yield a long list in parts that a query can be given."""
+def chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Yield a long list in parts that fit into one query."""
     for first in range(0, len(items), PAGE_ROWS):
         yield items[first : first + PAGE_ROWS]
 
@@ -55,9 +61,9 @@ def head_commit(reader: Reader) -> int:
     return int(row[0]) if row else 0
 
 
-def rows(reader: Reader, *, after: int, through: int, most: int = PAGE_ROWS) -> list[Row]:
-    """Return the next stored events' columns, of at least one event if there is one."""
-    return reader.rows("event_page", after=after, through=through, most=most, budget=PAGE_BYTES)
+def rows(reader: Reader, *, after: int, through: int, limit: int = PAGE_ROWS) -> list[Row]:
+    """Return the columns of the next events, at least one if there is one."""
+    return reader.rows("event_page", after=after, through=through, limit=limit, budget=PAGE_BYTES)
 
 
 def page(reader: Reader, *, after: int, through: int) -> list[SealedEvent]:
@@ -67,9 +73,9 @@ def page(reader: Reader, *, after: int, through: int) -> list[SealedEvent]:
 
 def events(reader: Reader, *, after: int, through: int) -> Iterator[SealedEvent]:
     """Yield stored events in order, read in pages."""
-    while found := page(reader, after=after, through=through):
-        yield from found
-        after = found[-1].commit_ts
+    while page_events := page(reader, after=after, through=through):
+        yield from page_events
+        after = page_events[-1].commit_ts
 
 
 def events_of(reader: Reader, commits: Iterable[int]) -> Iterator[SealedEvent]:
@@ -77,5 +83,84 @@ def events_of(reader: Reader, commits: Iterable[int]) -> Iterator[SealedEvent]:
     for commit_ts in commits:
         row = reader.row("event_get", commit_ts=commit_ts)
         if row is None:
-            raise Corruption(f"commit {commit_ts}, which the index names, is not in the log")
+            raise Corruption(f"commit {commit_ts} is in the index and not in the log")
         yield SealedEvent(*row)
+
+
+# Single operations: events are split without decoding them, and only requested ones are decoded.
+#
+# A reader of a few keys of a large transaction decodes only those. A reader that pages through all
+# its keys splits it once.
+
+_MAX_UNCACHED_OPERATIONS = 16
+"""Operations up to which an event is not cached: splitting it again costs next to nothing."""
+_MAX_CACHED_BYTES = 32 * 1024 * 1024
+"""Bytes of cached events. The last two always stay, as a difference reads two commits at once."""
+
+
+class EventParts(msgspec.Struct, frozen=True, gc=False):
+    """An event whose operations are split and not decoded."""
+
+    commit_ts: int
+    committed_at: int
+    envelope: Envelope
+    operations: list[msgspec.Raw]
+    size: int
+
+    def stored(self, position: int) -> AnyOperation:
+        """Return the operation at a position as the log has it, redacted or not."""
+        return codec.decode_operation(self.operations[position])
+
+    def effective(self, position: int) -> AnyOperation:
+        """Return the effective operation at a position: the residue, if it was erased."""
+        return effective_operation(self.stored(position))
+
+
+class SplitEventCache:
+    """Splits events, and caches large ones as long as nothing is erased.
+
+    Within one snapshot the cache is valid. A reader of several snapshots calls `refresh` in each.
+    """
+
+    def __init__(self) -> None:
+        self._events: dict[int, EventParts] = {}
+        self._size = 0
+        self._head = 0
+
+    def refresh(self, reader: Reader) -> None:
+        """Empty the cache if anything was erased since it was filled."""
+        if self._events and reader.row("erased_since", after=self._head) is not None:
+            self._events.clear()
+            self._size = 0
+        if not self._events:
+            self._head = head_commit(reader)
+
+    def of(self, reader: Reader, commit_ts: int) -> EventParts:
+        """Return the event of a commit."""
+        event = self._events.get(commit_ts)
+        if event is None:
+            event = _read(reader, commit_ts)
+            if len(event.operations) > _MAX_UNCACHED_OPERATIONS:
+                self._cache(event)
+        return event
+
+    def _cache(self, event: EventParts) -> None:
+        self._events[event.commit_ts] = event
+        self._size += event.size
+        while self._size > _MAX_CACHED_BYTES and len(self._events) > 2:
+            oldest = next(iter(self._events))
+            self._size -= self._events.pop(oldest).size
+
+
+def _read(reader: Reader, commit_ts: int) -> EventParts:
+    row = reader.row("event_get", commit_ts=commit_ts)
+    if row is None:
+        raise Corruption(f"commit {commit_ts} is in the index and not in the log")
+    _, committed_at, _, _, envelope, operations = row
+    return EventParts(
+        commit_ts,
+        committed_at,
+        codec.decode_envelope(envelope),
+        codec.parts(operations),
+        len(operations),
+    )

@@ -1,8 +1,8 @@
-"""Views: what can be read, derived from the log and committed with it.
+"""Views: everything readable, derived from the log and committed with it.
 
-A view *decides* what a staged request becomes, under the commit lock, and *applies* resolved
-operations to its tables. Applying is a pure function of the operation and the tables: that is why
-a view can be emptied and built again, and why the result must be the same.
+A view *decides* what a staged request becomes, under the write lock, and *applies* the resolved
+operations to its tables. Applying is a pure function of the operations and the tables. That is why
+a view can be emptied and rebuilt, and why the result must be the same.
 """
 
 from __future__ import annotations
@@ -14,248 +14,379 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from memoranda.errors import Corruption, NotFound
+from memoranda.errors import Corruption, InvalidInput, NotFound, UnsupportedFormat
 from memoranda.log import chain, pages
-from memoranda.log.retaining import Keeper, Retained
+from memoranda.log.compaction.retention import RetainedRefs, RetentionPolicy
 from memoranda.model import codec
-from memoranda.model.erasure import Place, Target
+from memoranda.model.erasure import LogPosition, Target
 from memoranda.model.event import Envelope, SealedEvent
-from memoranda.model.graph_operations import Name
 from memoranda.model.ids import IdSource
-from memoranda.model.operations import AnyOperation, standing
-from memoranda.model.refs import Ref, Referent, TranscriptRef
+from memoranda.model.operations import AnyOperation, effective_operation
+from memoranda.model.operations.graph import Name
+from memoranda.model.refs import Ref, Referent
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Engine, Progress, Reader, Writer
 
 
 class Commit(msgspec.Struct, frozen=True, gc=False):
-    """An event as views apply it: decoded, its operations in their places."""
+    """An event as views apply it: decoded, residues in place of erased operations."""
 
     commit_ts: int
     committed_at: int
     envelope: Envelope
     operations: tuple[AnyOperation, ...]
-    stored: bytes
-    """The bytes of the operations as the log has them."""
+    encoded: bytes
+    """The encoded operations, as the log has them."""
+
+    @classmethod
+    def load(cls, reader: Reader, commit_ts: int) -> Commit:
+        """Read a commit from the log, and return it decoded."""
+        (event,) = pages.events_of(reader, (commit_ts,))
+        return cls.of(event)
 
     @classmethod
     def of(cls, event: SealedEvent) -> Commit:
-        """Return what a stored event says; what is left of what was erased stands in its place."""
+        """Return a stored event decoded."""
+        return cls.with_operations(event, codec.decode_effective(event.operations))
+
+    @classmethod
+    def with_operations(cls, event: SealedEvent, applied: tuple[AnyOperation, ...]) -> Commit:
+        """Return a stored event whose effective operations are decoded already."""
         return cls(
             event.commit_ts,
             event.committed_at,
             codec.decode_envelope(event.envelope),
-            codec.decode_standing(event.operations),
+            applied,
             event.operations,
         )
 
     @classmethod
-    def opened(cls, opened: chain.Opened) -> Commit:
-        """Return the same of an event that was read along the chain."""
-        row, envelope, operations = opened
-        return cls(row[0], row[1], envelope, tuple(map(standing, operations)), row[-1])
+    def from_verified(cls, event: chain.OpenedEvent) -> Commit:
+        """Return an event that `chain.verify_rows` has decoded."""
+        row, envelope, operations = event
+        return cls(row[0], row[1], envelope, tuple(map(effective_operation, operations)), row[-1])
 
 
 class LookUp(Protocol):
-    """How the rules of one view find what another view has, as the transaction sees it so far."""
+    """How the rules of one view read another view, including what the transaction staged so far."""
 
-    def __call__(self, ref: Ref | TranscriptRef, asker: Scope, /) -> Referent:
-        """Return what a reference means to somebody, or raise `NotFound`."""
+    def __call__(self, ref: Ref, asker: Scope, /) -> Referent:
+        """Return the referent as the asking scope sees it, or raise `NotFound`."""
         ...
 
 
 class Rules(Protocol):
-    """What one transaction's requests become; made anew for each, so it may remember them."""
+    """The rules for one transaction; created for each, so they may remember its requests."""
 
     def decide(self, staged: Any, /) -> Iterable[AnyOperation]:
-        """Return the resolved operations, or raise; nothing is written yet."""
+        """Return the resolved operations, or raise; nothing is written."""
         ...
 
 
-class Rewritten(msgspec.Struct, frozen=True):
-    """An event of which something was erased: what applied there, and what applies now."""
+class RewrittenEvent(msgspec.Struct, frozen=True):
+    """An event of which something was erased, before and after."""
 
     before: Commit
     after: Commit
     positions: tuple[int, ...]
-    """Where the operations differ."""
+    """Positions of the operations that differ."""
 
     def changes(self) -> Iterable[tuple[int, AnyOperation, AnyOperation]]:
-        """Yield each operation that differs: its position, what it was, and what is left."""
+        """Yield each operation that differs: its position, the operation, and its residue."""
         for position in self.positions:
             yield position, self.before.operations[position], self.after.operations[position]
 
 
 class Eraser:
-    """Brings a view's tables to what the log says once something in it was erased.
+    """Updates a view's tables while events are rewritten.
 
-    It is given the events one by one, as they are rewritten, and then told that this was all. The
-    tables must come out as a rebuild would leave them.
+    It gets the events one by one, in the order in which they are rewritten, and then `finish` is
+    called. The tables must end up as a rebuild would leave them.
     """
 
-    def take(self, rewritten: Rewritten, /) -> None:
-        """Take note of an event, or act on it."""
+    def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
+        """Handle one rewritten event, at once or in `finish`."""
 
     def finish(self) -> None:
-        """Do what can only be done when the whole log is as it will be."""
+        """Do what requires all events to be rewritten."""
 
 
 class View(ABC):
-    """A part of what can be read."""
+    """One part of everything readable."""
 
     name: ClassVar[str]
     version: ClassVar[int]
-    """Raised when `apply` begins to write other rows: stores are then rebuilt when opened."""
-    staged: ClassVar[tuple[type, ...]] = ()
-    """The kinds of request it decides."""
-    referred: ClassVar[tuple[type, ...]] = ()
-    """The kinds of reference its rules can `look_up`."""
-    tracked: ClassVar[tuple[type, ...]] = ()
-    """The kinds of read it can check at commit."""
-    applied: frozenset[type] | None = None
-    """The kinds of operation it applies: a commit without any is not shown to it. None: all."""
-    clear: ClassVar[tuple[str, ...]]
-    """The queries that empty its tables."""
-    prune: ClassVar[tuple[str, ...]] = ()
-    """The queries that drop what the rows of no view need any more, once all are there again."""
-    rows: ClassVar[tuple[str, ...]]
-    """The queries that give all its rows, each named by its table: `<table>_rows`.
+    """Increased when `apply` writes different rows: stores are then rebuilt when opened."""
+    request_types: ClassVar[tuple[type, ...]] = ()
+    """Types of request that its rules decide."""
+    reference_types: ClassVar[tuple[type, ...]] = ()
+    """Types of reference that its rules can `look_up`."""
+    tracked_reads: ClassVar[tuple[type, ...]] = ()
+    """Types of read that it can check at commit."""
+    applied_types: frozenset[type] | None = None
+    """Types of operation that it applies; None: all. Other commits are not passed to it."""
+    clear_queries: ClassVar[tuple[str, ...]]
+    """Queries that empty its tables."""
+    prune_queries: ClassVar[tuple[str, ...]] = ()
+    """Queries that drop rows which no view needs any more, after a rebuild."""
+    row_queries: ClassVar[tuple[str, ...]]
+    """Queries that return all its rows, each named `<table>_rows`.
 
-    They say everything but surrogate ids: what an id stands for is said instead. What identifies a
-    row comes first, and the order is fixed. No row may be left out, whatever was done to it.
+    They return every column except surrogate ids, for which they return what the id stands for. The
+    columns that identify a row come first, and the order of rows is fixed. No row may be left out.
     """
+    log: Reader | None = None
+    """Where `apply` reads earlier events; None: in the database that it writes to."""
 
     @abstractmethod
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
 
-    def forget(self) -> None:  # noqa: B027
-        """Drop whatever was remembered of the tables: they may not be as they were."""
+    def drop_caches(self) -> None:  # noqa: B027
+        """Drop everything cached from the tables: they may have changed."""
 
-    def places(self, reader: Reader, target: Target, viewer: str | None, /) -> Iterable[Place]:  # noqa: ARG002
-        """Return where the log speaks of a target, as far as this view knows and somebody sees."""
+    def places(
+        self,
+        reader: Reader,  # noqa: ARG002
+        target: Target,  # noqa: ARG002
+        viewer: str | None,  # noqa: ARG002
+        /,
+    ) -> Iterable[LogPosition]:
+        """Return the positions of operations about a target, as far as the viewer may see."""
+        return ()
+
+    def notes(
+        self,
+        reader: Reader,  # noqa: ARG002
+        places: Set[LogPosition],  # noqa: ARG002
+        /,
+    ) -> Iterable[LogPosition]:
+        """Return the positions of operations with a text about what these operations made."""
         return ()
 
     def names(self, reader: Reader, target: Target, /) -> Iterable[Name]:  # noqa: ARG002
-        """Return every name by which this view knows a target."""
+        """Return every name of a target in this view."""
         return ()
 
-    def overdue(self, reader: Reader, sweep: Target, spared: Set[str], /) -> Iterable[Target]:  # noqa: ARG002
-        """Return what may be swept; what is spared, or gives ground to such, may not."""
+    def expired_targets(
+        self,
+        reader: Reader,  # noqa: ARG002
+        sweep: Target,  # noqa: ARG002
+        spared: Set[str],  # noqa: ARG002
+        /,
+    ) -> Iterable[Target]:
+        """Return what a sweep may erase; `spared` targets, and what they rest on, stay."""
         return ()
 
     def eraser(self, writer: Writer, /) -> Eraser:  # noqa: ARG002
-        """Return what brings the tables up to date while something is erased."""
+        """Return the object that updates the tables during an erasure."""
         return Eraser()
 
-    def trimmer(self, writer: Writer, /) -> Eraser:
-        """Return what does the same while a namespace is compacted: with what is left of each row.
+    def compaction_eraser(self, writer: Writer, /) -> Eraser:
+        """Return the object that updates the tables during a compaction.
 
-        Events are rewritten from the newest to the oldest then, a slice in each commit.
+        Events are then rewritten from the newest to the oldest, one slice in each commit.
         """
         return self.eraser(writer)
 
-    def keeper(self, notes: Retained, ids: IdSource, /) -> Keeper | None:  # noqa: ARG002
-        """Return who says what of this view stays when a namespace is summed up."""
+    def retention_policy(self, notes: RetainedRefs, ids: IdSource, /) -> RetentionPolicy | None:  # noqa: ARG002
+        """Return the policy that decides what of this view a compaction keeps; None: everything."""
         return None
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> Rules:
-        """Return the rules for one transaction; a view with `staged` requests has some."""
+        """Return the rules for one transaction; required with `request_types`."""
         raise NotImplementedError(f"{self.name} decides nothing")
 
-    def changed(self, reader: Reader, read: Any, since: int, /) -> bool:
-        """Say whether what was read has changed since a commit; needed with `tracked` reads."""
+    def has_changed(self, reader: Reader, read: Any, base_commit: int, /) -> bool:
+        """Return whether a read's answer changed after a commit; required with `tracked_reads`."""
         raise NotImplementedError(f"{self.name} tracks nothing")
 
 
-class _RulesByView(dict[View, Any]):
-    """The rules for one transaction, made as they are needed; each can look up what others have."""
+class TransactionRules(dict[View, Any]):
+    """The rules of all views for one transaction, created on demand."""
 
-    __slots__ = ("_reader", "_referees")
+    __slots__ = ("_reader", "_resolvers")
 
-    def __init__(self, reader: Reader, referees: Mapping[type, View]) -> None:
+    def __init__(self, reader: Reader, resolvers: Mapping[type, View]) -> None:
         self._reader = reader
-        self._referees = referees
+        self._resolvers = resolvers
 
     def __missing__(self, view: View) -> Any:
         rules = self[view] = view.rules(self._reader, self.look_up)
         return rules
 
-    def look_up(self, ref: Ref | TranscriptRef, asker: Scope, /) -> Referent:
-        """Return what a reference means to somebody."""
-        view = self._referees.get(type(ref))
+    def look_up(self, ref: Ref, asker: Scope, /) -> Referent:
+        """Return the referent as the asking scope sees it."""
+        view = self._resolvers.get(type(ref))
         if view is None:
-            raise NotFound(f"{ref!r} names nothing that this store can hold")
-        found: Referent = self[view].look_up(ref, asker)
-        return found
+            raise NotFound(f"{ref!r} refers to nothing that this store can hold")
+        referent: Referent = self[view].look_up(ref, asker)
+        return referent
+
+
+class DecidedEvent(msgspec.Struct, frozen=True):
+    """An event that is decided, but not written: its number, its time, its actor, its operations.
+
+    A position in `operations` is the one that the operation will have in the log.
+    """
+
+    commit_ts: int
+    committed_at: int
+    actor: str
+    operations: Sequence[AnyOperation]
+
+
+class Consequences(Protocol):
+    """Rules that need the whole transaction, and several views."""
+
+    def concern(self, rules: TransactionRules, operations: Sequence[AnyOperation], /) -> bool:
+        """Say whether these operations may have any; most transactions have none."""
+        ...
+
+    def decide(
+        self, writer: Writer, rules: TransactionRules, event: DecidedEvent, /
+    ) -> list[AnyOperation]:
+        """Return the operations to add at the end of the event."""
+        ...
+
+
+class Decision:
+    """One transaction, decided step by step; its rules see everything that was decided before."""
+
+    __slots__ = ("_consequences", "_deciders", "_rules", "_writer")
+
+    def __init__(
+        self,
+        writer: Writer,
+        rules: TransactionRules,
+        deciders: Mapping[type, View],
+        consequences: Consequences | None,
+    ) -> None:
+        self._writer = writer
+        self._rules = rules
+        self._deciders = deciders
+        self._consequences = consequences
+
+    def decide(self, staged: Iterable[object]) -> list[AnyOperation]:
+        """Return the operations that requests become."""
+        rules, deciders = self._rules, self._deciders
+        operations: list[AnyOperation] = []
+        for position, request in enumerate(staged):
+            try:
+                operations.extend(rules[deciders[type(request)]].decide(request))
+            except (InvalidInput, NotFound) as error:
+                error.position = position
+                raise
+        return operations
+
+    def has_consequences(self, operations: Sequence[AnyOperation]) -> bool:
+        """Say whether the operations may need others at the end of their event."""
+        return self._consequences is not None and self._consequences.concern(
+            self._rules, operations
+        )
+
+    def conclude(self, event: DecidedEvent) -> list[AnyOperation]:
+        """Return the operations that follow from all others of the event."""
+        assert self._consequences is not None, "only if there may be consequences"
+        return self._consequences.decide(self._writer, self._rules, event)
+
+    def close(self) -> None:
+        """Break the reference cycle of the rules, so that no garbage collection is needed."""
+        self._rules.clear()
 
 
 class Views:
-    """The registry: every view of a store, and who answers for what."""
+    """The registry: every view of a store, by the types it handles."""
 
-    def __init__(self, views: Sequence[View]) -> None:
+    def __init__(self, views: Sequence[View], consequences: Consequences | None = None) -> None:
         self.all = tuple(views)
-        self._deciders = {kind: view for view in views for kind in view.staged}
-        self._trackers = {kind: view for view in views for kind in view.tracked}
-        self._referees = {kind: view for view in views for kind in view.referred}
+        self._consequences = consequences
+        self._deciders = {kind: view for view in views for kind in view.request_types}
+        self._trackers = {kind: view for view in views for kind in view.tracked_reads}
+        self._resolvers = {kind: view for view in views for kind in view.reference_types}
 
-    def decide(self, reader: Reader, staged: Iterable[object]) -> list[AnyOperation]:
-        """Return what one transaction's requests become."""
-        rules = _RulesByView(reader, self._referees)
-        operations: list[AnyOperation] = []
+    def decide(self, writer: Writer, staged: Iterable[object]) -> list[AnyOperation]:
+        """Return the operations that one transaction's requests become."""
+        decision = self.begin(writer)
         try:
-            for request in staged:
-                operations.extend(rules[self._deciders[type(request)]].decide(request))
+            return decision.decide(staged)
         finally:
-            rules.clear()  # they hold what holds them, which would leave it to the collector
-        return operations
+            decision.close()
 
-    def changed(self, reader: Reader, reads: Iterable[object], since: int) -> object | None:
-        """Return the first of these reads that would now give another answer."""
+    def begin(self, writer: Writer) -> Decision:
+        """Begin to decide one transaction; the caller closes the decision."""
+        rules = TransactionRules(writer, self._resolvers)
+        return Decision(writer, rules, self._deciders, self._consequences)
+
+    def first_changed(
+        self, reader: Reader, reads: Iterable[object], base_commit: int
+    ) -> object | None:
+        """Return the first of these reads that has another answer now; None if there is none."""
         for read in reads:
-            if self._trackers[type(read)].changed(reader, read, since):
+            if self._trackers[type(read)].has_changed(reader, read, base_commit):
                 return read
         return None
 
+    def read_log_from(self, reader: Reader) -> None:
+        """Let the views read earlier events elsewhere than in the database they write to."""
+        for view in self.all:
+            view.log = reader
+
     def apply(self, writer: Writer, commit: Commit) -> None:
-        """Bring every view up to date with a commit."""
+        """Apply a commit to every view."""
         kinds = {*map(type, commit.operations)}
         for view in self.all:
-            if view.applied is None or not kinds.isdisjoint(view.applied):
+            if view.applied_types is None or not kinds.isdisjoint(view.applied_types):
                 view.apply(writer, commit)
 
-    def places(self, reader: Reader, target: Target, viewer: str | None) -> set[Place]:
-        """Return where the log speaks of a target, as far as somebody may see it."""
-        return {place for view in self.all for place in view.places(reader, target, viewer)}
+    def places(self, reader: Reader, target: Target, viewer: str | None) -> set[LogPosition]:
+        """Return the positions of operations about a target, as far as the viewer may see."""
+        places = {place for view in self.all for place in view.places(reader, target, viewer)}
+        return places.union(*(view.notes(reader, places) for view in self.all))
 
     def names(self, reader: Reader, target: Target) -> list[Name]:
-        """Return every name by which a target is known."""
+        """Return every name of a target."""
         return [name for view in self.all for name in view.names(reader, target)]
 
-    def overdue(self, reader: Reader, sweep: Target, spared: Set[str]) -> list[Target]:
-        """Return what may be swept."""
-        return [each for view in self.all for each in view.overdue(reader, sweep, spared)]
+    def expired_targets(self, reader: Reader, sweep: Target, spared: Set[str]) -> list[Target]:
+        """Return what a sweep may erase."""
+        return [
+            target for view in self.all for target in view.expired_targets(reader, sweep, spared)
+        ]
 
-    def forget(self) -> None:
-        """Drop whatever the views remember of their tables."""
+    def drop_caches(self) -> None:
+        """Drop everything the views have cached from their tables."""
         for view in self.all:
-            view.forget()
+            view.drop_caches()
 
-    def stamp(self, writer: Writer) -> None:
-        """Note that every view's rows were written by this version of it."""
+    def record_versions(self, writer: Writer) -> None:
+        """Record the version of each view that wrote its rows."""
         for view in self.all:
             writer.run("meta_set", name=f"view:{view.name}", value=str(view.version))
 
-    def outdated(self, reader: Reader) -> bool:
-        """Say whether any view's rows were written by another version of it."""
+    def has_outdated(self, reader: Reader, *, except_for: str | None = None) -> bool:
+        """Return whether the rows of any view but `except_for` were written by another version."""
         return any(
             reader.row("meta_get", name=f"view:{view.name}") != (str(view.version),)
             for view in self.all
+            if view.name != except_for
         )
+
+    def check_versions(self, reader: Reader) -> None:
+        """Raise if another version of the library has rebuilt a view by rules of its own."""
+        versions: dict[str, str] = dict(reader.rows("view_versions"))
+        for view in self.all:
+            version = versions.get(f"view:{view.name}")
+            if version != str(view.version):
+                raise UnsupportedFormat(
+                    f"the view {view.name!r} has version {version} by now, and this one writes "
+                    f"{view.version}: another version of Memoranda has opened the store; close it, "
+                    "upgrade, and open it again"
+                )
 
 
 class Rebuild(msgspec.Struct, frozen=True):
-    """What rebuilding found: how many events were applied, and which views had been wrong."""
+    """The result of a rebuild: events applied, and views whose rows were wrong."""
 
     events: int
     rows: int
@@ -263,30 +394,30 @@ class Rebuild(msgspec.Struct, frozen=True):
 
     @property
     def identical(self) -> bool:
-        """Whether the rebuilt rows equal the rows that were there."""
+        """Whether the rebuilt rows equal the previous ones."""
         return not self.differing
 
 
 def rebuild(engine: Engine, log_id: str, views: Views, progress: Progress | None = None) -> Rebuild:
-    """Empty every view, build it again from the log, and compare: one storage transaction.
+    """Empty every view, rebuild it from the log, and compare, in one storage transaction.
 
-    The log is checked on the way: views of a log that was changed would only hide the change.
+    The log is verified on the way: views of an altered log would only hide the change.
     """
 
     def work(writer: Writer) -> Rebuild:
         try:
             return _rebuild(writer, log_id, views, progress)
-        finally:  # also when it is given up half-way
-            views.forget()
+        finally:  # also after an error
+            views.drop_caches()
 
     return engine.write(work)
 
 
 def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> Rebuild:
     before = {view.name: _digest_if_readable(writer, view) for view in views.all}
-    events = fill(writer, log_id, views, progress)
+    events = apply_log(writer, log_id, views, progress)
     after = {view.name: _digest(writer, view) for view in views.all}
-    views.stamp(writer)
+    views.record_versions(writer)
     return Rebuild(
         events=events,
         rows=sum(count for count, _ in after.values()),
@@ -294,28 +425,28 @@ def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | Non
     )
 
 
-def fill(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> int:
-    """Empty every view, apply the whole log to it, and return the number of events."""
-    views.forget()
+def apply_log(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> int:
+    """Empty every view, apply the whole log, and return the number of events."""
+    views.drop_caches()
     for view in views.all:
-        for query in view.clear:
+        for query in view.clear_queries:
             writer.run(query)
-    last, whole = chain.genesis(log_id), pages.head_commit(writer)
-    while rows := pages.rows(writer, after=last.commit_ts, through=whole):
-        for opened in chain.follow(last, rows):
-            commit = Commit.opened(opened)
+    last, head = chain.genesis(log_id), pages.head_commit(writer)
+    while rows := pages.rows(writer, after=last.commit_ts, through=head):
+        for event in chain.verify_rows(last, rows):
+            commit = Commit.from_verified(event)
             views.apply(writer, commit)
             if progress is not None:
-                progress(commit.commit_ts, whole)
-        last = chain.head_behind(rows[-1])
+                progress(commit.commit_ts, head)
+        last = chain.head_after(rows[-1])
     for view in views.all:
-        for query in view.prune:
+        for query in view.prune_queries:
             writer.run(query)
     return last.commit_ts
 
 
 def _digest_if_readable(reader: Reader, view: View) -> tuple[int, bytes] | None:
-    """Return a view's digest as `_digest` does; rows that cannot be read differ from any."""
+    """Return a view's digest; None, which differs from every digest, if rows are unreadable."""
     try:
         return _digest(reader, view)
     except Corruption:
@@ -323,9 +454,9 @@ def _digest_if_readable(reader: Reader, view: View) -> tuple[int, bytes] | None:
 
 
 def _digest(reader: Reader, view: View) -> tuple[int, bytes]:
-    """Return a view's number of rows and a hash over them, read once and held nowhere."""
+    """Return a view's row count and a hash over its rows, read as a stream."""
     count, digest = 0, sha256()
-    for query in view.rows:
+    for query in view.row_queries:
         for row in reader.stream(query):
             count += 1
             digest.update(repr(row).encode())

@@ -1,1 +1,1 @@
-"""Memories, the links between them, the transcripts they come from, and notices about them."""
+"""Memories, their links, the transcripts they cite, notices, and settings of namespaces."""

@@ -1,111 +1,162 @@
-"""Bringing memories, transcripts and notices to what the log says once something was erased."""
+"""Erasure of memories, transcripts and notices: the sweep's targets, and the tables after it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from itertools import groupby
+from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.log import pages
-from memoranda.log.views import Commit, Eraser, Rewritten
-from memoranda.memory.states import At
-from memoranda.memory.stubs import add_transcript_stub
+from memoranda.log.views import Commit, Eraser, RewrittenEvent
+from memoranda.memory.reads import AFTER_ALL_NAMES
+from memoranda.memory.tables import MemberIndex, OperationStamp, add_transcript_tombstone
 from memoranda.model import codec
-from memoranda.model.erasure import MEMORY, TRANSCRIPT, Place, Target
+from memoranda.model.erasure import MEMORY, TRANSCRIPT, LogPosition, Target
 from memoranda.model.operations import (
     AnyOperation,
-    Begun,
-    Carried,
+    ChangeResidue,
     Configure,
-    Continued,
-    MemoryStub,
+    MemoryTombstone,
     Notify,
+    NotifyStale,
     Remember,
+    RememberResidue,
     Resolve,
     Retract,
     Revise,
+    StateResidue,
     Touch,
-    TranscriptStub,
+    TranscriptTombstone,
 )
-from memoranda.storage.port import Reader, Writer
+from memoranda.storage.port import Reader, Row, Writer
 
-Again = Callable[[Writer, At, AnyOperation, str], None]
-"""Applies to one memory what an operation says of it."""
-_OF_A_MEMORY = (
+# Sweep: the expired memories and transcripts that nothing else needs.
+#
+# A memory may go if it expired before the sweep's cut-off, and no memory that stays rests on it,
+# directly or through others. So evidence never goes before the conclusions drawn from it. A
+# transcript may go if its retention has ended and no memory that stays cites it. Its retention was
+# set when it was stored, from the settings of its namespace or the caller's `ttl`.
+
+
+def expired_targets(reader: Reader, sweep: Target, spared: Set[str]) -> list[Target]:
+    """Return the targets that may go, in a namespace and those below it, except `spared` ids."""
+    assert sweep.due is not None, "a sweep has a cut-off"
+    where: dict[str, Any] = {
+        "namespace": sweep.name,
+        "children": f"{sweep.name}/" if sweep.name else "",
+        "end": f"{sweep.name}0" if sweep.name else AFTER_ALL_NAMES,
+        "spared": sorted(spared),
+    }
+    due = sweep.due
+    rows = reader.rows("sweep_memories", **where, before=due.before)
+    memories = [memory_id for (memory_id,) in rows]
+    return [
+        *(Target(MEMORY, memory_id) for memory_id in memories),
+        *(
+            Target(TRANSCRIPT, transcript_id)
+            for (transcript_id,) in reader.rows(
+                "sweep_transcripts", **where, swept_ids=memories, now=due.now
+            )
+        ),
+    ]
+
+
+# Erasure: the tables follow the rewritten log. The state rows of a memory depend on each other, so
+# all are deleted and its operations are applied again, as in a rebuild. Other rows change in place.
+
+Reapply = Callable[[Writer, OperationStamp, AnyOperation, str], None]
+"""Applies an operation again to one memory."""
+_STATE_OPERATIONS = (
     Remember,
     Revise,
     Retract,
     Touch,
     Notify,
+    NotifyStale,
     Resolve,
-    MemoryStub,
-    Begun,
-    Carried,
-    Continued,
+    MemoryTombstone,
+    RememberResidue,
+    StateResidue,
+    ChangeResidue,
 )
+"""Operations that write state rows of the memory they name."""
 
 
-def places_of(reader: Reader, target: Target, viewer: str | None) -> list[Place]:
-    """Return where the log speaks of a memory or a transcript that somebody may see."""
+def places_of(reader: Reader, target: Target, viewer: str | None) -> list[LogPosition]:
+    """Return the positions of a memory's or a transcript's operations that the viewer may see."""
     if target.kind == TRANSCRIPT:
         rows = reader.rows("transcript_place", transcript_id=target.name)
     elif target.kind == MEMORY:
         if reader.row("notice_find", memory_id=target.name) is not None:
             raise InvalidInput(
                 "memory_id",
-                f"{target.name!r} is a notice, which holds nothing but ids: "
+                f"{target.name!r} is a notice, which has only ids: "
                 "close it with resolve_invalidation",
             )
         rows = reader.rows("memory_places", memory_id=target.name, viewer=viewer)
-        rows += _notes(reader, target.name) if rows else []
+        if rows:
+            rows += _resolutions(reader, reader.rows("notices_decided", memory_id=target.name))
     else:
         rows = []
     return [(commit_ts, position) for commit_ts, position in rows]
 
 
-def _notes(reader: Reader, memory_id: str) -> list[Place]:
-    """Return where notes stand on what was decided about a memory."""
-    rows = reader.rows("notices_decided", memory_id=memory_id)
-    decided: dict[str, int] = dict(rows)
+def notes_about(reader: Reader, places: Set[LogPosition]) -> list[LogPosition]:
+    """Return the positions of decisions, with a note, about what these operations made."""
+    return [
+        place
+        for chunk in pages.chunks(sorted(places))
+        for place in _resolutions(reader, reader.rows("notices_decided_at", places=chunk))
+    ]
+
+
+def _resolutions(reader: Reader, rows: list[Row]) -> list[LogPosition]:
+    """Return the positions of the operations that resolved notices."""
+    commits: dict[str, int] = dict(rows)
     return [
         (event.commit_ts, position)
-        for event in pages.events_of(reader, sorted(set(decided.values())))
-        for position, operation in enumerate(codec.decode_standing(event.operations))
-        if isinstance(operation, Resolve) and operation.memory_id in decided
+        for event in pages.events_of(reader, sorted(set(commits.values())))
+        for position, operation in enumerate(codec.decode_effective(event.operations))
+        if isinstance(operation, Resolve) and operation.memory_id in commits
     ]
 
 
 class MemoryEraser(Eraser):
-    """Applies again, from the log as it is now, what concerns memories that were changed."""
+    """Brings the tables to the rewritten log after a `forget`."""
 
-    def __init__(self, writer: Writer, again: Again) -> None:
+    def __init__(self, writer: Writer, reapply: Reapply) -> None:
         self._writer = writer
-        self._again = again
+        self._reapply = reapply
         self._memories: set[str] = set()
 
-    def take(self, rewritten: Rewritten, /) -> None:
-        """Note which memories are concerned; what is not about one is changed at once."""
+    def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
+        """Collect the memories whose operations changed; change all other rows at once."""
         after = rewritten.after
-        for position, before, left in rewritten.changes():
-            at = At(after.commit_ts, position, after.committed_at)
-            if isinstance(before, _OF_A_MEMORY):
+        for position, before, residue in rewritten.changes():
+            stamp = OperationStamp(after.commit_ts, position, after.committed_at)
+            if isinstance(before, _STATE_OPERATIONS):
                 self._memories.add(before.memory_id)
-            if isinstance(left, TranscriptStub):
-                add_transcript_stub(self._writer, at, left)
-            elif isinstance(left, Notify):
-                self._writer.run("notice_by", memory_id=left.memory_id, by_agent=left.by)
-            elif isinstance(left, Resolve):
+            if isinstance(residue, TranscriptTombstone):
+                add_transcript_tombstone(self._writer, stamp, residue)
+            elif isinstance(residue, Notify | NotifyStale):
+                self._writer.run("notice_by", memory_id=residue.memory_id, by_agent=residue.by)
+            elif isinstance(residue, Resolve):
                 self._writer.run(
-                    "notice_note", memory_id=left.memory_id, by_agent=left.by, note=left.note
+                    "notice_note",
+                    memory_id=residue.memory_id,
+                    by_agent=residue.by,
+                    note=residue.note,
                 )
-            elif isinstance(before, Configure) and not isinstance(left, Configure):
+            elif isinstance(before, Configure) and not isinstance(residue, Configure):
                 for name in before.settings:
                     self._writer.run("setting_remove", namespace=before.namespace, name=name)
 
     def finish(self) -> None:
-        """Drop the states of the memories concerned, and apply them in the order of the log."""
+        """Delete the state rows of the collected memories, and apply their operations again."""
         places: list[tuple[int, int, str]] = []
         for memory_id in self._memories:
+            MemberIndex(self._writer, memory_id).clear()
             rows = self._writer.rows("memory_all_places", memory_id=memory_id)
             places.extend((commit_ts, position, memory_id) for commit_ts, position in rows)
             for query in ("memory_titles_remove", "memory_states_remove"):
@@ -114,5 +165,5 @@ class MemoryEraser(Eraser):
             (event,) = pages.events_of(self._writer, [commit_ts])
             commit = Commit.of(event)
             for _, position, memory_id in group:
-                at = At(commit_ts, position, commit.committed_at)
-                self._again(self._writer, at, commit.operations[position], memory_id)
+                stamp = OperationStamp(commit_ts, position, commit.committed_at)
+                self._reapply(self._writer, stamp, commit.operations[position], memory_id)

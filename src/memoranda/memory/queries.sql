@@ -1,44 +1,52 @@
 -- Memories, links, transcripts, notices and settings.
 
 -- name: memory_number
+-- Return the row number of a memory.
 SELECT id FROM memory WHERE memory_id = :memory_id
 
 -- name: memory_add
+-- Add a memory.
 INSERT INTO memory (id, memory_id, namespace, agent_id, private, commit_ts, created_at)
 VALUES (:id, :memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
 
 -- name: memory_last_number
+-- Return the highest row number of a memory; 0 without memories.
 SELECT COALESCE(MAX(id), 0) FROM memory
 
--- name: memory_stub_put
--- What is left of a memory that was forgotten; one that is there keeps its number.
+-- name: memory_tombstone_put
+-- Add the tombstone of a forgotten memory; an existing memory keeps its row number.
 INSERT INTO memory (memory_id, namespace, agent_id, private, commit_ts, created_at)
 VALUES (:memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
 ON CONFLICT (memory_id) DO UPDATE SET namespace = excluded.namespace, agent_id = excluded.agent_id
 RETURNING id
 
--- name: memory_move
+-- name: memory_set_owner
+-- Set the owner of a memory, and return its row number.
 UPDATE memory SET namespace = :namespace, agent_id = :agent_id WHERE memory_id = :memory_id
 RETURNING id
 
 -- name: memory_places
--- Where the log speaks of a memory that an agent may see; one that was forgotten has no kind.
+-- List the log positions of a memory's operations, if the viewer may see it. A tombstone has no
+-- kind, and is skipped.
 SELECT state.commit_ts, state.position
 FROM memory JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.memory_id = :memory_id AND state.kind <> ''
     AND (memory.private = 0 OR :viewer IS NULL OR memory.agent_id = :viewer)
 
 -- name: memory_all_places
+-- List the log positions of a memory's operations.
 SELECT state.commit_ts, state.position
 FROM memory JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.memory_id = :memory_id
 
 -- name: memory_states_remove
+-- Delete the state rows of a memory.
 DELETE FROM memory_state
 WHERE memory = (SELECT id FROM memory WHERE memory_id = :memory_id)
 
 -- name: memory_titles_remove
--- Every title that a memory had, found by its states: titles are not indexed by memory.
+-- Delete all titles that a memory had. They are found by its state rows, because titles have no
+-- index on the memory.
 DELETE FROM memory_title
 WHERE (namespace, owner, title, memory) IN (
     SELECT
@@ -49,31 +57,56 @@ WHERE (namespace, owner, title, memory) IN (
 )
 
 -- name: notices_decided
--- The notices about a memory that were closed with a note, and the commits that closed them.
+-- List the notices about a memory that were closed with a note, and the commits that closed them.
 SELECT memory.memory_id, notice.resolved_commit
 FROM memory AS dependent
 JOIN notice ON notice.dependent = dependent.id
 JOIN memory ON memory.id = notice.memory
 WHERE dependent.memory_id = :memory_id AND notice.note IS NOT NULL
 
+-- name: notices_decided_at
+-- List the notices about what operations made that were closed with a note, and the commits that
+-- closed them. Each place is a commit and a position.
+SELECT memory.memory_id, notice.resolved_commit
+FROM json_each(:places) AS item
+JOIN notice ON notice.dependent IS NULL AND notice.dependent_commit = item.value ->> 0
+    AND notice.dependent_position = item.value ->> 1
+JOIN memory ON memory.id = notice.memory
+WHERE notice.note IS NOT NULL
+
+-- name: notices_open_at
+-- List the open notices about what operations made. Each place is a commit and a position.
+SELECT
+    memory.memory_id, memory.namespace, memory.agent_id, memory.private, notice.dependent_commit,
+    notice.dependent_position
+FROM json_each(:places) AS item
+JOIN notice ON notice.dependent IS NULL AND notice.dependent_commit = item.value ->> 0
+    AND notice.dependent_position = item.value ->> 1
+JOIN memory ON memory.id = notice.memory
+WHERE notice.decision IS NULL
+ORDER BY memory.id
+
 -- name: notice_by
+-- Set the agent that caused a notice.
 UPDATE notice SET by_agent = :by_agent
 WHERE memory = (SELECT id FROM memory WHERE memory_id = :memory_id)
 
 -- name: notice_note
+-- Set the agent that resolved a notice, and its note.
 UPDATE notice SET resolved_by = :by_agent, note = :note
 WHERE memory = (SELECT id FROM memory WHERE memory_id = :memory_id)
 
 -- name: setting_remove
+-- Delete a setting.
 DELETE FROM setting WHERE namespace = :namespace AND name = :name
 
 -- name: transcript_place
--- Where a transcript's words are that were not erased.
+-- Return the log position of a transcript that still has its text.
 SELECT commit_ts, position FROM transcript
 WHERE transcript_id = :transcript_id AND LENGTH(digest) > 0
 
--- name: transcript_stub_put
--- What is left of a transcript whose words were erased; one that is there keeps its number.
+-- name: transcript_tombstone_put
+-- Add the tombstone of an erased transcript; an existing transcript keeps its row number.
 INSERT INTO transcript (
     transcript_id, namespace, agent_id, commit_ts, position, created_at, size, digest
 ) VALUES (
@@ -85,7 +118,7 @@ ON CONFLICT (transcript_id) DO UPDATE SET
 RETURNING id
 
 -- name: memory_last_state
--- What the newest row says of a memory, to be carried on by the next one.
+-- Return the newest state row of a memory; the next row is derived from it.
 SELECT
     id, version, updated_at, kind, tier, title, retracted, reason, expires_at, depth,
     access_count, last_accessed_at, details_in, content_in
@@ -93,6 +126,7 @@ FROM memory_state WHERE memory = :memory
 ORDER BY commit_ts DESC, position DESC LIMIT 1
 
 -- name: memory_state_add
+-- Add a state row.
 INSERT INTO memory_state (
     memory, commit_ts, position, version, updated_at, kind, tier, title, retracted, reason,
     expires_at, depth, access_count, last_accessed_at, details_in, content_in,
@@ -104,8 +138,8 @@ INSERT INTO memory_state (
 )
 
 -- name: memory_page
--- A page of the rows that held at a commit, in a namespace and those below it, in the order of
--- namespaces and, within one, of the memories' beginnings.
+-- Return a page of the state rows at a commit, in a namespace and those below it. The order is by
+-- namespace, then by the memories' row numbers, which is the order of their creation.
 SELECT state.id, memory.namespace, memory.id
 FROM memory
 JOIN memory_state AS state ON state.id = (
@@ -113,7 +147,7 @@ JOIN memory_state AS state ON state.id = (
     WHERE memory = memory.id AND commit_ts <= :at
     ORDER BY commit_ts DESC, position DESC LIMIT 1
 )
-WHERE memory.namespace >= :namespace AND memory.namespace < :beyond
+WHERE memory.namespace >= :namespace AND memory.namespace < :end
     AND (memory.namespace = :namespace OR memory.namespace >= :children)
     AND (memory.namespace, memory.id) > (:after_namespace, :after)
     AND memory.commit_ts <= :at
@@ -123,13 +157,87 @@ WHERE memory.namespace >= :namespace AND memory.namespace < :beyond
     AND (:created_before IS NULL OR memory.created_at < :created_before)
     AND (:kind IS NULL OR state.kind = :kind)
     AND (:tier IS NULL OR state.tier = :tier)
-    AND (:inboxes = 1 OR memory.namespace NOT LIKE '%/!_%' ESCAPE '!')
+    AND (:with_inboxes = 1 OR memory.namespace NOT LIKE '%/!_%' ESCAPE '!')
     AND state.retracted = 0 AND state.kind <> ''
     AND (state.expires_at IS NULL OR state.expires_at > :now)
-ORDER BY memory.namespace, memory.id LIMIT :most
+ORDER BY memory.namespace, memory.id LIMIT :limit
+
+-- name: memory_page_with_member
+-- As memory_page, of the memories with a member of metadata and with all of some others. Each is a
+-- hash; the caller compares the values.
+SELECT state.id, memory.namespace, memory.id
+FROM memory_member AS member
+JOIN memory ON memory.id = member.memory
+JOIN memory_state AS state ON state.id = (
+    SELECT id FROM memory_state
+    WHERE memory = memory.id AND commit_ts <= :at
+    ORDER BY commit_ts DESC, position DESC LIMIT 1
+)
+WHERE member.digest = :digest
+    AND member.namespace >= :namespace AND member.namespace < :end
+    AND (member.namespace = :namespace OR member.namespace >= :children)
+    AND (member.namespace, member.memory) > (:after_namespace, :after)
+    AND NOT EXISTS (
+        SELECT 1 FROM json_each(:others) AS item
+        WHERE NOT EXISTS (
+            SELECT 1 FROM memory_member AS other
+            WHERE other.digest = item.value AND other.namespace = member.namespace
+                AND other.memory = member.memory
+        )
+    )
+    AND memory.commit_ts <= :at
+    AND (memory.private = 0 OR memory.agent_id = :viewer)
+    AND (:agent_id IS NULL OR memory.agent_id = :agent_id)
+    AND (:created_after IS NULL OR memory.created_at >= :created_after)
+    AND (:created_before IS NULL OR memory.created_at < :created_before)
+    AND (:kind IS NULL OR state.kind = :kind)
+    AND (:tier IS NULL OR state.tier = :tier)
+    AND (:with_inboxes = 1 OR memory.namespace NOT LIKE '%/!_%' ESCAPE '!')
+    AND state.retracted = 0 AND state.kind <> ''
+    AND (state.expires_at IS NULL OR state.expires_at > :now)
+ORDER BY member.namespace, member.memory LIMIT :limit
+
+-- name: memory_member_count
+-- Count the memories with a member of metadata in a range of namespaces, up to a limit.
+SELECT COUNT(*) FROM (
+    SELECT 1 FROM memory_member
+    WHERE digest = :digest AND namespace >= :namespace AND namespace < :end
+    LIMIT :limit
+)
+
+-- name: memory_member_add
+-- Add a member of a memory's metadata; one that exists stays.
+INSERT INTO memory_member (digest, namespace, memory) VALUES (:digest, :namespace, :memory)
+ON CONFLICT DO NOTHING
+
+-- name: memory_member_add_of
+-- Add a member of a memory's metadata, by the memory's row number; one that exists stays.
+INSERT INTO memory_member (digest, namespace, memory)
+SELECT :digest, namespace, id FROM memory WHERE id = :memory
+ON CONFLICT DO NOTHING
+
+-- name: memory_member_drop
+-- Delete a member of a memory's metadata.
+DELETE FROM memory_member WHERE digest = :digest AND namespace = :namespace AND memory = :memory
+
+-- name: memory_stored_details
+-- List the details of a memory's stored versions.
+SELECT memory.namespace, memory.id, state.details
+FROM memory JOIN memory_state AS state ON state.memory = memory.id
+WHERE memory.memory_id = :memory_id AND state.details IS NOT NULL
+
+-- name: memory_member_clear
+-- Empty the table for a rebuild.
+DELETE FROM memory_member
+
+-- name: memory_member_rows
+-- List the rows for comparison.
+SELECT member.digest, member.namespace, memory.memory_id
+FROM memory_member AS member LEFT JOIN memory ON memory.id = member.memory
+ORDER BY member.digest, member.namespace, memory.memory_id
 
 -- name: memory_counts
--- How many memories there are to be seen by somebody, notices aside; transcripts; open notices.
+-- Count the memories that are neither hidden nor notices, the transcripts, and the open notices.
 SELECT
     (
         SELECT COUNT(*)
@@ -145,75 +253,82 @@ SELECT
     (SELECT COUNT(*) FROM notice WHERE decision IS NULL)
 
 -- name: memory_lifetime
--- How long a memory was given when it was given the end it has.
+-- Return the lifetime of a memory: its expiry, minus the time of the row that set it.
 SELECT state.expires_at - MAX(state.updated_at, COALESCE(state.last_accessed_at, 0))
 FROM memory JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.memory_id = :memory_id AND state.expires_at = :expires_at
 ORDER BY state.commit_ts, state.position LIMIT 1
 
 -- name: memory_versions
--- A page of what a memory was, oldest first, along the index from where the page before ended.
+-- Return a page of a memory's state rows, oldest first. It reads a range of the unique index, from
+-- the end of the previous page.
 SELECT state.version, state.id, state.commit_ts, state.position
 FROM memory JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.memory_id = :memory_id
     AND (state.commit_ts, state.position) > (:after, :after_position)
-    AND state.commit_ts <= :through
-ORDER BY state.commit_ts, state.position LIMIT :most
+    AND state.commit_ts <= :to_commit
+ORDER BY state.commit_ts, state.position LIMIT :limit
 
 -- name: memory_state_of_version
--- The last row of one version, as of a commit.
+-- Return the last row of a version as of a commit.
 SELECT state.id
 FROM memory JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.memory_id = :memory_id AND state.version = :version AND state.commit_ts <= :at
 ORDER BY state.commit_ts DESC, state.position DESC LIMIT 1
 
 -- name: memory_changed
--- Whether anything about a memory, or what supersedes it, changed after a commit.
+-- Say whether a memory, or its superseding links, changed after a commit.
 SELECT 1 FROM memory WHERE memory.memory_id = :memory_id AND (
     EXISTS (
         SELECT 1 FROM memory_state WHERE memory = memory.id AND commit_ts > :since
     ) OR EXISTS (
         SELECT 1 FROM memory_link AS link
         WHERE link.target = memory.id AND link.relation = 'supersedes'
-            AND (link.commit_ts > :since OR (link.until_commit > :since AND link.until_commit < :still))
+            AND (link.commit_ts > :since OR (link.until_commit > :since AND link.until_commit < OPEN_END))
     )
 )
 
 -- name: title_find
+-- Return the memory that had a title at a commit.
 SELECT memory.memory_id
 FROM memory_title AS title JOIN memory ON memory.id = title.memory
 WHERE title.namespace = :namespace AND title.owner = :owner AND title.title = :title
     AND title.commit_ts <= :at AND title.until_commit > :at
 
 -- name: title_changed
+-- Say whether a title changed its owner after a commit.
 SELECT 1 FROM memory_title AS title
 WHERE title.namespace = :namespace AND title.owner = :owner AND title.title = :title
-    AND (title.commit_ts > :since OR (title.until_commit > :since AND title.until_commit < :still))
+    AND (title.commit_ts > :since OR (title.until_commit > :since AND title.until_commit < OPEN_END))
 
 -- name: title_add
+-- Open the interval in which a title belongs to a memory.
 INSERT INTO memory_title (namespace, owner, title, commit_ts, position, until_commit, memory)
-SELECT namespace, CASE private WHEN 1 THEN agent_id ELSE '' END, :title, :commit_ts, :position, :still, id
+SELECT namespace, CASE private WHEN 1 THEN agent_id ELSE '' END, :title, :commit_ts, :position, OPEN_END, id
 FROM memory WHERE id = :memory
 
 -- name: title_close
+-- Close the open interval of a memory's title.
 UPDATE memory_title SET until_commit = :commit_ts
-WHERE title = :title AND memory = :memory AND until_commit = :still
+WHERE title = :title AND memory = :memory AND until_commit = OPEN_END
     AND (namespace, owner) = (
         SELECT namespace, CASE private WHEN 1 THEN agent_id ELSE '' END
         FROM memory WHERE id = :memory
     )
 
 -- name: link_add
+-- Open a link.
 INSERT INTO memory_link (
     source, relation, target, commit_ts, position, valid_from, until_commit, valid_until
-) VALUES (:source, :relation, :target, :commit_ts, :position, :valid_from, :still, NULL)
+) VALUES (:source, :relation, :target, :commit_ts, :position, :valid_from, OPEN_END, NULL)
 
 -- name: link_close
+-- Close an open link.
 UPDATE memory_link SET until_commit = :commit_ts, valid_until = :valid_until
-WHERE source = :source AND relation = :relation AND target = :target AND until_commit = :still
+WHERE source = :source AND relation = :relation AND target = :target AND until_commit = OPEN_END
 
 -- name: link_find
--- The last link between two memories as of a commit, closed or not.
+-- Return the last link between two memories as of a commit, open or closed.
 SELECT
     source.memory_id, target.memory_id, link.relation, link.valid_from,
     CASE WHEN link.until_commit > :at THEN NULL ELSE link.valid_until END
@@ -224,7 +339,8 @@ JOIN memory_link AS link
 WHERE source.memory_id = :source AND link.commit_ts <= :at
 ORDER BY link.commit_ts DESC, link.position DESC LIMIT 1
 
--- name: link_to_any
+-- name: link_exists_to
+-- Say whether any open link leads to a memory.
 SELECT 1
 FROM memory AS target
 JOIN memory_link AS link ON link.target = target.id AND link.relation = :relation
@@ -232,7 +348,7 @@ WHERE target.memory_id = :target AND link.commit_ts <= :at AND link.until_commit
 LIMIT 1
 
 -- name: links_of
--- The links of a memory as of a commit, in the order they were made.
+-- List the outgoing and incoming links of a memory as of a commit, in the order of their creation.
 SELECT
     source.memory_id, target.memory_id, link.relation, link.valid_from,
     CASE WHEN link.until_commit > :at THEN NULL ELSE link.valid_until END,
@@ -242,7 +358,7 @@ JOIN memory_link AS link ON link.source = own.id
 JOIN memory AS source ON source.id = link.source
 JOIN memory AS target ON target.id = link.target
 WHERE own.memory_id = :memory_id AND link.commit_ts <= :at
-    AND (:closed = 1 OR link.until_commit > :at)
+    AND (:include_closed = 1 OR link.until_commit > :at)
     AND (target.private = 0 OR target.agent_id = :viewer)
 UNION ALL
 SELECT
@@ -254,21 +370,24 @@ JOIN memory_link AS link ON link.target = own.id
 JOIN memory AS source ON source.id = link.source
 JOIN memory AS target ON target.id = link.target
 WHERE own.memory_id = :memory_id AND link.commit_ts <= :at
-    AND (:closed = 1 OR link.until_commit > :at)
+    AND (:include_closed = 1 OR link.until_commit > :at)
     AND (source.private = 0 OR source.agent_id = :viewer)
 ORDER BY 6, 7
 
 -- name: links_changed
+-- Say whether a link of a memory was opened or closed after a commit.
 SELECT 1
 FROM memory JOIN memory_link AS link ON link.source = memory.id OR link.target = memory.id
 WHERE memory.memory_id = :memory_id
-    AND (link.commit_ts > :since OR (link.until_commit > :since AND link.until_commit < :still))
+    AND (link.commit_ts > :since OR (link.until_commit > :since AND link.until_commit < OPEN_END))
 LIMIT 1
 
 -- name: transcript_number
+-- Return the row number of a transcript.
 SELECT id FROM transcript WHERE transcript_id = :transcript_id
 
 -- name: transcript_add
+-- Add a transcript, and return its row number.
 INSERT INTO transcript (
     transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at, expires_at,
     size, digest, form, messages_size
@@ -279,6 +398,7 @@ INSERT INTO transcript (
 RETURNING id
 
 -- name: transcript_get
+-- Return a transcript as of a commit, with the compressed size of its content.
 SELECT
     transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
     transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
@@ -288,15 +408,15 @@ FROM transcript
 JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
 WHERE transcript.transcript_id = :transcript_id AND transcript.commit_ts <= :at
 
--- name: transcript_same
--- The first transcript of a scope that has these words, said at the same time.
+-- name: transcript_duplicate
+-- Return the first transcript of a scope with the same content and the same time.
 SELECT transcript_id FROM transcript
 WHERE namespace = :namespace AND agent_id = :agent_id AND size = :size AND digest = :digest
     AND COALESCE(occurred_at, :never) = :occurred_at
 ORDER BY id LIMIT 1
 
 -- name: transcript_page
--- A page of the transcripts of a namespace and those below it, as memory_page orders memories.
+-- Return a page of the transcripts in a namespace and those below it, ordered as in memory_page.
 SELECT
     transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,
     transcript.position, transcript.created_at, transcript.occurred_at, transcript.expires_at,
@@ -304,18 +424,20 @@ SELECT
     transcript.messages_size, transcript.id
 FROM transcript
 JOIN blob ON blob.commit_ts = transcript.commit_ts AND blob.position = transcript.position
-WHERE transcript.namespace >= :namespace AND transcript.namespace < :beyond
+WHERE transcript.namespace >= :namespace AND transcript.namespace < :end
     AND (transcript.namespace = :namespace OR transcript.namespace >= :children)
     AND (transcript.namespace, transcript.id) > (:after_namespace, :after)
     AND transcript.commit_ts <= :at
-ORDER BY transcript.namespace, transcript.id LIMIT :most
+ORDER BY transcript.namespace, transcript.id LIMIT :limit
 
 -- name: citation_add
+-- Add a citation; one that exists stays.
 INSERT INTO citation (memory, transcript, first, beyond, commit_ts)
-VALUES (:memory, :transcript, :first, :beyond, :commit_ts)
+VALUES (:memory, :transcript, :first, :end, :commit_ts)
 ON CONFLICT DO NOTHING
 
 -- name: citation_find
+-- List the spans of a transcript that a memory cites.
 SELECT citation.first, citation.beyond
 FROM citation
 JOIN memory ON memory.id = citation.memory
@@ -324,7 +446,7 @@ WHERE memory.memory_id = :memory_id AND transcript.transcript_id = :transcript_i
 ORDER BY citation.first, citation.beyond
 
 -- name: citations_of_transcript
--- The memories that come from a transcript, and the spans they name.
+-- List the visible memories that cite a transcript, with the cited spans.
 SELECT memory.memory_id, citation.first, citation.beyond
 FROM transcript
 JOIN citation ON citation.transcript = transcript.id
@@ -334,27 +456,42 @@ WHERE transcript.transcript_id = :transcript_id AND citation.commit_ts <= :at
 ORDER BY memory.memory_id, citation.first, citation.beyond
 
 -- name: notice_add
-INSERT INTO notice (memory, dependent, invalidated, invalidating, by_agent, commit_ts)
-VALUES (:memory, :dependent, :invalidated, :invalidating, :by_agent, :commit_ts)
+-- Add a notice.
+INSERT INTO notice (
+    memory, kind, dependent, dependent_commit, dependent_position, invalidated_kind, invalidated,
+    invalidated_version, invalidated_commit, invalidated_position, change, invalidating, by_agent,
+    commit_ts
+) VALUES (
+    :memory, :kind, :dependent, :dependent_commit, :dependent_position, :invalidated_kind, :invalidated,
+    :invalidated_version, :invalidated_commit, :invalidated_position, :change, :invalidating, :by_agent,
+    :commit_ts
+)
 
 -- name: notice_find
-SELECT dependent.memory_id, notice.decision, notice.replacement
+-- Return the dependent and the decision of a notice.
+SELECT
+    dependent.memory_id, notice.dependent_commit, notice.dependent_position, notice.decision,
+    notice.replacement
 FROM memory
 JOIN notice ON notice.memory = memory.id
-JOIN memory AS dependent ON dependent.id = notice.dependent
+LEFT JOIN memory AS dependent ON dependent.id = notice.dependent
 WHERE memory.memory_id = :memory_id
 
 -- name: notice_resolve
+-- Set the decision of a notice.
 UPDATE notice SET
     resolved_commit = :commit_ts, resolved_at = :resolved_at, resolved_by = :resolved_by,
     decision = :decision, note = :note, replacement = :replacement
 WHERE memory = :memory
 
 -- name: notice_page
--- A page of notices, oldest first: of one agent or of all, open or resolved as of a commit.
+-- Return a page of notices, oldest first: of one agent or of all, open or resolved as of a commit.
 SELECT
-    memory.id, memory.memory_id, memory.namespace, memory.agent_id, dependent.memory_id,
-    invalidated.memory_id, invalidating.memory_id, notice.by_agent, memory.created_at,
+    memory.id, memory.memory_id, memory.namespace, memory.agent_id, notice.kind,
+    dependent.memory_id, notice.dependent_commit, notice.dependent_position,
+    invalidated.memory_id, notice.invalidated_version, notice.invalidated_commit,
+    notice.invalidated_position, notice.change, invalidating.memory_id, notice.by_agent,
+    memory.created_at,
     CASE WHEN notice.resolved_commit <= :at THEN notice.decision END,
     CASE WHEN notice.resolved_commit <= :at THEN notice.note END,
     CASE WHEN notice.resolved_commit <= :at THEN notice.replacement END,
@@ -362,51 +499,83 @@ SELECT
     CASE WHEN notice.resolved_commit <= :at THEN notice.resolved_by END
 FROM notice
 JOIN memory ON memory.id = notice.memory
-JOIN memory AS dependent ON dependent.id = notice.dependent
-JOIN memory AS invalidated ON invalidated.id = notice.invalidated
-JOIN memory AS invalidating ON invalidating.id = notice.invalidating
+LEFT JOIN memory AS dependent ON dependent.id = notice.dependent
+LEFT JOIN memory AS invalidated ON invalidated.id = notice.invalidated
+LEFT JOIN memory AS invalidating ON invalidating.id = notice.invalidating
 WHERE notice.memory > :after AND notice.commit_ts <= :at
     AND (:agent_id IS NULL OR memory.agent_id = :agent_id)
     AND (memory.private = 0 OR memory.agent_id = :viewer)
     AND (:is_open IS NULL OR :is_open = CASE WHEN notice.resolved_commit <= :at THEN 0 ELSE 1 END)
-ORDER BY notice.memory LIMIT :most
+ORDER BY notice.memory LIMIT :limit
+
+-- name: notice_get
+-- Return a notice, open or resolved as of a commit.
+SELECT
+    memory.id, memory.memory_id, memory.namespace, memory.agent_id, notice.kind,
+    dependent.memory_id, notice.dependent_commit, notice.dependent_position,
+    invalidated.memory_id, notice.invalidated_version, notice.invalidated_commit,
+    notice.invalidated_position, notice.change, invalidating.memory_id, notice.by_agent,
+    memory.created_at,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.decision END,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.note END,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.replacement END,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.resolved_at END,
+    CASE WHEN notice.resolved_commit <= :at THEN notice.resolved_by END
+FROM notice
+JOIN memory ON memory.id = notice.memory
+LEFT JOIN memory AS dependent ON dependent.id = notice.dependent
+LEFT JOIN memory AS invalidated ON invalidated.id = notice.invalidated
+LEFT JOIN memory AS invalidating ON invalidating.id = notice.invalidating
+WHERE memory.memory_id = :notice_id
 
 -- name: setting_set
+-- Set a setting.
 INSERT INTO setting (namespace, name, value) VALUES (:namespace, :name, :value)
 ON CONFLICT (namespace, name) DO UPDATE SET value = excluded.value
 
 -- name: setting_rows
+-- List all settings, to load and to compare.
 SELECT namespace, name, value FROM setting ORDER BY namespace, name
 
 -- name: memory_clear
+-- Empty the table for a rebuild.
 DELETE FROM memory
 
 -- name: memory_state_clear
+-- Empty the table for a rebuild.
 DELETE FROM memory_state
 
 -- name: memory_title_clear
+-- Empty the table for a rebuild.
 DELETE FROM memory_title
 
 -- name: memory_link_clear
+-- Empty the table for a rebuild.
 DELETE FROM memory_link
 
 -- name: transcript_clear
+-- Empty the table for a rebuild.
 DELETE FROM transcript
 
 -- name: citation_clear
+-- Empty the table for a rebuild.
 DELETE FROM citation
 
 -- name: notice_clear
+-- Empty the table for a rebuild.
 DELETE FROM notice
 
 -- name: setting_clear
+-- Empty the table for a rebuild.
 DELETE FROM setting
 
 -- name: memory_rows
--- In the order of their numbers, which is that of lists.
+-- List the rows for comparison, by row number: lists have the same order.
 SELECT memory_id, namespace, agent_id, private, commit_ts, created_at FROM memory ORDER BY id
 
 -- name: memory_state_rows
+-- List the rows for comparison. Row numbers may differ after a rebuild, so a pointer to another row
+-- is compared by that row's log position.
 SELECT
     memory.memory_id, state.commit_ts, state.position, state.version, state.updated_at, state.kind,
     state.tier, state.title, state.retracted, state.reason, state.expires_at, state.depth,
@@ -423,6 +592,7 @@ LEFT JOIN memory_state AS content ON content.id = state.content_in
 ORDER BY memory.memory_id, state.commit_ts, state.position
 
 -- name: memory_title_rows
+-- List the rows for comparison.
 SELECT
     title.namespace, title.owner, title.title, title.commit_ts, title.position,
     title.until_commit, memory.memory_id
@@ -430,6 +600,7 @@ FROM memory_title AS title LEFT JOIN memory ON memory.id = title.memory
 ORDER BY title.namespace, title.owner, title.title, title.commit_ts, title.position
 
 -- name: memory_link_rows
+-- List the rows for comparison.
 SELECT
     source.memory_id AS source, link.relation, target.memory_id AS target, link.commit_ts,
     link.position, link.valid_from, link.until_commit, link.valid_until
@@ -439,13 +610,14 @@ LEFT JOIN memory AS target ON target.id = link.target
 ORDER BY source.memory_id, link.relation, target.memory_id, link.commit_ts, link.position
 
 -- name: transcript_rows
--- In the order of their numbers, which is that of lists.
+-- List the rows for comparison, by row number: lists have the same order.
 SELECT
     transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at, expires_at,
     size, digest, form, messages_size
 FROM transcript ORDER BY id
 
 -- name: citation_rows
+-- List the rows for comparison.
 SELECT
     memory.memory_id, transcript.transcript_id, citation.first, citation.beyond, citation.commit_ts
 FROM citation
@@ -454,10 +626,16 @@ LEFT JOIN transcript ON transcript.id = citation.transcript
 ORDER BY memory.memory_id, transcript.transcript_id, citation.first, citation.beyond
 
 -- name: notice_rows
+-- List the rows for comparison. No memory differs from a memory that is not there.
 SELECT
-    memory.memory_id, dependent.memory_id AS dependent, invalidated.memory_id AS invalidated,
-    invalidating.memory_id AS invalidating, notice.by_agent, notice.commit_ts, notice.resolved_commit, notice.resolved_at,
-    notice.resolved_by, notice.decision, notice.note, notice.replacement
+    memory.memory_id, notice.kind, notice.dependent IS NULL AS of_no_memory,
+    dependent.memory_id AS dependent, notice.dependent_commit, notice.dependent_position,
+    notice.invalidated_kind, notice.invalidated IS NULL AS by_no_memory,
+    invalidated.memory_id AS invalidated, notice.invalidated_version, notice.invalidated_commit,
+    notice.invalidated_position, notice.change, notice.invalidating IS NULL AS for_no_memory,
+    invalidating.memory_id AS invalidating, notice.by_agent, notice.commit_ts,
+    notice.resolved_commit, notice.resolved_at, notice.resolved_by, notice.decision, notice.note,
+    notice.replacement
 FROM notice
 LEFT JOIN memory ON memory.id = notice.memory
 LEFT JOIN memory AS dependent ON dependent.id = notice.dependent
@@ -466,8 +644,8 @@ LEFT JOIN memory AS invalidating ON invalidating.id = notice.invalidating
 ORDER BY memory.memory_id
 
 -- name: sweep_memories
--- Memories whose time was over at an instant, and which nothing that stays rests on: neither at once,
--- nor through others that could go or are forgotten already. Notices have nothing but ids to keep.
+-- List the memories that expired before an instant and that no memory which stays rests on: neither
+-- directly, nor through other candidates or tombstones. Notices stay: they have only ids.
 WITH RECURSIVE
 brief AS MATERIALIZED (
     SELECT memory.id, memory.memory_id, memory.namespace, state.kind, state.expires_at
@@ -481,18 +659,18 @@ brief AS MATERIALIZED (
 dispensable AS MATERIALIZED (
     SELECT id FROM brief
     WHERE kind = '' OR (
-        (namespace = :namespace OR (namespace >= :children AND namespace < :beyond))
+        (namespace = :namespace OR (namespace >= :children AND namespace < :end))
         AND memory_id NOT IN (SELECT value FROM json_each(:spared))
         AND NOT EXISTS (SELECT 1 FROM notice WHERE notice.memory = brief.id)
     )
 ),
 needed (id) AS (
     SELECT link.target FROM dispensable JOIN memory_link AS link ON link.target = dispensable.id
-    WHERE link.relation IN ('reflects_on', 'derived_from') AND link.until_commit = :still
+    WHERE link.relation IN ('reflects_on', 'derived_from') AND link.until_commit = OPEN_END
         AND link.source NOT IN (SELECT id FROM dispensable)
     UNION
     SELECT link.target FROM needed JOIN memory_link AS link ON link.source = needed.id
-    WHERE link.relation IN ('reflects_on', 'derived_from') AND link.until_commit = :still
+    WHERE link.relation IN ('reflects_on', 'derived_from') AND link.until_commit = OPEN_END
         AND link.target IN (SELECT id FROM dispensable)
 )
 SELECT memory_id FROM brief
@@ -500,17 +678,18 @@ WHERE kind <> '' AND id IN (SELECT id FROM dispensable) AND id NOT IN (SELECT id
 ORDER BY id
 
 -- name: sweep_transcripts
--- Transcripts that have words, whose time is over, and that no memory cites which does not go too.
+-- List the transcripts with text whose retention has ended, and that no memory cites except those
+-- that are swept too.
 SELECT transcript.transcript_id
 FROM transcript
 WHERE LENGTH(transcript.digest) > 0 AND transcript.expires_at <= :now
-    AND (namespace = :namespace OR (namespace >= :children AND namespace < :beyond))
+    AND (namespace = :namespace OR (namespace >= :children AND namespace < :end))
     AND transcript_id NOT IN (SELECT value FROM json_each(:spared))
     AND NOT EXISTS (
         SELECT 1
         FROM citation JOIN memory ON memory.id = citation.memory
         WHERE citation.transcript = transcript.id
-            AND memory.memory_id NOT IN (SELECT value FROM json_each(:going))
+            AND memory.memory_id NOT IN (SELECT value FROM json_each(:swept_ids))
             AND (
                 SELECT kind FROM memory_state
                 WHERE memory = memory.id ORDER BY commit_ts DESC, position DESC LIMIT 1
@@ -519,17 +698,17 @@ WHERE LENGTH(transcript.digest) > 0 AND transcript.expires_at <= :now
 ORDER BY transcript.id
 
 -- name: memory_rows_up_to
--- A page of the rows of a namespace's memories up to its horizon, behind one of them, oldest first.
+-- Return a page of the state rows of a namespace's memories up to its horizon, oldest first.
 SELECT
     memory.id, memory.memory_id, state.id, state.commit_ts, state.position, state.version,
     state.expires_at, state.details_in, state.content_in
 FROM memory
 JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.namespace = :namespace AND memory.id > :after AND state.commit_ts <= :horizon
-ORDER BY memory.id, state.commit_ts, state.position LIMIT :most
+ORDER BY memory.id, state.commit_ts, state.position LIMIT :limit
 
--- name: memory_rows_behind
--- A page of the same of one memory, behind a place.
+-- name: memory_rows_after
+-- Return a page of the same rows of one memory, after a log position.
 SELECT
     memory.id, memory.memory_id, state.id, state.commit_ts, state.position, state.version,
     state.expires_at, state.details_in, state.content_in
@@ -537,10 +716,11 @@ FROM memory
 JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.id = :memory AND state.commit_ts <= :horizon
     AND (state.commit_ts, state.position) > (:after, :after_position)
-ORDER BY state.commit_ts, state.position LIMIT :most
+ORDER BY state.commit_ts, state.position LIMIT :limit
 
 -- name: memory_versions_linked
--- The versions of a memory that others reflect on or derive from, by links that held at a horizon.
+-- List the versions of a memory that reflects_on and derived_from links point to, if the link was
+-- open at the horizon or opened later.
 SELECT DISTINCT (
     SELECT version FROM memory_state
     WHERE memory = link.target AND (commit_ts, position) <= (link.commit_ts, link.position)
@@ -551,13 +731,13 @@ WHERE link.target = :memory AND link.relation IN ('reflects_on', 'derived_from')
     AND link.until_commit > :horizon
 
 -- name: memory_numbers_at
--- The numbers that a memory had come to with an operation.
+-- Return the expiry, the depth and the access count of a memory after an operation.
 SELECT state.expires_at, state.depth, state.access_count, state.last_accessed_at
 FROM memory JOIN memory_state AS state ON state.memory = memory.id
 WHERE memory.memory_id = :memory_id AND state.commit_ts = :commit_ts AND state.position = :position
 
 -- name: memory_state_around
--- An operation's row of a memory, and those before and behind it.
+-- Return the state row of an operation, with the rows before and after it.
 SELECT
     memory.id, state.id, state.title, last.id, last.details_in, last.content_in, last.title,
     next.commit_ts, next.position, next.title, state.details_in IS NULL, state.content_in IS NULL
@@ -577,36 +757,39 @@ LEFT JOIN memory_state AS next ON next.id = (
 WHERE memory.memory_id = :memory_id
 
 -- name: memory_state_drop
+-- Delete a state row.
 DELETE FROM memory_state WHERE id = :id
 
--- name: memory_states_behind
--- A page of a memory's rows behind a place, and which rows brought their details and content.
+-- name: memory_states_after
+-- Return a page of a memory's rows after a log position, and their details and content pointers.
 SELECT id, commit_ts, position, details_in, content_in FROM memory_state
 WHERE memory = :memory AND (commit_ts, position) > (:commit_ts, :position)
-ORDER BY commit_ts, position LIMIT :most
+ORDER BY commit_ts, position LIMIT :limit
 
--- name: memory_details_point
--- Let a row's details be those that another row brought.
+-- name: memory_details_redirect
+-- Let a row take its details from another row.
 UPDATE memory_state SET details_in = :into WHERE id = :id
 
--- name: memory_content_point
--- Let a row's content be that which another row brought.
+-- name: memory_content_redirect
+-- Let a row take its content from another row.
 UPDATE memory_state SET content_in = :into WHERE id = :id
 
 -- name: memory_state_without_content
--- Let a row bring no content; NULL: nor does any row before it.
+-- Remove the content of a row. With NULL the row is its own, empty source; otherwise it takes the
+-- content from another row.
 UPDATE memory_state SET content_in = :content_in, digest = NULL, size = NULL, content = NULL
 WHERE id = :id
 
 -- name: memory_state_details
--- Let a row bring these details, or name the row that did.
+-- Set the details of a row, or the row that it takes them from.
 UPDATE memory_state SET details_in = :details_in, details = :details WHERE id = :id
 
 -- name: memory_state_title
+-- Set the title of a row.
 UPDATE memory_state SET title = :title WHERE id = :id
 
--- name: title_begun
--- Until when a memory has a title that it was given at a place.
+-- name: title_end
+-- Return the commit at which a title ended that began at a log position.
 SELECT title.until_commit
 FROM memory JOIN memory_title AS title
     ON title.namespace = memory.namespace
@@ -616,6 +799,7 @@ FROM memory JOIN memory_title AS title
 WHERE memory.id = :memory
 
 -- name: title_drop
+-- Delete the title interval that began at a log position.
 DELETE FROM memory_title
 WHERE title = :title AND commit_ts = :commit_ts AND position = :position AND memory = :memory
     AND (namespace, owner) = (
@@ -624,6 +808,7 @@ WHERE title = :title AND commit_ts = :commit_ts AND position = :position AND mem
     )
 
 -- name: title_put
+-- Add a title interval.
 INSERT INTO memory_title (namespace, owner, title, commit_ts, position, until_commit, memory)
 SELECT
     namespace, CASE private WHEN 1 THEN agent_id ELSE '' END, :title, :commit_ts, :position,
@@ -631,7 +816,7 @@ SELECT
 FROM memory WHERE id = :memory
 
 -- name: title_last_until
--- Let the last time that a memory had a title, before a place, end with a commit.
+-- Set the end of the last interval of a memory's title before a log position.
 UPDATE memory_title SET until_commit = :until_commit
 WHERE memory = :memory AND title = :title
     AND (namespace, owner, commit_ts, position) = (
@@ -645,7 +830,7 @@ WHERE memory = :memory AND title = :title
     )
 
 -- name: memory_version_at_horizon
--- From which commit on a memory's namespace is known, and the version that the memory had then.
+-- Return the horizon of a memory's namespace, and the memory's version there.
 SELECT horizon.commit_ts, state.version
 FROM memory
 JOIN horizon ON horizon.namespace = memory.namespace
@@ -656,8 +841,8 @@ JOIN memory_state AS state ON state.id = (
 )
 WHERE memory.memory_id = :memory_id
 
--- name: memory_version_begun
--- Where the version begins that a memory had at a commit.
+-- name: memory_version_start
+-- Return the log position at which a memory's version as of a commit begins.
 SELECT first.commit_ts, first.position
 FROM memory
 JOIN memory_state AS last ON last.id = (
@@ -670,7 +855,42 @@ WHERE memory.memory_id = :memory_id
 ORDER BY first.commit_ts, first.position LIMIT 1
 
 -- name: memories_hidden
--- Those of some memories that another agent keeps to itself.
+-- List which of these memories are private to another agent.
 SELECT memory.memory_id
-FROM json_each(:memory_ids) AS wanted JOIN memory ON memory.memory_id = wanted.value
+FROM json_each(:memory_ids) AS requested JOIN memory ON memory.memory_id = requested.value
 WHERE memory.private = 1 AND memory.agent_id <> :viewer
+
+-- name: memory_ids
+-- List the ids of memories in a range that the viewer may see, notices included.
+SELECT memory_id FROM memory
+WHERE memory_id >= :first AND memory_id <= :last AND (private = 0 OR agent_id = :viewer)
+ORDER BY memory_id LIMIT :limit
+
+-- name: notice_ids
+-- List the ids of notices in a range that the viewer may see.
+SELECT memory.memory_id FROM memory JOIN notice ON notice.memory = memory.id
+WHERE memory.memory_id >= :first AND memory.memory_id <= :last
+    AND (memory.private = 0 OR memory.agent_id = :viewer)
+ORDER BY memory.memory_id LIMIT :limit
+
+-- name: transcript_ids
+-- List the ids of transcripts in a range.
+SELECT transcript_id FROM transcript
+WHERE transcript_id >= :first AND transcript_id <= :last
+ORDER BY transcript_id LIMIT :limit
+
+-- name: memory_neighbours
+-- Return the ids just before and just after each of some memories' ids.
+SELECT
+    item.value,
+    (SELECT MAX(memory_id) FROM memory WHERE memory_id < item.value),
+    (SELECT MIN(memory_id) FROM memory WHERE memory_id > item.value)
+FROM json_each(:ids) AS item
+
+-- name: transcript_neighbours
+-- Return the ids just before and just after each of some transcripts' ids.
+SELECT
+    item.value,
+    (SELECT MAX(transcript_id) FROM transcript WHERE transcript_id < item.value),
+    (SELECT MIN(transcript_id) FROM transcript WHERE transcript_id > item.value)
+FROM json_each(:ids) AS item

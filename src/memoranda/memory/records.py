@@ -1,27 +1,26 @@
-"""What reading memories gives."""
+"""The results of reading memories, links, notices and origins."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from memoranda.memory.standing import Standing
+from memoranda.memory.snapshots import MemorySnapshot
 from memoranda.model import document
+from memoranda.model.clock import to_datetime
 from memoranda.model.document import Document
-from memoranda.model.instant import to_datetime
 from memoranda.model.memory import Span
-from memoranda.model.refs import MemoryRef
+from memoranda.model.receipt import Written
+from memoranda.model.refs import Belief, MemoryRef, TranscriptRef
 
-Outcome = Literal["created", "updated", "unchanged"]
 
+class Memory(Written, frozen=True, kw_only=True):
+    """A version of a memory.
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory at one of its versions.
-
-    Times are None inside the transaction that staged it, and `content` is None where it was not
-    asked for. `outcome` says what became of it in the call that returned it.
+    Times are None inside the transaction that staged it. `content` is None in a list without
+    contents.
     """
 
     id: str
@@ -52,24 +51,25 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     last_accessed_at: datetime | None
     retracted: bool = False
     reason: str | None = None
-    """Why it was retracted."""
-    outcome: Outcome | None = None
+    """The reason for its retraction."""
+    unproven: bool = False
+    """Whether an erasure left only a part of this version, and no hash proves that part."""
 
     @property
     def forgotten(self) -> bool:
-        """Whether nothing is left of it but that there was one."""
+        """Whether it was erased: only its id and its owner remain."""
         return not self.kind
 
     @property
     def ref(self) -> MemoryRef:
-        """What names this version of it."""
+        """The reference to this version."""
         return MemoryRef(self.id, self.version)
 
 
-class Link(msgspec.Struct, frozen=True):
-    """A link between two memories; one that holds has no end.
+class Link(Written, frozen=True):
+    """A link between two memories; an open link has no `valid_until`.
 
-    `notified` are the memories whose owners were told, in the call that returned it.
+    `notified` has the ids of memories whose owners got a notice from the call that returned it.
     """
 
     source: str
@@ -81,26 +81,44 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class DependentRecord(msgspec.Struct, frozen=True):
-    """A memory that rests on another one, so many links away."""
+    """A memory that reflects on another one, `hop` links away."""
 
     id: str
     namespace: str
     agent_id: str
     hop: int
 
+    @property
+    def ref(self) -> MemoryRef:
+        """The reference to the memory."""
+        return MemoryRef(self.id)
 
-class Invalidation(msgspec.Struct, frozen=True):
-    """A notice: the ground of a memory was superseded, and somebody has to decide; or has."""
+
+class Invalidation(Written, frozen=True):
+    """A notice that a belief rests on evidence that changed, and the decision about it.
+
+    `dependent` and `evidence` can be cited; None: erased. The ids are those of memories: None if
+    the belief or the evidence is a key or a fact, or if no memory superseded the evidence.
+    """
 
     id: str
     namespace: str
     agent_id: str
-    """Whose memory is concerned."""
-    dependent_id: str
-    invalidated_id: str
-    invalidating_id: str
+    """The owner of the dependent."""
+    kind: str
+    """`reflection_invalidation`: a memory reflects on a reflection that another one superseded.
+    Else by what the belief is: `stale_key`, `stale_memory` or `stale_fact`."""
+    dependent: Belief | None
+    """The belief: a `KeyRef`, `MemoryRef` or `FactRef`."""
+    evidence: Belief | None
+    """What it rests on, and what changed: a `KeyRef`, `MemoryRef` or `FactRef`."""
+    change: str
+    """What happened: superseded, revised, retracted, overwritten, deleted or closed."""
+    dependent_id: str | None
+    invalidated_id: str | None
+    invalidating_id: str | None
     by: str
-    """Who superseded it."""
+    """The agent whose transaction caused the notice."""
     created_at: datetime
     decision: str | None = None
     note: str | None = None
@@ -109,23 +127,33 @@ class Invalidation(msgspec.Struct, frozen=True):
     resolved_by: str | None = None
 
     @property
+    def ref(self) -> MemoryRef:
+        """The reference to the notice, which is a memory."""
+        return MemoryRef(self.id)
+
+    @property
     def status(self) -> str:
         """Whether it is open or resolved."""
         return "open" if self.decision is None else "resolved"
 
 
-class TranscriptLink(msgspec.Struct, frozen=True):
-    """That a memory comes from a transcript; no spans: from the whole of it."""
+class TranscriptLink(Written, frozen=True):
+    """A citation of a transcript by a memory; without spans, of the whole transcript."""
 
     memory_id: str
     transcript_id: str
     spans: tuple[Span, ...] = ()
     erased: bool = False
-    """Whether the words were erased: that they are cited stays."""
+    """Whether the text was erased; the citation stays."""
+
+    @property
+    def ref(self) -> TranscriptRef:
+        """The reference to the cited spans."""
+        return TranscriptRef(self.transcript_id, self.spans)
 
 
 class Anchor(NamedTuple):
-    """A memory that cites a transcript, so many links away, and the spans it names."""
+    """A memory that cites a transcript, `hop` links from the start, and the cited spans."""
 
     memory_id: str
     hop: int
@@ -133,9 +161,9 @@ class Anchor(NamedTuple):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """The words a memory comes from: spans of a transcript, and what stands there.
+    """A transcript that a memory cites, with the text of the cited spans.
 
-    Of a transcript that is cited as a whole, the excerpt is its beginning.
+    If the whole transcript is cited, the excerpt is its beginning.
     """
 
     transcript_id: str
@@ -144,60 +172,70 @@ class Source(msgspec.Struct, frozen=True):
     excerpts: tuple[str, ...]
     expired: bool
     erased: bool = False
-    """Whether the words were erased: there is no excerpt then."""
+    """Whether the text was erased; then there are no excerpts."""
+
+    @property
+    def ref(self) -> TranscriptRef:
+        """The reference to the cited spans."""
+        return TranscriptRef(self.transcript_id, self.spans)
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """A memory, the words it comes from, and the memories it rests on: a tree.
+    """A tree: a memory, the transcripts it cites, and the memories it rests on.
 
-    A memory that the tree has in another place already is marked as `repeated` and not unfolded.
+    A memory that the tree already has is marked as `repeated` and not expanded again.
     """
 
     memory: Memory
     relation: str | None
-    """The link that leads here; None at the root."""
+    """The link from the parent; None at the root."""
     expired: bool
     sources: tuple[Source, ...] = ()
     origins: tuple[Origin, ...] = ()
     repeated: bool = False
 
+    @property
+    def ref(self) -> MemoryRef:
+        """The reference to the memory."""
+        return self.memory.ref
 
-def memory_of(standing: Standing, content: str | None, outcome: Outcome | None = None) -> Memory:
-    """Return what a caller sees of a memory."""
-    details = standing.details
+
+def memory_of(snapshot: MemorySnapshot, content: str | None) -> Memory:
+    """Convert a snapshot to the public record."""
+    details = snapshot.details
     return Memory(
-        id=standing.memory_id,
-        namespace=standing.namespace,
-        agent_id=standing.agent_id,
-        title=standing.title,
+        id=snapshot.memory_id,
+        namespace=snapshot.namespace,
+        agent_id=snapshot.agent_id,
+        title=snapshot.title,
         content=content,
-        kind=standing.kind,
-        tier=standing.tier,
+        kind=snapshot.kind,
+        tier=snapshot.tier,
         tags=details.tags,
         priority=details.priority,
         confidence=details.confidence,
         source=details.source,
         metadata=None if details.metadata is None else document.decode(details.metadata),
-        version=standing.version,
-        created_at=time_of(standing.created_at),
-        updated_at=time_of(standing.updated_at),
-        expires_at=time_of(standing.expires_at),
+        version=snapshot.version,
+        created_at=time_of(snapshot.created_at),
+        updated_at=time_of(snapshot.updated_at),
+        expires_at=time_of(snapshot.expires_at),
         event_time=time_of(details.event_time),
-        visibility="private" if standing.private else "namespace",
-        reflection_depth=standing.depth,
-        superseded_by=standing.superseded_by,
+        visibility="private" if snapshot.private else "namespace",
+        reflection_depth=snapshot.depth,
+        superseded_by=snapshot.superseded_by,
         source_uri=details.source_uri,
         citations=details.citations,
         entity_id=details.entity_id,
         confidence_source=details.confidence_source,
-        access_count=standing.access_count,
-        last_accessed_at=time_of(standing.last_accessed_at),
-        retracted=standing.retracted,
-        reason=standing.reason,
-        outcome=outcome,
+        access_count=snapshot.access_count,
+        last_accessed_at=time_of(snapshot.last_accessed_at),
+        retracted=snapshot.retracted,
+        reason=snapshot.reason,
+        unproven=snapshot.unproven,
     )
 
 
 def time_of(micros: int | None) -> datetime | None:
-    """Return an instant, if there is one."""
+    """Convert microseconds to a datetime; None stays None."""
     return None if micros is None else to_datetime(micros)

@@ -1,24 +1,36 @@
-"""What can be asked of memories in a transaction: requests to stage and reads to track.
+"""Requests about memories, and the validation of callers' arguments.
 
-`by` is who acts: the agent whose eyes count for what may be seen.
+A request is what a transaction stages; the rules turn it into operations at commit. `by` is the
+acting agent: visibility is checked for that agent. All lengths of time are in microseconds.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, TypedDict, TypeVar, cast
 
 import msgspec
 
-from memoranda.model.memory import Content, Details, Span
+from memoranda.errors import InvalidInput
+from memoranda.memory.settings import LOG_RETENTION, MAX_REFLECTION_DEPTH, TRANSCRIPT_RETENTION
+from memoranda.model import document
+from memoranda.model.clock import Duration, Instant, check_duration, check_time
+from memoranda.model.codec import digest_of, pack
+from memoranda.model.document import Document
+from memoranda.model.limits import Limits, check_integer, check_text, plain_text, short_repr
+from memoranda.model.memory import KINDS, TIERS, Content, Details, Span
+from memoranda.model.refs import IdLike
 from memoranda.model.scope import Scope
+from memoranda.model.suggestions import did_you_mean
 
 
 class RememberMemory(msgspec.Struct, frozen=True, array_like=True, tag=11, gc=False):
-    """Begin a memory, or give the one with its title a new version."""
+    """Create a memory, or add a version to the one that has its title."""
 
     scope: Scope
     memory_id: str
-    """The id it has if it is new."""
+    """The id of the memory if it is created; one with the same title keeps its own id."""
     kind: str | None
     tier: str | None
     title: str | None
@@ -27,11 +39,22 @@ class RememberMemory(msgspec.Struct, frozen=True, array_like=True, tag=11, gc=Fa
     details: Details
     ttl: int | None
     update: bool
-    """Whether a memory that has the title already is updated; else that is an error."""
+    """Whether to update a memory that has the title; otherwise `TitleTaken` is raised."""
+
+
+class RememberMemoryAs(RememberMemory, frozen=True, array_like=True, tag=23, gc=False):
+    """Remember with details that are given as their defaults.
+
+    In `RememberMemory`, a detail that has its default was not given, and a memory that has the
+    title keeps its own.
+    """
+
+    reset: tuple[str, ...]
+    """The names of those details."""
 
 
 class MemoryChanges(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is to be different; what is not set stays as it is."""
+    """The fields to change; an unset field keeps its value."""
 
     kind: str | msgspec.UnsetType = msgspec.UNSET
     tier: str | msgspec.UnsetType = msgspec.UNSET
@@ -51,7 +74,7 @@ class MemoryChanges(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReviseMemory(msgspec.Struct, frozen=True, array_like=True, tag=12, gc=False):
-    """Change some of what is said of a memory."""
+    """Change some fields of a memory."""
 
     identity: ClassVar = ("memory_id",)
 
@@ -62,7 +85,7 @@ class ReviseMemory(msgspec.Struct, frozen=True, array_like=True, tag=12, gc=Fals
 
 
 class RetractMemory(msgspec.Struct, frozen=True, array_like=True, tag=13, gc=False):
-    """Take a memory back."""
+    """Retract a memory."""
 
     identity: ClassVar = ("memory_id",)
 
@@ -72,7 +95,7 @@ class RetractMemory(msgspec.Struct, frozen=True, array_like=True, tag=13, gc=Fal
 
 
 class TouchMemory(msgspec.Struct, frozen=True, array_like=True, tag=14, gc=False):
-    """Count a use of a memory."""
+    """Count an access to a memory, and extend its lifetime."""
 
     identity: ClassVar = ("memory_id",)
 
@@ -81,7 +104,7 @@ class TouchMemory(msgspec.Struct, frozen=True, array_like=True, tag=14, gc=False
 
 
 class PromoteMemory(msgspec.Struct, frozen=True, array_like=True, tag=15, gc=False):
-    """Let a memory last longer."""
+    """Move a memory to a tier that lasts longer."""
 
     identity: ClassVar = ("memory_id",)
 
@@ -102,7 +125,7 @@ class LinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=16, gc=Fals
 
 
 class UnlinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=17, gc=False):
-    """Close a link."""
+    """Close a link between two memories."""
 
     identity: ClassVar = ("source", "target", "relation")
 
@@ -113,7 +136,7 @@ class UnlinkMemories(msgspec.Struct, frozen=True, array_like=True, tag=17, gc=Fa
 
 
 class StoreTranscript(msgspec.Struct, frozen=True, array_like=True, tag=18, gc=False):
-    """Keep words as they were said."""
+    """Store a transcript given as text; the hash and the size are of the text."""
 
     stays_in_scope: ClassVar = True
 
@@ -126,14 +149,14 @@ class StoreTranscript(msgspec.Struct, frozen=True, array_like=True, tag=18, gc=F
 
 
 class StoreMessages(StoreTranscript, frozen=True, array_like=True, tag=22, gc=False):
-    """Keep messages as they were given; the hash and the size are of their JSON."""
+    """Store a transcript given as messages; the hash and the size are of their JSON."""
 
     form: int
     text_size: int
 
 
 class CiteTranscript(msgspec.Struct, frozen=True, array_like=True, tag=19, gc=False):
-    """Name the words a memory comes from."""
+    """Add citations of a transcript to a memory; without spans, of the whole transcript."""
 
     identity: ClassVar = ("memory_id", "transcript_id")
 
@@ -144,7 +167,7 @@ class CiteTranscript(msgspec.Struct, frozen=True, array_like=True, tag=19, gc=Fa
 
 
 class ResolveNotice(msgspec.Struct, frozen=True, array_like=True, tag=20, gc=False):
-    """Decide what becomes of a memory whose ground was superseded."""
+    """Close a notice with a decision about the dependent memory."""
 
     identity: ClassVar = ("notice_id", "decision", "replacement")
 
@@ -156,7 +179,7 @@ class ResolveNotice(msgspec.Struct, frozen=True, array_like=True, tag=20, gc=Fal
 
 
 class ChangeSettings(msgspec.Struct, frozen=True, array_like=True, tag=21, gc=False):
-    """Set how long things last and how deep reflections go, in a namespace and below."""
+    """Change the settings of a namespace, which apply below it too."""
 
     scope: Scope
     settings: dict[str, int | None]
@@ -164,6 +187,7 @@ class ChangeSettings(msgspec.Struct, frozen=True, array_like=True, tag=21, gc=Fa
 
 MemoryRequest = (
     RememberMemory
+    | RememberMemoryAs
     | ReviseMemory
     | RetractMemory
     | TouchMemory
@@ -179,7 +203,11 @@ MemoryRequest = (
 
 
 class TitleKey(msgspec.Struct, frozen=True):
-    """Where a title is an identity: in a namespace, or for one agent there (the owner)."""
+    """The key under which a title is unique.
+
+    That is a namespace, or for a private memory the namespace and the owner. `owner` is empty for
+    a memory that the whole namespace sees.
+    """
 
     namespace: str
     owner: str
@@ -187,7 +215,7 @@ class TitleKey(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, scope: Scope, title: str, *, private: bool) -> TitleKey:
-        """Return the key of a title a scope gives to a memory."""
+        """Return the key of a memory's title in a scope."""
         return cls(scope.namespace, scope.agent_id if private else "", title)
 
     def __str__(self) -> str:
@@ -195,7 +223,7 @@ class TitleKey(msgspec.Struct, frozen=True):
 
 
 class MemoryRead(msgspec.Struct, frozen=True):
-    """A memory was read by its id."""
+    """A tracked read of a memory by its id."""
 
     memory_id: str
 
@@ -204,9 +232,226 @@ class MemoryRead(msgspec.Struct, frozen=True):
 
 
 class LinksRead(msgspec.Struct, frozen=True):
-    """The links of a memory were read, and so was the absence of others."""
+    """A tracked read of a memory's links; a new link conflicts with it too."""
 
     memory_id: str
 
     def __str__(self) -> str:
         return f"a link of memory {self.memory_id!r}"
+
+
+# Validation of callers' arguments, before anything is staged.
+
+_INLINE_BYTES = 4096
+"""Largest content inside an operation, in bytes. Longer content is a blob, so events stay small."""
+_MAX_REFLECTION_DEPTH = 1_000_000
+"""Largest depth limit; it bounds the walk along the reflections that a new link makes deeper."""
+
+ChatMessage = Mapping[str, Any] | object
+"""A chat message with a speaker (`role`) and a text (`content`), as a mapping or an object."""
+
+
+class MemoryFields(TypedDict, total=False):
+    """The fields of a memory beside its content and its title; `Store.remember` describes them."""
+
+    kind: str
+    tier: str
+    tags: Iterable[str]
+    priority: int
+    confidence: float
+    source: str
+    metadata: Document | None
+    ttl: Duration | None
+    event_time: Instant | None
+    source_uri: str | None
+    citations: Iterable[str]
+    entity_id: str | None
+    confidence_source: str | None
+
+
+class NewMemory(MemoryFields, total=False):
+    """The fields of `remember` and `reflect`."""
+
+    visibility: str
+    on_conflict: str
+    transcript: IdLike | None
+    spans: Sequence[Span] | None
+
+
+class ChangedMemory(MemoryFields, total=False):
+    """The fields of a memory that can be changed."""
+
+    title: str | None
+    content: str
+
+
+class NamespaceSettings(TypedDict, total=False):
+    """The settings of a namespace and those below it; `Store.configure` describes them."""
+
+    max_reflection_depth: int
+    tiers: Mapping[str, Duration | None]
+    transcript_retention: Duration | None
+    log_retention: Duration | None
+
+
+Fields = TypeVar("Fields", bound=Mapping[str, Any])
+
+
+def given_fields(declared: type[Fields], arguments: Mapping[str, Any]) -> Fields:
+    """Return the arguments of a call that the type declares and that the caller gave."""
+    fields = {
+        name: arguments[name]
+        for name in declared.__annotations__
+        if arguments[name] is not msgspec.UNSET
+    }
+    return cast("Fields", fields)
+
+
+def check_choice(field: str, value: object, choices: Sequence[str]) -> str:
+    """Return the value; raise `InvalidInput` if it is not one of the choices."""
+    text = plain_text(field, value)
+    if text not in choices:
+        problem = f"{short_repr(text)} is not one of {', '.join(choices)}"
+        raise InvalidInput(field, problem + did_you_mean(text, choices))
+    return text
+
+
+check_id: Callable[[str, object], str] = partial(check_text, max_bytes=512)
+"""Returns the id; raises `InvalidInput` if it is not text of at most 512 bytes."""
+
+
+def check_content(value: object, limits: Limits) -> tuple[Content, dict[bytes, bytes]]:
+    """Return content as an operation has it, and the blobs to store with the operation."""
+    text = check_text("content", value, max_bytes=limits.content_bytes)
+    encoded = text.encode()
+    if len(encoded) <= _INLINE_BYTES:
+        return Content(text), {}
+    digest = digest_of(encoded)
+    return Content(None, digest, len(encoded)), {digest: pack(encoded)}
+
+
+def check_title(value: object, limits: Limits) -> str | None:
+    """Return a title; None stays None."""
+    if value is None:
+        return None
+    title = plain_text("title", value)
+    if not title:
+        raise InvalidInput("title", "is empty: give at least one character, or no title")
+    if len(title) > limits.title_characters:
+        raise InvalidInput(
+            "title", f"has {len(title)} characters, and the limit is {limits.title_characters}"
+        )
+    return title
+
+
+def check_note(field: str, value: object, limits: Limits) -> str | None:
+    """Return a note or a reason; None stays None."""
+    return None if value is None else check_text(field, value, max_bytes=limits.note_bytes)
+
+
+def check_details(fields: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """Validate the fields of `Details` that are present, and return them as the log has them."""
+    return {name: _CHECKS[name](value, limits) for name, value in fields.items() if name in _CHECKS}
+
+
+def new_details(fields: MemoryFields, limits: Limits) -> Details:
+    """Return the details of a new memory."""
+    return Details(**check_details(fields, limits))
+
+
+def check_changes(
+    fields: ChangedMemory, limits: Limits
+) -> tuple[MemoryChanges, dict[bytes, bytes]]:
+    """Return the changes of a memory, and the blobs to store with the operation."""
+    changes = check_details(fields, limits)
+    blobs: dict[bytes, bytes] = {}
+    if "kind" in fields:
+        changes["kind"] = check_choice("kind", fields["kind"], KINDS)
+    if "tier" in fields:
+        changes["tier"] = check_choice("tier", fields["tier"], TIERS)
+    if "title" in fields:
+        changes["title"] = check_title(fields["title"], limits)
+    if "ttl" in fields:
+        changes["ttl"] = check_duration("ttl", fields["ttl"])
+    if "content" in fields:
+        changes["content"], blobs = check_content(fields["content"], limits)
+    return MemoryChanges(**changes), blobs
+
+
+def check_settings(values: NamespaceSettings) -> dict[str, int | None]:
+    """Validate settings, and return them by their names in the log."""
+    settings: dict[str, int | None] = {}
+    if "max_reflection_depth" in values:
+        depth = values["max_reflection_depth"]
+        settings[MAX_REFLECTION_DEPTH] = check_integer(
+            "max_reflection_depth", depth, minimum=0, maximum=_MAX_REFLECTION_DEPTH
+        )
+    if "tiers" in values:
+        if not isinstance(values["tiers"], Mapping):
+            raise InvalidInput(
+                "tiers", f"{short_repr(values['tiers'])} is not a mapping of tiers to lengths"
+            )
+        for tier, lifetime in values["tiers"].items():
+            name = check_choice("tiers", tier, TIERS)
+            settings[f"tier:{name}"] = check_duration(f"tiers.{name}", lifetime)
+    if "transcript_retention" in values:
+        retention = values["transcript_retention"]
+        settings[TRANSCRIPT_RETENTION] = check_duration("transcript_retention", retention)
+    if "log_retention" in values:
+        settings[LOG_RETENTION] = check_duration("log_retention", values["log_retention"])
+    if not settings:
+        raise InvalidInput("settings", "are missing: give at least one")
+    return settings
+
+
+def check_tags(value: object, limits: Limits) -> tuple[str, ...]:
+    """Return tags without duplicates."""
+    return _texts("tags", value, limits.tags, limits.tag_bytes)
+
+
+def _texts(field: str, value: object, limit: int, byte_limit: int) -> tuple[str, ...]:
+    if not isinstance(value, list) and (  # a list is the common case, and the cheapest check
+        isinstance(value, (str, bytes)) or not isinstance(value, Iterable)
+    ):
+        raise InvalidInput(field, f"{short_repr(value)} is not a list of texts")
+    texts = tuple(dict.fromkeys([check_text(field, text, max_bytes=byte_limit) for text in value]))
+    if len(texts) > limit:
+        raise InvalidInput(field, f"has {len(texts)} entries, and the limit is {limit}")
+    return texts
+
+
+def _priority(value: object) -> int:
+    return check_integer("priority", value, minimum=1, maximum=10, noun="a whole number")
+
+
+def _confidence(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InvalidInput("confidence", f"{short_repr(value)} is not a number from 0 to 1")
+    return float(value)
+
+
+def _metadata(value: object, limits: Limits) -> bytes | None:
+    if value is None:
+        return None
+    encoded = document.encode("metadata", value, limits)
+    if len(encoded) > limits.metadata_bytes:
+        raise InvalidInput(
+            "metadata",
+            f"has {len(encoded)} bytes as JSON, and the limit is {limits.metadata_bytes}",
+        )
+    return encoded
+
+
+_CHECKS: Mapping[str, Callable[[Any, Limits], object]] = {
+    "tags": check_tags,
+    "priority": lambda value, _: _priority(value),
+    "confidence": lambda value, _: _confidence(value),
+    "source": lambda value, limits: check_text("source", value, max_bytes=limits.tag_bytes),
+    "metadata": _metadata,
+    "event_time": lambda value, _: check_time("event_time", value),
+    "source_uri": lambda value, limits: check_note("source_uri", value, limits),
+    "citations": lambda value, limits: _texts("citations", value, limits.tags, limits.note_bytes),
+    "entity_id": lambda value, limits: check_note("entity_id", value, limits),
+    "confidence_source": lambda value, limits: check_note("confidence_source", value, limits),
+}
+"""The check for each field of `Details`."""

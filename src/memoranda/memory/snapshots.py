@@ -1,32 +1,40 @@
-"""Standings: what is known of a memory at a commit, as the tables keep it."""
+"""Snapshots: memories, and versions of memories, as of a commit.
+
+The table `memory_state` has a row for each operation that changed a memory. Rows are never updated
+by later commits, so the snapshot of a memory at commit N is its last row with `commit_ts <= N`:
+
+    commit     3          7            9
+    row        version 1  version 2    version 2, touched
+    snapshot   [3, 7)     [7, 9)       [9, open)
+
+A row holds the details and the content only if its operation changed them. Other rows name the row
+that did (`details_in`, `content_in`), so counting an access does not copy a long text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
-from memoranda.log import blobs, horizons
+from memoranda.log import blobs
+from memoranda.log.compaction import horizon
 from memoranda.model import codec
 from memoranda.model.memory import Content, Details
+from memoranda.model.refs import MemoryRef
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader, Row
 
-NEWEST = 2**63 - 2
-"""Given as a commit: whatever is there."""
-STILL = 2**63 - 1
-"""Given as the commit at which something ended: it has not."""
 
-
-class Place(msgspec.Struct, frozen=True):
-    """Where a long content's operation stands in the log."""
+class BlobLocation(msgspec.Struct, frozen=True):
+    """The operation that a long content belongs to, by commit and position."""
 
     commit_ts: int
     position: int
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A memory at a commit. Times are None for what is only staged."""
+class MemorySnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A memory as of a commit. Times are in microseconds, and None while it is only staged."""
 
     memory_id: str
     namespace: str
@@ -34,11 +42,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     private: bool
     created_at: int | None = None
     state_commit: int | None = None
-    """The last commit that changed anything about it."""
+    """The last commit that changed anything about the memory."""
     version: int = 1
     updated_at: int | None = None
-    said_at: int | None = None
-    """When its content came up as it is: other details may have changed since."""
+    content_updated_at: int | None = None
+    """When its content last changed; other fields may have changed since."""
     kind: str
     tier: str
     title: str | None
@@ -46,40 +54,42 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str | None = None
     expires_at: int | None = None
     lifetime: int | None = None
-    """How long it lasts from the commit on, where that is only staged; its end is not known yet."""
+    """Staged lifetime. It becomes `expires_at` at commit, when the commit's time is known."""
     depth: int = 0
     access_count: int = 0
     last_accessed_at: int | None = None
     superseded_by: str | None = None
     details: Details
     content: Content
-    place: Place | None = None
+    blob: BlobLocation | None = None
+    unproven: bool = False
+    """Whether an erasure left only a part of it, and no hash proves that part."""
 
     @property
     def scope(self) -> Scope:
-        """Whose it is."""
+        """The owner's scope."""
         return Scope(self.namespace, self.agent_id)
 
-    def seen_by(self, agent_id: str | None) -> bool:
-        """Say whether an agent may see it; nobody in particular is the engine, which sees all."""
+    def visible_to(self, agent_id: str | None) -> bool:
+        """Say whether an agent may see it; None stands for the engine, which sees everything."""
         return not self.private or agent_id is None or agent_id == self.agent_id
 
     @property
-    def ends(self) -> bool:
-        """Whether it does not last for ever."""
+    def has_expiry(self) -> bool:
+        """Whether it expires, at a known time or a lifetime after the commit."""
         return self.expires_at is not None or self.lifetime is not None
 
     @property
     def forgotten(self) -> bool:
-        """Whether nothing is left of it but that there was one."""
+        """Whether it was erased: only its id and its owner remain."""
         return not self.kind
 
     def hidden(self, now: int) -> bool:
-        """Say whether it is gone, retracted, or its time is over: then it is not shown unasked."""
+        """Say whether reads skip it by default: it is forgotten, retracted or expired."""
         return self.forgotten or self.retracted or self.expired(now)
 
     def expired(self, now: int) -> bool:
-        """Say whether its time is over."""
+        """Say whether its lifetime has ended."""
         return self.expires_at is not None and self.expires_at <= now
 
 
@@ -91,21 +101,21 @@ def find(
     viewer: str | None = None,
     content: bool = True,
     within: Collection[str] | None = None,
-) -> dict[str, Standing]:
-    """Return the memories there were at a commit that an agent may see, by their ids.
+) -> dict[str, MemorySnapshot]:
+    """Return the memories that existed at a commit and that the viewer may see, by their ids.
 
-    `within`: only those of these namespaces, whatever is still known of others.
+    `within` limits the result to these namespaces; the horizons of others are not checked.
     """
-    wanted = _listed(memory_ids)
-    states = [row[0] for row in reader.rows("memory_states_at", memory_ids=wanted, at=at)]
-    found = load(reader, states, at, viewer=viewer, content=content, within=within)
-    return {standing.memory_id: standing for standing in found}
+    ids = list(memory_ids)
+    states = [row[0] for row in reader.rows("memory_states_at", memory_ids=ids, at=at)]
+    snapshots = load(reader, states, at, viewer=viewer, content=content, within=within)
+    return {snapshot.memory_id: snapshot for snapshot in snapshots}
 
 
 def find_one(
     reader: Reader, memory_id: str, at: int, *, viewer: str | None = None
-) -> Standing | None:
-    """Return a memory as it was at a commit, if an agent may see it."""
+) -> MemorySnapshot | None:
+    """Return a memory as of a commit; None if the viewer may not see it."""
     return find(reader, (memory_id,), at, viewer=viewer).get(memory_id)
 
 
@@ -117,39 +127,43 @@ def load(
     viewer: str | None = None,
     content: bool = True,
     within: Collection[str] | None = None,
-) -> list[Standing]:
-    """Return what these rows say, in the order of the rows; content only when asked for."""
+) -> list[MemorySnapshot]:
+    """Return the snapshots of state rows, in the order of the row ids.
+
+    Without `content` the texts are not read. Raises `Compacted` if `at` is before the horizon of a
+    row's namespace.
+    """
     rows = reader.rows(
-        "memory_states", states=_numbered(states), at=at, viewer=viewer, content=int(content)
+        "memory_states", states=list(states), at=at, viewer=viewer, content=int(content)
     )
     if within is not None:
         rows = [row for row in rows if row[2] in within]
-    horizons.check(reader, (row[2] for row in rows), at)
+    horizon.check(reader, (row[2] for row in rows), at)
     order = {state: index for index, state in enumerate(states)}
-    found = [(order[row[0]], _standing(row)) for row in rows]
+    indexed = [(order[row[0]], _snapshot(row)) for row in rows]
     return [
-        standing
-        for _, standing in sorted(found, key=lambda each: each[0])
-        if standing.seen_by(viewer)
+        snapshot
+        for _, snapshot in sorted(indexed, key=lambda pair: pair[0])
+        if snapshot.visible_to(viewer)
     ]
 
 
-def text_of(reader: Reader, standing: Standing) -> str:
-    """Return a memory's content, wherever it is kept."""
-    content = standing.content
+def text_of(reader: Reader, snapshot: MemorySnapshot) -> str:
+    """Return a memory's content, from the row or from the blob."""
+    content = snapshot.content
     if content.digest is None:
         return content.text or ""
-    assert standing.place is not None, "only what is committed is asked for"
-    place = standing.place
-    stored = blobs.load(
-        reader, place.commit_ts, place.position, size=content.size, digest=content.digest
+    blob = snapshot.blob
+    assert blob is not None, "long content is read only after its commit"
+    encoded = blobs.load(
+        reader, blob.commit_ts, blob.position, size=content.size, digest=content.digest
     )
-    return stored.decode()
+    return encoded.decode()
 
 
-def _standing(row: Row) -> Standing:
+def _snapshot(row: Row) -> MemorySnapshot:
     digest, size, text = row[22], row[23], row[24]
-    return Standing(
+    return MemorySnapshot(
         memory_id=row[1],
         namespace=row[2],
         agent_id=row[3],
@@ -158,7 +172,7 @@ def _standing(row: Row) -> Standing:
         state_commit=row[6],
         version=row[7],
         updated_at=row[8],
-        said_at=row[25],
+        content_updated_at=row[25],
         kind=row[9],
         tier=row[10],
         title=row[11],
@@ -171,13 +185,59 @@ def _standing(row: Row) -> Standing:
         superseded_by=row[18],
         details=codec.decode_details(row[19]),
         content=Content(text, digest, size or 0),
-        place=Place(row[20], row[21]) if digest else None,
+        blob=BlobLocation(row[20], row[21]) if digest else None,
+        unproven=bool(row[26]),
     )
 
 
-def _listed(texts: Iterable[str]) -> str:
-    return msgspec.json.encode(list(texts)).decode()
+# Versions of memories, read in bulk, with the current state of each memory.
 
 
-def _numbered(numbers: Iterable[int]) -> str:
-    return msgspec.json.encode(list(numbers)).decode()
+class VersionSnapshot(msgspec.Struct, frozen=True):
+    """A version of a memory, and the memory's state at the commit of the read."""
+
+    ref: MemoryRef
+    """The reference as the caller gave it."""
+    commit_ts: int
+    """The commit that wrote the version."""
+    snapshot: MemorySnapshot | None
+    """None if the version exists, but the viewer may not see it."""
+    current: MemorySnapshot | None
+    """The newest version at the commit of the read, without its content."""
+
+
+class EvidenceLink(msgspec.Struct, frozen=True):
+    """A reflects_on or derived_from link, to the target's version when the link was made."""
+
+    source: str
+    relation: str
+    target: MemoryRef
+
+
+def find_versions(
+    reader: Reader, refs: Sequence[MemoryRef], at: int, viewer: str
+) -> Iterator[VersionSnapshot]:
+    """Yield the versions that existed at a commit; a reference without version is the newest."""
+    pairs = [(ref.memory_id, ref.version) for ref in refs]
+    rows = reader.rows("memory_states_of_versions", requested=pairs, at=at)
+    states = list(dict.fromkeys(row[1] for row in rows))
+    snapshots = load(reader, states, at, viewer=viewer)
+    by_version = {(snapshot.memory_id, snapshot.version): snapshot for snapshot in snapshots}
+    visible_ids = {snapshot.memory_id for snapshot in snapshots}
+    current = find(reader, visible_ids, at, viewer=viewer, content=False)
+    for number, _, version, commit_ts in rows:
+        memory_id = refs[number].memory_id
+        yield VersionSnapshot(
+            refs[number],
+            commit_ts,
+            by_version.get((memory_id, version)),
+            current.get(memory_id),
+        )
+
+
+def evidence_links(reader: Reader, memory_ids: Iterable[str], at: int) -> Iterator[EvidenceLink]:
+    """Yield the open reflects_on and derived_from links of memories as of a commit."""
+    for source, relation, target, version in reader.rows(
+        "links_relied_on", memory_ids=list(memory_ids), at=at
+    ):
+        yield EvidenceLink(source, relation, MemoryRef(target, version))

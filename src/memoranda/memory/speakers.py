@@ -1,54 +1,66 @@
-"""What a transcript is made of before it is staged: the bytes to keep, and the text they are."""
+"""Names of speakers, given by the caller for roles such as `user`.
+
+A name is stored as the `name` of each message. So the rendering stays a pure function of the stored
+messages, and a name is erased with them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import msgspec
+from collections.abc import Iterable, Mapping
 
 from memoranda.errors import InvalidInput
-from memoranda.memory import chat_json
-from memoranda.memory.rendering import MESSAGES, TEXT, Rendering, render, render_stored
+from memoranda.memory.messages import is_item, role_of, unwrapped
 from memoranda.model.document import Document
-from memoranda.model.limits import Limits, check_text
-from memoranda.model.packing import digest_of
+from memoranda.model.limits import Limits, check_text, plain_text, short_repr
+from memoranda.model.memory import one_line
+from memoranda.model.suggestions import did_you_mean
 
 
-class Spoken(msgspec.Struct, frozen=True):
-    """A text, or messages and the text that they become."""
-
-    content: bytes
-    """What is kept and hashed: the text's UTF-8, or the messages' JSON."""
-    text: bytes
-    form: int = TEXT
-    rendering: Rendering | None = None
-
-    @property
-    def digest(self) -> bytes:
-        """The hash of what is kept."""
-        return digest_of(self.content)
-
-
-def check_spoken(given: object, limits: Limits) -> Spoken:
-    """Return what is to be kept of a text or of messages, or say what is wrong with it."""
-    if isinstance(given, Iterable) and not isinstance(given, (str, bytes, bytearray)):
-        return spoken_messages(chat_json.plain_messages("text", given, limits), limits)
-    text = check_text("text", given, most_bytes=limits.transcript_bytes).encode()
-    return Spoken(text, text)
+def check_names(names: object, limits: Limits) -> dict[str, str]:
+    """Return the names of speakers by role, with roles in lower case."""
+    if names is None:
+        return {}
+    if not isinstance(names, Mapping):
+        raise InvalidInput("names", f"{short_repr(names)} is not a mapping of roles to names")
+    checked: dict[str, str] = {}
+    for role, name in names.items():
+        key, field = plain_text("names", role).casefold(), f"names.{role}"
+        label = one_line(plain_text(field, name))
+        checked[key] = check_text(field, label, max_bytes=limits.name_bytes)
+    return checked
 
 
-def spoken_messages(messages: list[Document], limits: Limits) -> Spoken:
-    """Return what is to be kept of messages that are plain JSON."""
-    content = chat_json.encode(messages)
-    rendering = render(MESSAGES, messages, "text, message")
-    for what, size in (("as JSON", len(content)), ("as text", len(rendering.text))):
-        if size > limits.transcript_bytes:
-            raise InvalidInput(
-                "text", f"has {size} bytes {what}, and the limit is {limits.transcript_bytes}"
-            )
-    return Spoken(content, rendering.text, MESSAGES, rendering)
+def names_of_a_text() -> InvalidInput:
+    """Return the error for names with a transcript that is a text."""
+    return InvalidInput("names", "go with messages: write the names into the text instead")
 
 
-def rendering_of(form: int, content: bytes) -> Rendering | None:
-    """Return kept content with the places of its messages; None, if it was given as text."""
-    return None if form == TEXT else render_stored(form, chat_json.decode(content))
+def name_speakers(messages: Iterable[Document], names: Mapping[str, str]) -> list[Document]:
+    """Return messages with a `name` where they have a role only, and the role has one.
+
+    Refuses a role that no such message has.
+    """
+    used: set[str] = set()
+    named = [_with_name(message, names, used) for message in messages]
+    for role in names.keys() - used:
+        roles = {role_of(unwrapped(message)) for message in named} - {""}
+        raise InvalidInput(
+            "names",
+            f"no message without a name has the role {short_repr(role)}"
+            + (did_you_mean(role, sorted(roles)) or ": leave it out"),
+        )
+    return named
+
+
+def _with_name(message: Document, names: Mapping[str, str], used: set[str]) -> Document:
+    inner = unwrapped(message)
+    role = role_of(inner).casefold()
+    is_named = inner.get("speaker") is not None or inner.get("name") is not None
+    if is_named or role not in names or is_item(inner.get("type")):
+        return message
+    used.add(role)
+    name = {"name": names[role]}
+    for wrapper in ("data", "kwargs"):
+        if inner is not message and isinstance(message.get(wrapper), Mapping):
+            return {**message, wrapper: {**message[wrapper], **name}}
+    return {**message, **name}

@@ -1,4 +1,4 @@
-"""What a transaction has staged about memories, seen by its own reads."""
+"""Reads of a transaction that see its own staged changes to memories."""
 
 from __future__ import annotations
 
@@ -8,80 +8,74 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from memoranda.errors import Conflict, InvalidInput, LinkCycle, NotFound, ReflectionTooDeep
+from memoranda.memory.overlay import Edge, TransactionOverlay
 from memoranda.memory.records import Link
 from memoranda.memory.requests import MemoryRequest
 from memoranda.memory.rules import MemoryRules
-from memoranda.memory.settings import KnownSettings
-from memoranda.memory.standing import Standing
-from memoranda.memory.working import Working
+from memoranda.memory.settings import SettingsCache
+from memoranda.memory.snapshots import MemorySnapshot
 from memoranda.storage.port import Reader
 
 _REFUSALS = (Conflict, InvalidInput, LinkCycle, NotFound, ReflectionTooDeep)
-"""What the rules say to a request they do not grant. The commit may yet: it sees more."""
+"""Errors for a refused request. A read ignores them: the commit decides again, on newer state."""
 
 
 class PendingMemories:
-    """The requests of one transaction, decided as of its beginning.
+    """Decides the staged requests of one transaction as of its start commit.
 
-    The same rules run again when it is committed, then on what is there by then.
+    The operations are dropped; only the overlay that the rules fill is read. At commit the same
+    rules run again on the newest commit, and that result is written.
     """
 
     def __init__(self, at: int) -> None:
         self._at = at
         self._staged: list[MemoryRequest] = []
-        self._decided = 0
+        self._decided_count = 0
         self._rules: MemoryRules | None = None
 
     def add(self, *requests: MemoryRequest) -> None:
-        """Remember staged requests."""
+        """Add staged requests; they are decided at the next read."""
         self._staged.extend(requests)
 
-    def working(self, reader: Reader) -> Working:
-        """Return the memories as the transaction sees them."""
-        return self.rules(reader).working
+    def overlay(self, reader: Reader) -> TransactionOverlay:
+        """Return the overlay with the effects of all staged requests."""
+        return self.rules(reader).overlay
 
     def rules(self, reader: Reader) -> MemoryRules:
-        """Return the rules as they are after everything staged so far."""
+        """Return the rules after all staged requests; `reader` serves the lookups from now on."""
         if self._rules is None:
-            self._rules = MemoryRules(Working(reader, self._at, KnownSettings()))
-        self._rules.working.reader = reader
-        while self._decided < len(self._staged):
+            self._rules = MemoryRules(TransactionOverlay(reader, self._at, SettingsCache()))
+        self._rules.overlay.reader = reader
+        while self._decided_count < len(self._staged):
             with suppress(*_REFUSALS):
-                list(self._rules.decide(self._staged[self._decided]))
-            self._decided += 1
+                list(self._rules.decide(self._staged[self._decided_count]))
+            self._decided_count += 1
         return self._rules
 
-    def memory(self, reader: Reader, memory_id: str, viewer: str) -> Standing | None:
-        """Return a memory, if an agent may see it."""
-        working = self.working(reader)
-        found = working.memory(memory_id)
-        if found is None or not found.seen_by(viewer):
+    def memory(self, reader: Reader, memory_id: str, viewer: str) -> MemorySnapshot | None:
+        """Return a memory; None if the viewer may not see it."""
+        overlay = self.overlay(reader)
+        memory = overlay.memory(memory_id)
+        if memory is None or not memory.visible_to(viewer):
             return None
-        return replace(found, superseded_by=working.superseder(found.memory_id, viewer))
+        return replace(memory, superseded_by=overlay.find_superseding(memory.memory_id, viewer))
 
     def links(
         self, reader: Reader, memory_id: str, relations: Iterable[str], viewer: str
     ) -> list[Link]:
-        """Return the links of a memory that hold, as far as an agent may see both ends."""
-        working = self.working(reader)
-        ends = [
-            end
-            for relation in relations
-            for end in (
-                *(
-                    (memory_id, to, relation)
-                    for to in working.targets((memory_id,), relation)[memory_id]
-                ),
-                *(
-                    (of, memory_id, relation)
-                    for of in working.sources((memory_id,), relation)[memory_id]
-                ),
-            )
-        ]
-        known = working.memories({end for source, target, _ in ends for end in (source, target)})
-        seen = {each for each, found in known.items() if found.seen_by(viewer)}
+        """Return the open links of a memory, if the viewer may see both ends."""
+        overlay = self.overlay(reader)
+        edges: list[Edge] = []
+        for relation in relations:
+            targets = overlay.targets((memory_id,), relation)[memory_id]
+            sources = overlay.sources((memory_id,), relation)[memory_id]
+            edges += [(memory_id, relation, target) for target in targets]
+            edges += [(source, relation, memory_id) for source in sources]
+        ends = {end for source, _, target in edges for end in (source, target)}
+        memories = overlay.memories(ends)
+        visible_ids = {name for name, memory in memories.items() if memory.visible_to(viewer)}
         return [
             Link(source, target, relation, None)
-            for source, target, relation in ends
-            if source in seen and target in seen
+            for source, relation, target in edges
+            if source in visible_ids and target in visible_ids
         ]

@@ -1,32 +1,109 @@
-"""The rows that say what a memory is like from one operation on to the next."""
+"""The rows of memories: their numbers, their states, their titles and their tombstones."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from operator import itemgetter
 from typing import Any
 
 import msgspec
 
-from memoranda.memory.standing import STILL
-from memoranda.model import codec
+from memoranda.errors import Corruption
+from memoranda.model import codec, document
+from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.memory import Content, Details
-from memoranda.model.operations import Begun, Carried, Continued, Remember, Retract, Revise
-from memoranda.storage.gathering import Gathering
-from memoranda.storage.port import Writer
+from memoranda.model.operations import (
+    ChangeResidue,
+    MemoryTombstone,
+    Remember,
+    RememberResidue,
+    Retract,
+    Revise,
+    StateResidue,
+    TranscriptTombstone,
+)
+from memoranda.storage.port import Row, WriteBuffer, Writer
+
+# Row numbers: the integer keys of memories and transcripts in the tables.
+
+_MAX_CACHED_NUMBERS = 20_000
+"""Entries of each cache. An entry takes about 200 bytes, so both caches stay below 10 MB."""
+
+
+class RowNumbers:
+    """Caches row numbers, which never change after their commit."""
+
+    def __init__(self) -> None:
+        self._memories: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS)
+        self._transcripts: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS)
+        self._last: int | None = None
+        """The highest number of a memory; None if it is not known yet."""
+
+    def assign(self, rows: WriteBuffer, memory_id: str) -> int:
+        """Assign the next number to a new memory."""
+        if self._last is None:
+            row = rows.flush().row("memory_last_number")
+            assert row is not None, "an aggregate returns a row"
+            self._last = int(row[0])
+        number = self._last + 1
+        self.put(memory_id, number)
+        return number
+
+    def of(self, rows: WriteBuffer, memory_id: str) -> int:
+        """Return a memory's number."""
+        number = self._memories.get(memory_id)
+        if number is None:
+            row = rows.flush().row("memory_number", memory_id=memory_id)
+            if row is None:
+                raise Corruption(f"the log uses memory {memory_id!r} before it creates it")
+            number = int(row[0])
+            self.put(memory_id, number)
+        return number
+
+    def of_transcript(self, rows: WriteBuffer, transcript_id: str) -> int:
+        """Return a transcript's number."""
+        number = self._transcripts.get(transcript_id)
+        if number is None:
+            row = rows.flush().row("transcript_number", transcript_id=transcript_id)
+            if row is None:
+                raise Corruption(f"the log uses transcript {transcript_id!r} before it stores it")
+            number = int(row[0])
+            self.put_transcript(transcript_id, number)
+        return number
+
+    def put(self, memory_id: str, number: int) -> None:
+        """Cache a memory's number."""
+        if self._last is not None and number > self._last:
+            self._last = number
+        self._memories[memory_id] = number
+
+    def put_transcript(self, transcript_id: str, number: int) -> None:
+        """Cache a transcript's number."""
+        self._transcripts[transcript_id] = number
+
+    def forget(self) -> None:
+        """Empty the caches: a number may belong to a commit that was rolled back."""
+        self._memories.clear()
+        self._transcripts.clear()
+        self._last = None
+
+
+# State rows: one for each operation that changes a memory. A new row starts as a copy of the last
+# one, without its details and content: it points to the row that has them.
 
 Values = dict[str, Any]
-"""The columns of a row, by name."""
+"""Columns of a state row, by name."""
 
 
-class At(msgspec.Struct, frozen=True, gc=False):
-    """Where in the log an operation stands, and when that was."""
+class OperationStamp(msgspec.Struct, frozen=True, gc=False):
+    """The position of an operation in the log, and the commit's time in microseconds."""
 
     commit_ts: int
     position: int
     time: int
 
 
-_CARRIED = (
+_STATE_COLUMNS = (
     "id",
     "version",
     "updated_at",
@@ -42,61 +119,64 @@ _CARRIED = (
     "details_in",
     "content_in",
 )
-"""What `memory_last_state` gives, in its order."""
-_OF_CARRIED = frozenset(Carried.__struct_fields__)
+"""The columns of `memory_last_state`, in its order."""
+_RESIDUE_FIELDS = frozenset(StateResidue.__struct_fields__)
 _FIRST_VERSION = 1
-_STANDS = (0, None)
-"""It is not retracted, and so for no reason."""
-_UNTOUCHED = (0, 0, None)
-"""The depth of what rests on nothing, how often it was of use, and when that was."""
-_BROUGHT_HERE = (None, None)
-"""The details and the content stand in the row itself."""
+_NOT_RETRACTED = (0, None)
+"""`retracted` and `reason` of a new memory."""
+_NO_ACCESS = (0, 0, None)
+"""`depth`, `access_count` and `last_accessed_at` of a new memory."""
+_OWN_DETAILS_AND_CONTENT = (None, None)
+"""`details_in` and `content_in` of a row that has both itself."""
 _NO_CONTENT = (None, None, None)
-"""What a row says of content that is gone: not even that there is none."""
-_BROUGHT: Values = {"details": None, "digest": None, "size": None, "content": None}
-_columns = itemgetter(*_CARRIED[1:], *_BROUGHT)
-"""Gives what a row says in the order `memory_state_add` takes it."""
+"""`digest`, `size` and `content` of a row whose content was erased."""
+_EMPTY_VALUES: Values = {"details": None, "digest": None, "size": None, "content": None}
+_columns = itemgetter(*_STATE_COLUMNS[1:], *_EMPTY_VALUES)
+"""Returns the values of a row in the order of `memory_state_add`."""
 
 
 def last_state(writer: Writer, memory: int) -> Values:
-    """Return a memory's newest state, to be carried on: it names the rows that brought the rest."""
+    """Return the values for a memory's next row, before the operation changes them.
+
+    They equal the newest row, except that details and content become pointers to their rows.
+    """
     row = writer.row("memory_last_state", memory=memory)
     assert row is not None, "every memory has a state"
-    state: Values = dict(zip(_CARRIED, row, strict=True))
+    state: Values = dict(zip(_STATE_COLUMNS, row, strict=True))
     own = state.pop("id")
     state["details_in"] = state["details_in"] or own
     state["content_in"] = state["content_in"] or own
-    return state | _BROUGHT
+    return state | _EMPTY_VALUES
 
 
 def details_of(details: Details) -> Values:
-    """Return what a row says that brings new details."""
+    """Return the columns of a row with new details."""
     return {"details_in": None, "details": codec.encode(details)}
 
 
 def content_of(content: Content) -> Values:
-    """Return what a row says that brings new content."""
-    digest, size, text = _said(content)
+    """Return the columns of a row with new content."""
+    digest, size, text = _content_columns(content)
     return {"content_in": None, "digest": digest, "size": size, "content": text}
 
 
-def _said(content: Content) -> tuple[bytes | None, int | None, str | None]:
+def _content_columns(content: Content) -> tuple[bytes | None, int | None, str | None]:
     return content.digest, content.size if content.digest else None, content.text
 
 
-def carried_of(operation: Carried) -> Values:
-    """Return what a row says of a memory that was carried on to here."""
-    known = {name: getattr(operation, name) for name in _CARRIED if name in _OF_CARRIED}
+def state_residue_values(operation: StateResidue) -> Values:
+    """Return the columns that a state residue sets."""
+    values = {name: getattr(operation, name) for name in _STATE_COLUMNS if name in _RESIDUE_FIELDS}
     if operation.details is not None:
-        known |= details_of(operation.details)
-    return known | {"retracted": int(operation.retracted)}
+        values |= details_of(operation.details)
+    return values | {"retracted": int(operation.retracted)}
 
 
-def revised_of(operation: Revise, at: At, last: Values) -> Values:
-    """Return what a row says anew where a memory takes a new version."""
+def revision_values(operation: Revise, stamp: OperationStamp, last: Values) -> Values:
+    """Return the columns that a revision changes."""
     state: Values = {
         "version": operation.version,
-        "updated_at": at.time,
+        "updated_at": stamp.time,
         "kind": operation.kind,
         "tier": operation.tier,
         "title": operation.title,
@@ -104,7 +184,7 @@ def revised_of(operation: Revise, at: At, last: Values) -> Values:
         "reason": None,
     }
     if operation.expiry is not None:
-        state["expires_at"] = operation.expiry.end(at.time, last["expires_at"])
+        state["expires_at"] = operation.expiry.end(stamp.time, last["expires_at"])
     if operation.details is not None:
         state |= details_of(operation.details)
     if operation.content is not None:
@@ -112,23 +192,23 @@ def revised_of(operation: Revise, at: At, last: Values) -> Values:
     return state
 
 
-def retracted_of(operation: Retract, at: At) -> Values:
-    """Return what a row says anew where a memory is taken back."""
+def retraction_values(operation: Retract, stamp: OperationStamp) -> Values:
+    """Return the columns that a retraction changes."""
     return {
         "version": operation.version,
-        "updated_at": at.time,
+        "updated_at": stamp.time,
         "retracted": 1,
         "reason": operation.reason,
     }
 
 
-def continued_of(operation: Continued, at: At, last: Values) -> Values:
-    """Return what a row says anew where a memory goes on from what is gone."""
+def change_residue_values(operation: ChangeResidue, stamp: OperationStamp, last: Values) -> Values:
+    """Return the columns that the residue of a change sets."""
     state: Values = {}
     if isinstance(operation.base, Revise):
-        state = revised_of(operation.base, at, last)
+        state = revision_values(operation.base, stamp, last)
     elif isinstance(operation.base, Retract):
-        state = retracted_of(operation.base, at)
+        state = retraction_values(operation.base, stamp)
     if operation.without_details:
         state |= details_of(Details())
     if operation.without_content:
@@ -141,53 +221,168 @@ def continued_of(operation: Continued, at: At, last: Values) -> Values:
     }
 
 
-def add_state(writer: Writer, at: At, memory: int, state: Values) -> None:
-    """Add what holds of a memory from here on."""
+def add_state(writer: Writer, stamp: OperationStamp, memory: int, state: Values) -> None:
+    """Add a memory's next state row."""
     values = _columns(state)
-    writer.put("memory_state_add", memory, at.commit_ts, at.position, *values)
+    writer.put("memory_state_add", memory, stamp.commit_ts, stamp.position, *values)
+    for digest in _digests_of(state["details"]):
+        writer.put("memory_member_add_of", digest, memory)
 
 
-def begin(rows: Gathering, at: At, memory: int, operation: Remember | Begun) -> None:
-    """Add a memory's first state, and its title."""
-    said = _NO_CONTENT if isinstance(operation, Begun) else _said(operation.content)
+def add_first_state(
+    rows: WriteBuffer, stamp: OperationStamp, memory: int, operation: Remember | RememberResidue
+) -> None:
+    """Add a memory's first state row, and its title."""
+    content = (
+        _NO_CONTENT
+        if isinstance(operation, RememberResidue)
+        else _content_columns(operation.content)
+    )
     rows.add(
         "memory_state_add",
         memory,
-        at.commit_ts,
-        at.position,
+        stamp.commit_ts,
+        stamp.position,
         _FIRST_VERSION,
-        at.time,
+        stamp.time,
         operation.kind,
         operation.tier,
         operation.title,
-        *_STANDS,
-        operation.expiry.end(at.time, None),
-        *_UNTOUCHED,
-        *_BROUGHT_HERE,
+        *_NOT_RETRACTED,
+        operation.expiry.end(stamp.time, None),
+        *_NO_ACCESS,
+        *_OWN_DETAILS_AND_CONTENT,
         codec.encode(operation.details or Details()),
-        *said,
+        *content,
     )
+    metadata = None if operation.details is None else operation.details.metadata
+    if metadata is not None:
+        for digest in member_digests(document.decode(metadata)):
+            rows.add("memory_member_add", digest, operation.namespace, memory)
     if operation.title is not None:
-        add_title(rows.written(), at, memory, operation.title)
+        add_title(rows.flush(), stamp, memory, operation.title)
 
 
-def add_title(writer: Writer, at: At, memory: int, title: str) -> None:
-    """Let a title be a memory's from here on."""
+def add_title(writer: Writer, stamp: OperationStamp, memory: int, title: str) -> None:
+    """Add an open interval in which a title belongs to a memory."""
     writer.run(
         "title_add",
         title=title,
-        commit_ts=at.commit_ts,
-        position=at.position,
-        still=STILL,
+        commit_ts=stamp.commit_ts,
+        position=stamp.position,
         memory=memory,
     )
 
 
-def move_title(writer: Writer, at: At, memory: int, old: str | None, new: str | None) -> None:
-    """Let a memory have another title from here on, or none, if it is another one."""
+def move_title(
+    writer: Writer, stamp: OperationStamp, memory: int, old: str | None, new: str | None
+) -> None:
+    """Close the interval of the old title and open one for the new, if they differ."""
     if old == new:
         return
     if old is not None:
-        writer.run("title_close", title=old, memory=memory, commit_ts=at.commit_ts, still=STILL)
+        writer.run("title_close", title=old, memory=memory, commit_ts=stamp.commit_ts)
     if new is not None:
-        add_title(writer, at, memory, new)
+        add_title(writer, stamp, memory, new)
+
+
+# Members: an index of metadata. It is a superset: a memory is also found by the metadata of an
+# older version that is still stored, so that reads of the past can use it.
+
+
+def member_digests(metadata: document.Document) -> list[int]:
+    """Return a hash of each member's name and value; equal JSON has equal hashes."""
+    return [
+        int.from_bytes(sha256(document.canonical([name, value])).digest()[:8], signed=True)
+        for name, value in metadata.items()
+    ]
+
+
+def _digests_of(details: bytes | None) -> list[int]:
+    metadata = None if details is None else codec.decode_details(details).metadata
+    return [] if metadata is None else member_digests(document.decode(metadata))
+
+
+class MemberIndex:
+    """Keeps the members of one memory while its state rows are changed by an erasure."""
+
+    def __init__(self, writer: Writer, memory_id: str) -> None:
+        self._writer = writer
+        self._memory_id = memory_id
+        self._before = self._rows()
+
+    def _rows(self) -> set[Row]:
+        return {
+            (digest, namespace, memory)
+            for namespace, memory, details in self._writer.rows(
+                "memory_stored_details", memory_id=self._memory_id
+            )
+            for digest in _digests_of(details)
+        }
+
+    def clear(self) -> None:
+        """Delete all members, before the memory's operations are applied again."""
+        self._writer.put_all("memory_member_drop", sorted(self._before))
+
+    def update(self) -> None:
+        """Delete the members that no stored version has any more."""
+        self._writer.put_all("memory_member_drop", sorted(self._before - self._rows()))
+
+
+# Tombstones: the rows of memories and transcripts that were forgotten. Links and citations still
+# refer to them.
+
+NO_DIGEST = b""
+"""The digest of a transcript whose text was erased."""
+
+
+def add_tombstone(writer: Writer, stamp: OperationStamp, tombstone: MemoryTombstone) -> int:
+    """Add a memory without content, kind and details; return its number."""
+    memory = writer.add(
+        "memory_tombstone_put",
+        tombstone.memory_id,
+        tombstone.namespace,
+        tombstone.agent_id,
+        int(tombstone.private),
+        stamp.commit_ts,
+        stamp.time,
+    )
+    state: Values = {
+        "version": 1,
+        "updated_at": stamp.time,
+        "kind": "",
+        "tier": "",
+        "title": None,
+        "retracted": 0,
+        "reason": None,
+        "expires_at": None,
+        "depth": 0,
+        "access_count": 0,
+        "last_accessed_at": None,
+    }
+    state |= details_of(Details()) | content_of(Content(""))
+    add_state(writer, stamp, memory, state)
+    return memory
+
+
+def restore_owner(writer: Writer, operation: Remember | RememberResidue) -> int:
+    """Set a memory's owner to the one in its first operation; return its number."""
+    return writer.add(
+        "memory_set_owner", operation.namespace, operation.agent_id, operation.memory_id
+    )
+
+
+def add_transcript_tombstone(
+    writer: Writer, stamp: OperationStamp, tombstone: TranscriptTombstone
+) -> int:
+    """Add a transcript without text; return its number."""
+    return writer.add(
+        "transcript_tombstone_put",
+        tombstone.transcript_id,
+        tombstone.namespace,
+        tombstone.agent_id,
+        stamp.commit_ts,
+        stamp.position,
+        stamp.time,
+        NO_DIGEST,
+    )

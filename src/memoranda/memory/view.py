@@ -1,4 +1,4 @@
-"""The memory view: applying what was decided about memories to the tables."""
+"""The memory view: applies operations on memories to the tables."""
 
 from __future__ import annotations
 
@@ -7,65 +7,70 @@ from typing import Any
 
 import msgspec
 
-from memoranda.log.retaining import Retained
+from memoranda.log.compaction.retention import RetainedRefs
 from memoranda.log.views import Commit, LookUp, View
-from memoranda.memory import requests
-from memoranda.memory.erasing import MemoryEraser, places_of
-from memoranda.memory.keeping import MemoryKeeper
-from memoranda.memory.notices import notice_memory
-from memoranda.memory.numbers import Numbers
+from memoranda.memory import notices, requests
+from memoranda.memory.erasure import MemoryEraser, expired_targets, notes_about, places_of
+from memoranda.memory.notices import notice_memory, stale_notice_memory
+from memoranda.memory.overlay import TransactionOverlay
+from memoranda.memory.retention import MemoryCompactionEraser, MemoryRetentionPolicy
 from memoranda.memory.rules import MemoryRules
-from memoranda.memory.settings import KnownSettings
-from memoranda.memory.standing import NEWEST, STILL
-from memoranda.memory.states import (
-    At,
+from memoranda.memory.settings import SettingsCache
+from memoranda.memory.tables import (
+    OperationStamp,
+    RowNumbers,
+    add_first_state,
     add_state,
-    begin,
-    carried_of,
-    continued_of,
+    add_tombstone,
+    add_transcript_tombstone,
+    change_residue_values,
     last_state,
     move_title,
-    retracted_of,
-    revised_of,
+    restore_owner,
+    retraction_values,
+    revision_values,
+    state_residue_values,
 )
-from memoranda.memory.stubs import add_stub, add_transcript_stub, put_again
-from memoranda.memory.sweeping import overdue
-from memoranda.memory.trimming import MemoryTrimmer
-from memoranda.memory.working import Working
-from memoranda.model.erasure import Place, Target
+from memoranda.memory.transcripts import WHOLE_TRANSCRIPT
+from memoranda.model.erasure import LogPosition, Target
 from memoranda.model.ids import IdSource
-from memoranda.model.memory import Depth, Expiry
+from memoranda.model.intervals import NEWEST
+from memoranda.model.memory import NOTICE_KIND, Depth, Expiry
 from memoranda.model.operations import (
     AddLink,
     AnyOperation,
-    Begun,
-    Carried,
+    ChangeResidue,
     Cite,
     CloseLink,
     Configure,
-    Continued,
     KeepTranscript,
-    MemoryStub,
+    MemoryTombstone,
     Notify,
+    NotifyStale,
     Remember,
+    RememberResidue,
     Resolve,
     Retract,
     Revise,
+    StateResidue,
     Touch,
-    TranscriptStub,
+    TranscriptTombstone,
 )
-from memoranda.model.refs import MemoryRef, TranscriptRef
-from memoranda.storage.gathering import Gathering
-from memoranda.storage.port import Reader, Writer
+from memoranda.model.refs import MemoryRef, OperationRef, TranscriptRef
+from memoranda.storage.port import Reader, WriteBuffer, Writer
 
 
 class MemoryView(View):
-    """Memories at every commit, their links, titles and transcripts, notices and settings."""
+    """The tables of memories, links, titles, transcripts, citations, notices and settings.
+
+    Applying an operation needs no rule, no clock and no setting: a rebuild gives the same rows.
+    """
 
     name = "memory"
-    version = 1
-    staged = (
+    version = 2
+    request_types = (
         requests.RememberMemory,
+        requests.RememberMemoryAs,
         requests.ReviseMemory,
         requests.RetractMemory,
         requests.TouchMemory,
@@ -78,9 +83,9 @@ class MemoryView(View):
         requests.ResolveNotice,
         requests.ChangeSettings,
     )
-    referred = (MemoryRef, TranscriptRef)
-    tracked = (requests.MemoryRead, requests.TitleKey, requests.LinksRead)
-    clear = (
+    reference_types = (MemoryRef, TranscriptRef)
+    tracked_reads = (requests.MemoryRead, requests.TitleKey, requests.LinksRead)
+    clear_queries = (
         "memory_clear",
         "memory_state_clear",
         "memory_title_clear",
@@ -89,8 +94,9 @@ class MemoryView(View):
         "citation_clear",
         "notice_clear",
         "setting_clear",
+        "memory_member_clear",
     )
-    rows = (
+    row_queries = (
         "memory_rows",
         "memory_state_rows",
         "memory_title_rows",
@@ -99,18 +105,19 @@ class MemoryView(View):
         "citation_rows",
         "notice_rows",
         "setting_rows",
+        "memory_member_rows",
     )
 
     def __init__(self) -> None:
-        self._numbers = Numbers()
-        self._settings = KnownSettings()
-        self._appliers: Mapping[type, Callable[[Gathering, At, Any], None]] = {
+        self._numbers = RowNumbers()
+        self._settings = SettingsCache()
+        self._appliers: Mapping[type, Callable[[WriteBuffer, OperationStamp, Any], None]] = {
             Remember: self._remember,
-            MemoryStub: self._leave_stub,
-            TranscriptStub: self._leave_transcript_stub,
-            Begun: self._remember,
-            Carried: self._carry,
-            Continued: self._continue,
+            MemoryTombstone: self._leave_tombstone,
+            TranscriptTombstone: self._leave_transcript_tombstone,
+            RememberResidue: self._remember,
+            StateResidue: self._apply_state_residue,
+            ChangeResidue: self._apply_change_residue,
             Revise: self._revise,
             Retract: self._retract,
             Touch: self._touch,
@@ -119,83 +126,98 @@ class MemoryView(View):
             KeepTranscript: self._keep_transcript,
             Cite: self._cite,
             Notify: self._notify,
+            NotifyStale: self._notify_stale,
             Resolve: self._resolve,
             Configure: self._configure,
         }
-        self.applied = frozenset(self._appliers)
+        self.applied_types = frozenset(self._appliers)
 
-    def rules(self, reader: Reader, _: LookUp, /) -> MemoryRules:
-        """Return the rules for one transaction."""
-        return MemoryRules(Working(reader, NEWEST, self._settings))
+    def rules(self, reader: Reader, look_up: LookUp, /) -> MemoryRules:
+        """Return the rules for one transaction, with an empty overlay on the newest commit."""
+        return MemoryRules(TransactionOverlay(reader, NEWEST, self._settings), look_up)
 
-    def changed(
+    def has_changed(
         self,
         reader: Reader,
         read: requests.MemoryRead | requests.TitleKey | requests.LinksRead,
         since: int,
         /,
     ) -> bool:
-        """Say whether a memory, whose title it is, or the links have changed since."""
+        """Say whether the result of a tracked read has changed after a commit."""
         values = msgspec.structs.asdict(read)
         if isinstance(read, requests.MemoryRead):
-            row = reader.row("memory_changed", **values, since=since, still=STILL)
+            row = reader.row("memory_changed", **values, since=since)
         elif isinstance(read, requests.TitleKey):
-            row = reader.row("title_changed", **values, since=since, still=STILL)
+            row = reader.row("title_changed", **values, since=since)
         else:
-            row = reader.row("links_changed", **values, since=since, still=STILL)
+            row = reader.row("links_changed", **values, since=since)
         return row is not None
 
-    def keeper(self, notes: Retained, ids: IdSource, /) -> MemoryKeeper:
-        """Return who says what stays when a namespace is summed up."""
-        return MemoryKeeper(notes, ids)
+    def retention_policy(self, refs: RetainedRefs, ids: IdSource, /) -> MemoryRetentionPolicy:
+        """Return the retention policy for the compaction of a namespace."""
+        return MemoryRetentionPolicy(refs, ids)
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
-        """Bring the tables from before the commit to after it."""
-        commit_ts, time, rows = commit.commit_ts, commit.committed_at, Gathering(writer)
+        """Apply the operations of a commit to the tables, in their order."""
+        commit_ts, time, rows = commit.commit_ts, commit.committed_at, WriteBuffer(writer)
         for position, operation in enumerate(commit.operations):
             applier = self._appliers.get(type(operation))
             if applier is not None:
-                applier(rows, At(commit_ts, position, time), operation)
-        rows.written()
+                applier(rows, OperationStamp(commit_ts, position, time), operation)
+        rows.flush()
 
-    def places(self, reader: Reader, target: Target, viewer: str | None, /) -> list[Place]:
-        """Return where the log speaks of a memory or a transcript."""
+    def places(self, reader: Reader, target: Target, viewer: str | None, /) -> list[LogPosition]:
+        """Return the positions of a memory's or a transcript's operations in the log."""
         return places_of(reader, target, viewer)
 
-    def overdue(self, reader: Reader, sweep: Target, spared: Set[str], /) -> list[Target]:
-        """Return the memories and transcripts that nothing needs any more."""
-        return overdue(reader, sweep, spared)
+    def notes(self, reader: Reader, places: Set[LogPosition], /) -> list[LogPosition]:
+        """Return the positions of decisions about keys and facts that have a note."""
+        return notes_about(reader, places)
+
+    def expired_targets(self, reader: Reader, sweep: Target, spared: Set[str], /) -> list[Target]:
+        """Return the expired memories and transcripts that nothing else needs."""
+        return expired_targets(reader, sweep, spared)
 
     def eraser(self, writer: Writer, /) -> MemoryEraser:
-        """Return what brings the tables to what is left of memories and transcripts."""
-        return MemoryEraser(writer, self._again)
+        """Return the eraser that brings the tables to the log after a `forget`."""
+        return MemoryEraser(writer, self._reapply)
 
-    def trimmer(self, writer: Writer, /) -> MemoryTrimmer:
-        """Return what takes the rows of compacted operations out of the tables."""
-        return MemoryTrimmer(writer)
+    def compaction_eraser(self, writer: Writer, /) -> MemoryCompactionEraser:
+        """Return the eraser that brings the tables to the log after a compaction."""
+        return MemoryCompactionEraser(writer)
 
-    def _again(self, writer: Writer, at: At, operation: AnyOperation, memory_id: str) -> None:
-        """Apply to one memory, whose states were dropped, what an operation says of it."""
-        rows = Gathering(writer)
+    def _reapply(
+        self, writer: Writer, stamp: OperationStamp, operation: AnyOperation, memory_id: str
+    ) -> None:
+        """Apply an operation again, to the one memory whose state rows were deleted."""
+        rows = WriteBuffer(writer)
         if isinstance(operation, Notify):
-            operation = notice_memory(operation, at.time)
-        if isinstance(operation, (Remember, Begun)):
-            begin(rows, at, put_again(writer, operation), operation)
+            operation = notice_memory(operation, stamp.time)
+        elif isinstance(operation, NotifyStale):
+            operation = stale_notice_memory(operation, stamp.time)
+        if isinstance(operation, (Remember, RememberResidue)):
+            add_first_state(rows, stamp, restore_owner(writer, operation), operation)
         elif isinstance(operation, (AddLink, CloseLink)):
-            depths = tuple(each for each in operation.depths if each.memory_id == memory_id)
-            self._set_depths(rows, at, depths)
+            depths = tuple(change for change in operation.depths if change.memory_id == memory_id)
+            self._set_depths(rows, stamp, depths)
         elif type(operation) in self._appliers:
-            self._appliers[type(operation)](rows, at, operation)
-        rows.written()
+            self._appliers[type(operation)](rows, stamp, operation)
+        rows.flush()
 
-    def forget(self) -> None:
-        """Drop what is remembered of memories, transcripts and settings."""
+    def drop_caches(self) -> None:
+        """Empty the caches of row numbers and settings."""
         self._numbers.forget()
         self._settings.forget()
 
-    def _remember(self, rows: Gathering, at: At, operation: Remember | Begun) -> None:
-        """Add a memory: its number, its first state, and its title."""
-        memory = self._numbers.give(rows, operation.memory_id)
+    # The appliers. New memories, links and citations are inserted only: the buffer collects them,
+    # and writes them together. An applier that reads rows flushes it first, because it must see the
+    # rows of earlier operations in the same commit.
+
+    def _remember(
+        self, rows: WriteBuffer, stamp: OperationStamp, operation: Remember | RememberResidue
+    ) -> None:
+        """Add a memory with its number, its first state row and its title."""
+        memory = self._numbers.assign(rows, operation.memory_id)
         rows.add(
             "memory_add",
             memory,
@@ -203,97 +225,109 @@ class MemoryView(View):
             operation.namespace,
             operation.agent_id,
             int(operation.private),
-            at.commit_ts,
-            at.time,
+            stamp.commit_ts,
+            stamp.time,
         )
-        begin(rows, at, memory, operation)
+        add_first_state(rows, stamp, memory, operation)
 
-    def _leave_stub(self, rows: Gathering, at: At, operation: MemoryStub) -> None:
-        """Add what is left of a memory that was forgotten."""
-        memory = add_stub(rows.written(), at, operation)
+    def _leave_tombstone(
+        self, rows: WriteBuffer, stamp: OperationStamp, operation: MemoryTombstone
+    ) -> None:
+        """Add the tombstone of a memory that was forgotten."""
+        memory = add_tombstone(rows.flush(), stamp, operation)
         self._numbers.put(operation.memory_id, memory)
 
-    def _leave_transcript_stub(self, rows: Gathering, at: At, operation: TranscriptStub) -> None:
-        number = add_transcript_stub(rows.written(), at, operation)
+    def _leave_transcript_tombstone(
+        self, rows: WriteBuffer, stamp: OperationStamp, operation: TranscriptTombstone
+    ) -> None:
+        number = add_transcript_tombstone(rows.flush(), stamp, operation)
         self._numbers.put_transcript(operation.transcript_id, number)
 
-    def _revise(self, rows: Gathering, at: At, operation: Revise) -> None:
-        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
+    def _revise(self, rows: WriteBuffer, stamp: OperationStamp, operation: Revise) -> None:
+        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
         last = last_state(writer, memory)
-        move_title(writer, at, memory, last["title"], operation.title)
-        add_state(writer, at, memory, last | revised_of(operation, at, last))
+        move_title(writer, stamp, memory, last["title"], operation.title)
+        add_state(writer, stamp, memory, last | revision_values(operation, stamp, last))
 
-    def _continue(self, rows: Gathering, at: At, operation: Continued) -> None:
-        """Apply what is left of an operation, and let the memory be what it had come to then."""
-        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
+    def _apply_change_residue(
+        self, rows: WriteBuffer, stamp: OperationStamp, operation: ChangeResidue
+    ) -> None:
+        """Apply the residue of a change: its remaining fields, and the numbers it recorded."""
+        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         if isinstance(operation.base, Revise):
-            move_title(writer, at, memory, last["title"], operation.base.title)
-        add_state(writer, at, memory, last | continued_of(operation, at, last))
+            move_title(writer, stamp, memory, last["title"], operation.base.title)
+        add_state(writer, stamp, memory, last | change_residue_values(operation, stamp, last))
 
-    def _carry(self, rows: Gathering, at: At, operation: Carried) -> None:
-        """Let a memory be what operations had made of it that are gone."""
-        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
+    def _apply_state_residue(
+        self, rows: WriteBuffer, stamp: OperationStamp, operation: StateResidue
+    ) -> None:
+        """Set a memory to the state that dropped operations led to."""
+        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
         last = last_state(writer, memory)
-        move_title(writer, at, memory, last["title"], operation.title)
-        add_state(writer, at, memory, last | carried_of(operation))
+        move_title(writer, stamp, memory, last["title"], operation.title)
+        add_state(writer, stamp, memory, last | state_residue_values(operation))
 
-    def _retract(self, rows: Gathering, at: At, operation: Retract) -> None:
-        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
-        add_state(writer, at, memory, last_state(writer, memory) | retracted_of(operation, at))
+    def _retract(self, rows: WriteBuffer, stamp: OperationStamp, operation: Retract) -> None:
+        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
+        state = last_state(writer, memory) | retraction_values(operation, stamp)
+        add_state(writer, stamp, memory, state)
 
-    def _touch(self, rows: Gathering, at: At, operation: Touch) -> None:
-        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
+    def _touch(self, rows: WriteBuffer, stamp: OperationStamp, operation: Touch) -> None:
+        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         expiry = Expiry(operation.lifetime, extends=True)
         changes = {
             "access_count": last["access_count"] + 1,
-            "last_accessed_at": at.time,
-            "expires_at": expiry.end(at.time, last["expires_at"]),
+            "last_accessed_at": stamp.time,
+            "expires_at": expiry.end(stamp.time, last["expires_at"]),
         }
-        add_state(writer, at, memory, last | changes)
+        add_state(writer, stamp, memory, last | changes)
 
-    def _add_link(self, rows: Gathering, at: At, operation: AddLink) -> None:
+    def _add_link(self, rows: WriteBuffer, stamp: OperationStamp, operation: AddLink) -> None:
         rows.add(
             "link_add",
             self._numbers.of(rows, operation.source),
             operation.relation,
             self._numbers.of(rows, operation.target),
-            at.commit_ts,
-            at.position,
-            at.time,
-            STILL,
+            stamp.commit_ts,
+            stamp.position,
+            stamp.time,
         )
-        self._set_depths(rows, at, operation.depths)
+        self._set_depths(rows, stamp, operation.depths)
 
-    def _close_link(self, rows: Gathering, at: At, operation: CloseLink) -> None:
-        rows.written().run(
+    def _close_link(self, rows: WriteBuffer, stamp: OperationStamp, operation: CloseLink) -> None:
+        rows.flush().run(
             "link_close",
             source=self._numbers.of(rows, operation.source),
             relation=operation.relation,
             target=self._numbers.of(rows, operation.target),
-            commit_ts=at.commit_ts,
-            valid_until=at.time,
-            still=STILL,
+            commit_ts=stamp.commit_ts,
+            valid_until=stamp.time,
         )
-        self._set_depths(rows, at, operation.depths)
+        self._set_depths(rows, stamp, operation.depths)
 
-    def _set_depths(self, rows: Gathering, at: At, depths: tuple[Depth, ...]) -> None:
-        for memory_id, depth in ((each.memory_id, each.depth) for each in depths):
-            writer, memory = rows.written(), self._numbers.of(rows, memory_id)
-            add_state(writer, at, memory, last_state(writer, memory) | {"depth": depth})
+    def _set_depths(
+        self, rows: WriteBuffer, stamp: OperationStamp, depths: tuple[Depth, ...]
+    ) -> None:
+        for change in depths:
+            writer, memory = rows.flush(), self._numbers.of(rows, change.memory_id)
+            state = last_state(writer, memory) | {"depth": change.depth}
+            add_state(writer, stamp, memory, state)
 
-    def _keep_transcript(self, rows: Gathering, at: At, operation: KeepTranscript) -> None:
-        number = rows.written().add(
+    def _keep_transcript(
+        self, rows: WriteBuffer, stamp: OperationStamp, operation: KeepTranscript
+    ) -> None:
+        number = rows.flush().add(
             "transcript_add",
             operation.transcript_id,
             operation.namespace,
             operation.agent_id,
-            at.commit_ts,
-            at.position,
-            at.time,
+            stamp.commit_ts,
+            stamp.position,
+            stamp.time,
             operation.occurred_at,
-            operation.expiry.end(at.time, None),
+            operation.expiry.end(stamp.time, None),
             operation.text_size if operation.form else operation.size,
             operation.blob,
             operation.form,
@@ -301,40 +335,72 @@ class MemoryView(View):
         )
         self._numbers.put_transcript(operation.transcript_id, number)
 
-    def _cite(self, rows: Gathering, at: At, operation: Cite) -> None:
+    def _cite(self, rows: WriteBuffer, stamp: OperationStamp, operation: Cite) -> None:
         memory = self._numbers.of(rows, operation.memory_id)
         transcript = self._numbers.of_transcript(rows, operation.transcript_id)
-        for first, beyond in operation.spans or ((0, 0),):
-            rows.add("citation_add", memory, transcript, first, beyond, at.commit_ts)
+        for start, end in operation.spans or (WHOLE_TRANSCRIPT,):
+            rows.add("citation_add", memory, transcript, start, end, stamp.commit_ts)
 
-    def _notify(self, rows: Gathering, at: At, operation: Notify) -> None:
-        self._remember(rows, at, notice_memory(operation, at.time))
-        rows.written().run(
+    def _notify(self, rows: WriteBuffer, stamp: OperationStamp, operation: Notify) -> None:
+        self._remember(rows, stamp, notice_memory(operation, stamp.time))
+        rows.flush().run(
             "notice_add",
             memory=self._numbers.of(rows, operation.memory_id),
-            dependent=self._numbers.of(rows, operation.dependent_id),
-            invalidated=self._numbers.of(rows, operation.invalidated_id),
+            kind=NOTICE_KIND,
+            **self._reference(rows, "dependent", MemoryRef(operation.dependent_id)),
+            **self._reference(rows, "invalidated", MemoryRef(operation.invalidated_id)),
+            invalidated_kind=notices.MEMORY,
+            invalidated_version=None,
+            change=notices.SUPERSEDED,
             invalidating=self._numbers.of(rows, operation.invalidating_id),
             by_agent=operation.by,
-            commit_ts=at.commit_ts,
+            commit_ts=stamp.commit_ts,
         )
 
-    def _resolve(self, rows: Gathering, at: At, operation: Resolve) -> None:
-        writer, memory = rows.written(), self._numbers.of(rows, operation.memory_id)
+    def _notify_stale(
+        self, rows: WriteBuffer, stamp: OperationStamp, operation: NotifyStale
+    ) -> None:
+        self._remember(rows, stamp, stale_notice_memory(operation, stamp.time))
+        evidence, invalidating_id = operation.evidence, operation.invalidating_id
+        rows.flush().run(
+            "notice_add",
+            memory=self._numbers.of(rows, operation.memory_id),
+            kind=notices.STALE_KINDS[operation.dependent_kind],
+            **self._reference(rows, "dependent", operation.dependent),
+            **self._reference(rows, "invalidated", evidence),
+            invalidated_kind=operation.evidence_kind,
+            invalidated_version=evidence.version if isinstance(evidence, MemoryRef) else None,
+            change=operation.change,
+            invalidating=invalidating_id and self._numbers.of(rows, invalidating_id),
+            by_agent=operation.by,
+            commit_ts=stamp.commit_ts,
+        )
+
+    def _reference(
+        self, rows: WriteBuffer, name: str, ref: MemoryRef | OperationRef
+    ) -> dict[str, int | None]:
+        """Return the columns of a reference: a memory's number, or a log position."""
+        if isinstance(ref, MemoryRef):
+            number = self._numbers.of(rows, ref.memory_id)
+            return {name: number, f"{name}_commit": None, f"{name}_position": None}
+        return {name: None, f"{name}_commit": ref.commit_ts, f"{name}_position": ref.position}
+
+    def _resolve(self, rows: WriteBuffer, stamp: OperationStamp, operation: Resolve) -> None:
+        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
         writer.run(
             "notice_resolve",
             memory=memory,
-            commit_ts=at.commit_ts,
-            resolved_at=at.time,
+            commit_ts=stamp.commit_ts,
+            resolved_at=stamp.time,
             resolved_by=operation.by,
             decision=operation.decision,
             note=operation.note,
             replacement=operation.replacement,
         )
-        expires_at = operation.expiry.end(at.time, None)
-        add_state(writer, at, memory, last_state(writer, memory) | {"expires_at": expires_at})
+        expires_at = operation.expiry.end(stamp.time, None)
+        add_state(writer, stamp, memory, last_state(writer, memory) | {"expires_at": expires_at})
 
-    def _configure(self, rows: Gathering, _: At, operation: Configure) -> None:
+    def _configure(self, rows: WriteBuffer, _: OperationStamp, operation: Configure) -> None:
         for name, value in operation.settings.items():
-            rows.written().run("setting_set", namespace=operation.namespace, name=name, value=value)
+            rows.flush().run("setting_set", namespace=operation.namespace, name=name, value=value)
         self._settings.forget()

@@ -1,25 +1,67 @@
-"""The stored bytes of operations, envelopes and details. Once written, always readable."""
+"""The stored bytes of operations, envelopes and details, and compression of long content."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 from typing import get_args
 
 import msgspec
+from backports import zstd
 
 from memoranda.errors import Corruption
 from memoranda.model.event import Envelope, ErasedEnvelope
 from memoranda.model.memory import Details
-from memoranda.model.operations import AnyOperation, OperationType, standing
+from memoranda.model.operations import AnyOperation, OperationType, effective_operation
 from memoranda.model.refs import Evidence
 
+# Compression of long content. Stored bytes are not trusted when they are decompressed.
+
+_COMPRESSION_LEVEL = 3
+"""Zstandard's default: higher levels cost a commit more time than they save space."""
+
+
+def digest_of(content: bytes) -> bytes:
+    """Return the hash of content, which the log has in its place."""
+    return sha256(content).digest()
+
+
+def pack(content: bytes) -> bytes:
+    """Compress content."""
+    return zstd.compress(content, level=_COMPRESSION_LEVEL)
+
+
+def unpacked_size(packed: bytes) -> int:
+    """Return the size that packed content claims to have; it is not verified."""
+    return zstd.get_frame_info(packed).decompressed_size or 0
+
+
+def unpack(packed: bytes, *, size: int, digest: bytes) -> bytes:
+    """Decompress content, and check it against the size and hash that the log has.
+
+    A packed size may be wrong or hostile. So at most one byte over `size` is decompressed.
+    """
+    decompressor = zstd.ZstdDecompressor()
+    try:
+        content = decompressor.decompress(packed, max_length=size + 1)
+    except zstd.ZstdError as error:
+        raise Corruption(f"stored content cannot be unpacked: {error}") from error
+    if len(content) > size or not decompressor.eof or decompressor.unused_data:
+        raise Corruption(f"stored content does not unpack to the {size} bytes the log says it has")
+    if len(content) != size or digest_of(content) != digest:
+        raise Corruption("stored content does not have the hash the log says it has")
+    return content
+
+
+# The stored bytes of operations, envelopes and details. Once written, always readable.
+
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
-MOST_INTEGER = 2**63
-_ERASED = b"\0"
-"""Where a whole envelope has a text, behind the byte that says how many fields it has."""
+INTEGER_END = 2**63
+_ERASED_TAG = b"\0"
+"""The second byte of an erased envelope, its tag; other envelopes have a text there."""
 
 _WIDE, _WIDE_HEAD, _HEAD = 0xDC, 3, 1
-"""How a long array begins in msgpack, and how many bytes stand before the first item of either."""
+"""The first byte of a long msgpack array, and the header sizes of a long and a short one."""
 _ERASED_TAGS = frozenset(
     kind.__struct_config__.tag
     for kind in get_args(AnyOperation)
@@ -28,9 +70,9 @@ _ERASED_TAGS = frozenset(
 
 _encoder = msgspec.msgpack.Encoder()
 encode: Callable[[msgspec.Struct], bytes] = _encoder.encode
-"""Returns the bytes of one operation or envelope."""
+"""Encode one operation or envelope."""
 encode_all: Callable[[Sequence[msgspec.Struct]], bytes] = _encoder.encode
-"""Returns what `join` makes of the bytes of each."""
+"""Encode a list of operations, as `join` does with their bytes."""
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _operation = msgspec.msgpack.Decoder(AnyOperation)
 _numbers = msgspec.msgpack.Decoder(list[int])
@@ -43,46 +85,46 @@ _evidence = msgspec.msgpack.Decoder(Evidence)
 
 
 read_operations: Callable[[bytes], tuple[AnyOperation, ...]] = _operations.decode
-"""As `decode_operations`, at once: what it raises is `UNREADABLE`."""
+"""As `decode_operations`, without translating errors: it raises `UNREADABLE`."""
 read_envelope: Callable[[bytes], Envelope] = _envelope.decode
-"""As `decode_envelope`, at once: what it raises is `UNREADABLE`, also for one that was erased."""
+"""As `decode_envelope`, without translating errors: it raises `UNREADABLE`, for erased ones too."""
 
 
 def check_canonical(data: bytes) -> None:
-    """Raise `Corruption` unless bytes are what this engine writes for what they say.
+    """Raise `Corruption` unless the bytes are the canonical encoding of their value.
 
-    Whoever reads them in another way must not find another number or another text.
+    Another decoder, such as an auditor's, must not read another number or text from them.
     """
     try:
-        found = _anything.decode(data)
-        canonical = _encoder.encode(found) == data
+        value = _anything.decode(data)
+        canonical = _encoder.encode(value) == data
     except UNREADABLE as error:
         raise Corruption(f"an operation or an envelope cannot be read: {error}") from error
-    if not canonical or not _fits(found):
-        raise Corruption("a number, a text or a list is not spelled as an event spells it")
+    if not canonical or not _fits(value):
+        raise Corruption("a number, a text or a list is not in its canonical encoding")
 
 
-def _fits(found: object) -> bool:
-    """Say whether every number in it has at most 64 bits."""
-    if isinstance(found, list):
-        return all(map(_fits, found))
-    if isinstance(found, dict):
-        return all(map(_fits, found.values()))
-    return not isinstance(found, int) or found < MOST_INTEGER
+def _fits(value: object) -> bool:
+    """Say whether every integer in a value is below 2**63."""
+    if isinstance(value, list):
+        return all(map(_fits, value))
+    if isinstance(value, dict):
+        return all(map(_fits, value.values()))
+    return not isinstance(value, int) or value < INTEGER_END
 
 
 def join(parts: Sequence[bytes]) -> bytes:
-    """Return the bytes of an event's operations from the bytes of each."""
+    """Join the bytes of operations to those of an event's operations."""
     return _encoder.encode([*map(msgspec.Raw, parts)])
 
 
 def split(operations: bytes) -> list[bytes]:
-    """Return the bytes of each operation: what its leaf hash covers."""
+    """Return the bytes of each operation, which its leaf hash covers."""
     return [bytes(part) for part in parts(operations)]
 
 
 def parts(operations: bytes) -> list[msgspec.Raw]:
-    """Return each operation undecoded, without a copy: `decode_operation` takes one."""
+    """Return each operation undecoded and uncopied, for `decode_operation`."""
     try:
         return _parts.decode(operations)
     except UNREADABLE as error:
@@ -90,57 +132,79 @@ def parts(operations: bytes) -> list[msgspec.Raw]:
 
 
 def spans(operations: bytes) -> list[tuple[int, int]] | None:
-    """Return where each operation begins and ends; None: something was erased."""
-    found, whole = [], parts(operations)
-    start = len(operations) - sum(map(len, whole))
-    for part in whole:
+    """Return the start and end of each operation; None if one was erased."""
+    places, operation_parts = [], parts(operations)
+    start = len(operations) - sum(map(len, operation_parts))
+    for part in operation_parts:
         end = start + len(part)
         head = start + (_WIDE_HEAD if operations[start] == _WIDE else _HEAD)
         if operations[head] in _ERASED_TAGS:
             return None
-        found.append((start, end))
+        places.append((start, end))
         start = end
-    return found
+    return places
 
 
 def pack_spans(spans: Iterable[tuple[int, int]]) -> bytes:
-    """Return the bytes of some places in an event's operations."""
+    """Encode spans of an event's operations."""
     return _encoder.encode([place for span in spans for place in span])
 
 
+def join_spans(packed: Sequence[bytes]) -> bytes | None:
+    """Merge encoded lists of spans, in order; None if one of them cannot be read."""
+    try:
+        spans = sorted(span for part in packed for span in _unpack_spans(part))
+    except UNREADABLE:
+        return None
+    return pack_spans(spans)
+
+
 def read_spans(operations: bytes, packed: bytes) -> tuple[AnyOperation, ...]:
-    """Return the operations at some places of an event: what it raises is `UNREADABLE`."""
+    """Decode the operations at some spans of an event; it raises `UNREADABLE`."""
+    return tuple(_operation.decode(operations[start:end]) for start, end in _unpack_spans(packed))
+
+
+def _unpack_spans(packed: bytes) -> Iterable[tuple[int, int]]:
     numbers = _numbers.decode(packed)
-    places = zip(numbers[::2], numbers[1::2], strict=False)
-    return tuple(_operation.decode(operations[start:end]) for start, end in places)
+    return zip(numbers[::2], numbers[1::2], strict=False)
 
 
 def decode_operations(operations: bytes) -> tuple[AnyOperation, ...]:
-    """Return an event's operations."""
+    """Decode an event's operations."""
     try:
         return _operations.decode(operations)
     except UNREADABLE as error:
         raise Corruption(f"an event's operations cannot be read: {error}") from error
 
 
-def decode_operation(operation: bytes | msgspec.Raw) -> AnyOperation:
-    """Return one operation."""
+def decode_at(operations: bytes, places: bytes | None) -> tuple[AnyOperation, ...]:
+    """Decode the operations at some spans of an event, or all without spans."""
+    if places is None:
+        return decode_operations(operations)
     try:
-        found: AnyOperation = _operation.decode(operation)
+        return read_spans(operations, places)
+    except UNREADABLE:
+        return decode_operations(operations)
+
+
+def decode_operation(operation: bytes | msgspec.Raw) -> AnyOperation:
+    """Decode one operation."""
+    try:
+        decoded: AnyOperation = _operation.decode(operation)
     except UNREADABLE as error:
         raise Corruption(f"an operation cannot be read: {error}") from error
-    return found
+    return decoded
 
 
-def decode_standing(operations: bytes) -> tuple[AnyOperation, ...]:
-    """Return what applies at the places of an event's operations: what is left of those erased."""
-    return tuple(map(standing, decode_operations(operations)))
+def decode_effective(operations: bytes) -> tuple[AnyOperation, ...]:
+    """Decode an event's operations, each erased one replaced by its residue."""
+    return tuple(map(effective_operation, decode_operations(operations)))
 
 
 def decode_envelope(envelope: bytes) -> Envelope:
-    """Return an event's envelope; of one that was erased, what is left."""
+    """Decode an event's envelope; an erased one has its pseudonym and retry token only."""
     try:
-        if envelope[1:2] != _ERASED:
+        if envelope[1:2] != _ERASED_TAG:
             return _envelope.decode(envelope)
         return _erased_envelope.decode(envelope).envelope
     except UNREADABLE as error:
@@ -148,8 +212,8 @@ def decode_envelope(envelope: bytes) -> Envelope:
 
 
 def decode_erased_envelope(envelope: bytes) -> ErasedEnvelope | None:
-    """Return what is left of an envelope that was erased; None if it is whole."""
-    if envelope[1:2] != _ERASED:
+    """Decode the residue of an erased envelope; None if it was not erased."""
+    if envelope[1:2] != _ERASED_TAG:
         return None
     try:
         return _erased_envelope.decode(envelope)
@@ -158,7 +222,7 @@ def decode_erased_envelope(envelope: bytes) -> ErasedEnvelope | None:
 
 
 def decode_details(details: bytes) -> Details:
-    """Return what is said of a memory beside its content."""
+    """Decode a memory's details."""
     try:
         return _details.decode(details)
     except UNREADABLE as error:
@@ -166,9 +230,9 @@ def decode_details(details: bytes) -> Details:
 
 
 def decode_evidence(evidence: bytes) -> Evidence:
-    """Return what a fact comes from."""
+    """Decode a fact's source."""
     try:
-        found: Evidence = _evidence.decode(evidence)
+        decoded: Evidence = _evidence.decode(evidence)
     except UNREADABLE as error:
         raise Corruption(f"a fact's source cannot be read: {error}") from error
-    return found
+    return decoded

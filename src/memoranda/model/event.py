@@ -8,17 +8,17 @@ from datetime import datetime
 import msgspec
 
 from memoranda.errors import InvalidInput
-from memoranda.model.instant import to_datetime, to_rfc3339
-from memoranda.model.limits import shown
+from memoranda.model.clock import to_datetime, to_rfc3339
+from memoranda.model.limits import short_repr
 from memoranda.model.operations import AnyOperation
 
 TOKEN_SIZE = 16
-"""How many bytes stand for a txn_id and an actor that are gone."""
+"""Bytes of the token that replaces an erased txn_id and actor."""
 UNSIGNED, SELF_SIGNED = "unsigned", "self-signed"
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Who asked for a transaction, and under which name."""
+    """The actor of a transaction, its id, and the hash of its request."""
 
     txn_id: str
     actor: str
@@ -27,31 +27,30 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     signature: bytes | None = None
 
     @property
-    def indexed(self) -> tuple[str, str] | None:
-        """What a retry is looked up by: txn_id and actor, or the token that is left of both."""
+    def retry_key(self) -> tuple[str, str] | None:
+        """The key that finds a retry: txn_id and actor, or the token that replaced them."""
         if self.txn_id:
             return self.txn_id, self.actor
         return (self.request_hash[:TOKEN_SIZE].hex(), "") if self.request_hash else None
 
 
 class ErasedEnvelope(msgspec.Struct, frozen=True, array_like=True, tag=0, gc=False):
-    """What is left of an envelope; it begins with a number, not a text.
+    """The residue of an erased envelope; its bytes begin with a number, those of others with text.
 
-    It goes when its actor is forgotten, or when nothing is left of what its transaction did. It has
-    no txn_id any more.
+    An envelope is erased with its actor, or when nothing is left of its transaction's operations.
     """
 
     leaf: bytes
     actor: str
-    """The actor's pseudonym; empty: the actor is not forgotten, and not named here any more."""
+    """The actor's pseudonym; empty if the actor itself was not erased."""
     erasure: int
     """The commit that erased it."""
     retry: bytes = b""
-    """A token of txn_id and actor, by which a retry is known, and the request's fingerprint."""
+    """The token of txn_id and actor, by which a retry is found, and the request's fingerprint."""
 
     @property
     def envelope(self) -> Envelope:
-        """It, as one that says nothing but the pseudonym."""
+        """An envelope with the pseudonym and the retry token only."""
         return Envelope("", self.actor, self.retry)
 
 
@@ -62,13 +61,13 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     committed_at: int
     hash: bytes
     version: int = 1
-    """The chain version of its event, where the log was followed to here."""
+    """The chain version of its event, if the log was read up to it."""
 
 
 class SealedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event as it is stored: the exact bytes its hash covers.
 
-    `salts` also tell the chain version of the event: see `memoranda.log.salting`.
+    `salts` also has the chain version of the event: see `memoranda.log.commitments`.
     """
 
     commit_ts: int
@@ -80,7 +79,7 @@ class SealedEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class ResumeToken(msgspec.Struct, frozen=True):
-    """A place in one history: it fits no other log, nor a copy that went another way."""
+    """A position in one history; it does not fit another log, nor a copy that has diverged."""
 
     log_id: str
     commit_ts: int
@@ -91,18 +90,19 @@ class ResumeToken(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, field: str, text: str) -> ResumeToken:
-        """Return the token that `text` spells, or raise `InvalidInput`."""
+        """Parse a token, or raise `InvalidInput`."""
         try:
             log_id, commit_ts, event_hash = text.split(".")
             return cls(log_id, int(commit_ts), bytes.fromhex(event_hash))
         except ValueError as error:
             raise InvalidInput(
-                field, f"{shown(text)} is neither a commit number nor a resume token (event.token)"
+                field,
+                f"{short_repr(text)} is neither a commit number nor a resume token (event.token)",
             ) from error
 
 
 class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
-    """A transaction as a reader sees it: when, by whom, and the operations asked for."""
+    """A transaction as a reader sees it: its time, its actor and the selected operations."""
 
     commit_ts: int
     committed_micros: int
@@ -112,11 +112,11 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     hash: bytes
     log_id: str
     summary: bool = False
-    """Whether it stands for all that was done up to here; of that only what holds is left."""
+    """Whether it summarises a compacted history: only the operations in force are left."""
     signature: str | None = None
     """The actor's own signature of the whole transaction, in hexadecimal."""
     unproven: bool = False
-    """Whether an erasure left something of it that nothing proves to be what was said."""
+    """Whether an erasure left an operation that no commitment proves."""
 
     @property
     def committed_at(self) -> datetime:
@@ -130,12 +130,12 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def attest_level(self) -> str:
-        """What vouches for the transaction beside the chain: nothing, or its actor."""
+        """The attestation beside the chain: none, or the actor's signature."""
         return UNSIGNED if self.signature is None else SELF_SIGNED
 
     @property
     def token(self) -> str:
-        """Where to resume: give it as `after_commit` to continue behind this event."""
+        """The resume token: give it as `after_commit` to continue after this event."""
         return str(ResumeToken(self.log_id, self.commit_ts, self.hash))
 
     def only(self, operations: Iterable[AnyOperation]) -> ReplayEvent:

@@ -1,4 +1,4 @@
-"""Where ids and randomness come from. Nothing outside this file draws either."""
+"""Sources of ids and random bytes. No other module makes either."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class IdSource(Protocol):
     """A source of unique ids and of unpredictable bytes."""
 
     def unique(self) -> str:
-        """Return an id nobody else has; later ones sort behind earlier ones."""
+        """Return a unique id; later ids sort after earlier ones."""
         ...
 
     def entropy(self, size: int) -> bytes:
@@ -22,14 +22,14 @@ class IdSource(Protocol):
         ...
 
 
-def derived(*parts: str) -> str:
-    """Return the id that these parts always have, in the form of a UUID."""
+def derive_id(*parts: str) -> str:
+    """Return the id that is derived from some parts, in the form of a UUID of version 8."""
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
 
 
-def is_derived(identity: str) -> bool:
-    """Say whether an id may follow from something that could be guessed."""
+def is_derived_id(identity: str) -> bool:
+    """Say whether an id has the form of a derived id, whose parts could be guessed."""
     return identity[14:15] == "8"
 
 
@@ -46,19 +46,20 @@ class SystemIds:
 
 
 class FixedIds:
-    """The same ids and bytes in the same order for the same seed: what tests inject."""
+    """Ids and bytes for tests: the same sequence for the same seed."""
 
+    # The project's first name; a new default would change every id that tests expect.
     def __init__(self, seed: str = "recollect") -> None:
         self._seed = seed
-        self._drawn = 0
+        self._count = 0
 
     def unique(self) -> str:
         """Return the next id of the sequence, in the form of a UUIDv7."""
-        self._drawn += 1
-        tail = hashlib.sha256(f"{self._seed}:id:{self._drawn}".encode()).hexdigest()
-        return f"{self._drawn:08x}-0000-7000-8{tail[:3]}-{tail[3:15]}"
+        self._count += 1
+        tail = hashlib.sha256(f"{self._seed}:id:{self._count}".encode()).hexdigest()
+        return f"{self._count:08x}-0000-7000-8{tail[:3]}-{tail[3:15]}"
 
     def entropy(self, size: int) -> bytes:
         """Return the next bytes of the sequence."""
-        self._drawn += 1
-        return hashlib.shake_256(f"{self._seed}:bytes:{self._drawn}".encode()).digest(size)
+        self._count += 1
+        return hashlib.shake_256(f"{self._seed}:bytes:{self._count}".encode()).digest(size)

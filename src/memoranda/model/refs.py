@@ -1,4 +1,4 @@
-"""References: how a value names what it rests on, and a fact where it comes from."""
+"""References: the evidence of a value, and the source of a fact."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from memoranda.model.memory import Span
 class KeyRef(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     """A state key at one of its versions.
 
-    What is left out is filled in when the write is decided: the writer's own scope, and the
-    version the key has at that moment.
+    Fields that are None are filled in when the write is decided: with the writer's own scope, and
+    with the version that the key has then.
     """
 
     key: str
@@ -23,7 +23,7 @@ class KeyRef(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
 
 
 class MemoryRef(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
-    """A memory at one of its versions; no version: the one it has when this is decided."""
+    """A memory at one of its versions; without one, at the version when the write is decided."""
 
     memory_id: str
     version: int | None = None
@@ -36,37 +36,67 @@ class FactRef(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False):
 
 
 class TranscriptRef(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False):
-    """Words as they were said: these spans of a transcript, or the whole of it."""
+    """Spans of a transcript, or all of it without spans."""
 
     transcript_id: str
     spans: tuple[Span, ...] = ()
 
 
-Ref = KeyRef | MemoryRef | FactRef
-"""Everything a value can rest on."""
+class OperationRef(msgspec.Struct, frozen=True, array_like=True, tag=5, gc=False):
+    """A key's value or an assertion, by the operation that made it.
+
+    Only notices have it. A key, and an id that is derived from content, are content themselves; a
+    position in the log is an id that tells nothing of what is erased there.
+    """
+
+    commit_ts: int
+    position: int
+
+
+Belief = KeyRef | MemoryRef | FactRef
+"""What can rest on evidence, and change."""
+Ref = Belief | TranscriptRef
+"""Evidence that a value can cite."""
 
 
 class Referable(Protocol):
-    """A record of something that a value can rest on, such as a memory."""
+    """A record that has a reference, such as a memory, a fact or a hit of a search."""
 
     @property
-    def ref(self) -> Ref:
-        """What names it, as it was when it was read."""
+    def ref(self) -> Ref | None:
+        """The reference to the record, at the version that was read; None: it cannot be cited."""
         ...
 
 
-Ground = Ref | Referable
-"""What a caller may give where something to rest on is asked for."""
+RefLike = Ref | Referable
+"""A reference from a caller, or a record that has one."""
+IdLike = str | RefLike
+"""The id of something, a reference to it, or a record of it."""
+
+
+def ref_of(value: object) -> Ref | None:
+    """Return a reference itself, or that of a record; None for anything else."""
+    ref = value if isinstance(value, Ref) else getattr(value, "ref", None)
+    return ref if isinstance(ref, Ref) else None
+
+
+def id_in(ref: MemoryRef | FactRef | TranscriptRef) -> str:
+    """Return the id of what a reference names."""
+    if isinstance(ref, MemoryRef):
+        return ref.memory_id
+    return ref.assertion_id if isinstance(ref, FactRef) else ref.transcript_id
+
+
 Evidence = MemoryRef | TranscriptRef
-"""Everything a fact can come from."""
+"""Sources that a fact can have."""
 
 
 class Referent(msgspec.Struct, frozen=True):
-    """What a reference turned out to mean, once it was looked up."""
+    """The target of a reference, looked up."""
 
-    ref: Ref | TranscriptRef
-    """The reference with everything said that was left out."""
+    ref: Ref
+    """The reference with all fields filled in."""
     event_time: int | None = None
-    """When what it names happened, if that is known."""
+    """The time of the event that the target describes, if it has one."""
     private: bool = False
-    """Whether its own agent alone is shown it."""
+    """Whether only its own agent may see it."""

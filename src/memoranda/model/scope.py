@@ -1,4 +1,4 @@
-"""Scopes: whose data it is, and where it lives."""
+"""Scopes: the namespace of data and the agent that owns it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, Literal
 import msgspec
 
 from memoranda.errors import InvalidInput
-from memoranda.model.limits import Limits, check_name, plain_text, shown
+from memoranda.model.limits import Limits, check_printable, plain_text, short_repr
 
 DEFAULT_NAMESPACE = "default"
-NOBODY = "local"
-"""Who acts through a handle that no agent is bound to."""
+DEFAULT_ACTOR = "local"
+"""The actor of a handle that is bound to no agent."""
 
 
 class _All(enum.Enum):
@@ -25,16 +25,18 @@ class _All(enum.Enum):
 
 
 ALL_AGENTS: Final = _All.AGENTS
-"""Given as an agent: every agent, also those that come later."""
+"""As an agent: every agent, future ones included."""
 ALL_NAMESPACES: Final = _All.NAMESPACES
-"""Given as a namespace: every namespace the agent has written in."""
+"""As a namespace: every namespace that the agent has written in."""
 
 AllAgents = Literal[_All.AGENTS]
+"""The constant `ALL_AGENTS`."""
 AllNamespaces = Literal[_All.NAMESPACES]
+"""The constant `ALL_NAMESPACES`."""
 
 
 class Scope(msgspec.Struct, frozen=True, order=True, gc=False):
-    """One agent in one namespace. The parts are never joined into one text, so none can collide."""
+    """One agent in one namespace. The parts are never joined, so two scopes cannot collide."""
 
     namespace: str
     agent_id: str
@@ -55,7 +57,7 @@ class Scope(msgspec.Struct, frozen=True, order=True, gc=False):
 def check_scope(field: str, value: object) -> Scope:
     """Return a scope, and refuse anything else."""
     if not isinstance(value, Scope):
-        raise InvalidInput(field, f"{shown(value)} is not a Scope")
+        raise InvalidInput(field, f"{short_repr(value)} is not a Scope")
     return value
 
 
@@ -72,7 +74,7 @@ def checked_scope(namespace: str, agent_id: str, limits: Limits, *, engine: bool
 
 @lru_cache(maxsize=4096)
 def _checked(namespace: str, agent_id: str, limits: Limits, engine: bool) -> Scope:  # noqa: FBT001
-    """Check what every call names and hardly any call changes: remembered while it passes."""
+    """Check a scope; cached, since calls name the same scopes again and again."""
     plain_text("namespace", namespace)
     plain_text("agent_id", agent_id)
     _check_namespace(namespace, limits, engine=engine)
@@ -81,18 +83,19 @@ def _checked(namespace: str, agent_id: str, limits: Limits, engine: bool) -> Sco
 
 
 def _check_namespace(namespace: str, limits: Limits, *, engine: bool) -> None:
-    check_name("namespace", namespace)
+    check_printable("namespace", namespace)
     segments = namespace.split("/")
     for segment in segments:
         if segment in ("", ".", ".."):
             raise InvalidInput(
                 "namespace",
-                f"{shown(namespace)} has the segment {segment!r}: use a path like team/eng",
+                f"{short_repr(namespace)} has the segment {segment!r}: use a path like team/eng",
             )
     owned = [segment for segment in segments if not segment.startswith("_")]
     if len(owned) < len(segments) and not engine:
         raise InvalidInput(
-            "namespace", f"{shown(namespace)}: segments that begin with '_' are the engine's own"
+            "namespace",
+            f"{short_repr(namespace)}: segments that begin with '_' are the engine's own",
         )
     if len(owned) > limits.namespace_segments:
         raise InvalidInput(
@@ -106,7 +109,7 @@ def _check_namespace(namespace: str, limits: Limits, *, engine: bool) -> None:
 
 
 def _check_agent_id(agent_id: str, limits: Limits) -> None:
-    check_name("agent_id", agent_id)
+    check_printable("agent_id", agent_id)
     if not agent_id:
         raise InvalidInput("agent_id", "is empty: give at least one character")
     if len(agent_id) > limits.agent_id_characters:

@@ -1,29 +1,32 @@
-"""Rows of facts on their way into a transaction, and what became of them.
+"""Batches of rows that `assert_facts` stages, and their counts.
 
-A row is a mapping with the keyword arguments of `assert_fact`. Rows are known by their numbers,
-from 1 on: whoever reads an error looks for a place in a file.
+A row is a mapping with the keyword arguments of `assert_fact`. Rows are numbered from 1, so that an
+error names a line of a file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.limits import shown
+from memoranda.model.limits import check_integer, short_repr
+from memoranda.model.receipt import Outcome
 
 Row = Mapping[str, Any]
+"""The arguments of `assert_fact` by their names."""
 Refusal = InvalidInput | NotFound
 REFUSALS = (InvalidInput, NotFound)
-"""What is wrong with a row, while others may be right. Anything else ends the whole."""
+"""Errors that concern one row only. Any other error ends the import."""
 Reject = Callable[[int, Row, Refusal], None]
-"""Is told of a row that cannot be taken: its number, the row itself, and what is wrong."""
+"""Called with each rejected row: its number, the row, and the error."""
 
-_NEEDED = ("subject", "relation", "object")
+_REQUIRED_FIELDS = ("subject", "relation", "object")
 _FIELDS = (
-    *_NEEDED,
+    *_REQUIRED_FIELDS,
     "valid_from",
     "valid_to",
     "confidence",
@@ -36,17 +39,29 @@ _FIELDS = (
 
 
 class AssertedFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many rows were asserted, and what became of the others."""
+    """The number of rows by outcome."""
 
     asserted: int = 0
     unchanged: int = 0
-    """Said before on the same occasion, and said still."""
+    """Asserted before under the same `once`."""
     retracted: int = 0
-    """Said before on the same occasion and taken back since: they stay so."""
+    """Asserted before under the same `once` and retracted since: they stay retracted."""
     rejected: int = 0
+    commit_ts: int | None = None
+    """The last commit; None: nothing was committed."""
+    committed_at: datetime | None = None
+    """The time of that commit."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the call did: created if it asserted anything."""
+        return "created" if self.asserted else "unchanged"
 
     def __add__(self, other: AssertedFacts) -> AssertedFacts:
+        last = self if other.commit_ts is None else other
         return AssertedFacts(
+            commit_ts=last.commit_ts,
+            committed_at=last.committed_at,
             asserted=self.asserted + other.asserted,
             unchanged=self.unchanged + other.unchanged,
             retracted=self.retracted + other.retracted,
@@ -55,7 +70,7 @@ class AssertedFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Batch:
-    """Rows that go into one transaction, without those that turn out to be wrong."""
+    """The rows of one transaction, and those of them that were refused."""
 
     def __init__(self, rows: Sequence[tuple[int, Row]], common: Mapping[str, Any]) -> None:
         self._rows = rows
@@ -69,7 +84,7 @@ class Batch:
         return self._rows[-1][0]
 
     def stage(self, assert_fact: Callable[..., str]) -> list[str]:
-        """Stage what is not known to be wrong, and return the ids."""
+        """Stage the rows that were not refused, and return the ids of the assertions."""
         self._staged, ids = [], []
         for number, row in self._rows:
             if number in self.refused:
@@ -82,7 +97,7 @@ class Batch:
         return ids
 
     def refuse(self, places: Mapping[int, Refusal]) -> None:
-        """Set aside what is refused, by its place among what was staged."""
+        """Record refusals, given by their positions among the staged rows."""
         self.refused |= {self._staged[place]: error for place, error in places.items()}
 
     def told(self) -> Iterable[tuple[int, Row, Refusal]]:
@@ -94,39 +109,41 @@ class Batch:
         )
 
     def located(self) -> Refusal:
-        """Return the first refusal as one that says in which row, and what is committed."""
+        """Return the first refusal, with its row and the number of rows that are committed."""
         number, error = min(self.refused.items(), key=lambda item: item[0])
         before = self._rows[0][0] - 1
-        kept = f"the {before} before row {before + 1} are" if before else "nothing is"
+        committed_rows = f"the {before} before row {before + 1} are" if before else "nothing is"
         if isinstance(error, InvalidInput):
             return InvalidInput(
-                f"row {number}, {error.field}", f"{error.problem} ({kept} asserted)"
+                f"row {number}, {error.field}", f"{error.problem} ({committed_rows} asserted)"
             )
-        return NotFound(f"row {number}: {error} ({kept} asserted)")
+        return NotFound(f"row {number}: {error} ({committed_rows} asserted)")
 
 
 def check_facts(facts: object) -> Iterable[Row]:
-    """Return what facts can be taken from, one after the other."""
+    """Return the iterable of rows; refuse text and a single mapping."""
     if not isinstance(facts, Iterable) or isinstance(facts, (str, bytes, Mapping)):
-        raise InvalidInput("facts", f"{shown(facts)} is not a list of facts")
+        raise InvalidInput("facts", f"{short_repr(facts)} is not a list of facts")
     return facts
 
 
-def check_batch(batch: object, most: int) -> int:
-    """Return how many rows go into a transaction."""
-    if type(batch) is not int or not 1 <= batch <= most:
-        raise InvalidInput("batch", f"{shown(batch)} is not from 1 to {most}")
-    return batch
+def check_batch(batch: object, maximum: int) -> int:
+    """Return the number of rows of a transaction."""
+    return check_integer("batch", batch, minimum=1, maximum=maximum)
 
 
 def _fields(row: object) -> Row:
-    """Return what a row says, if it says what a fact needs and nothing else."""
+    """Return a row that has the required fields and no unknown ones."""
     if not isinstance(row, Mapping):
-        raise InvalidInput("fact", f"{shown(row)} is no mapping with a subject, relation, object")
+        raise InvalidInput(
+            "fact", f"{short_repr(row)} is no mapping with a subject, relation, object"
+        )
     for name in row:
         if name not in _FIELDS:
-            raise InvalidInput("fact", f"has {shown(name)}, which is none of {', '.join(_FIELDS)}")
-    for name in _NEEDED:
+            raise InvalidInput(
+                "fact", f"has {short_repr(name)}, which is none of {', '.join(_FIELDS)}"
+            )
+    for name in _REQUIRED_FIELDS:
         if row.get(name) is None:
             raise InvalidInput(name, "is missing: a fact has a subject, a relation and an object")
     return row

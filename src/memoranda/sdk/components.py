@@ -1,4 +1,4 @@
-"""The core: the parts of one open store, shared by every handle and transaction on it."""
+"""The components of an open store, shared by all handles, and its views."""
 
 from __future__ import annotations
 
@@ -6,66 +6,101 @@ import os
 
 import msgspec
 
-from memoranda.audit.automatic import Checkpointer
+from memoranda.audit.checkpointer import Checkpointer
+from memoranda.audit.trusted_keys import KeysView
 from memoranda.errors import InvalidInput
-from memoranda.graph.effects import Effects
-from memoranda.log import pages, retries
-from memoranda.log.committer import Committer
-from memoranda.log.moments import Moment, commit_at
-from memoranda.log.signal import Signal
-from memoranda.log.signing import Signing
-from memoranda.log.transaction import Draft, Request
-from memoranda.log.turns import Turns
+from memoranda.graph.effects import EffectCache
+from memoranda.graph.view import GraphView
+from memoranda.log import pages
+from memoranda.log.commit import idempotency
+from memoranda.log.commit.conflict_queue import ConflictQueue
+from memoranda.log.commit.group_commit import Committer
+from memoranda.log.commit.signature import TransactionSigner
+from memoranda.log.commit.staged_transaction import Draft, Request
+from memoranda.log.read.as_of import Moment, commit_at
+from memoranda.log.read.scope_index import LogIndex, ScopeIds
+from memoranda.log.read.wakeup import Signal
 from memoranda.log.views import Views
+from memoranda.memory.view import MemoryView
+from memoranda.model.backoff import Backoff
 from memoranda.model.clock import Clock
 from memoranda.model.ids import IdSource
-from memoranda.model.limits import Limits, check_seconds, check_text, shown
-from memoranda.model.scope import DEFAULT_NAMESPACE, NOBODY, Scope, checked_scope
-from memoranda.search.filler import Filler
-from memoranda.search.vectors import Vectors
-from memoranda.state import queries
-from memoranda.state.records import StateRecord
+from memoranda.model.limits import Limits, check_integer, check_seconds, check_text
+from memoranda.model.scope import DEFAULT_ACTOR, DEFAULT_NAMESPACE, Scope, checked_scope
+from memoranda.search.index.background_indexer import BackgroundIndexer
+from memoranda.search.index.view import SearchView
+from memoranda.search.vectors.vector_index import VectorIndex
+from memoranda.state import reads
+from memoranda.state.key_cache import KeyHeadCache
+from memoranda.state.reads import StateRecord
+from memoranda.state.view import StateView
 from memoranda.storage.port import Engine
+from memoranda.why.notices import StaleNotices
+
+# The registry of views: every view a store has.
+
+
+def all_views(
+    effects: EffectCache | None = None,
+    search: SearchView | None = None,
+    heads: KeyHeadCache | None = None,
+) -> Views:
+    """Return a new instance of every view, in the order in which they apply an event.
+
+    A set serves one database, since views cache rows of its tables. The search view comes last: its
+    documents are derived from the other views.
+    """
+    scopes = ScopeIds()
+    state, memory = StateView(scopes, heads or KeyHeadCache()), MemoryView()
+    graph = GraphView(scopes, effects or EffectCache())
+    views = (LogIndex(scopes), state, memory, graph, KeysView(), search or SearchView())
+    return Views(views, StaleNotices(scopes, state, memory, graph))
+
+
+# The components of one open store, shared by every handle and transaction on it.
 
 TIMEOUT = 30.0
-"""Seconds a transaction has, unless it is given another number."""
-_MOST_VERSION = 2**63 - 1
+"""Default lifetime of a transaction, in seconds, from its beginning to its commit."""
+_RETRY_BACKOFF = Backoff(first=0.001, longest=0.25)
+"""Waits between the attempts of a call that lost a conflict or found the store busy."""
+_MAX_INTEGER = 2**63 - 1
+"""The largest integer that SQLite stores."""
 
 
 class Defaults(msgspec.Struct, frozen=True):
-    """What a handle is bound to: used where a call names no agent or namespace."""
+    """The agent, namespace and signer of a handle, for calls that name none."""
 
     agent_id: str | None = None
     namespace: str = DEFAULT_NAMESPACE
-    signing: Signing | None = None
-    """Who signs what is done through the handle."""
+    signing: TransactionSigner | None = None
+    """Signs each transaction of the handle; None: they are not signed."""
 
     @property
     def actor(self) -> str:
-        """Who acts through this handle."""
-        return NOBODY if self.agent_id is None else self.agent_id
+        """The agent recorded in the log for calls through this handle."""
+        return DEFAULT_ACTOR if self.agent_id is None else self.agent_id
 
     def acting(self, agent_id: str | None) -> str:
-        """Return whose eyes count in a call: the bound agent's, else those of the one it names."""
+        """Return the agent whose visibility applies: the bound one, else the one the call names."""
         return self.actor if agent_id is None or self.agent_id is not None else agent_id
 
     def agent(self, agent_id: str | None) -> str:
-        """Return the agent a call is about."""
-        chosen = self.agent_id if agent_id is None else agent_id
-        if chosen is None:
+        """Return the agent a call names, or else the bound one; raise if there is neither."""
+        agent = self.agent_id if agent_id is None else agent_id
+        if agent is None:
             raise InvalidInput("agent_id", "is missing: give one, or use store.bind(agent_id=…)")
-        return chosen
+        return agent
 
     def scope(
         self, agent_id: str | None, namespace: str | None, limits: Limits, *, writing: bool = False
     ) -> Scope:
-        """Return the scope a call is about. Anybody may look at the engine's, none write in it."""
-        chosen = self.namespace if namespace is None else namespace
-        return checked_scope(chosen, self.agent(agent_id), limits, engine=not writing)
+        """Return the scope of a call. The engine's own scope can be read, but not written."""
+        path = self.namespace if namespace is None else namespace
+        return checked_scope(path, self.agent(agent_id), limits, engine=not writing)
 
 
 class Core(msgspec.Struct, frozen=True):
-    """An open store without a face."""
+    """The components of an open store, shared by all handles."""
 
     engine: Engine
     views: Views
@@ -75,19 +110,21 @@ class Core(msgspec.Struct, frozen=True):
     ids: IdSource
     limits: Limits
     signal: Signal
-    effects: Effects
-    filler: Filler
-    vectors: Vectors
-    turns: Turns = msgspec.field(default_factory=Turns)
+    effects: EffectCache
+    heads: KeyHeadCache
+    background_indexer: BackgroundIndexer
+    vectors: VectorIndex
+    turns: ConflictQueue = msgspec.field(default_factory=ConflictQueue)
+    """Orders the retries of transactions of this process that conflict with each other."""
     checkpointer: Checkpointer | None = None
-    """Who signs the log behind the commits; off, if there is nobody."""
+    """Signs checkpoints in the background; None: the store was opened without a signer."""
     owner: int = msgspec.field(default_factory=os.getpid)
-    """The process that opened it."""
+    """Process id of the process that opened the store."""
 
     def close(self) -> None:
-        """Write what was taken, sign it if there is a signer, then let go of the storage.
+        """Write the queued commits, sign a last checkpoint if there is a signer, and close storage.
 
-        A process that was forked leaves all of that to its parent, whose threads it has not got.
+        Do nothing in a forked child: the threads and the queue belong to its parent.
         """
         if self.owner != os.getpid():
             return
@@ -96,36 +133,47 @@ class Core(msgspec.Struct, frozen=True):
                 self.checkpointer.close(self.committer.write_queued)
         finally:
             self.committer.close()
-            self.filler.close()
+            self.background_indexer.close()
             self.vectors.close()
             self.engine.close()
 
+    def describe(self, defaults: Defaults) -> str:
+        """Return the file and the scope of a handle, for its `repr`."""
+        agent = "" if defaults.agent_id is None else f" agent_id={defaults.agent_id!r}"
+        closed = ", closed" if self.engine.is_closed else ""
+        place = self.engine.path or ":memory:"
+        return f"{place}{agent} namespace={defaults.namespace!r}{closed}"
+
     def head(self) -> int:
-        """Return the number of the last commit."""
+        """Return the number of the last commit; 0 for an empty log."""
         with self.engine.reading() as reader:
             return pages.head_commit(reader)
 
     def commit_at(self, field: str, moment: Moment | None) -> int:
-        """Return the commit a moment means; no moment means now."""
+        """Return the last commit at or before a moment; None means now."""
         with self.engine.reading() as reader:
             if moment is None:
                 return pages.head_commit(reader)
             return commit_at(reader, field, moment)
 
     def draft(
-        self, actor: str, timeout: float, txn_id: str | None, signing: Signing | None = None
+        self,
+        actor: str,
+        timeout: float,
+        txn_id: str | None,
+        signing: TransactionSigner | None = None,
     ) -> Draft:
-        """Begin a transaction: what it reads is as of now."""
+        """Begin a transaction that reads as of the current head."""
         check_timeout(timeout)
         with self.engine.reading() as reader:
-            since, era = pages.head_commit(reader), 0
+            base_commit, era = pages.head_commit(reader), 0
             if txn_id is not None:
-                era = retries.era(reader, self._txn_id(txn_id), actor, since)
+                era = idempotency.era(reader, self._txn_id(txn_id), actor, base_commit)
         return Draft(
             txn_id=self._txn_id(txn_id),
-            named=txn_id is not None,
+            idempotent=txn_id is not None,
             actor=actor,
-            since=since,
+            base_commit=base_commit,
             timeout=timeout,
             clock=self.clock,
             limits=self.limits,
@@ -134,23 +182,27 @@ class Core(msgspec.Struct, frozen=True):
         )
 
     def request(
-        self, actor: str, staged: msgspec.Struct, txn_id: str | None, signing: Signing | None = None
+        self,
+        actor: str,
+        staged: msgspec.Struct,
+        txn_id: str | None,
+        signing: TransactionSigner | None = None,
     ) -> Request:
-        """Return a transaction of one request, which reads nothing, ready to be committed."""
+        """Return a commit request for one staged request that depends on no reads."""
         return Request.of_one(
             staged,
             txn_id=self._txn_id(txn_id),
-            named=txn_id is not None,
+            idempotent=txn_id is not None,
             actor=actor,
             deadline=self.clock.monotonic() + TIMEOUT,
             limits=self.limits,
             signing=signing,
         )
 
-    def _txn_id(self, given: str | None) -> str:
-        if given is None:
+    def _txn_id(self, txn_id: str | None) -> str:
+        if txn_id is None:
             return self.ids.unique()
-        return check_text("txn_id", given, most_bytes=self.limits.txn_id_bytes)
+        return check_text("txn_id", txn_id, max_bytes=self.limits.txn_id_bytes)
 
     def get_state(
         self, scope: Scope, key: str, version: int | None, at: Moment | None
@@ -158,32 +210,28 @@ class Core(msgspec.Struct, frozen=True):
         """Return a key's value: now, at a version, or at a moment."""
         if version is None and at is None:
             with self.engine.reading() as reader:
-                return queries.get(reader, scope, key)
+                return reads.get(reader, scope, key)
         with self.engine.snapshot() as reader:
             through = pages.head_commit(reader) if at is None else commit_at(reader, "at", at)
-            return queries.get_at(reader, scope, key, through, version)
+            return reads.get_at(reader, scope, key, through, version)
 
     def backoff(self, attempt: int) -> float:
-        """Return how long to wait before trying again: longer each time, and not in step."""
-        return float(min(0.001 * 2 ** min(attempt, 10), 0.25) * self.jitter())
+        """Return the seconds to wait before the next attempt: exponential back-off with jitter."""
+        return _RETRY_BACKOFF.seconds(attempt) * self.jitter()
 
     def jitter(self) -> float:
-        """Return a factor around 1 that keeps those who wait as long from being in step."""
+        """Return a factor from 0.5 to 1.5, by chance, so that retries are not in step."""
         return 0.5 + int.from_bytes(self.ids.entropy(2), "big") / 0xFFFF
 
 
-def check_version(field: str, version: object, *, least: int) -> int | None:
-    """Return `version` if it can be one; None stands for no version in particular."""
-    if version is None:
+def check_optional_integer(field: str, value: object, *, minimum: int) -> int | None:
+    """Return an integer that SQLite can hold and that is at least `minimum`; or None for None."""
+    if value is None:
         return None
-    if not isinstance(version, int) or isinstance(version, bool):
-        raise InvalidInput(field, f"{shown(version)} is {type(version).__name__}, not a number")
-    if not least <= version <= _MOST_VERSION:
-        raise InvalidInput(field, f"{shown(version)} is not from {least} to {_MOST_VERSION}")
-    return int(version)
+    return check_integer(field, value, minimum=minimum, maximum=_MAX_INTEGER)
 
 
 def check_timeout(timeout: object) -> None:
-    """Refuse what is no length of time to wait."""
+    """Refuse a timeout that is not a positive number of seconds."""
     if not check_seconds("timeout", timeout):
         raise InvalidInput("timeout", "is 0: give a positive number of seconds")

@@ -11,48 +11,52 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
-from memoranda.audit.attestation import Attestations
-from memoranda.audit.witness import Witness
+from memoranda.audit.agent_signatures import AgentSignatureVerifier
+from memoranda.audit.checkpoint_verifier import CheckpointVerifier
 from memoranda.errors import (
     InvalidInput,
-    NotFound,
     MemorandaError,
+    NotFound,
     StoreFull,
     StoreReadOnly,
     ViewsDiffer,
 )
-from memoranda.log import chain, horizons, pages
-from memoranda.log.comparison import compare_views
-from memoranda.log.epochs import known_log_id
-from memoranda.log.purging import first_pending
-from memoranda.log.verification import clock_warnings, verify
+from memoranda.log import chain, pages
+from memoranda.log.compaction import horizon as compaction_horizon
+from memoranda.log.erasure.purge import first_pending
+from memoranda.log.lineage import stored_log_id
+from memoranda.log.verify.compare_views import compare_views
+from memoranda.log.verify.verifier import clock_warnings, verify
 from memoranda.model.clock import Clock, SystemClock
-from memoranda.model.finding import Finding, fine, problem, warning
-from memoranda.model.limits import check_callable, check_kind
-from memoranda.sdk.open import (
+from memoranda.model.limits import check_callable, check_type
+from memoranda.sdk.components import all_views
+from memoranda.sdk.open import open_engine
+from memoranda.sdk.requests import Url, file_of
+from memoranda.search.index import check as index_check
+from memoranda.search.index import indexer
+from memoranda.search.index.background_indexer import SEARCH_WAKE_THRESHOLD
+from memoranda.search.text import language as index_language
+from memoranda.search.text.stemmer import ENGLISH
+from memoranda.search.vectors import store as vectors_store
+from memoranda.search.vectors.embedder import Embedder, EmbedderSpec, resolve_embedder
+from memoranda.storage.files import leftovers, path_exists
+from memoranda.storage.port import Engine, Finding, Progress, fine, problem, warning
+from memoranda.storage.sqlite.health import (
     check_format,
     check_journal,
     check_pages,
     check_place,
     check_version,
-    open_engine,
 )
-from memoranda.sdk.registry import all_views
-from memoranda.sdk.urls import Url, file_of
-from memoranda.search import checking, filling
-from memoranda.search import kept as vectors_kept
-from memoranda.search.embedding import Embedder, Given, embedder_of
-from memoranda.storage.newfiles import is_there
-from memoranda.storage.port import Engine, Progress
-from memoranda.storage.workfolders import leftovers
 
 _MIB = 1024 * 1024
 _LEAST_FREE = 64 * _MIB
-"""With less, a commit may soon find no room."""
+"""Free bytes below which a commit may soon fail."""
 _COMFORTABLY_FREE = 1024 * _MIB
-_DEEDS = (("read", os.R_OK), ("written", os.W_OK))
+"""Free bytes, beside the size of the store, below which a backup may not fit."""
 
 Check = Callable[[], Finding]
 
@@ -64,29 +68,31 @@ def diagnose(
     deep: bool = False,
     clock: Clock | None = None,
     progress: Progress | None = None,
-    embedder: Given = None,
+    embedder: EmbedderSpec = None,
 ) -> Iterator[Finding]:
-    """Yield what each check of a store comes to, as it is done.
+    """Yield the finding of each check of a store, as soon as it is done.
 
-    `quick` leaves out what reads the whole store: its pages and its chain. `deep` also builds the
-    views again, beside the store, and compares. With an `embedder` it says whether the store's
-    vectors are of that.
+    `quick` leaves out the checks that read the whole store: its pages and its chain. `deep` also
+    rebuilds the views in a temporary database and compares. With an `embedder`, check that the
+    vectors in the store are of its model.
     """
     check_callable("progress", progress)
-    check_kind("clock", clock, Clock)
-    embedding = embedder_of(embedder)
+    check_type("clock", clock, Clock)
+    embedding = resolve_embedder(embedder)
     path = file_of("url", url)
     yield fine("python", f"Python {platform.python_version()} on {platform.platform(terse=True)}")
     yield check_version()
-    found = _told("file", lambda: _check_file(path))
-    yield found
-    if found.status == "problem" and (found.error == "Unavailable" or not path.is_file()):
+    file_finding = _run_check("file", lambda: _check_file(path))
+    yield file_finding
+    if file_finding.status == "problem" and (
+        file_finding.error == "Unavailable" or not path.is_file()
+    ):
         return
     yield check_place(path)
     yield _check_space(path)
-    yield _told("journal", lambda: check_journal(path))
+    yield _run_check("journal", lambda: check_journal(path))
     try:
-        engine = open_engine(path, create=False, allow_network_file_system=True, migrate=False)
+        engine = _open_to_read(path)
     except MemorandaError as error:
         yield _problem("store", error)
         return
@@ -104,15 +110,24 @@ def diagnose(
         checks += [("views", lambda: _check_views(engine, progress))]
     with closing(engine):
         for name, check in checks:
-            yield _told(name, check)
+            yield _run_check(name, check)
         yield from _check_vectors(engine, embedding)
         yield from _check_erased(engine)
         yield from _check_copies(engine, path)
         yield from _check_compactions(engine)
 
 
-def _told(name: str, check: Check) -> Finding:
-    """Return what a check finds; an error is a finding too."""
+def _open_to_read(path: Path) -> Engine:
+    """Open the engine of a store to be read, also where nothing can be written."""
+    look = partial(open_engine, path, create=False, allow_network_file_system=True, migrate=False)
+    try:
+        return look()
+    except StoreReadOnly:
+        return look(read_only=True)
+
+
+def _run_check(name: str, check: Check) -> Finding:
+    """Return the finding of a check; an error is a finding, too."""
     try:
         return check()
     except MemorandaError as error:
@@ -120,13 +135,13 @@ def _told(name: str, check: Check) -> Finding:
 
 
 def _problem(check: str, error: MemorandaError) -> Finding:
-    told = error.problem if isinstance(error, InvalidInput) else str(error)
-    return problem(check, told, None, type(error).__name__)
+    message = error.problem if isinstance(error, InvalidInput) else str(error)
+    return problem(check, message, None, type(error).__name__)
 
 
 def _check_file(path: Path) -> Finding:
-    """Say whether the file is there, and what may be done with it."""
-    if not is_there(path):
+    """Check that the file exists, and its permissions."""
+    if not path_exists(path):
         return problem(
             "file",
             f"there is no store at {path}",
@@ -135,42 +150,49 @@ def _check_file(path: Path) -> Finding:
         )
     if not path.is_file():
         return problem("file", f"{path} is not a file", "name a file", InvalidInput.__name__)
-    missing = [f"{path} cannot be {deed}" for deed, mode in _DEEDS if not os.access(path, mode)]
+    if not os.access(path, os.R_OK):
+        remedy = "check the permissions of the file"
+        return problem("file", f"{path} cannot be read", remedy, StoreReadOnly.__name__)
+    missing = [] if os.access(path, os.W_OK) else [f"{path} cannot be written"]
     if not os.access(path.parent, os.W_OK | os.X_OK):
         missing.append(f"nothing can be written beside it in {path.parent.absolute()}")
     if missing:
-        remedy = "check the permissions of the file and of its folder"
-        return problem("file", ", and ".join(missing), remedy, StoreReadOnly.__name__)
+        return warning(
+            "file",
+            f"{', and '.join(missing)}: it can be read",
+            "to read it is enough to open it with read_only=True, as commands that only read do; "
+            "to write, check the permissions of the file and of its folder",
+        )
     return fine("file", f"{path} can be read and written, and has {path.stat().st_size:,} bytes")
 
 
 def _check_space(path: Path) -> Finding:
     free = shutil.disk_usage(path).free
-    told = f"{free:,} bytes are free there"
+    message = f"{free:,} bytes are free there"
     if free < _LEAST_FREE:
-        return problem("space", told, "free some before commits fail", StoreFull.__name__)
+        return problem("space", message, "free some before commits fail", StoreFull.__name__)
     if free < path.stat().st_size + _COMFORTABLY_FREE:
-        return warning("space", told, "free some: a backup beside the store may not fit")
-    return fine("space", told)
+        return warning("space", message, "free some: a backup beside the store may not fit")
+    return fine("space", message)
 
 
 def _check_vectors(engine: Engine, embedder: Embedder | None) -> Iterator[Finding]:
-    """Say of which model the store's vectors are, if there are any."""
+    """Report the model of the vectors, if there are any."""
     with engine.reading() as reader:
-        there = reader.row("table_there", name="vector") is not None
-        kept = vectors_kept.read(reader) if there else None
-        made, backlog = vectors_kept.counted(reader, kept) if kept else (0, 0)
-    if kept is None:
+        has_table = reader.row("table_there", name="vector") is not None
+        vectors = vectors_store.read(reader) if has_table else None
+        count, backlog = vectors_store.count_vectors(reader, vectors) if vectors else (0, 0)
+    if vectors is None:
         return
-    if embedder is not None and not kept.are_of(embedder):
-        told = f"they are of model {kept.model!r}, and the embedder is {embedder.name!r}"
-        yield warning("vectors", told, "make them anew: `memoranda reindex`")
+    if embedder is not None and not vectors.matches(embedder):
+        message = f"they are of model {vectors.model!r}, and the embedder is {embedder.name!r}"
+        yield warning("vectors", message, "make them anew: `memoranda reindex`")
         return
-    yield fine("vectors", f"{made:,} of model {kept.model!r}, and {backlog:,} are to come")
+    yield fine("vectors", f"{count:,} of model {vectors.model!r}, and {backlog:,} are to come")
 
 
 def _check_erased(engine: Engine) -> Iterator[Finding]:
-    """Say so where something was erased and may still be in the files."""
+    """Warn if erased bytes may still be in the files."""
     with engine.reading() as reader:
         pending = first_pending(reader)
     if pending is not None:
@@ -182,11 +204,11 @@ def _check_erased(engine: Engine) -> Iterator[Finding]:
 
 
 def _check_copies(engine: Engine, path: Path) -> Iterator[Finding]:
-    """Name what a process left that was killed while it copied or verified the store."""
-    copies = [each for each in leftovers(path, _log_id(engine)) if not each.in_use]
+    """Warn of files that a killed process left while it copied or verified the store."""
+    copies = [copy for copy in leftovers(path, _log_id(engine)) if not copy.in_use]
     if copies:
-        size = sum(each.bytes for each in copies)
-        names = " ".join(shlex.quote(each.path) for each in copies)
+        size = sum(copy.bytes for copy in copies)
+        names = " ".join(shlex.quote(copy.path) for copy in copies)
         yield warning(
             "copies",
             f"a process that was killed left {size:,} bytes of unfinished copies, which may hold "
@@ -196,70 +218,82 @@ def _check_copies(engine: Engine, path: Path) -> Iterator[Finding]:
 
 
 def _check_compactions(engine: Engine) -> Iterator[Finding]:
-    """Say so where a compaction was interrupted, or is under way."""
+    """Warn of compactions that were interrupted or are running."""
     with engine.reading() as reader:
         if reader.row("column_there", table="horizon", name="unfinished") is None:
             return
-        unfinished = horizons.unfinished(reader)
+        unfinished = compaction_horizon.unfinished(reader)
     for horizon in unfinished:
-        told = f"namespace {horizon.namespace!r} is not compacted to the end up to commit"
+        message = f"namespace {horizon.namespace!r} is not compacted to the end up to commit"
         yield warning(
             "compaction",
-            f"{told} {horizon.commit_ts}",
+            f"{message} {horizon.commit_ts}",
             f"unless that is under way: `memoranda compact --namespace {horizon.namespace} "
             f"--before {horizon.commit_ts} --yes` goes on with it",
         )
 
 
 def _check_index(engine: Engine) -> Finding:
-    """Say how far the index of words is behind."""
+    """Report how many commits the full-text index lacks."""
     with engine.reading() as reader:
         if reader.row("table_there", name="to_index") is None:
             return fine("index", "an older version wrote the store: it is indexed when opened")
-        behind, passages = filling.backlog(reader), filling.work(reader)
-    told = f"the index of words lacks {behind:,} commit{'' if behind == 1 else 's'}"
-    if passages > filling.MUCH:
+        commits, passages = indexer.backlog_commits(reader), indexer.backlog_documents(reader)
+        mixture = index_language.describe_mixture(reader)
+        language = index_language.read(reader)
+    message = f"the index of words lacks {commits:,} commit{'' if commits == 1 else 's'}"
+    if mixture is not None:
+        return warning("index", mixture, index_language.REMEDY)
+    if passages > SEARCH_WAKE_THRESHOLD:
         remedy = "nothing is missed by a search; the next one, or the next writes, index them"
-        return warning("index", told, remedy)
-    return fine("index", told if behind else "the index of words has every commit")
+        return warning("index", message, remedy)
+    message = message if commits else "the index of words has every commit"
+    names = index_language.names(language)
+    return fine("index", message if names == ENGLISH else f"{message}, in {names}")
 
 
 def _check_clock(engine: Engine, clock: Clock) -> Finding:
     with engine.reading() as reader:
         head = pages.head(reader, chain.genesis(""))
-    for told in clock_warnings(head.committed_at, clock):
-        return warning("clock", told, "set the clock, and keep it set")
+    for message in clock_warnings(head.committed_at, clock):
+        return warning("clock", message, "set the clock, and keep it set")
     return fine("clock", "the last commit is not ahead of this machine's clock")
 
 
 def _check_chain(engine: Engine, progress: Progress | None) -> Finding:
     log_id = _log_id(engine)
-    attend = Attestations(log_id).take
+    check_signatures = AgentSignatureVerifier(log_id).check_event
     with engine.reading() as reader:
         signed = reader.row("table_there", name="checkpoint") is not None
-    witness = Witness(engine, log_id) if signed else None
-    follow = None if witness is None or witness.idle else witness.follow
-    found = verify(engine, log_id, SystemClock(), progress, follow, attend)
-    compared = 0 if witness is None else witness.finish()
-    held = f", and {compared} checkpoints fit it" if compared else ""
-    return fine("chain", f"it holds, up to commit {found.commits}{held}")
+    checkpoint_verifier = CheckpointVerifier(engine, log_id) if signed else None
+    follow = (
+        None
+        if checkpoint_verifier is None or checkpoint_verifier.idle
+        else checkpoint_verifier.add_events
+    )
+    verification = verify(engine, log_id, SystemClock(), progress, follow, check_signatures)
+    compared = 0 if checkpoint_verifier is None else checkpoint_verifier.finish()
+    checkpoint_text = f", and {compared} checkpoints fit it" if compared else ""
+    return fine("chain", f"it holds, up to commit {verification.commits}{checkpoint_text}")
 
 
 def _check_views(engine: Engine, progress: Progress | None) -> Finding:
-    """Build the views again where it disturbs nobody, and compare."""
+    """Rebuild the views in a temporary database, and compare them."""
     with engine.reading() as reader:
-        if all_views().outdated(reader):
+        if all_views().has_outdated(reader):
             return fine("views", "another version wrote them: they are rebuilt when opened")
     try:
         rows = compare_views(engine, _log_id(engine), all_views(), progress)
-        checking.check_index(engine, progress)
+        index_check.check_index(engine, progress)
     except ViewsDiffer as error:
-        told = f"rows are not what the log says in: {error.view} ({error.table}: {error.problem})"
+        message = (
+            f"rows are not what the log says in: {error.view} ({error.table}: {error.problem})"
+        )
         remedy = "`memoranda rebuild` repairs them"
-        return problem("views", told, remedy, ViewsDiffer.__name__)
+        return problem("views", message, remedy, ViewsDiffer.__name__)
     return fine("views", f"{rows:,} rows are what the log says")
 
 
 def _log_id(engine: Engine) -> str:
     with engine.reading() as reader:
-        return known_log_id(reader) or ""
+        return stored_log_id(reader) or ""

@@ -1,19 +1,18 @@
-"""What was extracted on its way into a transaction, and what became of it."""
+"""Staging the results of an extractor, part by part, and reporting them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.extract.messages import messages_in, messages_of
-from memoranda.extract.outline import unclear_days
 from memoranda.extract.protocol import (
     ExtractedFact,
     ExtractedMemory,
@@ -22,18 +21,19 @@ from memoranda.extract.protocol import (
     Message,
     Skipped,
 )
-from memoranda.graph.inputs import check_relation
+from memoranda.graph.requests import check_relation
 from memoranda.log import pages
 from memoranda.memory import transcripts
 from memoranda.memory.transcripts import TranscriptInfo
-from memoranda.model.graph_operations import Assert, End
-from memoranda.model.ids import derived
-from memoranda.model.limits import Limits, shown
+from memoranda.model.ids import derive_id
+from memoranda.model.limits import Limits, short_repr
 from memoranda.model.memory import Span
-from memoranda.model.memory_operations import Remember, Revise
 from memoranda.model.operations import AnyOperation
+from memoranda.model.operations.graph import Assert, End
+from memoranda.model.operations.memory import Remember, Revise
 from memoranda.model.refs import TranscriptRef
 from memoranda.model.scope import Scope
+from memoranda.model.suggestions import did_you_mean
 from memoranda.storage.port import Engine
 
 Stage = Callable[..., Any]
@@ -41,18 +41,18 @@ _SOURCE = "extract"
 
 
 class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was extracted from a transcript."""
+    """The result of an extraction from a transcript."""
 
     transcript_id: str
     extractor: str
     memories: tuple[str, ...] = ()
     """The ids of the memories."""
     facts: tuple[str, ...] = ()
-    """The ids of the assertions, and of the ends of what holds no longer."""
+    """The ids of the assertions and of the ends of facts."""
     skipped: tuple[Skipped, ...] = ()
-    """What was found and set aside, and why; known only to who extracted it."""
+    """Items that were not stored, with the reasons; only the call that extracted has them."""
     already: bool = False
-    """Whether all of it was extracted before: nothing was written now."""
+    """Whether all parts were extracted before, and nothing was written now."""
 
     @property
     def is_new(self) -> bool:
@@ -61,43 +61,73 @@ class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportedChat(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation that was imported."""
+    """The result of importing a conversation."""
 
     transcript_id: str
     already: bool
-    """Whether it was imported before: nothing was stored now."""
+    """Whether it was imported before, and nothing was stored now."""
     messages: int
-    """How many messages it has."""
+    """The number of messages."""
     extraction: ExtractionReport | None = None
 
 
+_PERSON_ROLES = frozenset({"human", "user"})
+"""Roles of people, who are not the same person in every conversation."""
+_SUFFIX_LENGTH = 6
+"""Characters of a transcript's id in the name of a person whom it calls by a role only: its last
+ones, which differ also between ids of one moment."""
+
+
 class Conversation(msgspec.Struct, frozen=True):
-    """A transcript, and the messages in it."""
+    """A transcript and its messages."""
 
     info: TranscriptInfo
     messages: Sequence[Message]
     unclear: tuple[Skipped, ...] = ()
-    """Days in it that can be read in two ways."""
+    """Dates that can be read in two ways, such as 02/03."""
 
 
-def conversation(engine: Engine, transcript_id: str) -> Conversation:
-    """Return what was said in a transcript."""
+def conversation(engine: Engine, transcript_id: str, names: Mapping[str, str]) -> Conversation:
+    """Return a transcript with its messages; `names` are those of speakers by role.
+
+    A person without a name gets one of its own in each conversation, such as `user 9f3a1c`: facts
+    about "user" would otherwise be about one person in all of them.
+    """
+    talk = _conversation(engine, transcript_id)
+    roles = {message.speaker.casefold() for message in talk.messages}
+    for role in names.keys() - roles:
+        problem = f"no message has the role {short_repr(role)}"
+        raise InvalidInput("names", problem + did_you_mean(role, sorted(roles)))
+    defaults = {role: f"{role} {transcript_id[-_SUFFIX_LENGTH:]}" for role in _PERSON_ROLES & roles}
+    if not names and not defaults:
+        return talk
+    speakers = {**defaults, **names}
+    messages = [
+        replace(message, speaker=speakers.get(message.speaker.casefold(), message.speaker))
+        for message in talk.messages
+    ]
+    return replace(talk, messages=messages)
+
+
+def _conversation(engine: Engine, transcript_id: str) -> Conversation:
+    from memoranda.extract.messages import ambiguous_dates, messages_from_rendering, parse_messages
+
     with engine.reading() as reader:
-        found = transcripts.get(reader, transcript_id, pages.head_commit(reader))
-        if found is None or found.erased:
-            raise NotFound(f"transcript_id: there is no transcript {transcript_id!r}")
-        content, rendering = transcripts.load_rendered(reader, found)
+        info = transcripts.get(reader, transcript_id, pages.head_commit(reader))
+        if info is None or info.erased:
+            raise NotFound(f"there is no transcript {transcript_id!r}", field="transcript_id")
+        content, rendering = transcripts.load_rendered(reader, info)
     if rendering is not None:
-        return Conversation(found, messages_in(rendering))
+        return Conversation(info, messages_from_rendering(rendering))
     text = content.decode()
-    messages = messages_of(text, found.occurred_at)
-    timeless = any(each.at is None for each in messages)
-    unclear = unclear_days(text, found.occurred_at) if timeless else ()
-    return Conversation(found, messages, unclear)
+    messages = parse_messages(text, info.occurred_at)
+    timeless = any(message.at is None for message in messages)
+    unclear = ambiguous_dates(text, info.occurred_at) if timeless else ()
+    return Conversation(info, messages, unclear)
 
 
 class Taking(Protocol):
-    """The part of a transaction that takes what was extracted."""
+    """The methods of a transaction that stage extracted items, synchronous or not."""
 
     @property
     def remember(self) -> Stage:
@@ -116,7 +146,7 @@ class Taking(Protocol):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Some messages of a transcript that are extracted together, and for whom."""
+    """Messages of a transcript that are extracted in one transaction, and their owner."""
 
     transcript_id: str
     scope: Scope
@@ -126,24 +156,26 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def txn_id(self) -> str:
-        """The name of its transaction: the same for the same part of the same transcript.
+        """The idempotency key of its transaction, the same for each extraction of this part.
 
-        It follows from ids, not from words: of words that are erased it tells nothing.
+        It is derived from ids only, so it tells nothing about erased words.
         """
         place = str(self.messages[0].span[0])
-        whose = (self.scope.namespace, self.scope.agent_id)
-        return f"extract:{derived('extract', self.transcript_id, self.extractor, place, *whose)}"
+        names = (self.transcript_id, self.extractor, place)
+        part_id = derive_id("extract", *names, self.scope.namespace, self.scope.agent_id)
+        return f"extract:{part_id}"
 
     def extract(self, extractor: Extractor) -> Extraction:
-        """Return what an extractor finds in it."""
-        found = extractor.extract(self.messages, occurred_at=self.occurred_at)
-        if not isinstance(found, Extraction):
-            if inspect.iscoroutine(found):  # type: ignore[unreachable]
-                found.close()
+        """Run an extractor on the messages."""
+        extraction = extractor.extract(self.messages, occurred_at=self.occurred_at)
+        if not isinstance(extraction, Extraction):
+            if inspect.iscoroutine(extraction):  # type: ignore[unreachable]
+                extraction.close()
             raise InvalidInput(
-                "extractor", f"{self.extractor} gave {shown(found)} in place of an Extraction"
+                "extractor",
+                f"{self.extractor} gave {short_repr(extraction)} in place of an Extraction",
             )
-        return found
+        return extraction
 
     def report(
         self,
@@ -153,7 +185,7 @@ class Part(msgspec.Struct, frozen=True):
         already: bool,
         skipped: tuple[Skipped, ...] = (),
     ) -> ExtractionReport:
-        """Return what became of it."""
+        """Return the report of this part."""
         return ExtractionReport(
             transcript_id=self.transcript_id,
             extractor=self.extractor,
@@ -164,22 +196,22 @@ class Part(msgspec.Struct, frozen=True):
         )
 
     def stage(
-        self, transaction: Taking, found: Extraction, single: Collection[str]
+        self, transaction: Taking, extraction: Extraction, single: Collection[str]
     ) -> list[Skipped]:
-        """Stage what was found, and return what of it cannot be taken.
+        """Stage the extracted items, and return those with invalid fields.
 
-        `single` are the relations that have one object at a time, as they are spelled.
+        `single` are the spellings of the single-valued relations.
         """
         skipped: list[Skipped] = []
-        whose = {"agent_id": self.scope.agent_id, "namespace": self.scope.namespace}
-        for memory in found.memories:
+        owner = {"agent_id": self.scope.agent_id, "namespace": self.scope.namespace}
+        for memory in extraction.memories:
             try:
-                transaction.remember(memory.content, **self._memory(memory), **whose)
+                transaction.remember(memory.content, **self._memory(memory), **owner)
             except InvalidInput as error:
                 skipped.append(Skipped(str(memory.content), str(error)))
-        for fact in _needed(found.facts, single):
+        for fact in _needed(extraction.facts, single):
             try:
-                self._stage_fact(transaction, fact, whose)
+                self._stage_fact(transaction, fact, owner)
             except InvalidInput as error:
                 skipped.append(Skipped(_spoken(fact), str(error)))
         return skipped
@@ -197,24 +229,24 @@ class Part(msgspec.Struct, frozen=True):
             "confidence_source": self.extractor,
         }
 
-    def _stage_fact(self, transaction: Taking, fact: ExtractedFact, whose: dict[str, str]) -> None:
+    def _stage_fact(self, transaction: Taking, fact: ExtractedFact, owner: dict[str, str]) -> None:
         since = fact.valid_from or self._said_at(fact.spans)
-        said = {"subject": fact.subject, "relation": fact.relation, "object": fact.object}
+        statement = {"subject": fact.subject, "relation": fact.relation, "object": fact.object}
         words = {"source": TranscriptRef(self.transcript_id), "spans": fact.spans or None}
         if fact.ends:
-            transaction.end_fact(**said, at=since, **words, **whose)
+            transaction.end_fact(**statement, at=since, **words, **owner, allow_unknown=True)
             return
         transaction.assert_fact(
-            **said,
+            **statement,
             valid_from=since,
             valid_to=fact.valid_to,
             confidence=fact.confidence,
             **words,
-            **whose,
+            **owner,
         )
 
     def _said_at(self, spans: Sequence[Span]) -> datetime:
-        """Return when the first of some words were said."""
+        """Return the time of the message that has the first of these spans."""
         for message in self.messages:
             if spans and message.at and message.span[0] <= spans[0][0] < message.span[1]:
                 return message.at
@@ -222,42 +254,42 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def _spoken(fact: ExtractedFact) -> str:
-    said = f"{fact.subject} {fact.relation} {fact.object or '…'}"
-    return f"{said} (ended)" if fact.ends else said
+    statement = f"{fact.subject} {fact.relation} {fact.object or '…'}"
+    return f"{statement} (ended)" if fact.ends else statement
 
 
 def ids_in(operations: Iterable[AnyOperation]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids of the memories and of the facts that a commit is about, each once."""
+    """Return the ids of the memories and facts in the operations of a commit, each once."""
     memories: dict[str, None] = {}
     facts: dict[str, None] = {}
-    for each in operations:
-        if isinstance(each, (Remember, Revise)):
-            memories[each.memory_id] = None
-        elif isinstance(each, (Assert, End)):
-            facts[each.assertion_id] = None
+    for operation in operations:
+        if isinstance(operation, (Remember, Revise)):
+            memories[operation.memory_id] = None
+        elif isinstance(operation, (Assert, End)):
+            facts[operation.assertion_id] = None
     return tuple(memories), tuple(facts)
 
 
-def relations_of(found: Extraction, limits: Limits) -> dict[str, list[str]]:
-    """Return the relations that facts are about as they are compared, and how they are spelled."""
-    used: dict[str, list[str]] = {}
-    for fact in found.facts:
-        with suppress(InvalidInput):  # such a fact is set aside when it is staged
+def relations_of(extraction: Extraction, limits: Limits) -> dict[str, list[str]]:
+    """Return the relations of extracted facts by normal form, with their spellings."""
+    spellings: dict[str, list[str]] = {}
+    for fact in extraction.facts:
+        with suppress(InvalidInput):  # staging skips such a fact
             key = check_relation("relation", fact.relation, limits).key
-            used.setdefault(key, []).append(fact.relation)
-    return used
+            spellings.setdefault(key, []).append(fact.relation)
+    return spellings
 
 
 def _needed(facts: Sequence[ExtractedFact], single: Collection[str]) -> Iterator[ExtractedFact]:
-    """Yield what is to be said: no end where a new object of a single-valued relation ends it."""
-    for fact, then in zip_longest(facts, facts[1:]):
+    """Yield the facts to stage: without ends that the next fact of the relation implies."""
+    for fact, following in zip_longest(facts, facts[1:]):
         ended_anyway = (
             fact.ends
-            and then is not None
-            and not then.ends
+            and following is not None
+            and not following.ends
             and fact.relation in single
-            and (fact.subject, fact.relation) == (then.subject, then.relation)
-            and fact.valid_from == then.valid_from
+            and (fact.subject, fact.relation) == (following.subject, following.relation)
+            and fact.valid_from == following.valid_from
         )
         if not ended_anyway:
             yield fact
@@ -266,12 +298,12 @@ def _needed(facts: Sequence[ExtractedFact], single: Collection[str]) -> Iterator
 def whole(
     transcript_id: str, extractor: str, parts: Sequence[ExtractionReport]
 ) -> ExtractionReport:
-    """Return what was extracted from all parts of a transcript."""
+    """Return the report of a transcript from the reports of its parts."""
     return ExtractionReport(
         transcript_id=transcript_id,
         extractor=extractor,
-        memories=tuple(dict.fromkeys(each for part in parts for each in part.memories)),
-        facts=tuple(each for part in parts for each in part.facts),
-        skipped=tuple(each for part in parts for each in part.skipped),
+        memories=tuple(dict.fromkeys(item_id for part in parts for item_id in part.memories)),
+        facts=tuple(item_id for part in parts for item_id in part.facts),
+        skipped=tuple(item_id for part in parts for item_id in part.skipped),
         already=any(part.already for part in parts) and not any(part.is_new for part in parts),
     )

@@ -1,20 +1,181 @@
-"""Figures about a store."""
+"""Verifying, rebuilding, reindexing and measuring a store."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
-from memoranda.audit import stored
-from memoranda.log import chain, horizons, pages
-from memoranda.log.horizons import Horizon
-from memoranda.log.purging import first_pending
-from memoranda.log.verification import clock_warnings
+from memoranda.audit import checkpoints, merkle_store
+from memoranda.audit import keys as public_keys
+from memoranda.audit.agent_signatures import AgentSignatureVerifier
+from memoranda.audit.checkpoint_verifier import CheckpointVerifier
+from memoranda.audit.checkpoints import SignedCheckpoint
+from memoranda.audit.keys import PublicKey
+from memoranda.errors import ChainBroken, InvalidInput
+from memoranda.log import chain, pages
+from memoranda.log.compaction import horizon
+from memoranda.log.compaction.horizon import Horizon
+from memoranda.log.erasure.purge import first_pending
+from memoranda.log.verify.compare_views import verify_deep
+from memoranda.log.verify.verifier import Verification, clock_warnings, verify
+from memoranda.log.views import Rebuild, rebuild
+from memoranda.model.clock import to_datetime
 from memoranda.model.event import Head
-from memoranda.model.instant import to_datetime
-from memoranda.sdk.core import Core
-from memoranda.search import filling
+from memoranda.model.limits import plain_text, short_repr
+from memoranda.sdk.components import Core, all_views
+from memoranda.search.index import check, indexer
+from memoranda.search.index.background_indexer import Reindexed, reindex
+from memoranda.search.index.indexer import Indexer
+from memoranda.search.text import language as index_language
+from memoranda.search.text.stemmer import ENGLISH
+from memoranda.search.vectors.vector_index import VectorIndex
+from memoranda.storage.port import Engine, Progress
+
+# Verification.
+
+TrustedKeys = Iterable[PublicKey | str] | None
+"""Public keys, as objects or as their text; None: those that the log trusts."""
+
+
+def verify_store(
+    core: Core,
+    checkpoint: str | SignedCheckpoint | None,
+    keys: TrustedKeys,
+    progress: Progress | None,
+    deep: bool,  # noqa: FBT001
+) -> Verification:
+    """Verify the chain, the checkpoints in the store, the given checkpoint, and all signatures.
+
+    Only `keys` are trusted, if they are given; otherwise those that the log trusts. `deep` compares
+    the views, too.
+    """
+    note = checkpoint.note if isinstance(checkpoint, SignedCheckpoint) else checkpoint
+    checkpoint_verifier = CheckpointVerifier(
+        core.engine,
+        core.log_id,
+        checkpoint=None if note is None else plain_text("checkpoint", note),
+        keys=None if keys is None else [_key(key) for key in _listed(keys)],
+    )
+    signature_verifier = AgentSignatureVerifier(core.log_id)
+    follow = None if checkpoint_verifier.idle else checkpoint_verifier.add_events
+    log = (core.engine, core.log_id, core.clock)
+    try:
+        if deep:
+            verification = verify_deep(
+                *log, all_views(), progress, follow, signature_verifier.check_event
+            )
+            check.check_index(core.engine, progress)
+        else:
+            verification = verify(*log, progress, follow, signature_verifier.check_event)
+    except ChainBroken as error:
+        raise checkpoint_verifier.with_last_checkpoint(error) from error
+    compared = checkpoint_verifier.finish()
+    return msgspec.structs.replace(
+        verification,
+        checkpoints=compared,
+        last_checkpoint=checkpoint_verifier.last_valid_size,
+        signed=signature_verifier.signed_count,
+        warnings=(*verification.warnings, *_erased_behind(core, checkpoint_verifier.external_size)),
+    )
+
+
+def _erased_behind(core: Core, size: int | None) -> tuple[str, ...]:
+    """Return a warning if commits that an external checkpoint covers were erased after it.
+
+    The remaining fields open the commitments that the checkpoint covers. That the erased ones were
+    erased on request, only later commits attest.
+    """
+    if size is None:
+        return ()
+    with core.engine.reading() as reader:
+        (count,) = reader.row("erased_behind", size=size) or (0,)
+    if not count:
+        return ()
+    return (
+        f"of the {size} commits of your checkpoint, {count} places were erased behind it: that "
+        "somebody asked for it is vouched for by later commits alone; `memoranda certificate` "
+        "lists them",
+    )
+
+
+def rebuild_store(core: Core, progress: Progress | None) -> Rebuild:
+    """Rebuild every view and the Merkle tree from the log; report which ones had differed."""
+    result = rebuild(core.engine, core.log_id, core.views, progress)
+    if merkle_store.rebuild(core.engine, progress):
+        return result
+    return msgspec.structs.replace(result, differing=(*result.differing, "tree"))
+
+
+def _listed(keys: object) -> Iterable[PublicKey | str]:
+    if isinstance(keys, (str, bytes, PublicKey)) or not isinstance(keys, Iterable):
+        raise InvalidInput("keys", f"{short_repr(keys)} is not a list of public keys: give a list")
+    return keys
+
+
+def _key(key: PublicKey | str) -> PublicKey:
+    if isinstance(key, PublicKey):
+        return key
+    return public_keys.parse(plain_text("keys", key))
+
+
+# Reindexing.
+
+
+def reindex_both(
+    engine: Engine,
+    indexer: Indexer,
+    vectors: VectorIndex,
+    *,
+    text: bool,
+    embedding: bool,
+    language: str | None,
+    namespace: str | None,
+    progress: Progress | None,
+) -> Reindexed:
+    """Fill the full-text index, in a new language if one is given, then the vectors."""
+    indexing = None if progress is None else _DocumentProgress(engine, progress)
+    if language is not None:
+        engine.write(partial(index_language.change, language=language, namespace=namespace))
+    text_result = reindex(indexer, vectors, of_text=text, of_vectors=False, progress=indexing)
+    rewritten = indexer.restem(progress=progress) if text else 0
+    vector_result = reindex(
+        indexer, vectors, of_text=False, of_vectors=embedding, progress=progress
+    )
+    return replace(
+        vector_result, commits=text_result.commits, language=indexer.language, rewritten=rewritten
+    )
+
+
+class _DocumentProgress:
+    """Reports progress in documents while commits are indexed: a commit may have thousands."""
+
+    def __init__(self, engine: Engine, progress: Progress) -> None:
+        self._engine = engine
+        self._progress = progress
+        self._indexed_before, self._total = self._count()
+
+    def __call__(self, _commits: int, _all_commits: int) -> None:
+        """Report how many documents are indexed; the total grows where the backlog was estimated.
+
+        The backlog is an estimate, so progress is the larger of what was added to the index and
+        what left the backlog.
+        """
+        indexed, backlog = self._count()
+        number = max(0, indexed - self._indexed_before, self._total - backlog)
+        self._progress(number, self._total if number <= self._total else number + backlog)
+
+    def _count(self) -> tuple[int, int]:
+        """Return how many documents are indexed, and about how many are not."""
+        with self._engine.reading() as reader:
+            (indexed, _) = reader.row("partition_totals") or (0, 0)
+            return indexed, indexer.backlog_documents(reader)
+
+
+# Statistics.
 
 
 class Stats(msgspec.Struct, frozen=True):
@@ -49,6 +210,10 @@ class Stats(msgspec.Struct, frozen=True):
     signing: str | None = None
     index_backlog: int = 0
     """How many commits are not in the index of words yet; a search looks through these too."""
+    language: str = ENGLISH
+    """The language whose stemmer the index of words goes by."""
+    languages: Mapping[str, str] = {}
+    """The languages of namespaces that have their own."""
     embedder: str | None = None
     """The model that the vectors in the store are of."""
     vectors: int = 0
@@ -58,20 +223,22 @@ class Stats(msgspec.Struct, frozen=True):
 
 
 def gather(core: Core) -> Stats:
-    """Return the figures."""
+    """Return the statistics of an open store."""
     with core.engine.reading() as reader:
         head = pages.head(reader, chain.genesis(core.log_id))
         epoch = reader.row("meta_get", name="epoch")
         agents, namespaces = reader.row("scope_counts") or (0, 0)
         (keys,) = reader.row("state_count") or (0,)
         facts, entities = reader.row("graph_counts") or (0, 0)
-        backlog = filling.backlog(reader)
-        vectors = core.vectors.figures(reader)
+        backlog = indexer.backlog_commits(reader)
+        vectors = core.vectors.stats(reader)
+        language = index_language.read(reader)
+        mixture = index_language.describe_mixture(reader)
         pending = first_pending(reader)
-        kept = stored.last(reader)
-        covered = reader.row("event_time", commit_ts=kept[0]) if kept else None
+        checkpoint = checkpoints.latest(reader)
+        covered = reader.row("event_time", commit_ts=checkpoint[0]) if checkpoint else None
         believed = reader.row("memory_counts", now=core.clock.now()) or (0, 0, 0)
-        unfinished = horizons.unfinished(reader)
+        unfinished = horizon.unfinished(reader)
     footprint = core.engine.footprint()
     return Stats(
         log_id=core.log_id,
@@ -93,15 +260,18 @@ def gather(core: Core) -> Stats:
             *_clock(core, head),
             *_signing(core),
             *_indexing(core),
+            *([f"{mixture}: {index_language.REMEDY}"] if mixture else []),
             *vectors.warnings,
             *map(_compacting, unfinished),
         ),
-        checkpoint_size=kept[0] if kept else 0,
+        checkpoint_size=checkpoint[0] if checkpoint else 0,
         checkpoint_at=to_datetime(covered[0]) if covered else None,
         signing=core.checkpointer.log_signer.signer.public.text if core.checkpointer else None,
         index_backlog=backlog,
+        language=language.language,
+        languages=language.namespaces,
         embedder=vectors.model,
-        vectors=vectors.made,
+        vectors=vectors.count,
         vector_backlog=vectors.backlog,
     )
 
@@ -117,11 +287,11 @@ def _signing(core: Core) -> tuple[str, ...]:
 
 
 def _compacting(horizon: Horizon) -> str:
-    told = f"namespace {horizon.namespace!r} is not compacted to the end up to commit"
-    return f"{told} {horizon.commit_ts}: compact it again, unless that is under way"
+    message = f"namespace {horizon.namespace!r} is not compacted to the end up to commit"
+    return f"{message} {horizon.commit_ts}: compact it again, unless that is under way"
 
 
 def _indexing(core: Core) -> tuple[str, ...]:
-    if core.filler.failure is None:
+    if core.background_indexer.failure is None:
         return ()
-    return (f"the index of words is not being filled: {core.filler.failure}",)
+    return (f"the index of words is not being filled: {core.background_indexer.failure}",)

@@ -1,66 +1,40 @@
-"""Opening a store: the one place where an engine, a clock and the views are put together."""
+"""Opening a store: assemble an engine, a clock, ids and the views to one open store."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import ExitStack
 
-from memoranda.audit import automatic
+from memoranda.audit import checkpointer
 from memoranda.audit.signers import Signer
 from memoranda.errors import InvalidInput, StoreReadOnly
-from memoranda.graph.effects import Effects
+from memoranda.graph.effects import EffectCache
 from memoranda.log import views
-from memoranda.log.batch import BatchWriter
-from memoranda.log.committer import Committer
-from memoranda.log.epochs import log_id_of
-from memoranda.log.failpoints import Failpoint, pass_by
-from memoranda.log.signal import Signal
+from memoranda.log.commit.batch import BatchWriter
+from memoranda.log.commit.failpoints import Failpoint, no_failpoint
+from memoranda.log.commit.group_commit import Committer
+from memoranda.log.lineage import log_id_of
+from memoranda.log.read.wakeup import Signal
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
-from memoranda.model.limits import Limits, check_callable, check_flag, check_kind
-from memoranda.sdk.aio import AsyncStore
-from memoranda.sdk.core import Core, Defaults
-from memoranda.sdk.registry import all_views
-from memoranda.sdk.signing import with_signer
-from memoranda.sdk.store import Store
-from memoranda.sdk.urls import path_of
-from memoranda.search.embedding import AUTO, Embedder, Given, embedder_of
-from memoranda.search.filler import Filler
-from memoranda.search.vectors import Vectors
-from memoranda.search.view import SearchView
-from memoranda.storage import queries
+from memoranda.model.limits import Limits, check_callable, check_flag, check_type
+from memoranda.model.suggestions import suggests_arguments
+from memoranda.sdk.components import Core, Defaults, all_views
+from memoranda.sdk.requests import path_of
+from memoranda.sdk.signers import with_signer
+from memoranda.sdk.store.store import Store
+from memoranda.search.index.background_indexer import BackgroundIndexer
+from memoranda.search.index.view import SearchView
+from memoranda.search.text import language as index_language
+from memoranda.search.vectors.embedder import AUTO, Embedder, EmbedderSpec, resolve_embedder
+from memoranda.search.vectors.vector_index import VectorIndex
+from memoranda.state.key_cache import KeyHeadCache
+from memoranda.storage import query_loader
 from memoranda.storage.port import Engine, Progress
 from memoranda.storage.sqlite.engine import SqliteEngine
-from memoranda.storage.sqlite.exclusive import check_unused, place_file, replace_file
-from memoranda.storage.sqlite.inspection import (
-    check_format,
-    check_journal,
-    check_pages,
-    check_place,
-    check_version,
-)
-from memoranda.storage.sqlite.vacancy import check_vacant, orphans
-
-__all__ = [
-    "assemble",
-    "check_format",
-    "check_journal",
-    "check_pages",
-    "check_place",
-    "check_unused",
-    "check_vacant",
-    "check_version",
-    "load_queries",
-    "open",
-    "open_async",
-    "open_engine",
-    "orphans",
-    "place_file",
-    "replace_file",
-]
 
 
+@suggests_arguments
 def open(
     url: str | os.PathLike[str],
     *,
@@ -71,9 +45,9 @@ def open(
     create: bool = True,
     allow_network_file_system: bool = False,
     signer: Signer | str | os.PathLike[str] | None = None,
-    checkpoint_every: int = automatic.EVERY,
-    checkpoint_seconds: float = automatic.SECONDS,
-    embedder: Given = AUTO,
+    checkpoint_every: int = checkpointer.DEFAULT_COMMITS,
+    checkpoint_seconds: float = checkpointer.DEFAULT_SECONDS,
+    embedder: EmbedderSpec = AUTO,
     progress: Progress | None = None,
     read_only: bool = False,
 ) -> Store:
@@ -83,75 +57,67 @@ def open(
     `create=False` a store that is not there raises `NotFound`. A network file system is refused
     unless it is allowed: where locks do not hold, a store can be damaged.
 
-    With a `signer`, or the path of its file, the log is signed behind the commits: when so many
-    are not covered by a checkpoint yet, when one of them has waited so long, and when the store is
-    closed. A log that does not go on from what this signer has signed before raises `NotProven`.
+    With a `signer`, or the path of its file, the log is signed in the background: once
+    `checkpoint_every` commits have no checkpoint, once a commit has had none for
+    `checkpoint_seconds`, and when the store is closed. A log that does not continue what this
+    signer signed before raises `NotProven`.
 
-    `embedder` makes the vectors that `recall` goes by, beside words: the folder of an ONNX model,
-    `https://host/v1#model`, an `Embedder`, or None. `"auto"` is the local model, if the extra
-    `embeddings` is installed; it is loaded when somebody first recalls something.
+    `embedder` makes the vectors for `recall`, which also searches by words: the folder of an ONNX
+    model, `https://host/v1#model`, an `Embedder`, or None. `"auto"` is the local model, if the
+    extra `embeddings` is installed; it is loaded by the first recall.
 
-    A store whose views an older version derived otherwise is brought up to date, which takes time
-    for a long log: `progress(done, total)` is called with the events of it. Given up half-way, the
-    store is as it was.
+    If another version derived the views by other rules, they are rebuilt from the log first.
+    `progress(done, total)` counts the events of that; an interrupted rebuild changes nothing.
 
-    With `read_only=True` nothing is written, and nothing need be writable: every write raises
-    `StoreReadOnly`. It has to be there, and of this version's format.
+    With `read_only=True` every write raises `StoreReadOnly`, and neither the file nor its folder
+    need be writable. The store must exist and have this version's format.
     """
+    core = open_core(
+        url,
+        clock=clock,
+        ids=ids,
+        limits=limits,
+        durability=durability,
+        create=create,
+        allow_network_file_system=allow_network_file_system,
+        signer=signer,
+        checkpoint_every=checkpoint_every,
+        checkpoint_seconds=checkpoint_seconds,
+        embedder=embedder,
+        progress=progress,
+        read_only=read_only,
+    )
+    return Store(core, Defaults())
+
+
+def open_core(
+    url: str | os.PathLike[str],
+    *,
+    clock: Clock | None,
+    ids: IdSource | None,
+    limits: Limits | None,
+    durability: str,
+    create: bool,
+    allow_network_file_system: bool,
+    signer: Signer | str | os.PathLike[str] | None,
+    checkpoint_every: int,
+    checkpoint_seconds: float,
+    embedder: EmbedderSpec,
+    progress: Progress | None,
+    read_only: bool,
+) -> Core:
+    """Open a store's components, for `open` and `open_async`, which document the parameters."""
     _check_parts(clock, ids, limits, progress)
-    chosen = embedder_of(embedder)
+    model = resolve_embedder(embedder)
     engine = open_engine(
         url,
         durability=durability,
         create=create,
         allow_network_file_system=allow_network_file_system,
-        read_only=_reads_only(read_only, signer),
+        read_only=_check_read_only(read_only, signer),
     )
-    core = _assemble(engine, clock, ids, limits, chosen, eager=embedder != AUTO, progress=progress)
-    return Store(with_signer(core, signer, checkpoint_every, checkpoint_seconds), Defaults())
-
-
-async def open_async(
-    url: str | os.PathLike[str],
-    *,
-    clock: Clock | None = None,
-    ids: IdSource | None = None,
-    limits: Limits | None = None,
-    durability: str = "full",
-    create: bool = True,
-    allow_network_file_system: bool = False,
-    signer: Signer | str | os.PathLike[str] | None = None,
-    checkpoint_every: int = automatic.EVERY,
-    checkpoint_seconds: float = automatic.SECONDS,
-    embedder: Given = AUTO,
-    progress: Progress | None = None,
-    read_only: bool = False,
-) -> AsyncStore:
-    """Open a store for asyncio; takes what `open` takes."""
-    _check_parts(clock, ids, limits, progress)
-    chosen = await asyncio.to_thread(embedder_of, embedder)
-    engine = await asyncio.to_thread(
-        open_engine,
-        url,
-        durability=durability,
-        create=create,
-        allow_network_file_system=allow_network_file_system,
-        read_only=_reads_only(read_only, signer),
-    )
-    core = await asyncio.to_thread(
-        _assemble,
-        engine,
-        clock,
-        ids,
-        limits,
-        chosen,
-        eager=embedder != AUTO,
-        progress=progress,
-    )
-    signing = await asyncio.to_thread(
-        with_signer, core, signer, checkpoint_every, checkpoint_seconds
-    )
-    return AsyncStore(signing, Defaults())
+    core = _assemble(engine, clock, ids, limits, model, eager=embedder != AUTO, progress=progress)
+    return with_signer(core, signer, checkpoint_every, checkpoint_seconds)
 
 
 def open_engine(
@@ -162,10 +128,11 @@ def open_engine(
     allow_network_file_system: bool = False,
     migrate: bool = True,
     read_only: bool = False,
+    lock_wait_ms: int | None = None,
 ) -> Engine:
-    """Return the engine for a URL, without a store on it.
+    """Return the engine for a URL, without the components of a store.
 
-    What is only to be looked at is not migrated: the log of an older format can be read as it is.
+    With `migrate=False` a store of an older format is read as it is.
     """
     path = path_of("url", url)
     if read_only and path is None:
@@ -178,22 +145,23 @@ def open_engine(
         allow_network_file_system=allow_network_file_system,
         migrate=migrate,
         read_only=read_only,
+        lock_wait_ms=lock_wait_ms,
     )
 
 
-def _reads_only(read_only: object, signer: object) -> bool:
-    """Return whether nothing is to be written; then there is nothing to sign either."""
+def _check_read_only(read_only: object, signer: object) -> bool:
+    """Return the flag; refuse a signer for a store that is opened to be read only."""
     if check_flag("read_only", read_only) and signer is not None:
         raise InvalidInput("signer", "signs what is written, and with read_only nothing is")
     return bool(read_only)
 
 
 def _check_parts(clock: object, ids: object, limits: object, progress: object) -> None:
-    """Refuse parts of the wrong kind before a file is touched."""
+    """Refuse arguments of the wrong type before a file is opened."""
     check_callable("progress", progress)
     for field, part, kind in (("clock", clock, Clock), ("ids", ids, IdSource)):
-        check_kind(field, part, kind)
-    check_kind("limits", limits, Limits)
+        check_type(field, part, kind)
+    check_type("limits", limits, Limits)
 
 
 def _assemble(
@@ -205,23 +173,45 @@ def _assemble(
     *,
     eager: bool,
     progress: Progress | None,
+    workers: bool = True,
 ) -> Core:
-    vectors = Vectors(engine, embedder, eager=eager)
+    vectors = VectorIndex(engine, embedder, eager=eager)
     parts = (clock or SystemClock(), ids or SystemIds(), limits or Limits())
     with ExitStack() as unless_open:
         unless_open.callback(engine.close)
         core = assemble(engine, *parts, vectors=vectors, progress=progress)
         if engine.read_only:
-            vectors.behind = None  # no vector could be kept
-        vectors.start()
-        core.filler.start()
+            vectors.worker = None  # no vector could be kept
+        if workers:
+            vectors.start()
+            core.background_indexer.start()
         unless_open.pop_all()
     return core
 
 
+def open_without_workers(
+    url: str | os.PathLike[str],
+    *,
+    embedder: EmbedderSpec = None,
+    progress: Progress | None = None,
+    read_only: bool = False,
+    lock_wait_ms: int | None = None,
+) -> Store:
+    """Open an existing store for a short reader, such as a command that prints a value.
+
+    Start no background thread: documents and vectors stay in their queues for the next program that
+    opens the store with `open`. The embedder loads its model at the first search by vectors only.
+    `lock_wait_ms` is how long a read waits for the lock of another process; default: the engine's.
+    """
+    engine = open_engine(url, create=False, read_only=read_only, lock_wait_ms=lock_wait_ms)
+    model = resolve_embedder(embedder)
+    core = _assemble(engine, None, None, None, model, eager=False, progress=progress, workers=False)
+    return Store(core, Defaults())
+
+
 def load_queries() -> dict[str, str]:
-    """Return every query the parts of a store on SQLite use."""
-    return queries.load(
+    """Return every named query of a store on SQLite."""
+    return query_loader.load(
         "memoranda.log",
         "memoranda.state",
         "memoranda.memory",
@@ -237,16 +227,22 @@ def assemble(
     clock: Clock,
     ids: IdSource,
     limits: Limits,
-    failpoint: Failpoint = pass_by,
-    vectors: Vectors | None = None,
+    failpoint: Failpoint = no_failpoint,
+    vectors: VectorIndex | None = None,
     progress: Progress | None = None,
 ) -> Core:
-    """Put a store together on an engine, rebuilding views another version wrote otherwise."""
-    effects, search = Effects(), SearchView()
-    registry = all_views(effects, search)
+    """Return the components of a store on an engine, after rebuilding outdated views."""
+    effects, search, heads = EffectCache(), SearchView(), KeyHeadCache()
+    registry = all_views(effects, search, heads)
     log_id = log_id_of(engine, ids)
     with engine.reading() as reader:
-        outdated = registry.outdated(reader)
+        of_porter = index_language.is_of_porter(reader)
+        of_older_version = of_porter or index_language.is_of_older_tokenizer(reader)
+    if of_older_version and not engine.read_only:
+        engine.write(index_language.adopt)
+        of_porter = False
+    with engine.reading() as reader:  # a read-only index with Porter stems can be searched as it is
+        outdated = registry.has_outdated(reader, except_for=SearchView.name if of_porter else None)
     if outdated and engine.read_only:
         raise StoreReadOnly(
             "another version derived the views of this store otherwise, and they are brought up to "
@@ -254,10 +250,17 @@ def assemble(
         )
     if outdated:
         views.rebuild(engine, log_id, registry, progress)
-    vectors = vectors or Vectors(engine, None, eager=False)
-    signal, filler = Signal(), Filler(engine, search, vectors, failpoint)
+    engine.guard_writes(registry.check_versions)
+    vectors = vectors or VectorIndex(engine, None, eager=False)
+    signal, background_indexer = Signal(), BackgroundIndexer(engine, search, vectors, failpoint)
     writer = BatchWriter(
-        engine, log_id, registry, clock=clock, ids=ids, failpoint=failpoint, behind=filler
+        engine,
+        log_id,
+        registry,
+        clock=clock,
+        ids=ids,
+        failpoint=failpoint,
+        after_batch=background_indexer,
     )
     return Core(
         engine=engine,
@@ -269,6 +272,7 @@ def assemble(
         limits=limits,
         signal=signal,
         effects=effects,
-        filler=filler,
+        heads=heads,
+        background_indexer=background_indexer,
         vectors=vectors,
     )

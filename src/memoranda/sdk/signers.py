@@ -1,4 +1,4 @@
-"""Signers as a store takes them: by hand, by file, or the one it was opened with."""
+"""Signers as callers pass them, and handles bound to an agent, a namespace and a signer."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ import msgspec
 
 from memoranda.audit import keys as public_keys
 from memoranda.audit import signers
-from memoranda.audit.automatic import Checkpointer
+from memoranda.audit.checkpointer import Checkpointer, LogSigner
 from memoranda.audit.keys import PublicKey
 from memoranda.audit.signers import Signer
-from memoranda.audit.signing import LogSigner
-from memoranda.audit.trust import TrustRequest
+from memoranda.audit.trusted_keys import KeyRules, TrustRequest
 from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.log.commit.signature import TransactionSigner
 from memoranda.model.ids import SystemIds
-from memoranda.model.limits import plain_text, shown
-from memoranda.sdk.core import Core
+from memoranda.model.limits import plain_text, short_repr
+from memoranda.sdk.components import Core, Defaults
 
 
 def create_signer(path: str | os.PathLike[str], *, name: str) -> Signer:
-    """Make a new private key in a new file that only you can read; its name ends with `.key`.
+    """Create a private key in a new file with mode 0600; its name ends with `.key`.
 
-    `name` is how the signer is called in what it signs, such as `example.com/agents`.
+    `name` is the signer's name in signed notes, such as `example.com/agents`.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InvalidInput("path", f"{shown(path)} is not a path")
+        raise InvalidInput("path", f"{short_repr(path)} is not a path")
     return signers.create(path, name, ids=SystemIds())
 
 
 def load_signer(path: str | os.PathLike[str]) -> Signer:
-    """Return the signer in a file, if nobody but you can read it."""
+    """Return the signer in a file that only its owner can read."""
     return as_signer(path)
 
 
-def as_signer(given: Signer | str | os.PathLike[str]) -> Signer:
-    """Return a signer that is given as such, or as its file."""
-    if isinstance(given, Signer):
-        return given
-    if isinstance(given, (str, os.PathLike)):
-        return signers.load(given)
-    raise InvalidInput("signer", f"{shown(given)} is neither a signer nor a path")
+def as_signer(signer: Signer | str | os.PathLike[str]) -> Signer:
+    """Return a signer: the argument itself, or loaded from its file."""
+    if isinstance(signer, Signer):
+        return signer
+    if isinstance(signer, (str, os.PathLike)):
+        return signers.load(signer)
+    raise InvalidInput("signer", f"{short_repr(signer)} is neither a signer nor a path")
 
 
-def chosen_signer(core: Core, given: Signer | str | os.PathLike[str] | None) -> Signer:
-    """Return who is to sign."""
-    if given is not None:
-        return as_signer(given)
+def chosen_signer(core: Core, signer: Signer | str | os.PathLike[str] | None) -> Signer:
+    """Return the signer of a call, or else the one the store was opened with."""
+    if signer is not None:
+        return as_signer(signer)
     if core.checkpointer is None:
         raise InvalidInput(
             "signer",
@@ -55,22 +55,22 @@ def chosen_signer(core: Core, given: Signer | str | os.PathLike[str] | None) -> 
     return core.checkpointer.log_signer.signer
 
 
-def public_key(field: str, given: PublicKey | Signer | str) -> PublicKey:
-    """Return a key that is given as such, as its line, or as its signer; for any commit."""
-    if isinstance(given, Signer):
-        return given.public
-    found = given if isinstance(given, PublicKey) else public_keys.parse(plain_text(field, given))
-    return PublicKey(found.name, found.key)
+def public_key(field: str, key: PublicKey | Signer | str) -> PublicKey:
+    """Return a public key given as such, as its line, or as its signer, without commit limits."""
+    if isinstance(key, Signer):
+        return key.public
+    public = key if isinstance(key, PublicKey) else public_keys.parse(plain_text(field, key))
+    return PublicKey(public.name, public.key)
 
 
 def with_signer(
-    core: Core, given: Signer | str | os.PathLike[str] | None, every: int, seconds: float
+    core: Core, signer: Signer | str | os.PathLike[str] | None, every: int, seconds: float
 ) -> Core:
-    """Return an open store that signs its log by itself, if there is a signer to do so."""
-    if given is None:
+    """Return the store with a started checkpointer, if a signer is given."""
+    if signer is None:
         return core
     try:
-        signs = log_signer(core, as_signer(given), "local")
+        signs = log_signer(core, as_signer(signer), "local")
         checkpointer = Checkpointer(core.engine, signs, core.clock, every=every, seconds=seconds)
         checkpointer.start()
     except MemorandaError:
@@ -80,9 +80,43 @@ def with_signer(
 
 
 def log_signer(core: Core, signer: Signer, actor: str) -> LogSigner:
-    """Return what signs for a store."""
+    """Return the object that signs checkpoints of a store's log."""
 
     def commit(staged: TrustRequest) -> int:
-        return core.committer.commit(core.request(actor, staged, None))
+        return core.committer.commit(core.request(actor, staged, None)).commit_ts
 
     return LogSigner(core.engine, core.log_id, signer, commit)
+
+
+# Binding a handle to an agent, a namespace and a signer.
+
+SignerOrPath = Signer | str | os.PathLike[str]
+"""A signer, or the path of its file."""
+
+
+def rebound(
+    core: Core,
+    defaults: Defaults,
+    agent_id: str | None,
+    namespace: str | None,
+    signer: SignerOrPath | None,
+) -> Defaults:
+    """Return the defaults of a new handle; a signer is kept only for the same agent."""
+    agent = defaults.agent_id if agent_id is None else plain_text("agent_id", agent_id)
+    signing = defaults.signing if agent == defaults.agent_id else None
+    bound = Defaults(agent, defaults.namespace if namespace is None else namespace, signing)
+    bound.scope(bound.actor, None, core.limits)
+    if signer is None:
+        return bound
+    return Defaults(bound.agent_id, bound.namespace, _signing(core, bound.agent_id, signer))
+
+
+def _signing(core: Core, agent_id: str | None, signer_or_path: SignerOrPath) -> TransactionSigner:
+    """Return the transaction signer of an agent; raise if the log would refuse its key."""
+    if agent_id is None:
+        raise InvalidInput("agent_id", "is missing: a signer signs for an agent")
+    signer = as_signer(signer_or_path)
+    claim = TrustRequest(signer.public.name, signer.public.key, agent_id)
+    with core.engine.reading() as reader:
+        list(KeyRules(reader).decide(claim))
+    return TransactionSigner(signer.public.key, signer.message_signer(), claim)

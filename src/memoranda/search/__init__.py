@@ -1,1 +1,1 @@
-"""Finding again what was written: words, vectors, and what both lead to."""
+"""Recall: full-text search, vector search and entity matching over one index."""

@@ -1,37 +1,166 @@
-"""Work behind the commits: a thread of its own that does a piece at a time, and nobody waits for.
+"""Background work: a thread that does one piece of work at a time and yields to others.
 
-It sleeps until it is woken. What fails is tried again now and then; meanwhile writes go on, what is
-left to do grows, and `stats` says why.
+The thread sleeps until it is woken. A failed piece is retried with a growing pause; meanwhile
+writes go on, the backlog grows, and `stats` reports the error.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from memoranda.errors import (
-    InvalidInput,
-    MemorandaError,
-    StoreClosed,
-    StoreReadOnly,
-    Unavailable,
-)
+from memoranda.errors import InvalidInput, MemorandaError, StoreClosed, StoreReadOnly, Unavailable
 from memoranda.model.clock import Clock, SystemClock
-from memoranda.storage.locks import Wakeup, new_lock
+from memoranda.storage.thread_locks import Wakeup, new_lock
+
+# Yielding the CPU.
+#
+# The interpreter runs one thread at a time. A thread that computes gives up the interpreter lock
+# only when another has waited for some milliseconds, and a commit waits anew at each statement. So
+# background work pauses after each fraction of a millisecond. The length of the pause depends on
+# the other threads:
+#
+# 1. No commits: as long as it takes to wake another thread.
+# 2. Commits: fifteen times as long as the work, so that a burst of commits keeps its speed.
+# 3. Commits, and recent searches, a large backlog, or work for longer than a burst: as long as the
+#    work, because every search has to scan all that is not indexed yet, and writers may never stop.
+#
+# Large commits do not count: their callers make way for the work themselves (`BulkPauses`).
+
+WORK_SLICE_SECONDS = 0.0005
+"""Work between two pauses: short beside a commit."""
+_MIN_PAUSE_SECONDS = 0.00005
+"""Pause without commits: enough for the system to run another thread."""
+_MAX_PAUSE_SECONDS = 0.2
+"""Pause after a single long piece of work, such as one slow write."""
+_ACTIVE_SECONDS = 0.5
+"""Time after a commit, or a search, in which more of them are expected."""
+BURST_SECONDS = 5.0
+"""Time for which work is deferred to a burst of commits."""
+BURST_DOCUMENTS = 20_480
+"""Estimated documents of a burst: beyond as many, indexing is urgent."""
+_GENTLE_PAUSE_FACTOR, _URGENT_PAUSE_FACTOR = 15.0, 1.0
+"""Seconds of pause for each second of work while commits come in."""
+
+
+class CpuYield:
+    """Pauses background work now and then; called from inside the work."""
+
+    def __init__(
+        self,
+        commits: Callable[[], int],
+        clock: Clock | None = None,
+        *,
+        backlog: Callable[[], int] = int,
+    ) -> None:
+        self._commits = commits
+        """Returns the number of commits so far: while it grows, writers are active."""
+        self._backlog = backlog
+        """Returns about how many documents are left."""
+        self._clock = clock or SystemClock()
+        self._resumed_at = self._clock.monotonic()
+        self._last_commits = commits()
+        self._busy_until = float("-inf")
+        self._urgent_until = float("-inf")
+        self._behind_since: float | None = None
+
+    def hurry(self) -> None:
+        """Take as much time as the writers, for half a second."""
+        self._urgent_until = self._clock.monotonic() + _ACTIVE_SECONDS
+
+    def catch_up(self) -> None:
+        """Note that no work is left: the next commits are a new burst."""
+        self._behind_since = None
+
+    def __call__(self) -> None:
+        """Pause, if the last pause is long enough ago."""
+        now = self._clock.monotonic()
+        worked = now - self._resumed_at
+        if worked < WORK_SLICE_SECONDS:
+            return
+        commits = self._commits()
+        if commits != self._last_commits:
+            self._last_commits, self._busy_until = commits, now + _ACTIVE_SECONDS
+        pause = _MIN_PAUSE_SECONDS
+        if now < self._busy_until:
+            factor = _URGENT_PAUSE_FACTOR if self._is_urgent(now) else _GENTLE_PAUSE_FACTOR
+            pause = min(worked * factor, _MAX_PAUSE_SECONDS)
+        self._clock.sleep(pause)
+        self._resumed_at = self._clock.monotonic()
+
+    def _is_urgent(self, now: float) -> bool:
+        if self._behind_since is None:
+            self._behind_since = now
+        is_late = now - self._behind_since > BURST_SECONDS
+        return is_late or now < self._urgent_until or self._backlog() > BURST_DOCUMENTS
+
+
+# Making way for the indexer.
+#
+# A bulk load writes faster than its documents are indexed: without a limit, the first search would
+# have to scan nearly all of it. A burst is let through. After it, the caller of a large commit
+# waits while the backlog is more than a search scans quickly. It waits after its commit, in its
+# own thread or task, and holds nothing: commits of others go on.
+
+LARGE_COMMIT = 256
+"""Estimated documents of a commit whose caller waits for the indexer."""
+SHORT_BACKLOG = 4_096
+"""Estimated documents that a search scans in about 0.05 s: nobody waits for fewer."""
+_BULK_PAUSE_SECONDS = 0.005
+"""Length of one pause."""
+_SECONDS_PER_DOCUMENT = 0.0002
+"""Time that a commit waits at most for each of its documents: some times as long as indexing one
+takes, so that the backlog shrinks, and no commit waits for long where indexing does not get on."""
+
+
+class BulkPauses:
+    """Decides how long the caller of a large commit waits."""
+
+    def __init__(
+        self,
+        backlog: Callable[[], int],
+        is_indexing: Callable[[], bool],
+        clock: Clock | None = None,
+    ) -> None:
+        self._backlog = backlog
+        self._is_indexing = is_indexing
+        self._clock = clock or SystemClock()
+        self._is_behind = False
+
+    def catch_up(self) -> None:
+        """Note that no work is left: the next commits are a new burst."""
+        self._is_behind = False
+
+    def after(self, documents: int) -> Iterator[float]:
+        """Yield the pauses after a commit of so many documents, in seconds."""
+        if documents < LARGE_COMMIT:
+            return
+        self._is_behind = self._is_behind or self._backlog() > BURST_DOCUMENTS
+        deadline = self._clock.monotonic() + documents * _SECONDS_PER_DOCUMENT
+        while self._is_behind and self._backlog() > SHORT_BACKLOG and self._is_indexing():
+            if self._clock.monotonic() >= deadline:
+                return
+            yield _BULK_PAUSE_SECONDS
+
+
+# The worker thread.
 
 DRAIN_SECONDS = 2.0
-"""How long a store that is closed is kept waiting for what is being done."""
-PATIENCE = 1.0
-"""How many seconds what is done behind waits for others who write: it can be tried again."""
-_FIRST_REST = 1.0
-_LONGEST_REST = 60.0
+"""Time that a closing store gives the work in progress."""
+WRITE_WAIT_SECONDS = 1.0
+"""Time that background work waits for the write lock: it can be retried, so not for long."""
+_FIRST_BACKOFF_SECONDS = 1.0
+_MAX_BACKOFF_SECONDS = 60.0
+"""Pause after a failure: doubled with each further one, up to a minute."""
 
 
-class Behind:
-    """Does what there is to do for an open store until it is closed.
+class BackgroundWorker:
+    """Does the background work of an open store until it is closed.
 
-    `work` does a piece, and says whether anything may be left.
+    `work` does one piece and returns whether there may be more. The thread is started by the first
+    wake-up, and by the next one after it ended by an unexpected exception. A forked process has no
+    such thread, and starts none.
     """
 
     def __init__(
@@ -40,100 +169,96 @@ class Behind:
         *,
         name: str,
         clock: Clock | None = None,
-        first_rest: float = _FIRST_REST,
+        first_backoff: float = _FIRST_BACKOFF_SECONDS,
     ) -> None:
-        self._piece = work
+        self._work = work
         self._name = name
         self._clock = clock or SystemClock()
-        self._first_rest = self._rest = first_rest
+        self._first_backoff = self._backoff = first_backoff
         self.failure: MemorandaError | None = None
-        """Why the last attempt came to nothing, if it did."""
+        """The error of the last attempt, if it failed."""
         self._owner = os.getpid()
-        self._lock = new_lock()
-        self.turn = new_lock()
-        """Who works in this process: two at once would do the same."""
-        self._bell = Wakeup()
-        self._ending = threading.Event()
+        self._start_lock = new_lock()
+        """Protects the start of the thread and the deadline."""
+        self.work_lock = new_lock()
+        """Held during a piece of work: `fill` in another thread must not do the same work."""
+        self._wakeup = Wakeup()
+        self._closing = threading.Event()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
-        self._idle = True
+        self._is_idle = True
 
     def wake(self) -> None:
-        """Let it look for something to do; it is started when first woken."""
-        if self._owner != os.getpid() or self._ending.is_set():
+        """Make the thread look for work; start it if necessary.
+
+        It looks once more even if it is working: its last look may have been before the new work.
+        """
+        if self._owner != os.getpid() or self._closing.is_set():
             return
-        if not self._bell.is_set():
-            self._bell.set()
+        if not self._wakeup.is_set():
+            self._wakeup.set()
         if not self._is_running():
-            with self._lock:
+            with self._start_lock:
                 self._start()
 
-    def nudge(self) -> None:
-        """Wake it, unless it is at work."""
-        if self._idle or not self._is_running():
-            self.wake()
-
     @property
-    def busy(self) -> bool:
-        """Whether it is at work, or about to be."""
-        return self._is_running() and (not self._idle or self._bell.is_set())
+    def is_busy(self) -> bool:
+        """Whether the thread is working, or was just woken."""
+        return self._is_running() and (not self._is_idle or self._wakeup.is_set())
 
     def _is_running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
     def _start(self) -> None:
-        if not self._is_running() and not self._ending.is_set():
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+        if not self._is_running() and not self._closing.is_set():
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
     def close(self, seconds: float = DRAIN_SECONDS) -> None:
-        """Let it finish what it has begun, but not for long: what is left is done another time."""
-        if self._owner != os.getpid() or self._ending.is_set():
+        """Stop the thread; it works on for so many seconds at most, and finishes its piece."""
+        if self._owner != os.getpid() or self._closing.is_set():
             return
-        with self._lock:
+        with self._start_lock:
             self._deadline = self._clock.monotonic() + seconds
-            self._ending.set()
-        self._bell.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(max(seconds, DRAIN_SECONDS))
+            self._closing.set()
+        self._wakeup.set()
+        thread = self._thread
+        # An interrupt may have come before the thread was started: then there is nothing to join.
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            thread.join(max(seconds, DRAIN_SECONDS))
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         try:
-            self._work_on()
-        finally:  # whatever it was, the next who wakes it lets it begin again
-            if not self._ending.is_set():
-                self.failure = Unavailable(f"{self._name} broke off: it begins again when it can")
+            while not self._closing.is_set():
+                self._is_idle = True
+                self._wakeup.wait()
+                self._is_idle = False
+                self._wakeup.clear()  # before the work: a wake-up during it is not lost
+                self._work_until_done()
+        finally:  # after an unexpected exception the next wake-up starts a new thread
+            if not self._closing.is_set():
+                self.failure = Unavailable(
+                    f"{self._name} ended unexpectedly: it is restarted when there is work"
+                )
 
-    def _work_on(self) -> None:
-        while not self._ending.is_set():
-            self._idle = True
-            self._bell.wait()
-            self._idle = False
-            self._bell.clear()
-            self._do_all()
-
-    def _do_all(self) -> None:
-        """Work until all is done, it cannot be done, or the time is over."""
-        while not self._is_over():
+    def _work_until_done(self) -> None:
+        """Work until nothing remains, a retry would not help, or the deadline has passed."""
+        while not self._is_past_deadline():
             try:
-                with self.turn:
-                    left = self._piece()
-                self.failure, self._rest = None, self._first_rest
-            except (
-                InvalidInput,
-                StoreClosed,
-                StoreReadOnly,
-            ) as error:  # trying again would change nothing
+                with self.work_lock:
+                    has_more = self._work()
+                self.failure, self._backoff = None, self._first_backoff
+            except (InvalidInput, StoreClosed, StoreReadOnly) as error:  # permanent
                 self.failure = error
                 return
             except MemorandaError as error:
                 self.failure = error
-                if self._ending.wait(self._rest):
+                if self._closing.wait(self._backoff):
                     return
-                self._rest = min(self._rest * 2, _LONGEST_REST)
+                self._backoff = min(self._backoff * 2, _MAX_BACKOFF_SECONDS)
                 continue
-            if not left:
+            if not has_more:
                 return
 
-    def _is_over(self) -> bool:
+    def _is_past_deadline(self) -> bool:
         return self._deadline is not None and self._clock.monotonic() >= self._deadline

@@ -1,8 +1,8 @@
-"""Context: what was found as text that a model reads, within a budget.
+"""Render hits as text for a prompt, within a budget.
 
-Each hit is a line with its date, and lines below it say where it comes from and what became of it.
-They stand in groups, the best first; a line that does not fit is left out as a whole. What people
-wrote is put on one line, so that nothing in it can look like a line of this text.
+Each hit is a line with its date; lines below it state its provenance and what superseded it. Hits
+are grouped by kind, the best first; a line that does not fit is left out as a whole. Text that
+people wrote is put on one line, so that nothing in it can imitate a line of this format.
 """
 
 from __future__ import annotations
@@ -13,82 +13,78 @@ from typing import Final
 
 import msgspec
 
-from memoranda.errors import InvalidInput
-from memoranda.memory import standing, transcripts
-from memoranda.memory.standing import Standing
-from memoranda.model.instant import to_datetime
-from memoranda.model.limits import shown
-from memoranda.model.lines import joined_lines
+from memoranda.memory import snapshots, transcripts
+from memoranda.memory.snapshots import MemorySnapshot
+from memoranda.model.clock import to_datetime
+from memoranda.model.limits import check_integer
+from memoranda.model.memory import join_lines
 from memoranda.model.refs import MemoryRef, TranscriptRef
-from memoranda.search.hits import Hit
-from memoranda.search.questions import Question
-from memoranda.search.shelves import FACT, MEMORY, PASSAGE
-from memoranda.search.sifting import time_of
-from memoranda.search.superseding import superseders
+from memoranda.search.index.partitions import FACT, MEMORY, PASSAGE
+from memoranda.search.query import SearchQuery
+from memoranda.search.ranking.filters import content_time, superseding_memories
+from memoranda.search.results import WITHDRAWN, Hit
 from memoranda.storage.port import Reader
 
-CHARACTERS: Final = 4
-"""How many characters a unit of the budget has, which is about what a model calls a token."""
-LEAST: Final = 16
-MOST: Final = 1_000_000
-NOTHING: Final = "Nothing was found that fits."
+CHARACTERS_PER_TOKEN: Final = 4
+"""Characters of one unit of the budget: about one token of a language model."""
+MIN_BUDGET: Final = 16
+MAX_BUDGET: Final = 1_000_000
+NO_HITS_TEXT: Final = "Nothing was found that fits."
 _HEADINGS: Final = {FACT: "Facts", MEMORY: "Memories", PASSAGE: "Said in transcripts"}
-_LONGEST: Final = 800
-"""How much of one text is shown."""
-_LONGEST_NOTE: Final = 160
+_MAX_HIT_CHARACTERS: Final = 800
+_MAX_NOTE_CHARACTERS: Final = 160
+"""Characters at which the text of a hit, or of its superseding memory, is cut."""
 
 
-class Around(msgspec.Struct, frozen=True):
-    """What has to be known beside the hits to tell where they come from."""
+class HitNotes(msgspec.Struct, frozen=True):
+    """Data about hits that their notes need."""
 
-    said_at: Mapping[str, datetime]
-    """When transcripts were said, by their ids."""
-    newer: Mapping[str, str]
-    """What superseded something, by the id of that."""
+    transcript_times: Mapping[str, datetime]
+    """When transcripts were said, by id."""
+    superseded_by: Mapping[str, str]
+    """The superseding memories as text, by the id of the superseded one."""
 
 
 def check_budget(budget: object) -> int:
-    """Return how much room there is."""
-    if isinstance(budget, bool) or not isinstance(budget, int) or not LEAST <= budget <= MOST:
-        raise InvalidInput("budget", f"{shown(budget)} is not a number from {LEAST} to {MOST}")
-    return int(budget)
+    """Return the budget if it is in range."""
+    return check_integer("budget", budget, minimum=MIN_BUDGET, maximum=MAX_BUDGET)
 
 
-def render(hits: Sequence[Hit], budget: int, around: Around) -> str:
+def render(hits: Sequence[Hit], budget: int, notes: HitNotes) -> str:
     """Return the hits as text of at most `budget` times four characters."""
-    page = _Page(budget * CHARACTERS)
+    page = _Page(budget * CHARACTERS_PER_TOKEN)
     for hit in hits:
         if page.add(_HEADINGS[hit.kind], _line(hit)):
-            for note in _notes(hit, around):
-                page.note(_HEADINGS[hit.kind], note)
-    return page.text() or NOTHING
+            for note in _notes(hit, notes):
+                page.add_note(_HEADINGS[hit.kind], note)
+    return page.text() or NO_HITS_TEXT
 
 
 class _Page:
-    """Lines under headings, as long as there is room."""
+    """Lines under headings, as far as there is room."""
 
     def __init__(self, room: int) -> None:
-        self._room = room + 1  # the last line has no newline behind it
+        self._room = room + 1  # the last line has no newline
         self._groups: dict[str, list[str]] = {}
 
     def add(self, heading: str, line: str) -> bool:
-        """Take a line if it fits, with its heading if that is new."""
-        first = "" if heading in self._groups else f"{heading}:\n"
-        if not self._take(len(first) + len(line) + 1):
+        """Add a line if it fits, with its heading if that is new."""
+        prefix = "" if heading in self._groups else f"{heading}:\n"
+        if not self._take_room(len(prefix) + len(line) + 1):
             return False
         self._groups.setdefault(heading, [f"{heading}:"]).append(line)
         return True
 
-    def note(self, heading: str, line: str) -> None:
-        """Take a line below the last one of its group, if it fits."""
-        if self._take(len(line) + 1):
+    def add_note(self, heading: str, line: str) -> None:
+        """Add a line below the last one of its group, if it fits."""
+        if self._take_room(len(line) + 1):
             self._groups[heading].append(line)
 
     def text(self) -> str:
         """Return all lines."""
         return "\n".join(line for lines in self._groups.values() for line in lines)
 
-    def _take(self, size: int) -> bool:
+    def _take_room(self, size: int) -> bool:
         if size > self._room:
             return False
         self._room -= size
@@ -96,59 +92,69 @@ class _Page:
 
 
 def _line(hit: Hit) -> str:
-    """Return what was found on a line, with its date and what it is."""
+    """Return the line of a hit, with its date and kind."""
     kind = hit.kind if hit.memory is None else hit.memory.kind
     title = f"{hit.memory.title}: " if hit.memory is not None and hit.memory.title else ""
-    text = joined_lines(hit.text) if hit.kind == PASSAGE else title + hit.text
-    line = f"{_date(hit.time)} · {kind} · {shorten(text, _LONGEST)}"
+    text = join_lines(hit.text) if hit.kind == PASSAGE else title + hit.text
+    line = f"{_date(hit.time)} · {kind} · {shorten(text, _MAX_HIT_CHARACTERS)}"
     if hit.fact is None:
         return line
     since, end = _date(hit.fact.valid_from), hit.fact.valid_to
-    return f"{line} (since {since})" if end is None else f"{line} ({since} to {_date(end)})"
+    time = f"since {since}" if end is None else f"{since} to {_date(end)}"
+    agent = hit.fact.agent_id
+    owner = "shared by its agents" if agent is None else f"believed by {agent}"
+    # Part of the line, which is shown as a whole or not at all: a note below might not fit.
+    disputes = "".join(
+        f"; disputed: {other.agent_id} believes {shorten(str(other.object), _MAX_NOTE_CHARACTERS)}"
+        for other in hit.conflicting
+    )
+    return f"{line} ({time}, {owner}{disputes})"
 
 
-def _notes(hit: Hit, around: Around) -> Iterator[str]:
-    """Yield what became of a hit, and where it comes from."""
-    if hit.id in around.newer:
-        yield f"  superseded by {around.newer[hit.id]}"
+def _notes(hit: Hit, notes: HitNotes) -> Iterator[str]:
+    """Yield the lines below a hit."""
+    if hit.id in notes.superseded_by:
+        yield f"  superseded by {notes.superseded_by[hit.id]}"
+    elif hit.kind == PASSAGE and hit.parts["superseded"] < 1:
+        yield f"  {WITHDRAWN}"
     for source in hit.provenance:
         if isinstance(source, TranscriptRef):
-            said = around.said_at.get(source.transcript_id)
-            when = "" if said is None else f", said at {str(said)[:16]}"
-            yield f"  from transcript {source.transcript_id}{when}"
+            time = notes.transcript_times.get(source.transcript_id)
+            suffix = "" if time is None else f", said at {str(time)[:16]}"
+            yield f"  from transcript {source.transcript_id}{suffix}"
         elif isinstance(source, MemoryRef):
             yield f"  from memory {source.memory_id}"
 
 
-def around(reader: Reader, question: Question, hits: Sequence[Hit]) -> Around:
-    """Return when the transcripts were said that hits come from, and what superseded them."""
+def load_notes(reader: Reader, query: SearchQuery, hits: Sequence[Hit]) -> HitNotes:
+    """Return the times of the transcripts of hits, and what superseded them."""
     sources = (source for hit in hits for source in hit.provenance)
-    said = {each.transcript_id for each in sources if isinstance(each, TranscriptRef)}
-    known = transcripts.find(reader, said, question.commit, within=question.namespaces)
-    replaced = {hit.id for hit in hits if hit.kind == MEMORY and hit.parts["superseded"] < 1}
-    newer = superseders(reader, question, replaced, content=True)
-    return Around(
-        {each.id: to_datetime(each.instant) for each in known.values()},
-        {old: _told(reader, question, new) for old, new in newer.items()},
+    transcript_ids = {ref.transcript_id for ref in sources if isinstance(ref, TranscriptRef)}
+    infos = transcripts.find(reader, transcript_ids, query.commit, within=query.namespaces)
+    superseded = {hit.id for hit in hits if hit.kind == MEMORY and hit.parts["superseded"] < 1}
+    newer = superseding_memories(reader, query, superseded, content=True)
+    return HitNotes(
+        {info.id: to_datetime(info.instant) for info in infos.values()},
+        {old: _describe(reader, query, memory) for old, memory in newer.items()},
     )
 
 
-def _told(reader: Reader, question: Question, newer: Standing) -> str:
-    """Return in a few words what superseded something; its id alone, if it is not shown itself."""
-    over = newer.expired(question.now) and not question.asked.expired
-    if newer.forgotten or newer.retracted or over:
-        return newer.memory_id
-    said = shorten(standing.text_of(reader, newer), _LONGEST_NOTE)
-    return f"{newer.memory_id}: {_date(to_datetime(time_of(newer)))} · {said}"
+def _describe(reader: Reader, query: SearchQuery, memory: MemorySnapshot) -> str:
+    """Describe a superseding memory; by its id alone if it may not be shown itself."""
+    is_expired = memory.expired(query.now) and not query.request.include_expired
+    if memory.forgotten or memory.retracted or is_expired:
+        return memory.memory_id
+    text = shorten(snapshots.text_of(reader, memory), _MAX_NOTE_CHARACTERS)
+    return f"{memory.memory_id}: {_date(to_datetime(content_time(memory)))} · {text}"
 
 
-def shorten(text: str, most: int) -> str:
-    """Return a text on one line, cut behind a word if it is too long."""
+def shorten(text: str, limit: int) -> str:
+    """Return a text on one line, cut after a word if it is too long."""
     line = " ".join(text.split())
-    if len(line) <= most:
+    if len(line) <= limit:
         return line
-    cut = line[: most - 2]
-    return f"{cut.rpartition(' ')[0] or cut} …"
+    prefix = line[: limit - 2]
+    return f"{prefix.rpartition(' ')[0] or prefix} …"
 
 
 def _date(moment: datetime | None) -> str:

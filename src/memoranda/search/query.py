@@ -1,156 +1,187 @@
-"""Plans: what the index lacks of some commits, derived once and put in part by part.
-
-A plan is made and its texts are taken apart while no lock is held. It is good as long as the index
-has the stamp the plan was made by: nobody else has filled it since, nothing was erased, no view was
-rebuilt. What was committed since is on the list, and is derived when its turn comes.
-"""
+"""Recall requests, checked, and resolved against a log."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from math import inf
+from typing import Final
 
 import msgspec
 
-from memoranda.search.deriving import Drawn, draw
-from memoranda.search.folding import Breathe, go_on
-from memoranda.search.index import Entry, Index, Step, new_stamp, stamp
-from memoranda.search.passages import Derived, Indexed, Words, indexed
-from memoranda.search.sources import Sources
-from memoranda.search.transcripts import Cuttings
-from memoranda.storage.port import Reader, Writer
+from memoranda.errors import InvalidInput
+from memoranda.graph.reads import current_time_at
+from memoranda.log import pages
+from memoranda.log.read.as_of import Moment, resolve_as_of
+from memoranda.model.clock import Clock, Instant, check_time
+from memoranda.model.document import Document
+from memoranda.model.limits import Limits, check_integer, plain_text, short_repr
+from memoranda.model.memory import KINDS
+from memoranda.model.suggestions import did_you_mean
+from memoranda.search.index.partitions import KINDS as HIT_KINDS
+from memoranda.search.index.partitions import MEMORY, namespaces_below
+from memoranda.storage.port import Reader
 
-AT_ONCE = 256
-"""Of how many commits a plan is made at most."""
-MOST_PASSAGES = 2_048
-"""Of how many passages, about; what one commit brings is not divided."""
-_READ_AT_ONCE = 64
-_READ_BYTES = 256 * 1024
-"""How much text is read in one short snapshot."""
-_SOME = 256
-
-
-class Stale(Exception):
-    """What was derived may not be so any more, and is derived anew."""
+MAX_HITS: Final = 1_000
+"""Hits of one request at most."""
 
 
-class Difference(msgspec.Struct, frozen=True):
-    """What the index lacks, and what it has that is not so any more."""
+class Kinds(msgspec.Struct, frozen=True):
+    """The kinds of hits of a request."""
 
-    lacking: list[Derived]
-    outdated: list[Indexed]
-
-
-def difference(drawn: Drawn, known: Iterable[Indexed], breathe: Breathe = go_on) -> Difference:
-    """Return how the index differs from what follows from the views."""
-    left = {each.key: each for each in known}
-    lacking: list[Derived] = []
-    for count, derived in enumerate(drawn.all()):
-        there = left.get(derived.key)
-        if there is not None and there.is_as(derived):
-            del left[derived.key]
-        else:
-            lacking.append(derived)
-        if not count % _SOME:
-            breathe()
-    return Difference(lacking, [*left.values()])
+    hits: tuple[str, ...] = HIT_KINDS
+    memories: frozenset[str] | None = None
+    """Restricts memories to these kinds; None: all."""
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What one snapshot says of some commits on the list."""
+class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked request, independent of a log."""
 
-    stamp: str
-    commits: list[int]
-    drawn: Drawn
-    known: list[Indexed]
+    text: str
+    k: int
+    namespace: str | None
+    """None: all namespaces."""
+    children: bool
+    """Whether the namespaces below it are searched too."""
+    viewer: str
+    """The agent that must be allowed to see a hit."""
+    agent_id: str | None
+    """Restricts hits to those of one agent; None: of all."""
+    kinds: Kinds
+    tags: frozenset[str]
+    metadata: Document
+    valid_at: int | None
+    """The instant of valid time; None: now, and later events are included."""
+    known_at: Moment | None
+    since: int | None = None
+    until: int | None = None
+    """Bounds of the time of a hit in microseconds, half-open; None: without a bound."""
+    speaker: str | None = None
+    """Restricts hits to what somebody said, case folded; None: to nobody."""
+    min_score: float = 0.0
+    """The least score of a hit."""
+    include_superseded: bool
+    include_expired: bool
 
 
-def look(cuttings: Cuttings, commits: Sequence[int]) -> Found:
-    """Read what commits speak of, and what the index has of that."""
-    reader = cuttings.reader
-    sources = Sources.of_commits(reader, commits)
-    known = indexed(reader, sources.all)
-    return Found(stamp(reader), [*commits], draw(cuttings, sources), known)
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A request resolved against a log."""
 
-
-def first_listed(reader: Reader, most: int, through: int) -> list[int]:
-    """Return the first commits on the list, up to one: as many as a plan is made of."""
-    listed = [row for row in reader.rows("to_index_page", most=most) if row[0] <= through]
-    commits: list[int] = []
-    passages = 0
-    for commit_ts, size in listed:
-        passages += size
-        if commits and passages > MOST_PASSAGES:
-            break
-        commits.append(commit_ts)
-    return commits
-
-
-class Plan:
-    """The changes that some commits still need."""
-
-    def __init__(self, found: Found, breathe: Breathe = go_on) -> None:
-        self._stamp = found.stamp
-        self.commits = found.commits
-        self._breathe = breathe
-        self._left = deque(_changes(difference(found.drawn, found.known, breathe)))
-        self._read: deque[tuple[Indexed | None, Derived | None, Words | None]] = deque()
-        self._part: list[Step] = []
+    request: RecallRequest
+    namespaces: frozenset[str]
+    commit: int
+    """The last commit that is read."""
+    as_of_commit: int | None
+    """The same, if it is a past commit; None: it is the head."""
+    now: int
+    """The current time as of the commit, in microseconds: it decides about expiry."""
 
     @property
-    def done(self) -> bool:
-        """Whether nothing is left but the part that is ready."""
-        return not self._left and not self._read
-
-    def prepare(self, size: int, cuttings: Callable[[], Iterable[Cuttings]]) -> None:
-        """Have the next part ready: of about so many bytes, and of one change at least."""
-        ready = sum(step.size for step in self._part)
-        while not self.done and ready < size:
-            if not self._read:
-                for each in cuttings():
-                    self._read_some(each)
-            outdated, derived, words = self._read.popleft()
-            entry = None
-            if derived is not None and words is not None:
-                entry = Entry.of(derived, words, self._breathe)
-            self._part.append(Step(outdated, entry))
-            ready += self._part[-1].size
-            self._breathe()
-
-    def _read_some(self, cuttings: Cuttings) -> None:
-        """Read the texts of the next changes, in one short snapshot."""
-        if stamp(cuttings.reader) != self._stamp:
-            raise Stale
-        size = 0
-        while self._left and len(self._read) < _READ_AT_ONCE and size < _READ_BYTES:
-            outdated, derived = self._left.popleft()
-            words = None if derived is None else derived.words(cuttings)
-            self._read.append((outdated, derived, words))
-            size += 0 if words is None else len(words.own) + len(words.before) + len(words.after)
-
-    def put(self, writer: Writer) -> str:
-        """Write the part that is ready, if it is still good; return the stamp the index has then.
-
-        The commits leave the list with the last part.
-        """
-        if stamp(writer) != self._stamp:
-            raise Stale
-        Index(writer).change(self._part)
-        if self.done:
-            for commit_ts in self.commits:
-                writer.put("to_index_done", commit_ts)
-        return new_stamp(writer)
-
-    def go_on(self, stamped: str) -> None:
-        """Take the part for written."""
-        self._stamp = stamped
-        self._part = []
+    def valid_at(self) -> int:
+        """The instant at which facts must hold, and from which ages are counted."""
+        return self.now if self.request.valid_at is None else self.request.valid_at
 
 
-def _changes(found: Difference) -> Iterator[tuple[Indexed | None, Derived | None]]:
-    """Yield what is to be done: what only goes comes first, what is replaced stays one change."""
-    moving = {each.key: each for each in found.outdated}
-    replaced = [(moving.pop(each.key, None), each) for each in found.lacking]
-    for outdated in moving.values():
-        yield outdated, None
-    yield from replaced
+def resolve_query(reader: Reader, clock: Clock, request: RecallRequest) -> SearchQuery:
+    """Resolve a request against the log as it is now."""
+    moment = resolve_as_of(reader, clock, request.known_at, "known_at")
+    head = moment.commit if request.known_at is None else pages.head_commit(reader)
+    return SearchQuery(
+        request=request,
+        namespaces=frozenset(_namespaces(reader, request)),
+        commit=moment.commit,
+        as_of_commit=None if moment.commit >= head else moment.commit,
+        now=current_time_at(reader, moment),
+    )
+
+
+def _namespaces(reader: Reader, request: RecallRequest) -> Iterable[str]:
+    """Return the searched namespaces; the engine's own only if the request names one."""
+    name = request.namespace
+    if name is not None and not request.children:
+        return (name,)
+    if name is not None:
+        namespaces = namespaces_below(reader, name)
+        if _is_of_engine(name):
+            return namespaces
+    else:
+        namespaces = [row[0] for row in reader.rows("namespaces_written")]
+    return [namespace for namespace in namespaces if not _is_of_engine(namespace)]
+
+
+def _is_of_engine(namespace: str) -> bool:
+    return any(part.startswith("_") for part in namespace.split("/"))
+
+
+def check_query(query: object, limits: Limits) -> str:
+    """Return the text of a query if it is neither blank nor too long."""
+    text = plain_text("query", query)
+    if not text.strip():
+        raise InvalidInput("query", "is blank: describe in a few words what to find")
+    size = len(text.encode())
+    if size > limits.query_bytes:
+        raise InvalidInput(
+            "query",
+            f"has {size} bytes of UTF-8, and the limit is {limits.query_bytes}: "
+            "shorten it to what matters",
+        )
+    return text
+
+
+def check_limit(k: object) -> int:
+    """Return the number of hits if it is in range."""
+    return check_integer("k", k, minimum=1, maximum=MAX_HITS)
+
+
+def check_window(since: Instant | None, until: Instant | None) -> tuple[int | None, int | None]:
+    """Return the bounds of a half-open range of time."""
+    start, end = check_time("since", since), check_time("until", until)
+    if start is not None and end is not None and end <= start:
+        raise InvalidInput(
+            "until",
+            f"{short_repr(until)} is not after since, {short_repr(since)}: give a later time",
+        )
+    return start, end
+
+
+def check_speaker(speaker: object) -> str | None:
+    """Return the name of a speaker, case folded."""
+    if speaker is None:
+        return None
+    name = plain_text("speaker", speaker).strip().casefold()
+    if not name:
+        raise InvalidInput("speaker", "is blank: give a name or a role, or omit it")
+    return name
+
+
+def check_score(min_score: object) -> float:
+    """Return the least score of a hit."""
+    is_number = isinstance(min_score, int | float) and not isinstance(min_score, bool)
+    if not is_number or not 0 <= min_score < inf:  # type: ignore[operator]
+        raise InvalidInput("min_score", f"{short_repr(min_score)} is not a number from 0 on")
+    return float(min_score)  # type: ignore[arg-type]
+
+
+def check_kinds(kinds: object) -> Kinds:
+    """Return the kinds of a request: of hits, of memories, or both."""
+    if kinds is None:
+        return Kinds()
+    if not isinstance(kinds, str) and not isinstance(kinds, Iterable):
+        raise InvalidInput("kinds", f"{short_repr(kinds)} is not a list of kinds")
+    names = [_check_kind(kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+    if not names:
+        raise InvalidInput("kinds", "is empty: omit it to search all kinds")
+    memories = frozenset(names) - frozenset(HIT_KINDS)
+    if not memories or MEMORY in names:
+        return Kinds(tuple(kind for kind in HIT_KINDS if kind in names))
+    return Kinds(tuple(kind for kind in HIT_KINDS if kind in names or kind == MEMORY), memories)
+
+
+def _check_kind(kind: object) -> str:
+    text = plain_text("kinds", kind)
+    if text not in (*HIT_KINDS, *KINDS):
+        raise InvalidInput(
+            "kinds",
+            f"{short_repr(text)} is not one of {', '.join((*HIT_KINDS, *KINDS))}"
+            + did_you_mean(text, (*HIT_KINDS, *KINDS)),
+        )
+    return text

@@ -1,8 +1,14 @@
-"""Recall: from a question to hits, in one snapshot.
+"""Recall: from a query to hits, in one snapshot.
 
-The words, the vectors and the graph each say what they would show. What may be shown of that is
-given a score, the newer of what answers the same question comes first, and nothing is said twice.
-If too much of what was found could not be shown, more is looked for.
+Full-text search, vector search and entity matching each find candidates. These are filtered,
+scored, judged by their texts, and ranked as one pool. If the pool has fewer distinct hits than
+requested, a further round takes more candidates from each search, and ranks the new ones behind the
+others.
+
+The number of requested hits only says where to stop: neither the size of a pool nor the order in it
+depends on it, so the first hits are the same, however many are requested.
+
+Nothing is written, and no lock is taken: unindexed documents are found by scanning the queue.
 """
 
 from __future__ import annotations
@@ -10,174 +16,284 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
-from memoranda.graph.lookup import When
-from memoranda.log import horizons
+from memoranda.graph.lookup import TimeSlice
+from memoranda.log.compaction import horizon
 from memoranda.memory import transcripts
+from memoranda.memory.transcripts import TranscriptInfo
+from memoranda.model.intervals import NEWEST
 from memoranda.model.memory import Span
-from memoranda.search import contests, fusion, lexical, naming, showing, sifting, thinning
-from memoranda.search.candidates import Candidate, Key
-from memoranda.search.hits import Hit
-from memoranda.search.lexical import Found
-from memoranda.search.naming import Nearby, Where
-from memoranda.search.passages import Passage
-from memoranda.search.questions import Question
-from memoranda.search.shelves import FACT, MEMORY, PASSAGE, Shelf, visible
-from memoranda.search.tail import Tail
-from memoranda.search.transcripts import RememberedCuttings
-from memoranda.search.words import terms
+from memoranda.search import results
+from memoranda.search.index import unindexed as index_unindexed
+from memoranda.search.index.documents import DocumentInfo
+from memoranda.search.index.partitions import (
+    FACT,
+    MEMORY,
+    PASSAGE,
+    Partition,
+    Visibility,
+    visible_partitions,
+)
+from memoranda.search.index.unindexed import UnindexedDocuments
+from memoranda.search.query import SearchQuery
+from memoranda.search.ranking import (
+    bm25,
+    dedupe,
+    entity_match,
+    filters,
+    fusion,
+    speakers,
+    withdrawn,
+)
+from memoranda.search.ranking.bm25 import ScoredDocument
+from memoranda.search.ranking.candidates import Candidate, Key
+from memoranda.search.ranking.dedupe import DistinctCandidates
+from memoranda.search.ranking.diversity import diversify
+from memoranda.search.ranking.entity_match import EntityFacts, GraphScope
+from memoranda.search.ranking.fusion import Scale
+from memoranda.search.ranking.judgement import judge
+from memoranda.search.ranking.question import PREFERENCE_WORDS, read_question
+from memoranda.search.results import Hit
+from memoranda.search.text import language as index_language
+from memoranda.search.text.chunker import ChunkCache, ChunkLoader
 from memoranda.storage.port import Reader
 
-_FIRST: Final = 5
-"""How many are looked for at first, for each that is wanted."""
-_LEAST: Final = 50
-_MOST: Final = 20_000
-"""How many are looked for at last: what comes behind that has little to do with the query."""
-_FURTHER: Final = 4
-_AMONG: Final = 20
-"""Among how many more than are wanted what says the same is looked for."""
+_POOL_CANDIDATES: Final = 64
+"""Candidates of each search in the first round, for the usual ten or twenty hits."""
+_DATED_CANDIDATES: Final = 256
+"""The same for a question about a date: most candidates are from another time."""
+_MIN_POOL: Final = 64
+"""Candidates that a pool has after the filters, if there are so many."""
+_MAX_CANDIDATES: Final = 20_000
+"""Candidates of each search in the last round: worse ones have little to do with the query."""
+_GROWTH_FACTOR: Final = 4
 
 
-class ByMeaning(Protocol):
-    """What searches vectors for the query."""
+class VectorQuery(Protocol):
+    """A query that searches vectors."""
 
     @property
-    def floor(self) -> float:
-        """How near something has to be if nothing else speaks for it."""
+    def similarity_threshold(self) -> float:
+        """The least cosine of a hit that is found by its vector alone."""
         ...
 
     def search(
         self,
         reader: Reader,
-        shelves: Sequence[Shelf],
+        partitions: Sequence[Partition],
         *,
-        most: int,
-        known: int | None,
-        tail: Tail,
-        also: Sequence[Passage],
-    ) -> list[Found] | None:
-        """Return the nearest passages, and others that are to be scored; None: it cannot."""
+        limit: int,
+        as_of_commit: int | None,
+        unindexed: UnindexedDocuments,
+        also: Sequence[DocumentInfo],
+    ) -> list[ScoredDocument] | None:
+        """Return the nearest documents, then the scores of `also`; None: there are no vectors."""
         ...
 
 
 def recall(
-    reader: Reader,
-    question: Question,
-    vectors: ByMeaning,
-    remembered: RememberedCuttings | None = None,
+    reader: Reader, query: SearchQuery, vectors: VectorQuery, cache: ChunkCache | None = None
 ) -> list[Hit]:
-    """Return the best hits there are, best first."""
-    if question.known is not None:
-        horizons.check(reader, question.namespaces, question.known)
-    search = _Search(reader, question, vectors, remembered)
-    most = max(_FIRST * question.asked.k, _LEAST)
-    while True:
-        kept = search.best(most)
-        if len(kept) == question.asked.k or search.exhausted or most >= _MOST:
-            return showing.hits(reader, question, kept, search.tail)
-        most = min(most * _FURTHER, _MOST)
+    """Return the best hits, best first."""
+    if query.as_of_commit is not None:
+        horizon.check(reader, query.namespaces, query.as_of_commit)
+    candidates = _Search(reader, query, vectors, cache).best(query.request.k)
+    return results.build_hits(reader, query, candidates, cache)
 
 
 class _Search:
-    """One question, and what is the same however far one looks."""
+    """One query, and what stays the same in each round."""
 
     def __init__(
-        self,
-        reader: Reader,
-        question: Question,
-        vectors: ByMeaning,
-        remembered: RememberedCuttings | None,
+        self, reader: Reader, query: SearchQuery, vectors: VectorQuery, cache: ChunkCache | None
     ) -> None:
         self._reader = reader
-        self._question = question
+        self._query = query
         self._vectors = vectors
-        namespaces, kinds = sorted(question.namespaces), question.asked.kinds.hits
-        viewer, past = question.asked.viewer, question.known is not None
-        self._shelves = visible(
-            reader, namespaces=namespaces, viewer=viewer, kinds=kinds, past=past
+        self._cache = cache
+        request, as_of_commit = query.request, query.as_of_commit
+        visibility = Visibility(
+            query.namespaces,
+            request.viewer,
+            frozenset(request.kinds.hits),
+            past=as_of_commit is not None,
         )
-        self.tail = Tail.read(
+        self._partitions = visible_partitions(reader, visibility)
+        self._language = index_language.read(reader)
+        terms = bm25.query_terms(self._language, query.namespaces, self._partitions, request.text)
+        self._question = read_question(request.text, query.valid_at, self._stems)
+        hints: list[str] = []
+        if self._question.wants_advice:
+            hints = [term for term in self._stems(PREFERENCE_WORDS) if term not in terms]
+        self._searched_terms = frozenset((*terms, *hints))
+        self._unindexed = index_unindexed.scan(
             reader,
-            namespaces=namespaces,
-            viewer=viewer,
-            kinds=kinds,
-            past=past,
-            remembered=remembered,
+            visibility,
+            terms=[*terms, *hints],
+            language=self._language,
+            as_of=NEWEST if as_of_commit is None else as_of_commit,
+            cache=cache,
         )
-        self._nearby = self._look_around(namespaces)
-        self.exhausted = False
-        """Whether nothing more can be found."""
+        self._term_search = bm25.TermSearch(
+            reader, self._partitions, terms, self._unindexed, hints=hints
+        )
+        self._entity_facts = self._match_entities()
+        self._limit = _DATED_CANDIDATES if self._question.window else _POOL_CANDIDATES
+        """Candidates of each search in this round."""
+        self._exhausted = False
+        """Whether a higher limit cannot find more."""
+        self._ranked_keys: set[Key] = set()
+        """The candidates of earlier rounds."""
+        self._scale: Scale | None = None
+        self._citations: dict[str, list[tuple[TranscriptInfo, Span]]] = {}
 
-    def best(self, most: int) -> list[Candidate]:
-        """Return the best candidates among so many that each way of searching finds."""
+    def _stems(self, text: str) -> list[str]:
+        """Return the terms of a text in the languages of the searched namespaces."""
+        return self._language.query_terms(text, self._query.namespaces)
+
+    def best(self, k: int) -> list[Candidate]:
+        """Return the best candidates: the first `k` of an order that does not depend on `k`."""
+        min_score = self._query.request.min_score
+        distinct = DistinctCandidates()
+        while True:
+            pool = self._next_pool()
+            for candidate in self._rank(pool, distinct.candidates):
+                if len(distinct.candidates) == k or candidate.score < min_score:
+                    return distinct.candidates
+                distinct.add(candidate)
+            if len(distinct.candidates) == k or self._is_last_round:
+                return distinct.candidates
+            self._limit *= _GROWTH_FACTOR
+
+    @property
+    def _is_last_round(self) -> bool:
+        return self._exhausted or self._limit >= _MAX_CANDIDATES
+
+    def _next_pool(self) -> list[Candidate]:
+        """Return the accepted candidates of this round that earlier rounds did not have.
+
+        Filters may leave few: then the round takes more from each search.
+        """
+        while True:
+            new = [
+                candidate
+                for candidate in self._find_candidates(min(self._limit, _MAX_CANDIDATES))
+                if candidate.key not in self._ranked_keys
+            ]
+            accepted = filters.filter_candidates(
+                self._reader, self._query, new, self._entity_facts.facts
+            )
+            pool = [c for c in accepted if c.key not in self._ranked_keys]
+            pool = withdrawn.filter_withdrawn(self._reader, self._query, pool)
+            self._load_citations(pool)
+            self._load_texts(pool)
+            pool = filters.filter_loaded(self._query.request, pool)
+            if len(pool) >= _MIN_POOL or self._is_last_round:
+                self._ranked_keys.update(candidate.key for candidate in (*new, *pool))
+                return pool
+            self._limit *= _GROWTH_FACTOR
+
+    def _rank(self, pool: list[Candidate], better: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates of a round, best first; those of earlier rounds are better."""
         question = self._question
-        found = sifting.sift(self._reader, question, self._found(most), self._nearby.facts)
-        fusion.fuse(found, question.instant)
-        ranked = sorted(found, key=Candidate.rank)
-        settled = self._settled(ranked)
-        return thinning.thin(settled, question.asked.k, self._cited(settled))
+        pool = dedupe.merge_quotations(pool, self._citations, better)
+        if self._scale is None:
+            threshold = self._vectors.similarity_threshold
+            self._scale = Scale.of(pool, self._term_search.total_idf, threshold)
+        fusion.fuse(pool, self._query.valid_at, self._scale, self._searched_terms)
+        judge(pool, question)
+        ranked = fusion.rescore(pool)
+        if not question.is_about_the_past:
+            ranked = fusion.prefer_newer(ranked, question.terms)
+        if question.wants_all:
+            ranked = diversify(ranked)
+        if better:
+            fusion.put_behind(ranked, better[-1].score)
+        return ranked
 
-    def _found(self, most: int) -> Iterable[Candidate]:
-        """Return everything that was found, each once."""
-        query, known = self._question.asked.query, self._question.known
-        place = (self._reader, self._shelves)
-        found: dict[Key, Candidate] = {}
-        texts = lexical.search(*place, query, most=most, known=known, tail=self.tail)
-        for each in texts:
-            _candidate(found, each).lexical = each.score
-        self._add_nearby(found)
-        by_words = [each.passage for each in texts]
-        near = self._vectors.search(*place, most=most, known=known, tail=self.tail, also=by_words)
-        floor = self._vectors.floor
-        for each in near or ():
-            if each.score >= floor or _key(each.passage) in found:
-                _candidate(found, each).cosine = each.score
-        enough = near is not None and len(near) >= most and near[most - 1].score >= floor
-        self.exhausted = len(texts) < most and not enough
-        return found.values()
+    def _find_candidates(self, limit: int) -> Iterable[Candidate]:
+        """Return the candidates of all searches, each once."""
+        as_of_commit = self._query.as_of_commit
+        candidates: dict[Key, Candidate] = {}
+        by_terms = self._term_search.best(limit, as_of_commit)
+        for scored in by_terms:
+            self._candidate(candidates, scored).lexical = scored.score
+        self._add_entity_matches(candidates)
+        by_vector = self._vectors.search(
+            self._reader,
+            self._partitions,
+            limit=limit,
+            as_of_commit=as_of_commit,
+            unindexed=self._unindexed,
+            also=[scored.document for scored in by_terms],
+        )
+        threshold = self._vectors.similarity_threshold
+        for scored in by_vector or ():
+            if scored.score >= threshold or _key(scored.document) in candidates:
+                self._candidate(candidates, scored).cosine = scored.score
+        has_more_vectors = (
+            by_vector is not None
+            and len(by_vector) >= limit
+            and by_vector[limit - 1].score >= threshold
+        )
+        self._exhausted = len(by_terms) < limit and not has_more_vectors
+        return candidates.values()
 
-    def _look_around(self, namespaces: Iterable[str]) -> Nearby:
-        question = self._question
-        if FACT not in question.asked.kinds.hits and MEMORY not in question.asked.kinds.hits:
-            return Nearby()
-        when = When(question.known, question.instant, question.asked.superseded)
-        where = Where(tuple(namespaces), question.asked.agent_id, question.asked.viewer)
-        return naming.nearby(self._reader, question.asked.query, where, when)
+    def _candidate(self, candidates: dict[Key, Candidate], scored: ScoredDocument) -> Candidate:
+        key = _key(scored.document)
+        candidate = candidates.get(key)
+        if candidate is None:
+            language = self._language.of(scored.document.partition.namespace)
+            candidate = candidates[key] = Candidate(key, language=language)
+        candidate.document = candidate.document or scored.document
+        return candidate
 
-    def _add_nearby(self, found: dict[Key, Candidate]) -> None:
-        kinds = self._question.asked.kinds.hits
-        near = self._nearby
-        told = [(FACT, near.weights), (MEMORY, near.sources())]
-        for kind, weights in told:
-            for name, weight in weights.items() if kind in kinds else ():
-                key = (kind, name, 0)
-                found.setdefault(key, Candidate(key)).graph = weight
+    def _match_entities(self) -> EntityFacts:
+        query, request = self._query, self._query.request
+        if FACT not in request.kinds.hits and MEMORY not in request.kinds.hits:
+            return EntityFacts()
+        time = TimeSlice(query.as_of_commit, query.valid_at, request.include_superseded)
+        namespaces = tuple(sorted(query.namespaces))
+        scope = GraphScope(namespaces, request.agent_id, request.viewer)
+        return entity_match.facts_near_entities(self._reader, request.text, scope, time)
 
-    def _settled(self, ranked: list[Candidate]) -> list[Candidate]:
-        """Return the candidates with those first that are newer, as far as it can matter."""
-        among = self._question.asked.k + _AMONG
-        wanted = frozenset(terms(self._question.asked.query))
-        return [*contests.settle(ranked[:among], wanted), *ranked[among:]]
+    def _add_entity_matches(self, candidates: dict[Key, Candidate]) -> None:
+        kinds = self._query.request.kinds.hits
+        matches = self._entity_facts
+        for kind, weights in ((FACT, matches.weights), (MEMORY, matches.source_weights())):
+            for candidate_id, weight in weights.items() if kind in kinds else ():
+                key = (kind, candidate_id, 0)
+                candidate = Candidate(key, language=self._language.language)
+                candidates.setdefault(key, candidate).graph = weight
 
-    def _cited(self, ranked: list[Candidate]) -> thinning.Cited:
-        """Return what the memories cite that could stand for a piece of a transcript."""
-        among = ranked[: self._question.asked.k + _AMONG]
-        if not any(each.kind == PASSAGE for each in among):
-            return {}
-        showing.load_texts(self._reader, among, self.tail)
-        ids = [each.id for each in among if each.kind == MEMORY]
-        cited: dict[str, list[tuple[str, Span]]] = {}
-        commit = self._question.commit
-        for memory_id, _, span, row in transcripts.cited_by(self._reader, ids, commit):
-            cited.setdefault(memory_id, []).append((row[0], span))
-        return cited
+    def _load_citations(self, pool: Sequence[Candidate]) -> None:
+        """Load what memories cite, and note the transcripts that each candidate is from."""
+        memory_ids = [
+            candidate.id
+            for candidate in pool
+            if candidate.kind == MEMORY and candidate.id not in self._citations
+        ]
+        commit = self._query.commit
+        rows = transcripts.citations_of(self._reader, memory_ids, commit) if memory_ids else ()
+        for memory_id, _, span, row in rows:
+            info = None if row[0] is None else TranscriptInfo(*row)
+            if info is not None and info.namespace in self._query.namespaces:
+                self._citations.setdefault(memory_id, []).append((info, span))
+        for candidate in pool:
+            if candidate.kind == PASSAGE:
+                candidate.transcripts = (candidate.id,)
+            elif candidate.kind == MEMORY:
+                ids = (info.id for info, _ in self._citations.get(candidate.id, ()))
+                candidate.transcripts = tuple(dict.fromkeys(ids))
+
+    def _load_texts(self, pool: Sequence[Candidate]) -> None:
+        """Load the texts and times of passages, and the speakers if the question is about some."""
+        passages = [candidate for candidate in pool if candidate.kind == PASSAGE]
+        loader = ChunkLoader(self._reader, self._cache)
+        results.load_contexts(self._reader, passages, self._cache)
+        speakers.set_message_times(loader, passages)
+        if self._question.roles or self._query.request.speaker is not None:
+            speakers.load_speakers(loader, pool, self._citations)
 
 
-def _candidate(found: dict[Key, Candidate], each: Found) -> Candidate:
-    key = _key(each.passage)
-    known = found.setdefault(key, Candidate(key))
-    known.passage = known.passage or each.passage
-    return known
-
-
-def _key(passage: Passage) -> Key:
-    return passage.kind, passage.source, passage.first if passage.kind == PASSAGE else 0
+def _key(document: DocumentInfo) -> Key:
+    return document.kind, document.source, document.start if document.kind == PASSAGE else 0

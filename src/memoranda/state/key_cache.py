@@ -1,53 +1,84 @@
-"""Key heads: each key's newest version, remembered between commits."""
+"""The cache of key heads: the newest version of each key, kept between commits."""
 
 from __future__ import annotations
 
 import msgspec
 
+from memoranda.model.bounded_cache import BoundedCache
+from memoranda.model.refs import KeyRef
 from memoranda.storage.port import Reader
 
-Place = tuple[str, str, str]
-"""A key's namespace, its agent and the key itself."""
-_MOST = 20_000
+KeyAddress = tuple[str, str, str]
+"""Namespace, agent and key."""
+
+
+def address_of(ref: KeyRef) -> KeyAddress:
+    """Return the address of a resolved reference, which has a scope unless its key was erased."""
+    return ref.namespace or "", ref.agent_id or "", ref.key
+
+
+_MAX_CACHED_KEYS = 20_000
+"""Bounds the memory to about 5 MB."""
 
 
 class KeyHead(msgspec.Struct, frozen=True, gc=False):
-    """Where a key stands: its row, its newest version, and whether it has a value."""
+    """A key's row id, its newest version, and whether that version has a value."""
 
     key_id: int | None
     version: int
     live: bool
+    has_evidence: bool = False
+    """Whether the value has rows in `state_because`."""
+    is_cited: bool = False
+    """Whether the value of any key may rest on this key: if not, nothing has to be looked up."""
+    replaced: bool | None = None
+    """Whether the version before it had a value; None: not known."""
 
 
 _NEVER_USED = KeyHead(None, 0, False)
 
 
-class KeyHeads:
-    """Answers from memory what the writer asks of every key it touches.
+class KeyHeadCache:
+    """The heads of the keys that the writer touched lately.
 
-    Right as long as every write to the table goes through `put`; when another process has written,
-    or a write was rolled back, everything is forgotten.
+    An entry is right as long as every write to the table goes through `put`. The engine calls
+    `forget` when another process has written or a write was rolled back.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Place, KeyHead] = {}
+        self._heads: BoundedCache[KeyAddress, KeyHead] = BoundedCache(_MAX_CACHED_KEYS)
+        self._rests_on_facts: bool | None = None
 
-    def get(self, reader: Reader, place: Place) -> KeyHead:
-        """Return where the key stands."""
-        known = self._known.get(place)
-        if known is None:
-            namespace, agent_id, key = place
+    def get(self, reader: Reader, address: KeyAddress) -> KeyHead:
+        """Return a key's head, from the table if it is not cached."""
+        head = self._heads.get(address)
+        if head is None:
+            namespace, agent_id, key = address
             row = reader.row("state_head", agent_id=agent_id, namespace=namespace, key=key)
-            known = KeyHead(row[0], row[1], bool(row[3])) if row else _NEVER_USED
-            self.put(place, known)
-        return known
+            head = KeyHead(row[0], row[1], *map(bool, row[3:])) if row else _NEVER_USED
+            self._heads[address] = head
+        return head
 
-    def put(self, place: Place, head: KeyHead) -> None:
-        """Remember where the key stands now."""
-        if len(self._known) >= _MOST:
-            self._known.clear()
-        self._known[place] = head
+    def replaced(self, address: KeyAddress, version: int) -> bool | None:
+        """Return whether a version replaced a value, if it is cached and still the newest."""
+        head = self._heads.get(address)
+        return head.replaced if head is not None and head.version == version else None
+
+    def put(self, address: KeyAddress, head: KeyHead) -> None:
+        """Set a key's head, after a write to the table."""
+        self._heads[address] = head
+
+    def rests_on_facts(self, reader: Reader) -> bool:
+        """Say whether the current value of any key may rest on a fact."""
+        if self._rests_on_facts is None:
+            self._rests_on_facts = reader.row("state_rests_on_facts") is not None
+        return self._rests_on_facts
+
+    def note_fact(self) -> None:
+        """Note that a value rests on a fact now."""
+        self._rests_on_facts = True
 
     def forget(self) -> None:
-        """Remember nothing."""
-        self._known.clear()
+        """Drop every entry."""
+        self._heads.clear()
+        self._rests_on_facts = None

@@ -1,4 +1,4 @@
-"""What can be asked of state in a transaction: requests to stage and reads to track."""
+"""The requests of a transaction on state, and the reads it tracks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memoranda.model.scope import Scope
 
 
 class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
-    """Give a key a value."""
+    """A request to write a value."""
 
     stays_in_scope: ClassVar = True
 
@@ -23,7 +23,7 @@ class WriteKey(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
 
 
 class DeleteKey(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
-    """Take a key's value away."""
+    """A request to delete a value."""
 
     stays_in_scope: ClassVar = True
 
@@ -36,7 +36,7 @@ KeyRequest = WriteKey | DeleteKey
 
 
 class KeyRead(msgspec.Struct, frozen=True, gc=False):
-    """A key was read."""
+    """A read of a key."""
 
     scope: Scope
     key: str
@@ -46,20 +46,20 @@ class KeyRead(msgspec.Struct, frozen=True, gc=False):
 
 
 class PrefixRead(msgspec.Struct, frozen=True, gc=False):
-    """All keys with a prefix were read, and so was the absence of others."""
+    """A read of all keys with a prefix, and so of the absence of others."""
 
     is_range: ClassVar = True
 
     scope: Scope
     prefix: str
 
-    def overlaps(self, other: object) -> bool:
-        """Say whether another read is about any of these keys."""
-        if isinstance(other, KeyRead):
-            return other.scope == self.scope and other.key.startswith(self.prefix)
-        if not isinstance(other, PrefixRead) or other.scope != self.scope:
+    def overlaps(self, read: object) -> bool:
+        """Say whether another read has any of these keys."""
+        if isinstance(read, KeyRead):
+            return read.scope == self.scope and read.key.startswith(self.prefix)
+        if not isinstance(read, PrefixRead) or read.scope != self.scope:
             return False
-        return other.prefix.startswith(self.prefix) or self.prefix.startswith(other.prefix)
+        return read.prefix.startswith(self.prefix) or self.prefix.startswith(read.prefix)
 
     def __str__(self) -> str:
         scope = self.scope

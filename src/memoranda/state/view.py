@@ -1,61 +1,190 @@
-"""The state view: applying writes and deletes to the tables."""
+"""The state view: applying writes and deletes, erasing keys, and retention in a compaction."""
 
 from __future__ import annotations
 
-from memoranda.log.retaining import Retained
-from memoranda.log.scopes import Scopes
-from memoranda.log.views import Commit, LookUp, View
-from memoranda.model.erasure import KEY, Place, Target
+from msgspec.structs import replace
+
+from memoranda.log.compaction.retention import RetainedRefs, RetentionPolicy
+from memoranda.log.read.scope_index import ScopeIds
+from memoranda.log.views import Commit, Eraser, LookUp, RewrittenEvent, View
+from memoranda.model.erasure import KEY, LogPosition, Target
 from memoranda.model.ids import IdSource
-from memoranda.model.operations import Delete, Write
-from memoranda.model.refs import KeyRef
-from memoranda.state.erasing import StateEraser
-from memoranda.state.heads import KeyHead, KeyHeads
-from memoranda.state.keeping import StateKeeper
-from memoranda.state.prefix import beyond
+from memoranda.model.operations import AnyOperation, Delete, Write
+from memoranda.model.operations.redacted import ERASED_REFERENT
+from memoranda.model.refs import FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
+from memoranda.model.scope import Scope
+from memoranda.state.key_cache import KeyHead, KeyHeadCache, address_of
+from memoranda.state.reads import prefix_end
 from memoranda.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 from memoranda.state.rules import StateRules
-from memoranda.storage.port import Reader, Writer
+from memoranda.storage.port import Reader, Row, Writer
+
+KEY_EVIDENCE, MEMORY_EVIDENCE, FACT_EVIDENCE = 1, 2, 3
+"""The kinds of evidence in `state_because`."""
+
+# Erasure: removing erased keys from the tables.
+
+
+class StateEraser(Eraser):
+    """Deletes the versions that were erased from the log, and keys without versions.
+
+    Where only references of a value were erased, it brings those of the current value to the log.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._keys: set[tuple[Scope, str]] = set()
+
+    def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
+        """Delete the versions that an event no longer has."""
+        for position, before, after in rewritten.changes():
+            if isinstance(before, (Write, Delete)) and not isinstance(after, (Write, Delete)):
+                self._keys.add((before.scope, before.key))
+                self._put_evidence(before, ())
+                self._writer.run(
+                    "state_version_remove",
+                    agent_id=before.agent_id,
+                    namespace=before.namespace,
+                    key=before.key,
+                    commit_ts=rewritten.before.commit_ts,
+                    position=position,
+                )
+            elif isinstance(before, Write) and isinstance(after, Write) and before.because:
+                self._put_evidence(before, after.because)
+
+    def _put_evidence(self, before: Write | Delete, because: tuple[Ref, ...]) -> None:
+        """Set what a key's value rests on, if it is still the current one.
+
+        The scope is the one before the erasure: its rows are renamed when everything is rewritten.
+        """
+        scope = before.scope
+        row = self._writer.row(
+            "state_head", agent_id=scope.agent_id, namespace=scope.namespace, key=before.key
+        )
+        if row is not None and row[1] == before.version:
+            self._writer.put("state_because_drop", row[0])
+            add_evidence(self._writer, KeyHeadCache(), row[0], because)
+
+    def finish(self) -> None:
+        """Delete the keys without versions."""
+        for scope, key in self._keys:
+            self._writer.run(
+                "state_remove", agent_id=scope.agent_id, namespace=scope.namespace, key=key
+            )
+
+
+def add_evidence(
+    writer: Writer, heads: KeyHeadCache, key_id: int, because: tuple[Ref, ...]
+) -> None:
+    """Add what a key's new value rests on to the index of dependents.
+
+    Words never change, so those of a transcript are not in it, nor is erased evidence.
+    """
+    for ref in because:
+        if isinstance(ref, MemoryRef):
+            row: Row = (MEMORY_EVIDENCE, ref.memory_id, ref.version, key_id, None, None)
+        elif isinstance(ref, FactRef):
+            if ref.assertion_id == ERASED_REFERENT:
+                continue
+            heads.note_fact()
+            row = (FACT_EVIDENCE, ref.assertion_id, 0, key_id, None, None)
+        elif isinstance(ref, TranscriptRef):
+            continue
+        else:
+            address = address_of(ref)
+            head = heads.get(writer, address)
+            place = writer.find("state_version_place", ref.version, head.key_id)
+            if ref.key == ERASED_REFERENT or place is None:
+                continue
+            heads.put(address, replace(head, is_cited=True))
+            row = (KEY_EVIDENCE, str(head.key_id), ref.version, key_id, *place)
+        writer.put("state_because_add", *row)
+
+
+# Retention: the versions that a compaction leaves.
+
+
+class StateRetention(RetentionPolicy):
+    """Retains each key's version at the horizon, and the versions that retained values cite.
+
+    A value can only cite earlier versions. The log is read from its end, so that every value that
+    could cite a version has been read before the version itself.
+    """
+
+    kinds = (Write, Delete)
+
+    def __init__(self, notes: RetainedRefs) -> None:
+        self._notes = notes
+
+    def mark(self, reader: Reader, place: LogPosition, operation: AnyOperation, /) -> None:
+        """Note the references of a value that is retained."""
+        if not isinstance(operation, Write) or not operation.because:
+            return
+        if not self._notes.covers(place, operation) or self._stays(reader, place, operation):
+            for ref in operation.because:
+                self._notes.retain(ref)
+
+    def residue_of(
+        self, reader: Reader, place: LogPosition, operation: AnyOperation, /
+    ) -> AnyOperation | None:
+        """Return the operation if it is retained, or None."""
+        assert isinstance(operation, (Write, Delete)), "only state operations reach this policy"
+        return operation if self._stays(reader, place, operation) else None
+
+    def _stays(self, reader: Reader, place: LogPosition, operation: Write | Delete) -> bool:
+        notes, scope = self._notes, operation.scope
+        ref = KeyRef(operation.key, operation.version, scope.agent_id, scope.namespace)
+        if notes.is_retained(ref):
+            return True
+        last = reader.row(
+            "state_place_at",
+            agent_id=scope.agent_id,
+            namespace=scope.namespace,
+            key=operation.key,
+            at=notes.horizon,
+        )
+        return last is None or (last[0], last[2]) == place
+
+
+# The view: applying operations to the tables.
 
 
 class StateView(View):
-    """Current values and the places of all versions."""
+    """The current values of keys, and the log positions of all versions."""
 
     name = "state"
-    version = 1
-    staged = (WriteKey, DeleteKey)
-    referred = (KeyRef,)
-    applied = frozenset((Write, Delete))
-    tracked = (KeyRead, PrefixRead)
-    clear = ("state_clear", "state_version_clear")
-    rows = ("state_rows", "state_version_rows")
+    version = 2
+    request_types = (WriteKey, DeleteKey)
+    reference_types = (KeyRef,)
+    applied_types = frozenset((Write, Delete))
+    tracked_reads = (KeyRead, PrefixRead)
+    clear_queries = ("state_clear", "state_version_clear", "state_because_clear")
+    row_queries = ("state_rows", "state_version_rows", "state_because_rows")
 
-    def __init__(self, scopes: Scopes) -> None:
+    def __init__(self, scopes: ScopeIds, heads: KeyHeadCache) -> None:
         self._scopes = scopes
-        self._heads = KeyHeads()
+        self._heads = heads
 
     def rules(self, reader: Reader, look_up: LookUp, /) -> StateRules:
         """Return the rules for one transaction."""
         return StateRules(reader, self._heads, look_up)
 
-    def changed(self, reader: Reader, read: KeyRead | PrefixRead, since: int, /) -> bool:
-        """Say whether the key, or any key under the prefix, has a version made since."""
+    def has_changed(self, reader: Reader, read: KeyRead | PrefixRead, since: int, /) -> bool:
+        """Say whether the key, or any key with the prefix, has changed after a commit."""
         scope = {"agent_id": read.scope.agent_id, "namespace": read.scope.namespace}
         if isinstance(read, KeyRead):
             row = reader.row("state_head", **scope, key=read.key)
             return row is not None and row[2] > since
-        end = beyond(read.prefix)
-        row = reader.row(
-            "state_changed_in_range", **scope, first=read.prefix, beyond=end, since=since
-        )
+        end = prefix_end(read.prefix)
+        row = reader.row("state_changed_in_range", **scope, first=read.prefix, end=end, since=since)
         return row is not None
 
-    def keeper(self, notes: Retained, _: IdSource, /) -> StateKeeper:
-        """Return who says what stays when a namespace is summed up."""
-        return StateKeeper(notes)
+    def retention_policy(self, notes: RetainedRefs, _: IdSource, /) -> StateRetention:
+        """Return the retention policy of a compaction."""
+        return StateRetention(notes)
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
-        """Give each key its new version."""
+        """Apply the writes and deletes of a commit."""
         commit_ts = commit.commit_ts
         for position, operation in enumerate(commit.operations):
             if not isinstance(operation, (Write, Delete)):
@@ -63,18 +192,25 @@ class StateView(View):
             value = operation.encoded if isinstance(operation, Write) else None
             live, version = value is not None, operation.version
             namespace, agent_id, key = operation.namespace, operation.agent_id, operation.key
-            place = (namespace, agent_id, key)
-            key_id = self._heads.get(writer, place).key_id
+            address = (namespace, agent_id, key)
+            head = self._heads.get(writer, address)
+            key_id = head.key_id
             if key_id is None:
                 scope_id = self._scopes.id_of(writer, agent_id, namespace)
                 key_id = writer.add("state_add", scope_id, key, version, commit_ts, value)
             else:
                 writer.put("state_set", version, commit_ts, value, key_id)
             writer.put("state_version_add", key_id, commit_ts, version, position, int(live))
-            self._heads.put(place, KeyHead(key_id, version, live))
+            if head.has_evidence:
+                writer.put("state_because_drop", key_id)
+            because = operation.because if isinstance(operation, Write) else ()
+            new = KeyHead(key_id, version, live, bool(because), head.is_cited, head.live)
+            self._heads.put(address, new)
+            if because:
+                add_evidence(writer, self._heads, key_id, because)
 
-    def places(self, reader: Reader, target: Target, _: str | None, /) -> list[Place]:
-        """Return where the versions of a key stand."""
+    def places(self, reader: Reader, target: Target, _: str | None, /) -> list[LogPosition]:
+        """Return the log positions of a key's versions."""
         if target.kind != KEY or target.scope is None:
             return []
         scope = target.scope
@@ -87,10 +223,10 @@ class StateView(View):
         return [(commit_ts, position) for commit_ts, position in rows]
 
     def eraser(self, writer: Writer, /) -> StateEraser:
-        """Return what takes erased versions out of the tables."""
+        """Return the eraser of the tables."""
         return StateEraser(writer)
 
-    def forget(self) -> None:
-        """Drop what is remembered of keys and scopes."""
+    def drop_caches(self) -> None:
+        """Drop the cached heads and scope ids."""
         self._heads.forget()
-        self._scopes.forget()
+        self._scopes.drop_caches()

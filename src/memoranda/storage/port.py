@@ -1,7 +1,7 @@
-"""What the log needs of a database: short reads, one writer, named queries.
+"""The storage port: the interface between the log and a database engine.
 
-The SQL itself stands in `.sql` files next to the code that uses it; an engine resolves the names.
-Everything above this port is the same on every engine.
+Code names its queries; the SQL is in `.sql` files beside the code, and an engine looks the names
+up. Everything above this port is the same on every engine.
 """
 
 from __future__ import annotations
@@ -9,164 +9,252 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
 from memoranda.errors import Unavailable
 
+# Findings: results of health checks.
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The result of one health check, with a remedy if something should be done."""
+
+    check: str
+    status: Literal["ok", "warning", "problem"]
+    message: str
+    remedy: str | None = None
+    error: str | None = None
+    """The class name of the error that using the store would raise."""
+
+
+def fine(check: str, message: str) -> Finding:
+    """Return a finding without fault."""
+    return Finding(check, "ok", message)
+
+
+def warning(check: str, message: str, remedy: str) -> Finding:
+    """Return a finding that deserves attention."""
+    return Finding(check, "warning", message, remedy)
+
+
+def problem(check: str, message: str, remedy: str | None, error: str | None = None) -> Finding:
+    """Return a finding of a fault."""
+    return Finding(check, "problem", message, remedy, error)
+
+
+# Connections and the engine: short reads, one writer, named queries.
+
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
-"""Called now and then during long work, with what is done and what there is in all."""
+"""Called during long work with the steps that are done and the steps in all."""
 Parameters = Sequence[Any] | Mapping[str, Any]
-"""What stands for the placeholders of a query: `?` by place, `:name` by name."""
+"""Values for the placeholders of a query: `?` by position, `:name` by name."""
 
 
 class Reader(Protocol):
-    """A connection that reads."""
+    """A connection that reads.
+
+    A list or tuple parameter stands for a JSON array, which a query reads with `json_each`.
+    """
 
     def row(self, query: str, /, **values: object) -> Row | None:
         """Return the first row, if there is one."""
         ...
 
     def find(self, query: str, /, *values: object) -> Row | None:
-        """As `row`, with the values in the order the query names them: what every get does."""
+        """As `row`, with values by position, in the order of the placeholders; it is faster."""
         ...
 
     def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
-        """Return the rows; with a budget of bytes, stop behind the row that exhausts it.
+        """Return the rows; with a budget of bytes, stop after the row that exhausts it.
 
-        What counts is the last column, where a query puts the content.
+        Only the last column counts, where queries have the content.
         """
         ...
 
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
-        """Yield the rows one by one; only inside a transaction, which holds the snapshot anyway."""
+        """Yield the rows one by one; only inside a transaction, since it holds a snapshot."""
         ...
 
     def columns(self, query: str, /) -> tuple[str, ...]:
-        """Return the names of the columns that a query's rows have."""
+        """Return the column names of a query."""
         ...
 
 
 class Writer(Reader, Protocol):
-    """The one connection that writes, inside a transaction."""
+    """The writer connection, inside a transaction."""
 
     def put(self, query: str, /, *values: object) -> None:
-        """Run a statement with its values in the order it names them: what every commit does."""
+        """Run a statement with values by position, in the order of the placeholders."""
         ...
 
     def put_all(self, query: str, rows: Sequence[Row], /) -> None:
-        """As `put`, once for the values of each row."""
+        """As `put`, once for each row of values."""
         ...
 
     def add(self, query: str, /, *values: object) -> int:
-        """As `put`, and return the id of the row that was added: what the query returns."""
+        """As `put`, for an INSERT with RETURNING; return the id of the new row."""
         ...
 
     def run(self, query: str, /, **values: object) -> None:
-        """Run a statement."""
+        """Run a statement with values by name."""
         ...
 
-    def others_wrote(self) -> bool:
-        """Say whether somebody else has written since this was last asked."""
+    def trial(self) -> AbstractContextManager[None]:
+        """Undo everything that the block writes, when it ends."""
+        ...
+
+    def has_foreign_writes(self) -> bool:
+        """Say whether another connection has written since the last call."""
         ...
 
 
 class OutcomeUnknown(Unavailable):
-    """The storage failed while it was committing: what was being written may be there, or not."""
+    """The storage failed during a commit, which may have happened or not."""
 
 
-class Footprint(msgspec.Struct, frozen=True):
-    """What a store takes up, in bytes."""
+class StorageSize(msgspec.Struct, frozen=True):
+    """The sizes of a store's files, in bytes."""
 
     data: int
     journal: int
 
 
-class Answer(Protocol):
-    """The rows of a query a user wrote, in pages; it holds a snapshot until they are read."""
+class QueryResult(Protocol):
+    """The rows of a user's query, in pages; it holds a snapshot until the last page is read."""
 
     def next_page(self) -> list[dict[str, Any]]:
-        """Return the next rows by the names of their columns; none left: an empty list."""
+        """Return the next rows as dictionaries; an empty list after the last."""
         ...
+
+
+class SqlView(msgspec.Struct, frozen=True):
+    """A view that a user's SQL can read."""
+
+    name: str
+    description: str
+    columns: tuple[str, ...]
 
 
 class Engine(Protocol):
-    """One database that holds one log."""
+    """A database with one log."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        ...
 
     @property
     def path(self) -> Path | None:
-        """The file the store is in, if it is in one."""
+        """The store's file; None if it has none."""
         ...
 
     read_only: bool
-    """Whether every write is refused."""
+    """Whether the engine refuses every write."""
 
     def reading(self) -> AbstractContextManager[Reader]:
-        """Lend a reader for a short while: no lock and no snapshot outlives the block."""
+        """Lend a reader for the length of a block; it holds no lock and no snapshot."""
         ...
 
     def snapshot(self) -> AbstractContextManager[Reader]:
-        """As `reading`, and all that is read in the block is as of one moment."""
-        ...
-
-    def writing(self) -> AbstractContextManager[Writer]:
-        """Take the write lock of a database that no other thread writes to meanwhile.
-
-        The block's end commits durably, an exception rolls back. Where others write too, use
-        `write`: it lets go of the lock whatever interrupts it.
-
-        Raises `OutcomeUnknown` if the commit itself fails and may have happened nonetheless. Before
-        the next block begins, the engine then makes sure which, so that what is read from there on
-        is what is durable.
-        """
+        """As `reading`, with one snapshot for all reads of the block."""
         ...
 
     def write(self, work: Callable[[Writer], Result], *, wait: float | None = None) -> Result:
-        """Do the work as in a block of `writing`, and return what it returns.
+        """Call `work` in a write transaction, commit it durably, and return the result.
 
-        Who can do without does not `wait` longer than so many seconds: then it is `StoreBusy`.
+        An exception rolls the transaction back. The write lock is released whatever interrupts the
+        thread. A caller that can do without the write bounds how long it waits for the lock:
+        `StoreBusy` is raised after `wait` seconds.
+
+        Raises `OutcomeUnknown` if the commit fails and may have happened nonetheless. The engine
+        then finds out before the next transaction begins, so that every later read is of durable
+        data.
+        """
+        ...
+
+    def guard_writes(self, check: Callable[[Writer], object]) -> None:
+        """Refuse to write once another version of the library has changed the store's format.
+
+        From now on, each write transaction that comes after a write of another connection checks
+        the stored format and calls `check` first; an exception rolls it back.
         """
         ...
 
     def sync(self) -> None:
-        """Wait until all that is committed would survive a loss of power, whoever wrote it."""
+        """Wait until every commit of every process is durable."""
         ...
 
-    def home(self) -> str:
-        """Return a name for the place these bytes are in, which a copy of them does not share."""
+    def file_identity(self) -> str:
+        """Return an identity of the store's file, which a copy does not share."""
         ...
 
     def copy_to(self, path: Path, progress: Progress | None = None) -> None:
-        """Copy everything as of now to a new file, unsynced, while others go on writing."""
+        """Copy a snapshot to a new file, unsynced, while other connections write."""
         ...
 
-    def another(self, path: Path) -> Engine:
-        """Make or open a database of the same kind in another file."""
+    def open_at(self, path: Path) -> Engine:
+        """Create or open a database of the same kind in another file."""
         ...
 
     def check_vacant(self, field: str, path: Path) -> None:
-        """Refuse a path where a copy of this kind could not be put."""
+        """Refuse a path where a copy could not be put."""
         ...
 
     def place(self, field: str, draft: Path, path: Path) -> None:
-        """Give a finished copy that is closed its name; nobody can open it before it is safe."""
+        """Give a finished, closed copy its name; no process can open it before that is safe."""
         ...
 
-    def query(self, statement: str, parameters: Parameters = ()) -> Answer:
-        """Answer a user's SQL over the documented views; it can change nothing."""
+    def documented_views(self) -> list[SqlView]:
+        """Return the views that a user's SQL can read."""
         ...
 
-    def footprint(self) -> Footprint:
-        """Return what the store takes up."""
+    def query(self, statement: str, parameters: Parameters = ()) -> QueryResult:
+        """Run a user's read-only SQL over the documented views."""
+        ...
+
+    def footprint(self) -> StorageSize:
+        """Return the sizes of the store's files."""
         ...
 
     def purge(self) -> bool:
-        """Let what was deleted leave the files' bytes; False: somebody who reads is in the way."""
+        """Remove deleted data from the files' bytes; return False if a reader is in the way."""
         ...
 
     def close(self) -> None:
-        """Let go of every connection. Closing twice is fine."""
+        """Close every connection. A second call has no effect."""
         ...
+
+
+# Buffered inserts: adding rows together costs less than adding each on its own.
+
+
+class WriteBuffer:
+    """Rows to insert, grouped by statement.
+
+    Code that reads the tables calls `flush` first, and reads through the writer that it returns.
+    """
+
+    __slots__ = ("_rows", "_writer")
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._rows: dict[str, list[Row]] = {}
+
+    def add(self, query: str, *values: object) -> None:
+        """Buffer a row for a statement whose order among other statements does not matter."""
+        rows = self._rows.get(query)
+        if rows is None:
+            rows = self._rows[query] = []
+        rows.append(values)
+
+    def flush(self) -> Writer:
+        """Write the buffered rows, in order within each statement, and return the writer."""
+        if self._rows:
+            for query, rows in self._rows.items():
+                self._writer.put_all(query, rows)
+            self._rows.clear()
+        return self._writer

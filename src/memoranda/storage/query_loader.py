@@ -1,6 +1,6 @@
 """Named queries, read from `.sql` files.
 
-A query begins with `-- name: its_name`; comment lines behind that say what it is for.
+A query begins with `-- name: its_name`; the comment lines after it describe it.
 """
 
 from __future__ import annotations
@@ -8,20 +8,32 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+from memoranda.model.intervals import OPEN_END
+
 _HEADING = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"--[^\n]*\n")
+_CONSTANT = re.compile(r"\bOPEN_END\b")
 
 
 def load(*packages: str) -> dict[str, str]:
-    """Return the queries of each package's `queries.sql`; a later package's own version wins."""
+    """Return the queries of each package's `queries.sql`; a later package overrides."""
     queries: dict[str, str] = {}
     for package in packages:
-        queries |= parse((files(package) / "queries.sql").read_text("utf-8"))
+        queries |= parse(read_sql(package, "queries.sql"))
     return queries
 
 
+def read_sql(package: str, name: str) -> str:
+    """Return the text of a package's SQL file, with its named constants replaced by their values.
+
+    They are literals, not parameters: SQLite uses a partial index only if it can prove from the
+    text of a query that the condition of the index holds.
+    """
+    return _CONSTANT.sub(str(OPEN_END), (files(package) / name).read_text("utf-8"))
+
+
 def parse(text: str) -> dict[str, str]:
-    """Return the queries a file's text names."""
+    """Return the queries of a file's text by their names."""
     _, *parts = _HEADING.split(text)
     names, bodies = parts[::2], parts[1::2]
     if len(set(names)) < len(names):

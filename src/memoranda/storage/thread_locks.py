@@ -1,16 +1,16 @@
-"""Locks between threads that neither an interrupt nor a fork can leave taken for ever.
+"""Locks between threads that neither an interrupt nor a fork can leave locked.
 
-Ctrl-C, and whatever else raises in a thread that did not ask for it, comes between two calls that
-Python code makes, never inside one that C code makes. A lock is therefore taken and released by a
-`with` statement on the lock itself, or on `held`: both ends are single C calls, and whoever left
-the block has released it. No Python code stands between a lock and its owner.
-(In CPython 3.14 alone an interrupt can come between taking a lock and entering its block:
-https://github.com/python/cpython/issues/148874.)
+Interrupts. Ctrl-C and other asynchronous exceptions are raised between two calls of Python code,
+never inside a C call. So a lock is acquired and released by a `with` statement on the lock itself,
+or on `hold`: both ends are single C calls, and leaving the block always releases the lock. No
+Python function stands between a lock and its block. (In CPython 3.14 alone an interrupt can come
+between acquiring a lock and entering its block: https://github.com/python/cpython/issues/148874.)
 
-What cannot be one C call is repaired by whoever comes next: nothing waits for a wake-up alone.
+A step that cannot be one C call is repaired by the next thread: no thread waits for a wake-up
+without a timeout or a check of its own.
 
-A process that was forked has none of its parent's threads, so nobody in it would ever release what
-they held. Every lock made here is free there.
+Forks. A forked process has only the thread that forked, so no thread in it would ever release a
+lock that another thread held. Every lock made here is reset in the child.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 _SWEEP_AT = 64
+"""The number of entries from which dead references are removed."""
 
 
 class WeakRegistry(Generic[Value]):
-    """Objects that are remembered for as long as somebody else has them.
+    """Weak references to live objects.
 
-    A `WeakSet` runs Python code whenever one of them is gone, and an interrupt that comes just
-    then is lost. Here those that are gone are swept out as others come.
+    A `WeakSet` runs a Python callback whenever an object dies, and an interrupt that is raised in
+    the callback is lost. Here dead references are removed when new ones are added. The threshold
+    grows with the live ones, so that adding stays cheap on average.
     """
 
     __slots__ = ("_refs", "_sweep_at")
@@ -45,61 +47,64 @@ class WeakRegistry(Generic[Value]):
         self._sweep_at = _SWEEP_AT
 
     def add(self, value: Value) -> None:
-        """Remember one more."""
+        """Add an object."""
         self._refs.add(ref(value))
         if len(self._refs) >= self._sweep_at:
-            self._refs.difference_update([each for each in tuple(self._refs) if each() is None])
+            self._refs.difference_update([entry for entry in tuple(self._refs) if entry() is None])
             self._sweep_at = 2 * len(self._refs) + _SWEEP_AT
 
     def alive(self) -> list[Value]:
-        """Return those that are still there."""
-        found = [each() for each in tuple(self._refs)]
-        return [value for value in found if value is not None]
+        """Return the objects that are alive."""
+        values = [entry() for entry in tuple(self._refs)]
+        return [value for value in values if value is not None]
 
 
 _locks: WeakRegistry[Any] = WeakRegistry()
 
 
 def new_lock() -> RLock:
-    """Return a lock that its owner may take again: a signal handler must not wait for itself."""
+    """Return a reentrant lock: a signal handler must not wait for the thread it runs in."""
     lock = threading.RLock()
     _locks.add(lock)
     return lock
 
 
-def _free_all() -> None:
+def _reset_all() -> None:
     for lock in _locks.alive():
-        lock._at_fork_reinit()  # noqa: SLF001 - what the standard library's own locks do
+        lock._at_fork_reinit()  # noqa: SLF001 - as the locks of the standard library do
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free_all)
+    os.register_at_fork(after_in_child=_reset_all)
 
 
-class _IfTaken(dict[bool, Value]):
-    """What is lent with a lock: True has it, and False was too late."""
+class _ValueIfAcquired(dict[bool, Value]):
+    """Maps the result of `acquire` to the lent value; False, a timeout, raises `StoreBusy`."""
 
     def __missing__(self, _: object) -> Value:
         raise StoreBusy
 
 
-def held(lock: RLock, value: Value, seconds: float = -1) -> AbstractContextManager[Value]:
-    """Return a context manager that lends a value while its thread has the lock.
+def hold(lock: RLock, value: Value, seconds: float = -1) -> AbstractContextManager[Value]:
+    """Return a context manager that lends a value while its thread holds the lock.
 
-    Who has waited so many `seconds` gets `StoreBusy` instead. It may be entered again and by
-    several threads. Entering takes the lock and returns the value in one C call.
+    It raises `StoreBusy` after `seconds`; a negative number waits for ever. It is reentrant, and
+    several threads may share it.
+
+    Entering is one C call, `next`, over a chain of C iterators: the callable iterator acquires the
+    lock, and `map` looks the result up in a dictionary that has the value under True.
     """
-    taken = iter(partial(lock.acquire, timeout=seconds), None)
-    enter = partial(next, map(_IfTaken({True: value}).__getitem__, taken))
+    acquisitions = iter(partial(lock.acquire, timeout=seconds), None)
+    enter = partial(next, map(_ValueIfAcquired({True: value}).__getitem__, acquisitions))
     ends = {"__enter__": staticmethod(enter), "__exit__": staticmethod(lock.__exit__)}
     return cast("AbstractContextManager[Value]", type("Held", (), ends)())
 
 
 class Wakeup:
-    """Wakes one thread that waits, or the next one that will.
+    """Wakes one waiting thread, or the next one that waits.
 
-    A `threading.Event` is Python code around a lock, and an interrupt between its flag and its
-    lock loses the wake-up.
+    It is a lock that is locked while there is no wake-up, so that each method is one C call. A
+    `threading.Event` is Python code, and an interrupt inside it can lose the wake-up.
     """
 
     __slots__ = ("_lock",)
@@ -109,39 +114,39 @@ class Wakeup:
         self._lock.acquire()
 
     def set(self) -> None:
-        """Wake; a second time before anybody woke changes nothing."""
+        """Wake a thread; a second call before it wakes has no effect."""
         try:
             self._lock.release()
-        except RuntimeError:  # it is set already
+        except RuntimeError:  # already set
             return
 
     def is_set(self) -> bool:
-        """Say whether whoever waits next need not wait."""
+        """Say whether the next `wait` returns at once."""
         return not self._lock.locked()
 
     def clear(self) -> None:
-        """Forget a wake-up that nobody has waited for."""
+        """Discard a wake-up that no thread has received."""
         self._lock.acquire(blocking=False)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait to be woken, for so long at most, use the wake-up up, and say whether it came."""
+        """Wait for a wake-up and consume it; return False after `seconds` without one."""
         return self._lock.acquire(timeout=-1 if seconds is None else max(seconds, 0.0))
 
 
 def check_process(owner: int) -> None:
-    """Raise unless this is the process `owner`, and not one that was forked from it."""
+    """Raise `StoreClosed` unless this is the process `owner`, and not a fork of it."""
     if owner != os.getpid():
         raise StoreClosed(
-            "this handle was opened before the process forked, and a database connection does not "
-            "survive that: open the store again in the new process"
+            "this handle was opened before the process forked, and database connections do not "
+            "survive a fork: open the store again in the new process"
         )
 
 
-def busy_with_itself() -> StoreBusy:
-    """Return the error for who would have to wait for itself; trying again there is in vain."""
+def reentrant_write_error() -> StoreBusy:
+    """Return the error for a write inside a write of the same thread; a retry cannot help."""
     error = StoreBusy(
-        "this thread is in the middle of a write, and what interrupted it there cannot write: let "
-        "a signal handler or a finalizer only take note, and write afterwards"
+        "this thread is inside a write, and a signal handler or finalizer that interrupts it "
+        "cannot write: let it set a flag, and write afterwards"
     )
     error.retryable = False
     return error

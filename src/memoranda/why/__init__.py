@@ -1,1 +1,1 @@
-"""Why: what a value, a memory or a fact rests on, and whether that is still believed."""
+"""Explanations: the evidence for a value, a memory or a fact, and whether it is still believed."""

@@ -1,23 +1,30 @@
-"""Stale keys: values that rest on something which is no longer believed."""
+"""Stale keys: values that rest on evidence that is no longer believed."""
 
 from __future__ import annotations
 
-from memoranda.log.moments import Asked
-from memoranda.log.parts import SplitEvents
+from memoranda.graph.explanation import TimelineCache
+from memoranda.log import pages
+from memoranda.log.pages import SplitEventCache
+from memoranda.log.read.as_of import AsOf
 from memoranda.model.refs import KeyRef
 from memoranda.model.scope import Scope
-from memoranda.state.queries import Keys
-from memoranda.storage.port import Engine
-from memoranda.why.explain import Grounds
-from memoranda.why.inquiry import Inquiry
+from memoranda.state.reads import Keys
+from memoranda.storage.port import Engine, Reader
+from memoranda.why.explain import EvidenceGraph, ExplainContext
 from memoranda.why.reason import Reason
 
-_KEYS = 32
-"""How many keys are looked into at a time: each may have a tree of its own."""
+_BATCH_KEYS = 32
+"""Keys to explain in one snapshot: each may have a large tree, and a snapshot should be short."""
+_MAX_CACHED_NODES = 50_000
+"""Nodes of the graph that is kept between batches. A larger graph is dropped and built again."""
 
 
 class StaleKeys:
-    """The keys of a scope whose value rests on something stale, in the order of the keys."""
+    """Reads the keys of a scope that rest on stale evidence, in the order of the keys.
+
+    Many keys rest on the same evidence, so the graph is kept from batch to batch. All of it is as
+    of one commit: it stays correct until an erasure, which is detected by the log's head.
+    """
 
     def __init__(
         self,
@@ -25,33 +32,56 @@ class StaleKeys:
         scope: Scope,
         *,
         prefix: str,
-        asked: Asked,
+        as_of: AsOf,
         viewer: str,
     ) -> None:
         self._engine = engine
         self._scope = scope
-        self._asked = asked
+        self._as_of = as_of
         self._viewer = viewer
-        self._keys = Keys(engine, scope, prefix=prefix, at=asked.commit)
-        self._waiting: list[str] = []
-        self._events = SplitEvents()
+        self._keys = Keys(engine, scope, prefix=prefix, at=as_of.commit)
+        self._queue: list[str] = []
+        self._events = SplitEventCache()
+        self._timelines = TimelineCache()
+        self._graph: EvidenceGraph | None = None
+        self._max_nodes = _MAX_CACHED_NODES
+        self._graph_head = 0
+        """The log's head when the graph was begun: a later erasure invalidates the graph."""
 
     def next_page(self) -> list[Reason]:
-        """Return the next reasons; keys that rest on nothing stale are passed over."""
+        """Return the next stale keys with their trees; an empty page ends the list."""
         page: list[Reason] = []
         while not page:
-            self._waiting = self._waiting or self._keys.next_page()
-            if not self._waiting:
+            self._queue = self._queue or self._keys.next_page()
+            if not self._queue:
                 break
-            part, self._waiting = self._waiting[:_KEYS], self._waiting[_KEYS:]
-            page = self._stale(part)
+            batch, self._queue = self._queue[:_BATCH_KEYS], self._queue[_BATCH_KEYS:]
+            page = self._stale(batch)
         return page
 
     def _stale(self, keys: list[str]) -> list[Reason]:
         scope = self._scope
         refs = [KeyRef(key, None, scope.agent_id, scope.namespace) for key in keys]
         with self._engine.snapshot() as reader:
-            self._events.refresh(reader)
-            inquiry = Inquiry(reader, self._asked, self._viewer, self._events)
-            grounds = Grounds(inquiry, refs)
-            return [grounds.tree(ref) for ref in refs if grounds.is_stale(ref)]
+            graph = self._extend_graph(reader, refs)
+            return [graph.tree(ref) for ref in refs if graph.is_stale(ref)]
+
+    def _extend_graph(self, reader: Reader, refs: list[KeyRef]) -> EvidenceGraph:
+        """Add keys to the graph, or begin a new one if it is too large or out of date."""
+        self._events.refresh(reader)
+        graph = self._graph
+        if graph is None or len(graph) > self._max_nodes or self._has_erasure(reader):
+            graph, self._timelines = None, TimelineCache()
+            self._graph_head = pages.head_commit(reader)
+        context = ExplainContext(reader, self._as_of, self._viewer, self._events, self._timelines)
+        if graph is None:
+            graph = EvidenceGraph(context, refs)
+            # A batch may need more nodes than the limit. Without this every batch would start anew.
+            self._max_nodes = max(_MAX_CACHED_NODES, 2 * len(graph))
+        else:
+            graph.add(context, refs)
+        self._graph = graph
+        return graph
+
+    def _has_erasure(self, reader: Reader) -> bool:
+        return reader.row("erased_since", after=self._graph_head) is not None

@@ -12,7 +12,7 @@ import msgspec
 
 import memoranda
 from memoranda.log import chain
-from memoranda.log.salting import SaltSource
+from memoranda.log.commitments import SaltSource
 from memoranda.model import codec
 from memoranda.model.event import Envelope, Head, SealedEvent
 from memoranda.model.operations import ENGINE_SCOPE, Erase
@@ -44,10 +44,10 @@ class Eraser:
         ((head,),) = self._database.execute("SELECT MAX(commit_ts) FROM event")
         digest = sha256()
         for commit_ts, position in sorted(places):
-            left = self._replace(commit_ts, position, head + 1)
-            digest.update(pack(">qq", commit_ts, position) + left)
+            remainder = self._replace(commit_ts, position, head + 1)
+            digest.update(pack(">qq", commit_ts, position) + remainder)
             self._database.execute(
-                "INSERT INTO erased VALUES (?, ?, ?, ?)", (head + 1, commit_ts, position, left)
+                "INSERT INTO erased VALUES (?, ?, ?, ?)", (head + 1, commit_ts, position, remainder)
             )
         self.append([self.erasing(len(places), digest.digest())])
         return int(head) + 1

@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from memoranda.log import chain
-from memoranda.log.salting import SaltSource
+from memoranda.log.commitments import SaltSource
 from memoranda.model import codec
 from memoranda.model.event import Envelope, Head, SealedEvent
 from memoranda.model.operations import AnyOperation
@@ -46,7 +46,7 @@ def at(commit_ts: int, change: Callable[[SealedEvent], SealedEvent]) -> Change:
     """Return what changes one event."""
 
     def changed(events: list[SealedEvent]) -> list[SealedEvent]:
-        return [change(each) if each.commit_ts == commit_ts else each for each in events]
+        return [change(event) if event.commit_ts == commit_ts else event for event in events]
 
     return changed
 

@@ -9,7 +9,7 @@ import apsw
 
 import memoranda
 from memoranda import Signer, Store, create_signer
-from memoranda.audit import ed25519
+from memoranda.audit import keys
 from memoranda.log import chain
 from memoranda.model.event import Head, SealedEvent
 
@@ -60,4 +60,4 @@ def rechain(path: Path, commit_ts: int, change: Callable[[SealedEvent], SealedEv
 
 def seeded(name: str, number: int) -> Signer:
     """Return a signer that has no file."""
-    return Signer(name, bytes([number]) * ed25519.SEED_SIZE)
+    return Signer(name, bytes([number]) * keys.SEED_SIZE)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memoranda.audit import ed25519
+from memoranda.audit import keys
 from memoranda.audit.keys import PublicKey, key_id
-from memoranda.audit.notes import Signature
+from memoranda.audit.signed_note import Signature
 
 # What Go's package golang.org/x/mod/sumdb/note documents and tests itself with.
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -40,8 +40,8 @@ class SeedSigner:
 
     def __init__(self, name: str, seed: bytes) -> None:
         self.seed = seed
-        self.public = PublicKey(name, ed25519.public_key(seed))
+        self.public = PublicKey(name, keys.public_key(seed))
 
     def sign(self, text: str) -> Signature:
-        found = ed25519.sign(self.seed, text.encode())
-        return Signature(self.public.name, key_id(self.public.name, self.public.key), found)
+        result = keys.sign(self.seed, text.encode())
+        return Signature(self.public.name, key_id(self.public.name, self.public.key), result)

@@ -8,12 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 import memoranda
-from memoranda import NotProven, MemorandaError, Store
-from memoranda.audit import ed25519
-from memoranda.audit.attestation import Attestations
+from memoranda import MemorandaError, NotProven, Store
+from memoranda.audit import keys
+from memoranda.audit.agent_signatures import AgentSignatureVerifier
 from memoranda.audit.signers import Signer
-from memoranda.log import chain, signing
-from memoranda.log.signing import Signing, Within
+from memoranda.log import chain
+from memoranda.log.commit import signature
+from memoranda.log.commit.signature import SigningContext, TransactionSigner
 from memoranda.model import codec
 from memoranda.model.event import SealedEvent
 from memoranda.model.operations import (
@@ -65,9 +66,9 @@ def other_value(operations: list[AnyOperation]) -> list[AnyOperation]:
 
 
 def swapped(events: list[SealedEvent]) -> list[SealedEvent]:
-    times = [each.committed_at for each in events]
+    times = [event.committed_at for event in events]
     events[BAD - 1], events[BAD] = events[BAD], events[BAD - 1]
-    return [replace(each, committed_at=time) for each, time in zip(events, times, strict=True)]
+    return [replace(event, committed_at=time) for event, time in zip(events, times, strict=True)]
 
 
 def repeated(events: list[SealedEvent]) -> list[SealedEvent]:
@@ -84,8 +85,10 @@ def resigned(event: SealedEvent) -> SealedEvent:
     envelope = replace(envelope_of(event), signature=None)
     place = (event.commit_ts, event.committed_at)
     operations = codec.decode_operations(event.operations)
-    by = Signing(MALLORY.public.key, MALLORY.signing(), claim=envelope)
-    forged = signing.signed(envelope, place, event.salts, operations, by, Within("", b""))
+    by = TransactionSigner(MALLORY.public.key, MALLORY.message_signer(), claim=envelope)
+    forged = signature.sign_envelope(
+        envelope, place, event.salts, operations, by, SigningContext("", b"")
+    )
     return replace(event, envelope=codec.encode(forged))
 
 
@@ -103,32 +106,38 @@ def given_to_bob(operations: list[AnyOperation]) -> list[AnyOperation]:
 
 
 CHANGES: dict[str, tuple[Change, int, str]] = {
-    "another value": (at(BAD, with_operations(other_value)), BAD, "not of what stands there"),
-    "one operation less": (at(BAD, with_operations(lambda each: each[:1])), BAD, "not of what"),
-    "one operation twice": (at(BAD, with_operations(lambda each: each[:1] * 2)), BAD, "not of"),
-    "the other order": (at(BAD, with_operations(lambda each: each[::-1])), BAD, "not of what"),
-    "another time": (at(BAD, later), BAD, "not of what"),
-    "another txn_id": (at(BAD, with_envelope(txn_id="x")), BAD, "not of what"),
-    "another request": (at(BAD, with_envelope(request_hash=b"x" * 32)), BAD, "not of what"),
-    "another actor": (at(BAD, with_envelope(actor="bob")), BAD, "not for this agent"),
-    "swapped": (swapped, BAD, "not of what"),
-    "said once more": (repeated, 9, "not of what"),
-    "an empty signature": (at(BAD, with_envelope(signature=b"")), BAD, "what stands there is none"),
+    "another value": (at(BAD, with_operations(other_value)), BAD, "does not match its content"),
+    "one operation less": (at(BAD, with_operations(lambda each: each[:1])), BAD, "does not match"),
+    "one operation twice": (
+        at(BAD, with_operations(lambda each: each[:1] * 2)),
+        BAD,
+        "does not match",
+    ),
+    "the other order": (at(BAD, with_operations(lambda each: each[::-1])), BAD, "does not match"),
+    "another time": (at(BAD, later), BAD, "does not match"),
+    "another txn_id": (at(BAD, with_envelope(txn_id="x")), BAD, "does not match"),
+    "another request": (at(BAD, with_envelope(request_hash=b"x" * 32)), BAD, "does not match"),
+    "another actor": (at(BAD, with_envelope(actor="bob")), BAD, "with a key of another agent"),
+    "swapped": (swapped, BAD, "does not match"),
+    "said once more": (repeated, 9, "does not match"),
+    "an empty signature": (at(BAD, with_envelope(signature=b"")), BAD, "not in a known form"),
     "a claim, and no signature": (
-        at(BAD, with_envelope(signature=b"\2" + ANN.public.key)), BAD, "what stands there is none",
+        at(BAD, with_envelope(signature=b"\2" + ANN.public.key)), BAD, "not in a known form",
     ),
     "a form we do not know": (
-        at(BAD, with_envelope(signature=b"\3" + ANN.public.key + b"s" * 64)), BAD, "is none",
+        at(BAD, with_envelope(signature=b"\3" + ANN.public.key + b"s" * 64)), BAD, "a known form",
     ),
     "an older form": (
         at(BAD, with_envelope(signature=b"\1" + ANN.public.key + b"s" * 64)), BAD, "form older",
     ),
     "zeros": (
-        at(BAD, with_envelope(signature=b"\2" + ANN.public.key + b"\0" * 64)), BAD, "not of what",
+        at(BAD, with_envelope(signature=b"\2" + ANN.public.key + b"\0" * 64)),
+        BAD,
+        "does not match",
     ),
     "somebody's key": (at(BAD, resigned), BAD, "that the log does not know"),
     "retired before": (at(2, with_operations(retired)), 3, "retired at commit 2"),
-    "retired in passing": (at(4, with_operations(retired)), 4, "not of what"),
+    "retired in passing": (at(4, with_operations(retired)), 4, "does not match"),
 }  # fmt: skip
 
 
@@ -166,10 +175,10 @@ def _with_signed_event_at_the_end(path: Path) -> int:
         last = events[-1]
         envelope = replace(envelope_of(last), actor="ann", signature=None)
         operations = codec.decode_operations(last.operations)
-        by = Signing(ANN.public.key, ANN.signing(), claim=envelope)
+        by = TransactionSigner(ANN.public.key, ANN.message_signer(), claim=envelope)
         place = (last.commit_ts, last.committed_at)
-        within = Within(log_id, events[-2].hash)
-        forged = signing.signed(envelope, place, last.salts, operations, by, within)
+        within = SigningContext(log_id, events[-2].hash)
+        forged = signature.sign_envelope(envelope, place, last.salts, operations, by, within)
         return [*events[:-1], replace(last, envelope=codec.encode(forged))]
 
     rechain(path, thief)
@@ -177,24 +186,26 @@ def _with_signed_event_at_the_end(path: Path) -> int:
 
 
 def test_without_its_trust_a_key_is_unknown(path: Path) -> None:
-    rechain(path, at(3, with_operations(lambda each: each[1:])))
+    rechain(path, at(3, with_operations(lambda item: item[1:])))
     with pytest.raises(NotProven, match=r"commit 3 .*does not know"):
         verified(path)
 
 
 def test_a_key_of_another_agent(path: Path) -> None:
-    rechain(path, at(3, with_operations(lambda each: given_to_bob(each[1:]))))
-    with pytest.raises(NotProven, match=r"commit 3 .*not for this agent"):
+    rechain(path, at(3, with_operations(lambda item: given_to_bob(item[1:]))))
+    with pytest.raises(NotProven, match=r"commit 3 .*with a key of another agent"):
         verified(path)
 
 
 def test_a_signature_that_is_taken_away_is_missed_by_what_was_signed_behind_it(path: Path) -> None:
     rechain(path, at(BAD, with_envelope(signature=None)))
-    with pytest.raises(NotProven, match=f"commit {BAD + 1} .*not of what stands there"):
+    with pytest.raises(NotProven, match=f"commit {BAD + 1} .*does not match its content"):
         verified(path)
     with memoranda.open(path) as store:
-        told = [each.attest_level for each in store.audit_events(agent_id="ann")]
-        assert told.count("unsigned") == 2
+        attest_levels = [
+            audit_event.attest_level for audit_event in store.audit_events(agent_id="ann")
+        ]
+        assert attest_levels.count("unsigned") == 2
 
 
 def test_a_signature_holds_when_content_is_erased(path: Path) -> None:
@@ -203,19 +214,23 @@ def test_a_signature_holds_when_content_is_erased(path: Path) -> None:
 
 
 def signed_without_writes(store: Store) -> None:
-    attested = Attestations(store.stats().log_id)
+    signature_verifier = AgentSignatureVerifier(store.stats().log_id)
     with store._core.engine.reading() as reader:
-        for row in reader.rows("event_page", after=0, through=8, most=8):
-            take_without_writes(attested, reader, SealedEvent(*row))
-    assert attested.signed == 6
+        for row in reader.rows("event_page", after=0, through=8, limit=8):
+            take_without_writes(signature_verifier, reader, SealedEvent(*row))
+    assert signature_verifier.signed_count == 6
 
 
-def take_without_writes(attested: Attestations, reader: Reader, event: SealedEvent) -> None:
+def take_without_writes(
+    signature_verifier: AgentSignatureVerifier, reader: Reader, event: SealedEvent
+) -> None:
     operations = codec.decode_operations(event.operations)
-    writes = [at for at, each in enumerate(operations) if isinstance(each, Write)]
+    writes = [at for at, item in enumerate(operations) if isinstance(item, Write)]
     without = erased(event, dict.fromkeys(writes))
-    left = codec.decode_operations(without.operations)
-    attested.take(reader, without, codec.decode_envelope(event.envelope), left)
+    remainder = codec.decode_operations(without.operations)
+    signature_verifier.check_event(
+        reader, without, codec.decode_envelope(event.envelope), remainder
+    )
 
 
 def test_without_the_package_a_signed_log_is_not_passed(
@@ -224,7 +239,7 @@ def test_without_the_package_a_signed_log_is_not_passed(
     def missing(key: bytes, message: bytes, signature: bytes) -> bool:
         raise MemorandaError("signatures need the package cryptography")
 
-    monkeypatch.setattr(ed25519, "verify", missing)
+    monkeypatch.setattr(keys, "verify", missing)
     with pytest.raises(MemorandaError, match="cryptography"):
         verified(path)
 
@@ -249,4 +264,4 @@ def test_what_is_signed_is_spelt_out_here_once_more(path: Path) -> None:
     covered += bare + b"".join(chain.operation_leaves(SealedEvent(*row)))
     assert signature[:33] == b"\2" + ANN.public.key
     message = b"\5" + sha256(covered).digest()
-    assert ed25519.verify(ANN.public.key, message, signature[33:])
+    assert keys.verify(ANN.public.key, message, signature[33:])

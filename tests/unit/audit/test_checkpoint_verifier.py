@@ -26,13 +26,13 @@ def made(path: Path) -> list[SignedCheckpoint]:
     """Checkpoints of 11, 51 and 91 commits, of a log with a hundred."""
     with open_store(path) as store:
         write(store, 10)
-        found = [store.checkpoint(signer=SIGNER)]
+        result = [store.checkpoint(signer=SIGNER)]
         for _ in range(2):
             write(store, 40)
-            found.append(store.checkpoint(signer=SIGNER))
+            result.append(store.checkpoint(signer=SIGNER))
         write(store, 9)
-    assert [each.size for each in found] == [11, 51, 91]
-    return found
+    assert [item.size for item in result] == [11, 51, 91]
+    return result
 
 
 def later(event: SealedEvent) -> SealedEvent:
@@ -55,9 +55,9 @@ def tidy_up(path: Path) -> None:
 
 def test_an_untouched_log_is_no_alarm(path: Path, made: list[SignedCheckpoint]) -> None:
     with open_store(path) as store:
-        for each in made:
-            found = store.verify(checkpoint=each)
-            assert (found.commits, found.checkpoints, found.last_checkpoint) == (100, 3, 91)
+        for item in made:
+            report = store.verify(checkpoint=item)
+            assert (report.commits, report.checkpoints, report.last_checkpoint) == (100, 3, 91)
 
 
 @pytest.mark.parametrize("commits", [0, 10, 50, 90])
@@ -85,13 +85,13 @@ def test_a_truncated_log_without_a_trace(path: Path, made: list[SignedCheckpoint
 @pytest.mark.parametrize("commit", [2, 11, 12, 40, 51, 52, 91])
 def test_a_log_that_was_chained_anew(path: Path, made: list[SignedCheckpoint], commit: int) -> None:
     rechain(path, commit, later)
-    with open_store(path) as store, pytest.raises(ChainBroken, match="chained anew") as caught:
+    with open_store(path) as store, pytest.raises(ChainBroken, match="re-chained") as caught:
         store.verify()
-    good = max((each.size for each in made if each.size < commit), default=0)
+    good = max((item.size for item in made if item.size < commit), default=0)
     assert caught.value.last_checkpoint == good
     assert caught.value.commit_ts == good + 1
     if commit == 40:  # a node of the tree, which nobody touched, tells more
-        assert "fits up to commit 32" in str(caught.value)
+        assert "matches up to commit 32" in str(caught.value)
 
 
 @pytest.mark.parametrize("commit", [2, 40, 91])
@@ -102,12 +102,12 @@ def test_a_log_that_was_chained_anew_without_a_trace(
     tidy_up(path)
     with open_store(path) as store:
         assert store.verify().commits == 100  # nothing in the file tells
-        for each in made:
-            if each.size < commit:
-                assert store.verify(checkpoint=each).checkpoints == 1
+        for item in made:
+            if item.size < commit:
+                assert store.verify(checkpoint=item).checkpoints == 1
                 continue
-            with pytest.raises(ChainBroken, match="history is not what was signed") as caught:
-                store.verify(checkpoint=each)
+            with pytest.raises(ChainBroken, match="history is not the signed one") as caught:
+                store.verify(checkpoint=item)
             assert caught.value.commit_ts <= commit
 
 
@@ -151,19 +151,19 @@ def test_checkpoints_that_do_not_count_are_refused(
     path: Path, made: list[SignedCheckpoint]
 ) -> None:
     other = seeded(NAME, 2)
-    for note, size, told in (
+    for note, size, reports in (
         (signed(made[1], other), 51, "none of these keys is trusted"),
         (signed(made[1], seeded("example.com/other", 1)), 51, "none of these keys is trusted"),
         (signed(made[1], SIGNER, origin="recollect/other"), 51, "is of the log"),
-        (signed(made[1], SIGNER), 52, "is kept as one of 52 commits and says 51"),
-        (signed(made[1], SIGNER), -1, "kept as one of -1"),
-        (made[1].note.replace("— ", "- "), 51, "is none"),
-        (made[1].note.partition("— ")[0], 51, "is none"),
-        ("", 51, "is none"),
+        (signed(made[1], SIGNER), 52, "is stored with size 52, but its note says 51"),
+        (signed(made[1], SIGNER), -1, "the impossible size -1"),
+        (made[1].note.replace("— ", "- "), 51, "is not a checkpoint"),
+        (made[1].note.partition("— ")[0], 51, "is not a checkpoint"),
+        ("", 51, "is not a checkpoint"),
     ):
         spoil(path, "DELETE FROM checkpoint WHERE size = 51 OR size < 0")
         forged(path, note, size)
-        with open_store(path) as store, pytest.raises(NotProven, match=told):
+        with open_store(path) as store, pytest.raises(NotProven, match=reports):
             store.verify()
         spoil(path, "DELETE FROM checkpoint WHERE size = 52")
 
@@ -171,9 +171,9 @@ def test_checkpoints_that_do_not_count_are_refused(
 def test_a_checkpoint_that_an_agents_key_signed(path: Path, made: list[SignedCheckpoint]) -> None:
     agents = seeded("example.com/ann", 3)
     with open_store(path) as store:
-        commit = store.trust_key(agents, agent_id="ann")
-        found = store.checkpoint(signer=SIGNER)
-    forged(path, signed(found, agents), commit)
+        commit = store.trust_key(agents, agent_id="ann").commit_ts
+        checkpoint = store.checkpoint(signer=SIGNER)
+    forged(path, signed(checkpoint, agents), commit)
     with open_store(path) as store, pytest.raises(NotProven, match="none of these keys is trusted"):
         store.verify()
 
@@ -192,7 +192,7 @@ def test_a_checkpoint_of_after_its_key_was_retired(
     path: Path, made: list[SignedCheckpoint]
 ) -> None:
     with open_store(path) as store:
-        commit = store.retire_key(SIGNER)
+        commit = store.retire_key(SIGNER).commit_ts
         write(store, 3)
         late = store.prove(50)  # what it signed before still counts
         assert late.checkpoint == made[2].note
@@ -227,6 +227,15 @@ def test_every_altered_character_of_a_kept_note_is_found(
         spoil(path, "UPDATE checkpoint SET note = ? WHERE size = 51", altered)
         with open_store(path) as store, pytest.raises(NotProven):
             store.verify()
+
+
+@pytest.mark.parametrize("size", [-(2**63) + 1, -1, 0, 12, 2**63 - 1])
+def test_a_checkpoint_kept_under_another_size_is_found(
+    path: Path, made: list[SignedCheckpoint], size: int
+) -> None:
+    spoil(path, "INSERT INTO checkpoint VALUES (?, ?)", size, made[0].note)
+    with open_store(path) as store, pytest.raises((NotProven, ChainBroken)):
+        store.verify(deep=True)
 
 
 def test_a_checkpoint_that_was_deleted_is_missed_by_nobody_here(

@@ -8,7 +8,7 @@ from hashlib import sha256
 import msgspec
 import pytest
 
-from memoranda.audit import checkpoints, keys, merkle, notes
+from memoranda.audit import checkpoints, keys, merkle, signed_note
 from memoranda.audit.checkpoints import Checkpoint
 from memoranda.errors import InvalidInput, NotProven
 from tests.unit.audit.published import GO_SUM, GO_SUM_TREE, SeedSigner
@@ -22,11 +22,11 @@ NEXT = SeedSigner("example.com/log", b"2" * 32)
 
 
 def test_a_published_checkpoint_holds() -> None:
-    found = checkpoints.verify(GO_SUM_TREE, [keys.parse(GO_SUM)], origin="go.sum database tree")
-    assert found.size == 49189689
-    assert found.root == keys.exact_base64("", "ftjbAOzaupaIvaPo/G+Dk63nxOZ2s1OPOKIaPtXs7S4=")
-    assert found.extensions == ()
-    assert GO_SUM_TREE.startswith(found.text + "\n")
+    report = checkpoints.verify(GO_SUM_TREE, [keys.parse(GO_SUM)], origin="go.sum database tree")
+    assert report.size == 49189689
+    assert report.root == keys.exact_base64("", "ftjbAOzaupaIvaPo/G+Dk63nxOZ2s1OPOKIaPtXs7S4=")
+    assert report.extensions == ()
+    assert GO_SUM_TREE.startswith(report.text + "\n")
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_what_is_not_a_checkpoint_is_refused(text: str) -> None:
 
 def test_what_is_signed_must_be_a_checkpoint() -> None:
     with pytest.raises(InvalidInput, match="checkpoint"):
-        checkpoints.verify(notes.sign("hello\n", [SIGNER]), [SIGNER.public])
+        checkpoints.verify(signed_note.sign("hello\n", [SIGNER]), [SIGNER.public])
 
 
 def test_the_signature_is_looked_at_before_the_text() -> None:
     with pytest.raises(NotProven):
-        checkpoints.verify(notes.sign("hello\n", [SIGNER]), [NEXT.public])
+        checkpoints.verify(signed_note.sign("hello\n", [SIGNER]), [NEXT.public])
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_another_logs_checkpoint_is_not_taken() -> None:
 
 
 def test_a_key_signs_for_its_own_commits_only() -> None:
-    old, new = keys.rotated(SIGNER.public, NEXT.public, at=100)
+    old, new = keys.rotate(SIGNER.public, NEXT.public, at=100)
     for size, signer, others in ((99, SIGNER, NEXT), (100, NEXT, SIGNER)):
         checkpoint = Checkpoint("example.com/log", size, ROOT)
         message = checkpoints.sign(checkpoint, [signer])

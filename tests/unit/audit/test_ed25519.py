@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from memoranda.audit import ed25519
+from memoranda.audit import keys
+from tests.quick import only
 
 # RFC 8032, section 7.1: seed, public key, message, signature.
 VECTORS = [
@@ -38,9 +39,9 @@ VECTORS = [
 @pytest.mark.parametrize("vector", VECTORS)
 def test_keys_and_signatures_are_those_of_the_rfc(vector: tuple[str, str, str, str]) -> None:
     seed, key, message, signature = map(bytes.fromhex, vector)
-    assert ed25519.public_key(seed) == key
-    assert ed25519.sign(seed, message) == signature
-    assert ed25519.verify(key, message, signature)
+    assert keys.public_key(seed) == key
+    assert keys.sign(seed, message) == signature
+    assert keys.verify(key, message, signature)
 
 
 def test_a_changed_signature_message_or_key_does_not_hold() -> None:
@@ -48,21 +49,24 @@ def test_a_changed_signature_message_or_key_does_not_hold() -> None:
     for at in range(64):
         wrong = bytearray(signature)
         wrong[at] ^= 1
-        assert not ed25519.verify(key, message, bytes(wrong))
+        assert not keys.verify(key, message, bytes(wrong))
     for wrong_length in (b"", signature[:-1], signature + b"\0"):
-        assert not ed25519.verify(key, message, wrong_length)
-    assert not ed25519.verify(key, message + b"\0", signature)
+        assert not keys.verify(key, message, wrong_length)
+    assert not keys.verify(key, message + b"\0", signature)
     for wrong_key in (bytes(32), b"\xff" * 32, bytes.fromhex(VECTORS[0][1])):
-        assert not ed25519.verify(wrong_key, message, signature)
+        assert not keys.verify(wrong_key, message, signature)
 
 
-@pytest.mark.parametrize("call", ["public_key(b'')", "sign(b'', b'')", "verify(b'', b'', b'')"])
+@pytest.mark.parametrize(
+    "call",
+    only(["verify(b'', b'', b'')"], ["public_key(b'')", "sign(b'', b'')", "verify(b'', b'', b'')"]),
+)
 def test_without_the_package_it_says_what_to_install(call: str) -> None:
     code = (
         "import sys; sys.modules['cryptography'] = None\n"
-        "from memoranda.audit import checkpoints, ed25519, notes\n"
+        "from memoranda.audit import checkpoints, keys, signed_note\n"
         "from memoranda.errors import MemorandaError\n"
-        f"try: ed25519.{call}\n"
+        f"try: keys.{call}\n"
         "except MemorandaError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

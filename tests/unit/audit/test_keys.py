@@ -89,17 +89,17 @@ def test_a_line_says_which_commits_a_key_is_for(line: str, first: int, last: int
 
 
 def test_rotation_ends_one_key_where_the_next_begins() -> None:
-    old, new = keys.rotated(keys.parse(PETER), keys.parse(ENOCH), at=100)
+    old, new = keys.rotate(keys.parse(PETER), keys.parse(ENOCH), at=100)
     assert (old.valid_from_commit, old.valid_until_commit) == (0, 99)
     assert (new.valid_from_commit, new.valid_until_commit) == (100, None)
     assert all(old.may_sign(at) != new.may_sign(at) for at in range(200))
     third = PublicKey("EnochRoot", bytes(32))
-    assert keys.rotated(new, third, at=150)[0].valid_until_commit == 149
+    assert keys.rotate(new, third, at=150)[0].valid_until_commit == 149
     for at in (0, 50, 100):
         with pytest.raises(InvalidInput, match="at"):
-            keys.rotated(new, third, at=at)
+            keys.rotate(new, third, at=at)
     with pytest.raises(InvalidInput, match="old key"):
-        keys.rotated(old, keys.parse(PETER), at=50)
+        keys.rotate(old, keys.parse(PETER), at=50)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 import memoranda
 import memoranda_verify
 from memoranda import ChainBroken
-from memoranda.audit.following import ErasedRow, Following
+from memoranda.audit.log_file.checker import ErasedRow, LogChecker
 from memoranda.log import chain, pages
 from memoranda.model import codec
 from memoranda.model.event import Envelope, SealedEvent
@@ -45,7 +45,7 @@ def test_it_travels(data: bytes, folder: Path) -> None:
         assert exported(new) == data
         assert new.rebuild().identical
     rows = [line.get("erased", []) for line in lines_of(data)]
-    assert [[row[:2] for row in each] for each in rows if each] == [
+    assert [[row[:2] for row in item] for item in rows if item] == [
         [[0, 10], [0, 11]],
         [[1, 10]],
         [[0, 11], [1, 11]],
@@ -60,8 +60,8 @@ def test_what_is_erased_is_counted(data: bytes) -> None:
 
 
 def find(lines: list[Fields], commit_ts: int) -> Fields:
-    (found,) = (line for line in lines if line.get("commit_ts") == commit_ts)
-    return found
+    (result,) = (line for line in lines if line.get("commit_ts") == commit_ts)
+    return result
 
 
 def drop_rows(lines: list[Fields]) -> None:
@@ -160,15 +160,17 @@ def test_nothing_can_be_passed_off_as_erased(folder: Path) -> None:
 def forged(data: bytes, count: int, digest: bytes) -> bytes:
     """Return a log whose last event erases otherwise than what is said elsewhere."""
     lines = lines_of(data)
-    log = Following(lines[0]["log_id"])
+    log = LogChecker(lines[0]["log_id"])
     for line in lines[1:-1]:
         event = SealedEvent(
             line["commit_ts"], line["committed_at"], bytes.fromhex(line["hash"]),
             b64decode(line["salts"]), b64decode(line["envelope"]),
-            codec.join([b64decode(each) for each in line["operations"]]),
+            codec.join([b64decode(part) for part in line["operations"]]),
         )  # fmt: skip
-        said = line.get("erased", [])
-        log.take(event, [ErasedRow(at, by, bytes.fromhex(left)) for at, by, left in said])
+        text = line.get("erased", [])
+        log.add_event(
+            event, [ErasedRow(at, by, bytes.fromhex(remainder)) for at, by, remainder in text]
+        )
     last = chain.seal(
         log.head,
         log.head.committed_at + 1,
@@ -180,7 +182,7 @@ def forged(data: bytes, count: int, digest: bytes) -> bytes:
         "type": "event", "commit_ts": last.commit_ts, "committed_at": last.committed_at,
         "hash": last.hash.hex(), "salts": encoded(last.salts),
         "envelope": encoded(last.envelope),
-        "operations": [encoded(each) for each in codec.split(last.operations)],
+        "operations": [encoded(part) for part in codec.split(last.operations)],
     }  # fmt: skip
     lines[0]["head_hash"] = last.hash.hex()
     return spelled(lines)
@@ -192,20 +194,20 @@ def test_an_erasing_event_says_what_it_erased(
 ) -> None:
     ours, theirs = verdicts(forged(data, count, digest), folder)
     assert "commit 3" in (ours or ""), "the first commit of which something was erased"
-    assert "what commit 11 erased is not what it says" in (theirs or "")
+    assert "the erasures of commit 11 are not those it attests" in (theirs or "")
 
 
 def test_what_an_event_says_it_erased_must_be_gone(data: bytes, folder: Path) -> None:
     """Though it vouches for a row, and its digest fits: what the row is about is still there."""
-    left = "0" * 64
-    rows = [(3, 0, find(lines_of(data), 3)["erased"][1][2]), (4, 0, left)]
+    remainder = "0" * 64
+    rows = [(3, 0, find(lines_of(data), 3)["erased"][1][2]), (4, 0, remainder)]
     rows += [(7, at, digest) for at, _, digest in find(lines_of(data), 7)["erased"]]
     hashed = [pack(">qq", commit, at) + bytes.fromhex(digest) for commit, at, digest in rows]
     lines = lines_of(forged(data, 4, sha256(b"".join(hashed)).digest()))
-    find(lines, 4)["erased"] = [[0, 11, left]]
+    find(lines, 4)["erased"] = [[0, 11, remainder]]
     ours, theirs = verdicts(spelled(lines), folder)
     assert "commit 4" in (ours or "")
-    assert "line 5: something is said to be erased, and is not" in (theirs or "")
+    assert "line 5: a row names an erased position that is not erased" in (theirs or "")
 
 
 def test_an_erasing_event_of_nothing_is_fine(folder: Path) -> None:
@@ -222,18 +224,18 @@ def test_what_is_erased_during_an_export_begins_it_anew(folder: Path) -> None:
     with memoranda.open(path, durability="relaxed") as store:
         for number in range(600):
             store.write(agent_id="a", key="k", value={"n": number})
-        begun: list[int] = []
+        start: list[int] = []
 
         def erase(done: int, total: int) -> None:
-            if not begun:
+            if not start:
                 eraser = Eraser(path)
                 eraser.erase((1, 1), (590, 0))
                 eraser.close()
-            begun.append(total)
+            start.append(total)
 
         assert store.export_log(folder / "log.jsonl", progress=erase).commits == 601
-        assert begun[0] == 600
-        assert begun[-1] == 601
+        assert start[0] == 600
+        assert start[-1] == 601
     assert refusal((folder / "log.jsonl").read_bytes()) is None
 
 
@@ -251,10 +253,10 @@ def test_an_export_that_cannot_begin_anew_ends(folder: Path) -> None:
         opened = BytesIO()
         with pytest.raises(memoranda.StoreBusy, match="Export it again"):
             store.export_log(opened, progress=erase)
-        assert "the file is cut" in (refusal(opened.getvalue()) or "")
+        assert "the file is truncated" in (refusal(opened.getvalue()) or "")
         with pytest.raises(memoranda.StoreBusy):
             store.export_log(folder / "log.jsonl", progress=erase)
-    assert [each.name for each in folder.iterdir()] == ["store.db"]
+    assert [item.name for item in folder.iterdir()] == ["store.db"]
 
 
 def test_content_erased_between_two_reads_is_no_corruption(folder: Path) -> None:
@@ -286,11 +288,11 @@ def test_a_page_is_of_one_moment(folder: Path, monkeypatch: pytest.MonkeyPatch) 
         read = pages.page
 
         def read_and_erase(*asked: Any, **bounds: Any) -> list[SealedEvent]:
-            found = read(*asked, **bounds)
+            result = read(*asked, **bounds)
             eraser = Eraser(path)
             eraser.erase((2, 0))
             eraser.close()
-            return found
+            return result
 
         with monkeypatch.context() as patched:
             patched.setattr(pages, "page", read_and_erase)
@@ -321,14 +323,16 @@ def test_an_erased_envelope_is_followed(data: bytes) -> None:
     event, last = find(lines, 7), find(lines, 11)
     salts, envelope = b64decode(event["salts"]), b64decode(event["envelope"])
     leaf = sha256(b"\1" + salts[1:17] + envelope).digest()
-    left = msgspec.msgpack.encode([0, leaf, "forgotten-0123456789abcdef", 11])
-    event["envelope"] = encoded(left)
+    remainder = msgspec.msgpack.encode([0, leaf, "forgotten-0123456789abcdef", 11])
+    event["envelope"] = encoded(remainder)
     event["salts"] = encoded(b"\2" + bytes(16) + salts[17:])
-    event["erased"].insert(0, [-1, 11, sha256(left).hexdigest()])
-    told = refusal(spelled(lines))
-    assert "what commit 11 erased is not what it says" in (told or ""), "all but the count fits"
-    event["envelope"] = encoded(left[:-1] + b"\x0a")
-    assert "what stands there was changed" in (refusal(spelled(lines)) or "")
+    event["erased"].insert(0, [-1, 11, sha256(remainder).hexdigest()])
+    reports = refusal(spelled(lines))
+    assert "the erasures of commit 11 are not those it attests" in (reports or ""), (
+        "all but the count fits"
+    )
+    event["envelope"] = encoded(remainder[:-1] + b"\x0a")
+    assert "its tombstone was changed" in (refusal(spelled(lines)) or "")
     assert last["commit_ts"] == 11
 
 

@@ -89,8 +89,8 @@ class Kept:
 
 def grown(data: Sequence[bytes]) -> Tree:
     tree = Tree(Kept())
-    for each in data:
-        tree.append(each)
+    for item in data:
+        tree.append(item)
     return tree
 
 
@@ -148,8 +148,8 @@ def root_from_inclusion(m: int, n: int, leaf: bytes, path: Sequence[bytes]) -> b
         return None
     k = left_size(n)
     if m < k:
-        left = root_from_inclusion(m, k, leaf, path[:-1])
-        return left and sha256(b"\x01" + left + path[-1]).digest()
+        remainder = root_from_inclusion(m, k, leaf, path[:-1])
+        return remainder and sha256(b"\x01" + remainder + path[-1]).digest()
     right = root_from_inclusion(m - k, n - k, leaf, path[:-1])
     return right and sha256(b"\x01" + path[-1] + right).digest()
 
@@ -171,7 +171,7 @@ def roots_from_consistency(
     below = roots_from_consistency(m - k, n - k, path[:-1], None)
     if below is None:
         return None
-    old, new = (sha256(b"\x01" + path[-1] + each).digest() for each in below)
+    old, new = (sha256(b"\x01" + path[-1] + item).digest() for item in below)
     return old, new
 
 
@@ -185,7 +185,7 @@ def test_roots_are_the_published_ones(size: int) -> None:
 @pytest.mark.parametrize(("index", "size"), PUBLISHED_INCLUSION)
 def test_inclusion_proofs_are_the_published_ones(index: int, size: int) -> None:
     path = grown(PUBLISHED_LEAVES).inclusion_proof(index, size)
-    assert [each.hex() for each in path] == PUBLISHED_INCLUSION[index, size]
+    assert [item.hex() for item in path] == PUBLISHED_INCLUSION[index, size]
     data, root = PUBLISHED_LEAVES[index], bytes.fromhex(PUBLISHED_ROOTS[size])
     assert verify_inclusion(data=data, index=index, size=size, path=path, root=root)
 
@@ -193,7 +193,7 @@ def test_inclusion_proofs_are_the_published_ones(index: int, size: int) -> None:
 @pytest.mark.parametrize(("old", "new"), PUBLISHED_CONSISTENCY)
 def test_consistency_proofs_are_the_published_ones(old: int, new: int) -> None:
     path = grown(PUBLISHED_LEAVES).consistency_proof(old, new)
-    assert [each.hex() for each in path] == PUBLISHED_CONSISTENCY[old, new]
+    assert [item.hex() for item in path] == PUBLISHED_CONSISTENCY[old, new]
     roots = [bytes.fromhex(PUBLISHED_ROOTS[size]) for size in (old, new)]
     assert verify_consistency(old=old, new=new, old_root=roots[0], new_root=roots[1], path=path)
 
@@ -242,12 +242,12 @@ def test_a_leaf_hash_is_not_taken_for_data(tree: Tree) -> None:
 
 def mutations(path: Sequence[bytes], other: bytes) -> Iterator[list[bytes]]:
     """Every single change of an element, of the order and of the length."""
-    for at, each in enumerate(path):
+    for at, item in enumerate(path):
         for wrong in (
-            bytes([each[0] ^ 1]) + each[1:],
-            each[:-1] + bytes([each[-1] ^ 128]),
-            each[:-1],
-            each + b"\0",
+            bytes([item[0] ^ 1]) + item[1:],
+            item[:-1] + bytes([item[-1] ^ 128]),
+            item[:-1],
+            item + b"\0",
             b"",
         ):
             yield [*path[:at], wrong, *path[at + 1 :]]
@@ -294,21 +294,23 @@ def test_another_place_holds_only_where_it_is_the_same_claim(tree: Tree) -> None
             path, data, root = tree.inclusion_proof(index, size), DATA[index], tree.root(size)
             for claim in range(-1, 20):
                 for at in range(-1, 20):
-                    held = verify_inclusion(data=data, index=at, size=claim, path=path, root=root)
+                    stored_value = verify_inclusion(
+                        data=data, index=at, size=claim, path=path, root=root
+                    )
                     independent = 0 <= at < claim and (
                         root_from_inclusion(at, claim, mth(index, index + 1), path) == root
                     )
-                    assert held == independent
+                    assert stored_value == independent
 
 
 def test_an_older_root_of_another_length_does_not_hold() -> None:
-    left, right = (merkle.leaf_hash(each) for each in DATA[:2])
-    root, both = merkle.node_hash(left, right), left + right
+    remainder, right = (merkle.leaf_hash(item) for item in DATA[:2])
+    root, both = merkle.node_hash(remainder, right), remainder + right
     for cut in range(65):
-        held = verify_consistency(
+        stored_value = verify_consistency(
             old=1, new=2, old_root=both[:cut], new_root=root, path=[both[cut:]]
         )
-        assert held == (cut == 32)
+        assert stored_value == (cut == 32)
 
 
 @pytest.mark.parametrize("new", [*range(2, 18), 31, 32, 33])
@@ -337,11 +339,11 @@ def test_other_sizes_are_judged_as_the_independent_verifier_judges_them(tree: Tr
             path, roots = tree.consistency_proof(old, new), (tree.root(old), tree.root(new))
             for second in range(1, 24):
                 for first in range(1, second):
-                    held = verify_consistency(
+                    stored_value = verify_consistency(
                         old=first, new=second, old_root=roots[0], new_root=roots[1], path=path
                     )
-                    found = roots_from_consistency(first, second, path, roots[0])
-                    assert held == (found == roots)
+                    result = roots_from_consistency(first, second, path, roots[0])
+                    assert stored_value == (result == roots)
 
 
 def test_nothing_and_itself_are_consistent_without_a_path(tree: Tree) -> None:
@@ -361,27 +363,27 @@ def test_nothing_and_itself_are_consistent_without_a_path(tree: Tree) -> None:
 
 
 def test_only_complete_nodes_are_kept_each_once_and_appending_is_cheap() -> None:
-    frontier, kept = Frontier(), set[tuple[int, int]]()
+    frontier, stored_item = Frontier(), set[tuple[int, int]]()
     for size in range(MOST):
         completed = frontier.append(DATA[size])
         assert len(frontier.peaks) == (size + 1).bit_count()
         assert completed[0] == Node(0, size, merkle.leaf_hash(DATA[size]))
         for node in completed:
-            level, index, found = node.level, node.index, node.hash
+            level, index, result = node.level, node.index, node.hash
             start, end = index << level, index + 1 << level
-            assert (level, index) not in kept
+            assert (level, index) not in stored_item
             assert end == size + 1, "it is complete now, and was not before"
-            assert found == mth(start, end)
-            kept.add((level, index))
-    assert kept == {(level, at) for level in range(9) for at in range(MOST >> level)}
+            assert result == mth(start, end)
+            stored_item.add((level, index))
+    assert stored_item == {(level, at) for level in range(9) for at in range(MOST >> level)}
 
 
 def test_proofs_read_few_nodes() -> None:
-    kept = Kept()
-    tree = Tree(kept)
-    for each in DATA[:MOST]:
-        tree.append(each)
-    assert kept.reads == 0, "appending reads nothing"
+    stored_item = Kept()
+    tree = Tree(stored_item)
+    for item in DATA[:MOST]:
+        tree.append(item)
+    assert stored_item.reads == 0, "appending reads nothing"
     for size in range(1, MOST + 1):
         most = 2 * size.bit_length()
         for index in {0, size // 3, size // 2, size - 1}:
@@ -390,23 +392,23 @@ def test_proofs_read_few_nodes() -> None:
                 lambda at=index, of=size: tree.consistency_proof(at, of),
                 lambda of=size: tree.root(of),
             ):
-                kept.reads = 0
+                stored_item.reads = 0
                 ask()
-                assert kept.reads <= most
+                assert stored_item.reads <= most
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 8, 9, 100, 255, 256])
 def test_a_tree_goes_on_from_what_is_kept(size: int) -> None:
-    kept = Kept()
-    first = Tree(kept)
-    for each in DATA[:size]:
-        first.append(each)
-    again = Tree(kept, size)
+    stored_item = Kept()
+    first = Tree(stored_item)
+    for item in DATA[:size]:
+        first.append(item)
+    again = Tree(stored_item, size)
     remembered = Frontier(first.size, Frontier(first.size, first._frontier.peaks).peaks)
     assert again.root() == remembered.root() == mth(0, size)
-    for each in DATA[size : size + 40]:
-        again.append(each)
-        remembered.append(each)
+    for item in DATA[size : size + 40]:
+        again.append(item)
+        remembered.append(item)
     assert again.size == remembered.size == size + 40
     assert again.root() == remembered.root() == mth(0, size + 40)
     assert again.inclusion_proof(size, size + 40) == path_of(size, 0, size + 40)
@@ -444,8 +446,8 @@ def test_a_block_is_its_leaves_one_by_one(count: int) -> None:
     blocks, singly = Frontier(), Frontier()
     for start in range(0, MOST - count, count):
         above = blocks.append_block(DATA[start : start + count])
-        each = [node for data in DATA[start : start + count] for node in singly.append(data)]
-        assert above == [node for node in each if 1 << node.level >= count]
+        item = [node for data in DATA[start : start + count] for node in singly.append(data)]
+        assert above == [node for node in item if 1 << node.level >= count]
         assert (blocks.root(), blocks.size, blocks.peaks) == (
             singly.root(), singly.size, singly.peaks,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from memoranda import Store
-from memoranda.audit import merkle, tree
+from memoranda.audit import merkle, merkle_store
 from tests.unit.audit.logs import open_store, signer_in, write
 
 GO = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
@@ -128,7 +128,7 @@ def test_go_accepts_every_checkpoint_and_proof(store: Store, tmp_path: Path) -> 
     for size in range(4):
         write(store, size)
         store.checkpoint(signer=ours)
-    sizes = [each.size for each in store.checkpoints()]
+    sizes = [checkpoint.size for checkpoint in store.checkpoints()]
     for commit in range(1, 72):
         proofs = {f"in{commit}": store.prove(commit).json()}
         if commit in sizes:
@@ -165,18 +165,18 @@ def test_another_tree_has_the_same_roots_and_paths(store: Store) -> None:
     pymerkle = pytest.importorskip("pymerkle")
     theirs = pymerkle.InmemoryTree(algorithm="sha256")
     engine = store._core.engine
-    tree.grow(engine, 70)
+    merkle_store.grow(engine, 70)
     with store, engine.snapshot() as reader:
-        kept = tree.at(reader)
+        tree = merkle_store.load_tree(reader)
         for size, (_, data) in enumerate(reader.rows("event_hashes", after=0, through=70), start=1):
             theirs.append_entry(bytes(data))
-            assert theirs.get_root() == kept.root(size)
+            assert theirs.get_root() == tree.root(size)
             for index in range(size):
                 path = theirs.prove_inclusion(index + 1, size).serialize()["path"]
                 leaf = merkle.leaf_hash(kept_data(reader, index))
                 assert [
                     leaf.hex(),
-                    *(each.hex() for each in kept.inclusion_proof(index, size)),
+                    *(item.hex() for item in tree.inclusion_proof(index, size)),
                 ] == path
 
 

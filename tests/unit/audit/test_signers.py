@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.audit import checkpoints, keys, notes, signers
+from memoranda.audit import checkpoints, keys, signed_note, signers
 from memoranda.audit.checkpoints import Checkpoint
 from memoranda.audit.signers import Signer
-from memoranda.errors import InvalidInput, NotFound, MemorandaError, StoreReadOnly
+from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreReadOnly
 from memoranda.model.ids import FixedIds, SystemIds
 from tests.unit.audit.published import PETER, PETER_LINE, PETER_PRIVATE, TEXT
 from tests.unprivileged import open_folder, run_unprivileged
@@ -37,16 +37,18 @@ def secrets_of(path: Path) -> list[str]:
 
 def test_a_new_signer_is_in_a_file_of_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "ours.key"
-    made = signers.create(path, NAME, ids=FixedIds())
+    instance = signers.create(path, NAME, ids=FixedIds())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [each.name for each in tmp_path.iterdir()] == ["ours.key"]
+    assert [item.name for item in tmp_path.iterdir()] == ["ours.key"]
     again = signers.load(path)
-    assert again.public == made.public
-    assert (made.caution, again.caution) == (None, None)
-    assert notes.sign("a\n", [again]) == notes.sign("a\n", [made])
-    assert keys.parse(made.public.text) == made.public
+    assert again.public == instance.public
+    assert (instance.caution, again.caution) == (None, None)
+    assert signed_note.sign("a\n", [again]) == signed_note.sign("a\n", [instance])
+    assert keys.parse(instance.public.text) == instance.public
     checkpoint = Checkpoint("example.com/log", 3, bytes(32))
-    assert checkpoints.verify(checkpoints.sign(checkpoint, [again]), [made.public]) == checkpoint
+    assert (
+        checkpoints.verify(checkpoints.sign(checkpoint, [again]), [instance.public]) == checkpoint
+    )
 
 
 def test_the_file_is_what_other_tools_read(tmp_path: Path) -> None:
@@ -58,13 +60,13 @@ def test_the_file_is_what_other_tools_read(tmp_path: Path) -> None:
     assert keys.algorithm_key("key", encoded.removesuffix("\n")) == seed
     peter = signers.load(private_file(tmp_path / "peter.key", f"{PETER_PRIVATE}\n"))
     assert peter.public.text == PETER
-    assert notes.sign(TEXT, [peter]) == f"{TEXT}\n{PETER_LINE}"
+    assert signed_note.sign(TEXT, [peter]) == f"{TEXT}\n{PETER_LINE}"
 
 
 def test_chance_makes_every_signer_another(tmp_path: Path) -> None:
     ids = SystemIds()
-    made = {signers.create(tmp_path / f"{n}.key", NAME, ids=ids).public.key for n in range(8)}
-    assert len(made) == 8
+    instance = {signers.create(tmp_path / f"{n}.key", NAME, ids=ids).public.key for n in range(8)}
+    assert len(instance) == 8
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])
@@ -81,14 +83,14 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "ours.key"
     signers.create(path, NAME, ids=FixedIds())
     before = path.read_bytes()
-    with pytest.raises(InvalidInput, match="there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         signers.create(path, NAME, ids=FixedIds("other"))
     assert path.read_bytes() == before
     dangling = tmp_path / "link.key"
     dangling.symlink_to(tmp_path / "nowhere.key")
-    with pytest.raises(InvalidInput, match="there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         signers.create(dangling, NAME, ids=FixedIds())
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.key", "ours.key"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["link.key", "ours.key"]
 
 
 def test_a_name_taken_at_the_last_moment_is_not_overwritten(
@@ -101,7 +103,7 @@ def test_a_name_taken_at_the_last_moment_is_not_overwritten(
         return write(draft, target, line)
 
     monkeypatch.setattr(signers, "_write", late)
-    with pytest.raises(InvalidInput, match="there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         signers.create(path, NAME, ids=FixedIds())
     assert path.read_text("utf-8") == "theirs"
 
@@ -149,8 +151,8 @@ def test_a_place_that_keeps_no_modes_gets_no_signer(
     really = os.fstat
 
     def open_to_all(descriptor: int) -> os.stat_result:
-        found = really(descriptor)
-        return os.stat_result((found.st_mode | 0o077, *found[1:]))
+        result = really(descriptor)
+        return os.stat_result((result.st_mode | 0o077, *result[1:]))
 
     monkeypatch.setattr(os, "fstat", open_to_all)
     with pytest.raises(InvalidInput, match="choose another place"):
@@ -177,16 +179,16 @@ def test_what_is_not_a_signer_is_refused_without_showing_it(tmp_path: Path) -> N
         path = private_file(tmp_path / f"{number}.txt", text)
         with pytest.raises(InvalidInput, match="does not hold a signer") as raised:
             signers.load(path)
-        shown = "".join(traceback.format_exception(raised.value)) + repr(raised.value.__context__)
-        assert encoded[4:20] not in shown
+        output = "".join(traceback.format_exception(raised.value)) + repr(raised.value.__context__)
+        assert encoded[4:20] not in output
 
 
 def test_a_private_key_is_not_shown_or_copied(tmp_path: Path) -> None:
     path = tmp_path / "ours.key"
     signer = signers.create(path, NAME, ids=FixedIds())
-    shown = f"{signer!r} {signer} {signer.public!r} {signers.listed(tmp_path)!r}"
+    output = f"{signer!r} {signer} {signer.public!r} {signers.list_files(tmp_path)!r}"
     assert signer.public.id.hex() in repr(signer)
-    assert not any(secret in shown for secret in secrets_of(path))
+    assert not any(secret in output for secret in secrets_of(path))
     assert not hasattr(signer, "__dict__")
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="not copied"):
@@ -202,22 +204,22 @@ def test_a_folder_says_which_signers_it_has_and_which_cannot_be_used(tmp_path: P
     (tmp_path / "e.key").mkdir()
     (tmp_path / "f.key").symlink_to(tmp_path / "nowhere")
     private_file(tmp_path / "notes.txt", "not a signer's file")
-    found = signers.listed(tmp_path)
-    assert [each.path.name for each in found] == [f"{letter}.key" for letter in "abcdef"]
-    assert [each.public for each in found] == [second, first, None, None, None, None]
-    problems = [each.problem or "" for each in found]
+    files = signers.list_files(tmp_path)
+    assert [item.path.name for item in files] == [f"{letter}.key" for letter in "abcdef"]
+    assert [item.public for item in files] == [second, first, None, None, None, None]
+    problems = [item.problem or "" for item in files]
     assert problems[:2] == ["", ""]
-    for problem, told in zip(
+    for problem, reports in zip(
         problems[2:], ["not hold a signer", "mode 0644", "not a file", "no signer"], strict=True
     ):
-        assert told in problem
+        assert reports in problem
 
 
 def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="create it first"):
         signers.load(tmp_path / "none.key")
     with pytest.raises(NotFound, match="no folder"):
-        signers.listed(tmp_path / "none")
+        signers.list_files(tmp_path / "none")
     with pytest.raises(NotFound, match="no folder"):
         signers.create(tmp_path / "none" / "ours.key", NAME, ids=FixedIds())
 

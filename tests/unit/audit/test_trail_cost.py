@@ -23,14 +23,14 @@ class Counting:
         self._counts = counts
 
     def row(self, query: str, /, **values: object) -> Any:
-        found = self._reader.row(query, **values)
-        self._count(query, found is not None)
-        return found
+        row = self._reader.row(query, **values)
+        self._count(query, row is not None)
+        return row
 
     def rows(self, query: str, /, **values: Any) -> Any:
-        found = self._reader.rows(query, **values)
-        self._count(query, len(found))
-        return found
+        rows = self._reader.rows(query, **values)
+        self._count(query, len(rows))
+        return rows
 
     def _count(self, query: str, rows: int) -> None:
         if query == "event_head":
@@ -78,8 +78,8 @@ def test_an_agents_audit_reads_its_own_commits(
 ) -> None:
     store = filled(others)
     with counted(store, monkeypatch) as counts:
-        found = [each.event_type for each in store.audit_events(agent_id="ann")]
-    assert found == [
+        event_types = [audit_event.event_type for audit_event in store.audit_events(agent_id="ann")]
+    assert event_types == [
         "state.written", "memory.stored", "state.written", "memory.stored",
         "link.created", "memory.touched", "link.cycle_refused",
     ]  # fmt: skip
@@ -108,10 +108,10 @@ def test_the_answers_are_those_of_reading_everything() -> None:
     store = filled(20)
     everything = list(store.audit_events())
     for name in ("ann", "bob", "local", "_engine"):
-        expected = [each for each in everything if each.agent_id == name]
+        expected = [item for item in everything if item.agent_id == name]
         assert list(store.audit_events(agent_id=name)) == expected
         for after in (0, 5, 21):
-            behind = [each for each in expected if each.commit_ts > after]
+            behind = [item for item in expected if item.commit_ts > after]
             assert list(store.audit_events(agent_id=name, after_commit=after)) == behind
 
 

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from memoranda import ChainBroken, Corruption, NotProven, Store
-from memoranda.audit import tree
+from memoranda.audit import merkle_store
 from memoranda.audit.merkle import Frontier
 from tests.unit.audit.logs import open_store, signer_in, spoil, write
 
@@ -23,7 +23,7 @@ BELOW = "UPDATE tree_node SET hash = zeroblob(32) WHERE level = ? AND place = ?"
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with open_store(tmp_path_factory.mktemp("tree") / "store.db") as store:
         write(store, MOST)
-        tree.grow(store._core.engine, MOST)
+        merkle_store.grow(store._core.engine, MOST)
         yield store
 
 
@@ -44,9 +44,9 @@ def hashes_of(store: Store) -> list[bytes]:
 
 def rows_of(path: Path) -> list[tuple[int, int, bytes]]:
     database = apsw.Connection(str(path))
-    found = list(database.execute("SELECT level, place, hash FROM tree_node ORDER BY 1, 2"))
+    rows = list(database.execute("SELECT level, place, hash FROM tree_node ORDER BY 1, 2"))
     database.close()
-    return found
+    return rows
 
 
 def left(size: int) -> int:
@@ -79,57 +79,57 @@ def test_every_root_and_every_proof(filled: Store) -> None:
         return sha256(b"\1" + root(start, middle) + root(middle, end)).digest()
 
     with filled._core.engine.snapshot() as reader:
-        kept = tree.at(reader)
+        tree = merkle_store.load_tree(reader)
         for size in range(1, MOST + 1):
-            assert kept.root(size) == root(0, size)
+            assert tree.root(size) == root(0, size)
             for index in range(size):
-                path = kept.inclusion_proof(index, size)
+                path = tree.inclusion_proof(index, size)
                 assert climb(root(index, index + 1), index, size, path) == root(0, size)
 
 
 def test_a_row_for_every_fifteen_events(filled: Store) -> None:
     with filled._core.engine.reading() as reader:
         (count,) = reader.row("tree_node_count") or (0,)
-    assert count == MOST // 16 + MOST // 256 == tree.expected_rows(MOST)
+    assert count == MOST // 16 + MOST // 256 == merkle_store.expected_rows(MOST)
 
 
 def test_it_is_filled_in_batches_and_goes_on_where_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "BATCH", 7)
+    monkeypatch.setattr(merkle_store, "BATCH", 7)
     with open_store(path) as store:
         write(store, 60)
         steps: list[tuple[int, int]] = []
         engine = store._core.engine
-        tree.grow(engine, 131, lambda done, whole: steps.append((done, whole)))
+        merkle_store.grow(engine, 131, lambda done, whole: steps.append((done, whole)))
         assert steps == [(107, 131), (114, 131), (121, 131), (128, 131), (131, 131)]
         frontier = Frontier()
         for data in hashes_of(store)[:131]:
             frontier.append(data)
         with engine.snapshot() as reader:
-            assert tree.at(reader).root() == frontier.root()
-            assert tree.size(reader) == 131
+            assert merkle_store.load_tree(reader).root() == frontier.root()
+            assert merkle_store.size(reader) == 131
 
 
 def test_two_that_fill_it_at_once_do_no_harm(path: Path) -> None:
     with open_store(path) as one, open_store(path) as other:
         write(one, 40)
         engine, steps = one._core.engine, 0
-        grow = tree._completed
+        grow = merkle_store._complete_nodes
 
         def overtaken(*args: object) -> object:
             nonlocal steps
             steps += 1
             if steps == 1:
-                tree.grow(other._core.engine, 140)
+                merkle_store.grow(other._core.engine, 140)
             return grow(*args)  # type: ignore[arg-type]
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tree, "_completed", overtaken)
-            tree.grow(engine, 105)
+            patch.setattr(merkle_store, "_complete_nodes", overtaken)
+            merkle_store.grow(engine, 105)
         assert one.verify().checkpoints == 1
         with engine.reading() as reader:
-            assert tree.size(reader) == 140
+            assert merkle_store.size(reader) == 140
 
 
 @pytest.mark.parametrize("place", range(6))
@@ -139,10 +139,12 @@ def test_a_wrong_node_is_found_and_can_be_made_anew(path: Path, place: int) -> N
     spoil(path, BELOW, 4, place)
     first, last = place * 16 + 1, place * 16 + 16
     with open_store(path) as store:
-        with pytest.raises(Corruption, match=f"over commits {first} to {last} is not what"):
+        with pytest.raises(
+            Corruption, match=f"over commits {first} to {last} does not match the log"
+        ):
             store.verify()
-        found = store.rebuild()
-        assert found.differing == ("tree",)
+        result = store.rebuild()
+        assert result.differing == ("tree",)
         assert store.verify().last_checkpoint == 100
         assert store.rebuild().identical
     assert rows_of(path) == before
@@ -168,7 +170,7 @@ def test_a_proof_is_never_made_of_wrong_nodes(path: Path) -> None:
 def test_more_nodes_than_there_are(path: Path) -> None:
     spoil(path, "INSERT INTO tree_node VALUES (4, 99, zeroblob(32))")
     with open_store(path) as store:
-        with pytest.raises(Corruption, match="has 7 nodes, more than"):
+        with pytest.raises(Corruption, match="has 7 nodes, too many"):
             store.verify()
         assert store.rebuild().differing == ("tree",)
         assert store.verify().checkpoints == 1
@@ -178,7 +180,7 @@ def test_more_nodes_than_there_are(path: Path) -> None:
 def test_a_mark_behind_the_end(path: Path, mark: str) -> None:
     spoil(path, "UPDATE meta SET value = ? WHERE name = 'tree'", mark)
     with open_store(path) as store:
-        with pytest.raises(Corruption, match="is said to cover"):
+        with pytest.raises(Corruption, match="size is stored as"):
             store.verify()
         assert store.rebuild().differing == ("tree",)
         assert store.verify().checkpoints == 1

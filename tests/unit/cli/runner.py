@@ -58,8 +58,8 @@ class Cli:
 
     def row(self, *arguments: object) -> dict[str, Any]:
         """Run a command with `--json` that answers with one object."""
-        (found,) = self.rows(*arguments)
-        return found
+        (row,) = self.rows(*arguments)
+        return row
 
     def fails(self, code: int, *arguments: object, stdin: str | bytes | None = None) -> str:
         """Run a command that must end with `code` and no data; return its message."""

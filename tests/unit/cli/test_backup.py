@@ -16,9 +16,11 @@ def test_backup_and_restore(filled: Cli) -> None:
     assert filled("backup", file).startswith(f"Backed up 5 commits to {file}, ")
     filled("write", "goal", '{"text": "other"}')
     message = filled.fails(2, "restore", file)
-    assert message == f"Error: --force: is needed to replace {filled.db}, which is there already\n"
-    shown = filled("restore", file, "--force")
-    assert shown == f"Restored 5 commits from {file} to {filled.db}.\n"
+    assert (
+        message == f"Error: --overwrite: is needed to replace {filled.db}, which is there already\n"
+    )
+    output = filled("restore", file, "--overwrite")
+    assert output == f"Restored 5 commits from {file} to {filled.db}.\n"
     assert filled("get", "goal") == '{"text": "ship it"}\n'
     assert sorted(filled.home.iterdir()) == [file, filled.db]
 
@@ -50,20 +52,20 @@ def test_a_fork_is_the_past(filled: Cli) -> None:
 def test_the_users_own_store_is_restored_where_it_belongs(filled: Cli) -> None:
     filled("backup", filled.home / "backup.db")
     filled.env["MEMORANDA_DB"] = None
-    shown = filled("restore", filled.home / "backup.db")
-    assert str(filled.home / "data") in shown
+    output = filled("restore", filled.home / "backup.db")
+    assert str(filled.home / "data") in output
     assert len(filled.rows("replay")) == 5
 
 
 def test_what_cannot_be_taken_is_named_as_it_was_typed(filled: Cli) -> None:
-    taken = filled.home / "taken"
-    taken.touch()
-    assert "FILE: " in filled.fails(2, "backup", taken)
-    assert "FILE: " in filled.fails(2, "fork", "--at", 1, taken)
+    item = filled.home / "taken"
+    item.touch()
+    assert "FILE: " in filled.fails(2, "backup", item)
+    assert "FILE: " in filled.fails(2, "fork", "--at", 1, item)
     assert "--at: 0 is before the first commit" in filled.fails(2, "fork", "--at", 0, "new.db")
     assert "--at: 'noon'" in filled.fails(2, "fork", "--at", "noon", "new.db")
     assert "Missing option '--at'" in filled.fails(2, "fork", "new.db")
-    assert "BACKUP: " in filled.fails(2, "restore", taken, "--force")
+    assert "BACKUP: " in filled.fails(2, "restore", item, "--overwrite")
     assert "there is no backup" in filled.fails(4, "restore", filled.home / "missing")
     assert not Path("new.db").exists()
 
@@ -80,11 +82,11 @@ def test_a_changed_backup_ends_with_its_own_code(filled: Cli) -> None:
     database = apsw.Connection(str(file))
     database.execute("UPDATE event SET committed_at = committed_at + 1 WHERE commit_ts = 3")
     database.close()
-    assert "breaks at commit 3" in filled.fails(3, "restore", file, "--force")
+    assert "breaks at commit 3" in filled.fails(3, "restore", file, "--overwrite")
 
 
 def test_a_store_in_use_is_not_replaced(filled: Cli) -> None:
     filled("backup", filled.home / "backup.db")
     with memoranda.open(filled.db):
-        assert "is in use" in filled.fails(1, "restore", filled.home / "backup.db", "--force")
-    filled("restore", filled.home / "backup.db", "--force")
+        assert "is in use" in filled.fails(1, "restore", filled.home / "backup.db", "--overwrite")
+    filled("restore", filled.home / "backup.db", "--overwrite")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from memoranda.cli.bars import ASCII, BLOCKS, Bar, Glyphs, draw, glyphs_for
+from memoranda.cli.render.timeline_chart import ASCII, BLOCKS, Bar, Glyphs, draw, glyphs_for
 
 
 def utc(*parts: int) -> datetime:

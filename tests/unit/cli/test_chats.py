@@ -9,9 +9,9 @@ import pytest
 
 import memoranda
 from memoranda import InvalidInput
-from memoranda.cli.chat_files import pieces
+from memoranda.cli.formats.chat_files import read_transcripts
 from tests.unit.cli.runner import Cli
-from tests.unit.search.answering import Said, answering
+from tests.unit.net.answering import Said, answering
 
 CHAT = "[2024-05-03 10:21] Ann: I work at Acme.\nand more\nBob: I like tea.\n"
 
@@ -24,7 +24,7 @@ def write(cli: Cli, text: str, name: str = "talk.txt") -> Path:
 
 def transcripts(cli: Cli) -> list[str]:
     with memoranda.open(cli.db) as store:
-        return [each.text() for each in store.list_transcripts()]
+        return [list_transcript.text() for list_transcript in store.list_transcripts()]
 
 
 class TestImporting:
@@ -38,12 +38,14 @@ class TestImporting:
 
     def test_and_extracted(self, cli: Cli) -> None:
         file = write(cli, CHAT)
-        assert ": extracted 2 memories and 2 facts" in cli("import", "chat", file, "--extract")
+        assert ": extracted 2 memories and 2 facts" in cli(
+            "import", "chat", file, "--extractor", "rules"
+        )
         assert "2 memories and 2 facts already extracted" in cli(
             "import", "chat", file, "--extractor", "rules"
         )
-        said = {row["subject"] + " " + row["object"] for row in cli.rows("fact", "list")}
-        assert said == {"Ann Acme", "Bob tea"}
+        text = {row["subject"] + " " + row["object"] for row in cli.rows("fact", "list")}
+        assert text == {"Ann Acme", "Bob tea"}
 
     def test_several_files_and_stdin(self, cli: Cli) -> None:
         one, two = write(cli, "A: x", "one"), write(cli, "B: y", "two")
@@ -53,14 +55,14 @@ class TestImporting:
         assert transcripts(cli) == ["A: x", "B: y", CHAT.rstrip("\n")]
 
     def test_in_json(self, cli: Cli) -> None:
-        made = cli.row("import", "chat", write(cli, CHAT), "--extract")
-        assert (made["messages"], made["already"]) == (2, False)
-        assert len(made["extraction"]["facts"]) == 2
-        assert made["extraction"]["transcript_id"] == made["transcript_id"]
+        row = cli.row("import", "chat", write(cli, CHAT), "--extractor", "rules")
+        assert (row["messages"], row["already"]) == (2, False)
+        assert len(row["extraction"]["facts"]) == 2
+        assert row["extraction"]["transcript_id"] == row["transcript_id"]
 
     def test_when_it_was_said(self, cli: Cli) -> None:
         file = write(cli, "Ann: I like tea.")
-        cli("import", "chat", file, "--occurred-at", "2020-05", "--extract")
+        cli("import", "chat", file, "--occurred-at", "2020-05", "--extractor", "rules")
         (fact,) = cli.rows("fact", "list")
         assert fact["valid_from"].startswith("2020-05-01")
         assert "--occurred-at" in cli.fails(2, "import", "chat", file, "--occurred-at", "soon")
@@ -69,7 +71,7 @@ class TestImporting:
     def test_lines_of_another_system(self, cli: Cli, end: str) -> None:
         file = cli.home / "x"
         file.write_bytes(f"\ufeffAnn: I like tea.{end}{end}Bob: I like rain.{end}".encode())
-        assert "2 messages" in cli("import", "chat", file, "--extract")
+        assert "2 messages" in cli("import", "chat", file, "--extractor", "rules")
         assert {row["object"] for row in cli.rows("fact", "list")} == {"tea", "rain"}
 
 
@@ -87,7 +89,7 @@ READ = "[2024-05-03 10:21:00] user: I like tea.\nBob: two\n  lines"
         ("x", json.dumps(MESSAGES, indent=2)),
         ("x.json", json.dumps({"messages": MESSAGES})),
         ("x", "\n\n".join(map(json.dumps, MESSAGES))),
-        ("x.jsonl", "".join(f"{json.dumps(each)}\r\n" for each in MESSAGES)),
+        ("x.jsonl", "".join(f"{json.dumps(message)}\r\n" for message in MESSAGES)),
     ],
 )
 def test_forms_of_json(cli: Cli, name: str, text: str) -> None:
@@ -97,8 +99,11 @@ def test_forms_of_json(cli: Cli, name: str, text: str) -> None:
 
 def moments(cli: Cli) -> list[str]:
     with memoranda.open(cli.db) as store:
-        found = [each.occurred_at for each in store.list_transcripts()]
-        return [f"{each:%Y-%m-%d %H:%M}" if each else "" for each in found]
+        occurred_ats = [list_transcript.occurred_at for list_transcript in store.list_transcripts()]
+        return [
+            f"{list_transcript:%Y-%m-%d %H:%M}" if list_transcript else ""
+            for list_transcript in occurred_ats
+        ]
 
 
 class TestDays:
@@ -109,12 +114,12 @@ class TestDays:
 
     def test_each_becomes_a_transcript_with_its_time(self, cli: Cli) -> None:
         file = write(cli, self.THREE)
-        out = cli("import", "chat", file, "--extract")
-        said = "imported, 5 messages, 3 transcripts: extracted 2 memories and 2 facts"
-        assert out == f"{file}: {said}\n"
+        out = cli("import", "chat", file, "--extractor", "rules")
+        text = "imported, 5 messages, 3 transcripts: extracted 2 memories and 2 facts"
+        assert out == f"{file}: {text}\n"
         assert moments(cli) == ["2024-05-03 23:50", "2024-05-04 00:10", "2024-05-05 10:00"]
         assert "\n".join(transcripts(cli)) + "\n" == self.THREE
-        again = cli("import", "chat", file, "--extract")
+        again = cli("import", "chat", file, "--extractor", "rules")
         assert "already imported, 5 messages, 3 transcripts, 3 of them before" in again
         assert "2 memories and 2 facts already extracted" in again
 
@@ -130,11 +135,11 @@ class TestDays:
     def test_which_comes_first_is_not_guessed(self, cli: Cli) -> None:
         text = "03/05/2024, 10:21 - Ann: I like tea.\n04/05/2024, 9:00 - Bob: I like rain.\n"
         file = write(cli, f"[10:00] Cy: x\n{text}")
-        told = cli.fails(2, "import", "chat", file, "--extract")
-        assert f"line 2 of {file} is of 03/05/2024" in told
-        assert "give --day-first or --month-first" in told
+        reports = cli.fails(2, "import", "chat", file, "--extractor", "rules")
+        assert f"line 2 of {file} has the date 03/05/2024" in reports
+        assert "give --day-first or --month-first" in reports
         assert transcripts(cli) == []
-        cli("import", "chat", file, "--extract", "--month-first")
+        cli("import", "chat", file, "--extractor", "rules", "--month-first")
         assert moments(cli) == ["2024-03-05 10:21", "2024-04-05 09:00"]
         since = [row["valid_from"][:10] for row in cli.rows("fact", "list")]
         assert sorted(since) == ["2024-03-05", "2024-04-05"]
@@ -150,13 +155,14 @@ class TestDays:
         file = write(cli, text)
         assert "4 transcripts" in cli("import", "chat", file)
         assert moments(cli)[0] == "2024-05-11 10:00"
-        told = cli.fails(2, "import", "chat", file, "--month-first")
-        assert f"line 3 of {file} is of 13/05/2024: no day if the month comes first" in told
+        reports = cli.fails(2, "import", "chat", file, "--month-first")
+        assert f"line 3 of {file} has the date 13/05/2024, which does not exist if" in reports
+        assert "the month comes first" in reports
 
     def test_a_time_without_a_day_is_of_today(self, cli: Cli) -> None:
         file = write(cli, "[10:21] Ann: hi\n[10:22] Bob: ho\n")
         result = cli.run("import", "chat", file)
-        assert result.stderr.count("taken to be of today; give --occurred-at") == 1
+        assert result.stderr.count("assuming today; give --occurred-at") == 1
         result = cli.run("import", "chat", file, "--occurred-at", "2024-05-03")
         assert "today" not in result.stderr
         assert moments(cli) == ["", "2024-05-03 00:00"]
@@ -168,7 +174,7 @@ class TestDays:
             '13/05/2024, 10:22 - Bob created group "Trip: Oslo"\n'
             "13/05/2024, 10:22 - Cy works at Acme.\n"
         )
-        assert "1 message, " in cli("import", "chat", write(cli, text), "--extract")
+        assert "1 message, " in cli("import", "chat", write(cli, text), "--extractor", "rules")
         assert [row["subject"] for row in cli.rows("fact", "list")] == ["Ann"]
         assert transcripts(cli) == [text.rstrip("\n")]
 
@@ -177,19 +183,20 @@ class TestRefusing:
     @pytest.mark.parametrize(
         ("name", "text", "problem"),
         [
-            ("x", "\nhello\nAnn: hi", "line 2 of {} begins with no speaker"),
+            ("x", "\nhello\nAnn: hi", "line 2 of {} has no speaker"),
             ("x", "", "{} has no messages"),
             ("x", "\n \n", "{} has no messages"),
             (
                 "x.jsonl",
                 '{"role": "a", "content": "b"}\n{',
-                "line 2 of {} is no JSON: Expecting property name enclosed in double quotes at col",
+                "line 2 of {} is not JSON: "
+                "Expecting property name enclosed in double quotes at col",
             ),
-            ("x.jsonl", '{"role": "a", "content": "b"}\n7', "line 2 of {}: 7 is no object"),
+            ("x.jsonl", '{"role": "a", "content": "b"}\n7', "line 2 of {}: 7 is not an object"),
             ("x.jsonl", '{"content": "b"}', "line 1 of {}: has no speaker"),
-            ("x.json", "[7]", "message 1 of {}: 7 is no object"),
-            ("x.json", "{", "{} is no JSON"),
-            ("x.json", "7", "{} is neither a list"),
+            ("x.json", "[7]", "message 1 of {}: 7 is not an object"),
+            ("x.json", "{", "{} is not JSON"),
+            ("x.json", "7", "{} is not a list of messages"),
             ("x.json", "[]", "{} has no messages"),
         ],
     )
@@ -209,6 +216,20 @@ class TestRefusing:
         assert "there is no file" in cli.fails(4, "import", "chat", cli.home / "nowhere")
         assert "FILE: cannot read" in cli.fails(2, "import", "chat", cli.home)
 
+    def test_a_speaker_gets_a_name(self, cli: Cli) -> None:
+        words = cli.row("transcript", "add", "user: I live in Oslo.")
+        command = ("extract", words["id"], "--extractor", "rules", "--name")
+        assert "--name: no message has the role 'usr': did you mean 'user'?" in cli.fails(
+            2, *command, "usr=Ann"
+        )
+        cli(*command, "user=Ann")
+        (fact,) = cli.rows("fact", "list")
+        assert (fact["subject"], fact["object"]) == ("Ann", "Oslo")
+
+    def test_an_extraction_names_its_extractor(self, cli: Cli) -> None:
+        row = cli.row("transcript", "add", "Ann: I like tea.")
+        assert "--extractor" in cli.fails(2, "extract", row["id"])
+
     @pytest.mark.parametrize("typed", ["magic", "http://x", "x#m"])
     def test_extractors_that_are_none(self, cli: Cli, typed: str) -> None:
         file = write(cli, CHAT)
@@ -221,12 +242,12 @@ class TestCutting:
         file = tmp_path / "long"
         file.write_text(text, "utf-8")
         with file.open("rb") as opened:
-            found = list(pieces(opened, "long", None, most=200))
-        assert len(found) > 5
-        texts = [piece.words for piece in found if isinstance(piece.words, str)]
+            result = list(read_transcripts(opened, "long", None, max_bytes=200))
+        assert len(result) > 5
+        texts = [piece.content for piece in result if isinstance(piece.content, str)]
         assert all(words.startswith("Ann: ") and len(words) <= 200 for words in texts)
         assert "".join(words + "\n" for words in texts) == text
-        assert sum(piece.messages for piece in found) == 100
+        assert sum(piece.messages for piece in result) == 100
 
     @pytest.mark.parametrize("form", ["plain", "jsonl"])
     def test_a_message_that_is_too_long(self, tmp_path: Path, form: str) -> None:
@@ -237,28 +258,28 @@ class TestCutting:
             file.open("rb") as opened,
             pytest.raises(InvalidInput, match=r"longer than|of 3\d\d b"),
         ):
-            list(pieces(opened, "long", form, most=200))
+            list(read_transcripts(opened, "long", form, max_bytes=200))
 
 
 class TestExtracting:
     def test_from_a_transcript(self, cli: Cli) -> None:
-        made = cli.row("transcript", "add", "Ann: I like tea.")
-        out = cli("extract", made["id"])
-        assert out == f"extracted 1 memory and 1 fact from transcript {made['id']}.\n"
-        assert "already extracted" in cli("extract", made["id"])
-        assert cli.row("extract", made["id"])["already"] is True
-        assert "there is no transcript" in cli.fails(4, "extract", "nobody")
+        row = cli.row("transcript", "add", "Ann: I like tea.")
+        out = cli("extract", row["id"], "--extractor", "rules")
+        assert out == f"extracted 1 memory and 1 fact from transcript {row['id']}.\n"
+        assert "already extracted" in cli("extract", row["id"], "--extractor", "rules")
+        assert cli.row("extract", row["id"], "--extractor", "rules")["already"] is True
+        assert "not found: transcript" in cli.fails(4, "extract", "nobody", "--extractor", "rules")
 
     def test_by_a_model(self, cli: Cli) -> None:
         items = [{"content": "Ann likes tea.", "quote": "like tea"}]
         items += [{"content": str(number), "quote": "made up"} for number in range(7)]
         content = json.dumps({"memories": items})
         answer = Said(body={"choices": [{"message": {"content": content}}]})
-        made = cli.row("transcript", "add", "Ann: I like tea.")
+        row = cli.row("transcript", "add", "Ann: I like tea.")
         with answering(lambda _: answer) as server:
-            result = cli.run("extract", made["id"], "--extractor", f"{server.url}#m1")
+            result = cli.run("extract", row["id"], "--extractor", f"{server.url}#m1")
         assert "extracted 1 memory and 0 facts" in result.stdout
-        assert result.stderr.count("set aside: ") == 6
+        assert result.stderr.count("skipped: ") == 6
         assert "was not said: 'made up'" in result.stderr
         assert "2 more items" in result.stderr
 
@@ -266,10 +287,10 @@ class TestExtracting:
         answer = Said(body={"choices": [{"message": {"content": "sorry"}}]})
         with answering(lambda _: answer) as server:
             typed = f"{server.url}#m1"
-            told = cli.fails(1, "import", "chat", write(cli, CHAT), "--extractor", typed)
-        kept = cli.rows("transcript", "list")[0]["id"]
-        assert f"the words are kept as transcript {kept}: `memoranda extract {kept}`" in told
-        assert "nothing was written" not in told
+            reports = cli.fails(1, "import", "chat", write(cli, CHAT), "--extractor", typed)
+        rows = cli.rows("transcript", "list")[0]["id"]
+        assert f"stored as transcript {rows}: run `memoranda extract {rows}`" in reports
+        assert "nothing was written" not in reports
 
     def test_an_endpoint_that_refuses(self, cli: Cli) -> None:
         file = write(cli, CHAT)
@@ -277,4 +298,4 @@ class TestExtracting:
             typed = f"{server.url}#m1"
             assert "--extractor: " in cli.fails(2, "import", "chat", file, "--extractor", typed)
         assert len(transcripts(cli)) == 1
-        assert "already imported" in cli("import", "chat", file, "--extract")
+        assert "already imported" in cli("import", "chat", file, "--extractor", "rules")

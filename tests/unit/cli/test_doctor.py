@@ -34,8 +34,8 @@ def statuses(cli: Cli, *arguments: object, code: int = 0) -> dict[str, str]:
 
 
 def troubles(cli: Cli, *arguments: object, code: int = 0) -> dict[str, str]:
-    found = statuses(cli, *arguments, code=code)
-    return {check: status for check, status in found.items() if status != "ok"}
+    result = statuses(cli, *arguments, code=code)
+    return {check: status for check, status in result.items() if status != "ok"}
 
 
 def test_a_healthy_store(filled: Cli) -> None:
@@ -57,18 +57,18 @@ def test_which_store_was_chosen_and_why(filled: Cli) -> None:
     )
     assert f"{filled.db}, named by --db" in settings("--db", filled.db)
     filled.env["MEMORANDA_DB"] = None
-    shown = filled.run("doctor")
-    assert shown.exit_code == 4
-    assert "the default, since none was named" in shown.stdout
+    result = filled.run("doctor")
+    assert result.exit_code == 4
+    assert "the default, since none was named" in result.stdout
 
 
 def test_a_misspelled_variable(filled: Cli) -> None:
     filled.env["MEMORANDA_DATABASE"] = "x"
     assert troubles(filled) == {"settings": "warning"}
-    shown = filled("doctor")
-    assert "nothing reads MEMORANDA_DATABASE" in shown
+    output = filled("doctor")
+    assert "nothing reads MEMORANDA_DATABASE" in output
     for name in ("AGENT", "API_KEY", "DB", "EMBEDDER", "NAMESPACE"):
-        assert f"MEMORANDA_{name}, " in shown
+        assert f"MEMORANDA_{name}, " in output
 
 
 def test_a_remedy_stands_below_its_finding(cli: Cli) -> None:

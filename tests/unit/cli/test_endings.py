@@ -7,7 +7,7 @@ import json
 import pytest
 
 from memoranda import Store, errors
-from memoranda.cli.exits import MEANINGS, exit_code
+from memoranda.cli.exit_codes import MEANINGS, exit_code
 from tests.unit.cli.runner import Cli
 
 READING = (
@@ -27,10 +27,10 @@ READING = (
 
 
 def all_errors() -> list[type[errors.MemorandaError]]:
-    found = [errors.MemorandaError]
-    for kind in found:
-        found.extend(kind.__subclasses__())
-    return found
+    result = [errors.MemorandaError]
+    for kind in result:
+        result.extend(kind.__subclasses__())
+    return result
 
 
 @pytest.mark.parametrize("kind", all_errors(), ids=lambda kind: str(kind.__name__))
@@ -70,9 +70,9 @@ def test_what_reads_leaves_no_file_behind(filled: Cli, arguments: tuple[str, ...
 
 
 def test_an_error_in_json_is_one_object(cli: Cli) -> None:
-    told = json.loads(cli.fails(4, "get", "plan", "--json"))
-    assert told.keys() == {"error", "message"}
-    assert told["error"] == "NotFound"
+    decoded_value = json.loads(cli.fails(4, "get", "plan", "--json"))
+    assert decoded_value.keys() == {"error", "message"}
+    assert decoded_value["error"] == "NotFound"
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ def people(count: int) -> str:
 def imported(cli: Cli, path: object, *options: object) -> dict[str, Any]:
     """Import a file and return the summary, whether or not rows were rejected."""
     result = cli.run("fact", "import", path, "--json", *options)
-    found: dict[str, Any] = json.loads(result.stdout)
-    assert result.exit_code == (1 if found["rejected"] else 0), result.stderr
-    return found
+    decoded_value: dict[str, Any] = json.loads(result.stdout)
+    assert result.exit_code == (1 if decoded_value["rejected"] else 0), result.stderr
+    return decoded_value
 
 
 def counts(found: dict[str, Any]) -> tuple[int, int, int, int]:
@@ -44,8 +44,8 @@ Ann,age,42,,,,number
 Ann,motto,"tea, and
 cake",2020-01-31T10:00:00+02:00,,,text
 """
-    said = cli("fact", "import", written(cli, text))
-    assert said == "Imported 3 facts, 0 unchanged, 0 rejected.\n"
+    statement = cli("fact", "import", written(cli, text))
+    assert statement == "Imported 3 facts, 0 unchanged, 0 rejected.\n"
     rows = cli.rows("fact", "list", "--include-closed")
     acme, age, motto = rows
     assert (acme["valid_from"][:10], acme["valid_to"][:10]) == ("2020-03-01", "2021-01-01")
@@ -64,14 +64,14 @@ def test_json_lines_are_imported(cli: Cli) -> None:
     text = "\n\n".join(map(json.dumps, rows))
     for name in ("a.jsonl", "a.ndjson"):
         assert imported(cli, written(cli, text, name))["rejected"] == 0
-    found = {row["relation"]: row for row in cli.rows("fact", "list")}
-    assert {name: row["object_kind"] for name, row in found.items()} == {
+    result = {row["relation"]: row for row in cli.rows("fact", "list")}
+    assert {name: row["object_kind"] for name, row in result.items()} == {
         "works at": None,
         "age": "number",
         "tall": "boolean",
         "born": "date",
     }
-    assert all(len(row["assertions"]) == 1 for row in found.values())
+    assert all(len(row["assertions"]) == 1 for row in result.values())
 
 
 def test_stdin_is_a_file(cli: Cli) -> None:
@@ -97,7 +97,7 @@ def test_what_was_retracted_is_left_so(cli: Cli) -> None:
     cli("fact", "import", path)
     cli("fact", "retract", "p1", "knows")
     assert cli("fact", "import", path) == (
-        "Imported 0 facts, 2 unchanged, 1 left as they are, retracted, 0 rejected.\n"
+        "Imported 0 facts, 2 unchanged, 1 left retracted, 0 rejected.\n"
     )
 
 
@@ -127,7 +127,7 @@ Ann,knows,Hal,2020,,,,
     numbers = [int(line.partition(",")[0]) for line in lines[1:] if line[0].isdigit()]
     assert numbers == [3, 4, 6, 7, 8, 9, 10, 11, 12]
     assert lines[1] == (
-        "3,\"object: 'old' is no number, such as 42 or 3.14\",Ann,age,old,,,,number,"
+        "3,\"object: 'old' is not a number, such as 42 or 3.14\",Ann,age,old,,,,number,"
     )
     assert '"Ann"x,knows,Gus,,,,,' in lines[-1]
     assert "has 2 cells" in lines[4]
@@ -147,8 +147,8 @@ def test_what_an_open_quote_has_swallowed_is_read_once_it_is_mended(cli: Cli) ->
     assert len(aside.read_text("utf-8").splitlines()) == 1 + 6
     assert counts(imported(cli, aside)) == (0, 0, 0, 1)
     again = cli.home / "people.csv.rejected.rejected"
-    said = [line.split(",", 2)[2] for line in aside.read_text("utf-8").splitlines()[2:]]
-    assert [line.split(",", 2)[2] for line in again.read_text("utf-8").splitlines()[2:]] == said
+    text = [line.split(",", 2)[2] for line in aside.read_text("utf-8").splitlines()[2:]]
+    assert [line.split(",", 2)[2] for line in again.read_text("utf-8").splitlines()[2:]] == text
     aside.write_text(aside.read_text("utf-8").replace('"p3', "p3"), "utf-8")
     assert counts(imported(cli, aside)) == (6, 0, 0, 0)
 
@@ -158,12 +158,12 @@ def test_json_that_cannot_be_taken_can_be_mended_as_well(cli: Cli) -> None:
     path = written(cli, "\n".join(rows), "a.jsonl")
     assert counts(imported(cli, path)) == (0, 0, 0, 5)
     aside = cli.home / "a.jsonl.rejected"
-    found = [json.loads(line) for line in aside.read_text("utf-8").splitlines()]
-    assert [each["line"] for each in found] == [1, 2, 3, 4, 5]
-    assert found[0] == {"line": 1, "reason": "relation: is empty", "subject": "Ann"}
-    assert found[1]["text"] == "not json"
-    found[0] |= {"relation": "knows", "object": "Bob"}
-    aside.write_text(json.dumps(found[0]), "utf-8")
+    result = [json.loads(line) for line in aside.read_text("utf-8").splitlines()]
+    assert [item["line"] for item in result] == [1, 2, 3, 4, 5]
+    assert result[0] == {"line": 1, "reason": "relation: is empty", "subject": "Ann"}
+    assert result[1]["text"] == "not json"
+    result[0] |= {"relation": "knows", "object": "Bob"}
+    aside.write_text(json.dumps(result[0]), "utf-8")
     assert counts(imported(cli, aside)) == (1, 0, 0, 0)
 
 
@@ -196,7 +196,7 @@ def test_good_files_leave_nothing_beside_them(cli: Cli) -> None:
         (b"subject,relation,object,colour\n", "'colour', which is none of subject"),
         (b"subject,relation,object,object\n", "'object' twice"),
         (b"subject;relation;object\n", "none of"),
-        (b'"subject,relation,object\n', "no header"),
+        (b'"subject,relation,object\n', "not a CSV header"),
         ("subject,relation,object\nJos\xe9,a,b\n".encode("latin-1"), "line 2 of"),
         ("subject,relation,object\n".encode("utf-16"), "UTF-16"),
         (b"x" * 2**20, "longer than"),
@@ -230,7 +230,7 @@ def test_what_breaks_off_says_what_is_in(cli: Cli) -> None:
     text = people(25).encode() + b"Jos\xe9,knows,Ann,,,\n"
     path = written(cli, text)
     message = cli.fails(2, "fact", "import", path, "--batch", 10)
-    assert "20 rows were done: import it again" in message
+    assert "imported 20 rows: import the file again" in message
     assert "line 27" in message
     path.write_bytes(text.decode("latin-1").encode())
     assert counts(imported(cli, path)) == (6, 20, 0, 0)
@@ -238,19 +238,21 @@ def test_what_breaks_off_says_what_is_in(cli: Cli) -> None:
 
 
 def test_it_tells_how_far_it_is(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memoranda.cli import fact_import
+    from memoranda.cli.commands import fact_transfer
 
-    shown: list[tuple[str, int, int | None]] = []
+    output: list[tuple[str, int, int | None]] = []
 
     class Recorder(Meter):
         def __call__(self, done: int, total: int | None = None) -> None:
-            shown.append((self._title, done, total))
+            output.append((self._title, done, total))
 
     monkeypatch.setattr(
-        fact_import, "meter", lambda title: Recorder(title, shown=True, monotonic=lambda: 0.0)
+        fact_transfer, "meter", lambda title: Recorder(title, enabled=True, monotonic=lambda: 0.0)
     )
     path = tmp_path / "people.csv"
     path.write_text("subject,relation,object\n" + "".join(f"p{n},knows,Ann\n" for n in range(5)))
     cli("fact", "import", path, "--batch", 2)
-    assert [done for _, done, _ in shown] == [3, 5, 6]
-    assert {(title, total) for title, _, total in shown} == {("Importing", None)}, "not counted"
+    assert [done for _, done, _ in output] == [3, 5, 6]
+    assert {(title, total) for title, _, total in output} == {("Importing facts", None)}, (
+        "not counted"
+    )

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from memoranda.cli import fact_inputs
-from memoranda.cli.fact_options import KINDS
+from memoranda.cli import inputs
+from memoranda.cli.options import KINDS
 from memoranda.errors import InvalidInput
-from memoranda.graph import literal
+from memoranda.graph import entities
 from tests.unit.cli.runner import Cli
 
 
@@ -46,7 +46,7 @@ def test_assert_says_what_opened_and_what_closed(cli: Cli) -> None:
         "closed Ann works_at Initech  2018-05-01 until 2020-01-01",
     ]
     assert told(cli, "assert", "Ann", "works_at", "Acme", "--valid-from", "2021") == [
-        "confirmed Ann works_at Acme  since 2020-01-01, said 2 times",
+        "confirmed Ann works_at Acme  since 2020-01-01, asserted 2 times",
     ]
     between = ("--valid-from", "2020-06", "--valid-to", "2020-09-01T12:00:00+02:00")
     assert told(cli, "assert", "Ann", "works_at", "Globex", *between) == [
@@ -61,7 +61,7 @@ def test_end_says_what_it_closed_or_that_nothing_held(employed: Cli) -> None:
         "closed Ann works_at Acme  2020-01-01 until 2023-06-30"
     ]
     nothing = told(employed, "end", "Ann", "works_at", "--at", "2024")
-    assert nothing == ["noted, and nothing changed: no such fact held then"]
+    assert nothing == ["recorded, and nothing changed: no such fact held then"]
 
 
 def test_retract_says_what_comes_back(employed: Cli) -> None:
@@ -73,9 +73,9 @@ def test_retract_says_what_comes_back(employed: Cli) -> None:
 
 
 def test_retract_by_the_id_of_what_was_said(employed: Cli) -> None:
-    made = employed.row("fact", "assert", "Ann", "likes", "tea", "--valid-from", "2019")
-    one = ("fact", "retract", "--assertion", made["assertion_id"])
-    assert employed(*one) == "retracted; others say the same\n"
+    row = employed.row("fact", "assert", "Ann", "likes", "tea", "--valid-from", "2019")
+    one = ("fact", "retract", "--assertion", row["assertion_id"])
+    assert employed(*one) == "retracted; other assertions support the fact\n"
     assert employed(*one) == "retracted before\n"
     assert "tea" in employed("fact", "list")
     assert "--assertion: " in employed.fails(2, "fact", "retract")
@@ -83,12 +83,12 @@ def test_retract_by_the_id_of_what_was_said(employed: Cli) -> None:
 
 
 def test_json_has_the_whole_resolution(employed: Cli) -> None:
-    made = employed.row("fact", "assert", "Ann", "works_at", "Globex", "--valid-from", "2022")
-    assert made["open"]["object_key"] == "globex"
-    (closed,) = made["close"]
+    row = employed.row("fact", "assert", "Ann", "works_at", "Globex", "--valid-from", "2022")
+    assert row["open"]["object_key"] == "globex"
+    (closed,) = row["close"]
     assert (closed["object_key"], closed["valid_from"]) == ("acme", "2020-01-01T00:00:00.000000Z")
-    assert (made["changed"], made["folded"], made["reopened"]) == ([], None, [])
-    assert made["commit_ts"] == 6
+    assert (row["changed"], row["folded"], row["reopened"]) == ([], None, [])
+    assert row["commit_ts"] == 6
 
 
 def test_list_filters_on_both_axes(employed: Cli) -> None:
@@ -105,8 +105,9 @@ def test_list_filters_on_both_axes(employed: Cli) -> None:
     assert sentences(employed, "list", "--subject", "Bob") == []
     assert len(sentences(employed, "list", "--include-closed", "--limit", 1)) == 1
     lines = employed("fact", "list", "--relation", "likes", "--include-closed").splitlines()
-    assert "Ann likes tea  since 2019-01-01  confidence 0.5" in lines
-    assert "Ann likes cake  2019-01-01 until 2020-01-01" in lines
+    statements = [line.partition("  ")[2] for line in lines]
+    assert "Ann likes tea  since 2019-01-01  confidence 0.5" in statements
+    assert "Ann likes cake  2019-01-01 until 2020-01-01" in statements
     both = ("fact", "list", "--include-closed", "--valid-at", "2020")
     assert "--valid-at: " in employed.fails(2, *both)
     result = employed.run("fact", "list", "--subject", "Bob")
@@ -120,12 +121,12 @@ def test_a_timeline_is_drawn(employed: Cli) -> None:
     initech, acme = lines[2:]
     assert re.fullmatch(r"Initech +█+ +2018-05-01", initech)
     assert re.fullmatch(r"Acme +█*▶ +2020-01-01", acme)
-    known = employed("fact", "timeline", "Ann", "works_at", "--known-at", 2)
-    assert "Acme" not in known
+    reference = employed("fact", "timeline", "Ann", "works_at", "--known-at", 2)
+    assert "Acme" not in reference
     rows = employed.rows("fact", "timeline", "Ann", "works_at")
     assert [row["object"] for row in rows] == ["Initech", "Acme"]
     result = employed.run("fact", "timeline", "Bob", "works_at")
-    assert "nothing is known" in result.stderr
+    assert "no facts about" in result.stderr
 
 
 def test_literals_are_values(cli: Cli) -> None:
@@ -144,7 +145,7 @@ def test_literals_are_values(cli: Cli) -> None:
 
 
 def test_the_kinds_are_those_of_the_library() -> None:
-    assert KINDS == literal.KINDS
+    assert KINDS == entities.LITERAL_KINDS
 
 
 def test_errors_name_what_was_typed(cli: Cli) -> None:
@@ -159,13 +160,13 @@ def test_errors_name_what_was_typed(cli: Cli) -> None:
 
 def test_sources_and_their_words(cli: Cli) -> None:
     words = cli.row("transcript", "add", "Ann joined Acme in March.")["id"]
-    said = ("fact", "assert", "Ann", "works_at", "Acme", "--source", words, "--span", "0:15")
-    made = cli.row(*said)
-    explained = cli("fact", "explain", made["assertion_id"])
+    text = ("fact", "assert", "Ann", "works_at", "Acme", "--source", words, "--span", "0:15")
+    row = cli.row(*text)
+    explained = cli("fact", "explain", row["assertion_id"])
     assert "Ann works_at Acme" in explained
     assert f"from transcript {words}" in explained
     assert "“Ann joined Acme”" in explained
-    shape = cli.row("fact", "explain", made["assertion_id"])
+    shape = cli.row("fact", "explain", row["assertion_id"])
     assert shape["fact"]["object"] == "Acme"
     (assertion,) = shape["assertions"]
     assert assertion["quotes"] == ["Ann joined Acme"]
@@ -175,15 +176,15 @@ def test_sources_and_their_words(cli: Cli) -> None:
 
 
 def test_an_end_has_a_source_too(cli: Cli) -> None:
-    made = cli.row("fact", "assert", "Ann", "works_at", "Acme", "--valid-from", "2020")
+    row = cli.row("fact", "assert", "Ann", "works_at", "Acme", "--valid-from", "2020")
     words = cli.row("transcript", "add", "Ann left Acme in March.")["id"]
     ended = ("fact", "end", "Ann", "works_at", "Acme", "--at", "2021")
     cli(*ended, "--source", words, "--span", "0:13")
-    explained = cli("fact", "explain", made["assertion_id"])
+    explained = cli("fact", "explain", row["assertion_id"])
     assert re.search(r"^  ended by .*, commit 3", explained, re.MULTILINE)
     assert f"from transcript {words}" in explained
     assert "“Ann left Acme”" in explained
-    end = cli.row("fact", "explain", made["assertion_id"])["end"]
+    end = cli.row("fact", "explain", row["assertion_id"])["end"]
     assert (end["at"], end["quotes"]) == ("2021-01-01T00:00:00.000000Z", ["Ann left Acme"])
     assert end["source"]["transcript_id"] == words
     assert "--span" in cli.fails(2, *ended, "--source", words, "--span", "x")
@@ -211,12 +212,10 @@ def test_a_path_goes_through_what_holds(employed: Cli) -> None:
     ]
     assert sentences(employed, "path", "Oslo", "Ann") == ["Acme seat Oslo", "Ann works_at Acme"]
     way = ("fact", "path", "Ann", "Oslo")
-    assert "there is no way" in employed.fails(4, *way, "--valid-at", "2019-06-01")
-    assert "there is no way" in employed.fails(4, *way, "--max-hops", 1)
-    assert "there is no way" in employed.fails(4, *way, "--relation", "seat")
-    assert "there is no way" in employed.fails(
-        4, "fact", "path", "Oslo", "Ann", "--direction", "out"
-    )
+    assert "no path from" in employed.fails(4, *way, "--valid-at", "2019-06-01")
+    assert "no path from" in employed.fails(4, *way, "--max-hops", 1)
+    assert "no path from" in employed.fails(4, *way, "--relation", "seat")
+    assert "no path from" in employed.fails(4, "fact", "path", "Oslo", "Ann", "--direction", "out")
     assert "nothing is known of" in employed.fails(4, *way, "--known-at", 3)
     assert "--max-hops: " in employed.fails(2, *way, "--max-hops", -1)
     assert "FROM: " in employed.fails(2, "fact", "path", "", "Oslo")
@@ -233,31 +232,16 @@ def test_cardinalities_are_set_and_listed(cli: Cli) -> None:
 
 
 def test_every_command_shows_an_example(cli: Cli) -> None:
-    listed = re.findall(r"^  (\w+)  ", cli("fact", "--help"), re.MULTILINE)
-    assert {"assert", "end", "retract", "list", "timeline", "explain", "import"} <= set(listed)
-    for name in listed:
+    matches = re.findall(r"^  (\w+)  ", cli("fact", "--help"), re.MULTILINE)
+    assert {"assert", "end", "retract", "list", "timeline", "explain", "import"} <= set(matches)
+    for name in matches:
         assert f"Example: memoranda fact {name}" in " ".join(cli("fact", name, "--help").split())
 
 
-@pytest.mark.parametrize(
-    ("typed", "means"),
-    [
-        ("2020", "2020-01-01T00:00:00Z"),
-        ("2020-07", "2020-07-01T00:00:00Z"),
-        ("2020-07-31", "2020-07-31T00:00:00Z"),
-        ("2020-07-31T10:00:00+02:00", "2020-07-31T10:00:00+02:00"),
-        ("20200731", "20200731"),
-        (None, None),
-    ],
-)
-def test_a_date_is_its_first_moment(typed: str | None, means: str | None) -> None:
-    assert fact_inputs.instant(typed) == means
-
-
 def test_a_moment_is_a_commit_or_a_date() -> None:
-    assert fact_inputs.moment("2020") == 2020
-    assert fact_inputs.moment("2020-01") == "2020-01-01T00:00:00Z"
-    assert fact_inputs.moment(None) is None
+    assert inputs.moment("2020") == 2020
+    assert inputs.moment("2020-01") == "2020-01"
+    assert inputs.moment(None) is None
 
 
 @pytest.mark.parametrize(
@@ -271,7 +255,7 @@ def test_a_moment_is_a_commit_or_a_date() -> None:
     ],
 )
 def test_literals_are_read(kind: str, text: str, value: object) -> None:
-    assert literal.parse_literal(kind, text).value == value
+    assert entities.parse_literal(kind, text).value == value
 
 
 @pytest.mark.parametrize(
@@ -289,7 +273,7 @@ def test_literals_are_read(kind: str, text: str, value: object) -> None:
 )
 def test_what_is_no_literal_is_told(kind: str, text: str) -> None:
     with pytest.raises(InvalidInput):
-        literal.parse_literal(kind, text)
+        entities.parse_literal(kind, text)
 
 
 def test_walks_go_from_fact_to_fact(employed: Cli) -> None:
@@ -310,3 +294,24 @@ def test_names_that_are_alike_are_listed_and_not_bound(cli: Cli) -> None:
     assert (pair["entity"], pair["other"]) == ("Annette Smith", "Anette Smith")
     assert cli("fact", "suggest-merges", "--score", 1) == ""
     assert len(cli.rows("fact", "entities")) == 4
+
+
+def test_the_facts_of_all_agents_are_listed_with_their_names(employed: Cli) -> None:
+    employed("fact", "assert", "Ann", "works_at", "Hooli", "--agent", "bob")
+    own = employed("fact", "list", "--relation", "works_at")
+    assert "Acme" in own
+    assert "Hooli" not in own
+    report = employed("fact", "list", "--relation", "works_at", "--all-agents")
+    assert "believed by planner" in report
+    assert "believed by bob" in report
+    rows = employed.rows("fact", "list", "--relation", "works_at", "--all-agents")
+    assert [(row["agent_id"], row["object"]) for row in rows] == [
+        ("bob", "Hooli"),
+        ("planner", "Acme"),
+    ]
+    employed("configure", "--facts", "shared")
+    (row,) = employed.rows("fact", "list", "--relation", "works_at")
+    assert (row["agent_id"], row["object"], row["asserted_by"]) == (None, "Hooli", ["bob"])
+    assert "shared, asserted by bob" in employed("fact", "list", "--relation", "works_at")
+    nothing = employed.run("fact", "list", "--all-agents", "--subject", "Zed")
+    assert "no such facts of any agent" in nothing.stderr

@@ -14,18 +14,18 @@ from tests.unit.cli.runner import Cli
 def test_a_memory_is_shown_first_and_then_gone(cli: Cli) -> None:
     memory = cli.row("remember", "secretword", "--title", "t")["id"]
     cli("write", "k", "{}", "--because", f"memory:{memory}")
-    told = cli("forget", "memory", memory, "--dry-run")
-    assert "Would erase 1 operation in 1 event: 1 remember." in told
-    assert "key:default|planner|k" in told
+    reports = cli("forget", "memory", memory, "--dry-run")
+    assert "Would erase 1 operation in 1 event: 1 remember." in reports
+    assert "key:default|planner|k" in reports
     assert cli.row("show", memory)["content"] == "secretword"
-    made = cli.row("forget", "memory", memory, "--yes", "--reason", "asked to")
-    assert (made["target"], made["operations"], made["reason"]) == ("memory", 1, "asked to")
-    assert not made["pending_purge"]
+    row = cli.row("forget", "memory", memory, "--yes", "--reason", "asked to")
+    assert (row["target"], row["operations"], row["reason"]) == ("memory", 1, "asked to")
+    assert not row["pending_purge"]
     cli.fails(4, "show", memory)
-    assert cli.row("certificate", made["erasure_id"]) == made
-    assert cli.rows("certificate") == [made]
-    assert made["digest"] in cli("certificate", made["erasure_id"])
-    assert made["erasure_id"] in cli("certificate")
+    assert cli.row("certificate", row["erasure_id"]) == row
+    assert cli.rows("certificate") == [row]
+    assert row["digest"] in cli("certificate", row["erasure_id"])
+    assert row["erasure_id"] in cli("certificate")
     assert leftovers(cli.db, [b"secretword"]) == set()
     cli("verify")
 
@@ -50,7 +50,7 @@ def test_asked_on_a_terminal(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, answer: str, *, there: bool
 ) -> None:
     cli("write", "k", '{"v": 1}')
-    monkeypatch.setattr("memoranda.cli.forget._is_terminal", lambda: True)
+    monkeypatch.setattr("memoranda.cli.commands.forget.is_interactive", lambda: True)
     result = cli.run("forget", "key", "k", stdin=answer)
     assert "Would erase 1 operation" in result.stderr
     assert "It cannot be undone" in result.stderr
@@ -75,13 +75,13 @@ def test_what_is_not_there(cli: Cli, what: str, name: str) -> None:
 
 
 def test_agents_namespaces_transcripts_and_facts(cli: Cli) -> None:
-    said = cli.row("transcript", "add", "words")["id"]
-    cli("fact", "assert", "a", "knows", "b", "--source", said)
-    assert cli.row("forget", "facts", said, "--yes")["operations"] == 1
-    assert cli.row("forget", "transcript", said, "--yes")["operations"] == 1
+    row = cli.row("transcript", "add", "words")["id"]
+    cli("fact", "assert", "a", "knows", "b", "--source", row)
+    assert cli.row("forget", "facts", row, "--yes")["operations"] == 1
+    assert cli.row("forget", "transcript", row, "--yes")["operations"] == 1
     cli("write", "k", "{}", "--agent", "other", "--namespace", "team")
-    found = json.loads(cli("forget", "namespace", "team", "--dry-run", "--json"))
-    assert found["by_type"] == {"write": 1}
+    decoded_value = json.loads(cli("forget", "namespace", "team", "--dry-run", "--json"))
+    assert decoded_value["by_type"] == {"write": 1}
     assert cli.row("forget", "namespace", "team", "--yes")["pseudonym"].startswith("forgotten-")
     assert cli.row("forget", "agent", "other", "--yes")["target"] == "agent"
     assert "other" not in cli("sql", "SELECT * FROM agents")
@@ -90,7 +90,7 @@ def test_agents_namespaces_transcripts_and_facts(cli: Cli) -> None:
 
 def test_purging(cli: Cli) -> None:
     cli("write", "k", "{}")
-    assert "Nothing that was erased is left" in cli("purge")
+    assert "The files hold no erased data" in cli("purge")
     assert cli.row("purge") == {"pending_purge": False}
     assert cli("certificate").strip() == ""
 
@@ -104,22 +104,22 @@ def test_sweeping(cli: Cli) -> None:
     assert "nothing to sweep" in cli("sweep", "--yes")
     assert "give --yes" in cli.fails(2, "sweep", "--expired-for", "0.001")
     assert "1 remember" in cli("sweep", "--expired-for", "0.001", "--dry-run")
-    made = cli.row("sweep", "--expired-for", "0.001", "--all-namespaces", "--yes")
-    assert (made["target"], made["reason"]) == ("sweep", "its time is over")
+    row = cli.row("sweep", "--expired-for", "0.001", "--all-namespaces", "--yes")
+    assert (row["target"], row["reason"]) == ("sweep", "its time is over")
     assert leftovers(cli.db, [b"shortword"]) == set()
     assert leftovers(cli.db, [b"longword"]) == {b"longword"}
     assert "expired_for" in cli.fails(2, "sweep", "--expired-for", "0", "--yes")
 
 
 def test_a_fact_and_an_entity(cli: Cli) -> None:
-    made = cli.row("fact", "assert", "Ann", "likes", "tea")
+    row = cli.row("fact", "assert", "Ann", "likes", "tea")
     cli("fact", "assert", "Bob", "knows", "Ann")
-    assert "1 assert" in cli("forget", "fact", made["assertion_id"], "--dry-run")
-    assert cli.row("forget", "fact", made["assertion_id"], "--yes")["target"] == "fact"
+    assert "1 assert" in cli("forget", "fact", row["assertion_id"], "--dry-run")
+    assert cli.row("forget", "fact", row["assertion_id"], "--yes")["target"] == "fact"
     cli("write", "k", '{"who": "Ann"}')
-    told = cli("forget", "entity", "ann", "--dry-run")
-    assert "The name would still stand in 1 thing" in told
-    assert "key:default|planner|k" in told
+    reports = cli("forget", "entity", "ann", "--dry-run")
+    assert "The name would still appear in 1 record" in reports
+    assert "key:default|planner|k" in reports
     assert cli.row("forget", "entity", "ann", "--yes")["operations"] == 1
     assert cli.rows("fact", "list") == []
     cli.fails(4, "forget", "entity", "ann", "--yes")
@@ -131,8 +131,8 @@ def test_what_is_below_and_what_quotes(cli: Cli) -> None:
     assert cli.row("forget", "namespace", "team", "--children", "--yes")["operations"] == 1
     words = cli.row("transcript", "add", "she said so")["id"]
     memory = cli.row("remember", "so", "--transcript", words)["id"]
-    made = cli.row("forget", "transcript", words, "--derived", "--yes")
-    assert made["operations"] == 2
+    row = cli.row("forget", "transcript", words, "--derived", "--yes")
+    assert row["operations"] == 2
     cli.fails(4, "show", memory)
 
 
@@ -143,4 +143,4 @@ def test_a_cursor_and_its_name(cli: Cli) -> None:
     cli("cursors", "--drop", "of-ann", "--purge")
     assert leftovers(cli.db, [b"of-ann"]) == set()
     cli("tail", "--cursor", "mine", "--timeout", "0")
-    assert "1 cursor of its own" in cli("forget", "agent", "planner", "--dry-run")
+    assert "Would delete 1 cursor" in cli("forget", "agent", "planner", "--dry-run")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from memoranda.cli.text import safe, safe_json
+from memoranda.cli.output import safe, safe_json
 from tests.unit.cli.runner import Cli
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J"
@@ -76,9 +76,9 @@ def test_no_control_character_of_a_belief_gets_out(
         arguments += (f"memory:{believing.rows('memories')[1]['id']}",)
     if arguments == ("transcript", "show"):
         arguments += (believing.row("transcript", "list")["id"],)
-    shown = believing(*arguments, *form)
-    assert not CONTROL.search(shown)
-    assert "[red]x[/red]" in shown
+    output = believing(*arguments, *form)
+    assert not CONTROL.search(output)
+    assert "[red]x[/red]" in output
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["human", "json"])
@@ -86,15 +86,15 @@ def test_no_control_character_of_a_belief_gets_out(
 def test_no_control_character_gets_out(
     hostile: Cli, arguments: tuple[str, ...], form: tuple[str, ...]
 ) -> None:
-    shown = hostile(*arguments, *form)
-    assert not CONTROL.search(shown)
-    assert "[red]x[/red]" in shown
+    output = hostile(*arguments, *form)
+    assert not CONTROL.search(output)
+    assert "[red]x[/red]" in output
 
 
 def test_writes_and_messages_are_safe_too(hostile: Cli) -> None:
-    written = hostile("write", HOSTILE, "{}")
-    assert not CONTROL.search(written)
-    assert written.count("\n") == 1
+    writes = hostile("write", HOSTILE, "{}")
+    assert not CONTROL.search(writes)
+    assert writes.count("\n") == 1
     for arguments in (
         ("get", ESCAPE),
         ("get", "plan", "--at", ESCAPE),

@@ -69,18 +69,18 @@ def test_replay_of_all_namespaces_names_them(filled: Cli) -> None:
     filled("write", "plan", "{}", "--namespace", "team/eng")
     assert len(filled.rows("replay")) == 5
     assert len(filled.rows("replay", "--all-namespaces")) == 6
-    shown = filled("replay", "--all-namespaces")
-    assert "  write   default  goal  v1" in shown
-    assert "  write   team/eng  plan  v1" in shown
+    output = filled("replay", "--all-namespaces")
+    assert "  write   default  goal  v1" in output
+    assert "  write   team/eng  plan  v1" in output
 
 
 def test_replay_of_all_agents_names_them(filled: Cli) -> None:
     filled("write", "plan", "{}", "--agent", "other")
     filled.env["MEMORANDA_AGENT"] = None
     assert len(filled.rows("replay", "--all-agents")) == 6
-    shown = filled("replay", "--all-agents")
-    assert "  write   planner  goal  v1" in shown
-    assert "  write   other  plan  v1" in shown
+    output = filled("replay", "--all-agents")
+    assert "  write   planner  goal  v1" in output
+    assert "  write   other  plan  v1" in output
     result = filled.run("replay", "--all-agents", "--namespace", "nowhere")
     assert "no events of any agent in namespace 'nowhere'" in result.stderr
 
@@ -127,16 +127,16 @@ def test_nothing_to_replay_is_said(filled: Cli) -> None:
 
 
 def test_verify_prints_what_it_proved(filled: Cli) -> None:
-    found = filled.row("verify")
-    assert found.keys() == {
+    row = filled.row("verify")
+    assert row.keys() == {
         "log_id", "commits", "head_hash", "last_committed_at", "warnings", "checkpoints",
         "last_checkpoint", "rows", "signed", "unproven",
     }  # fmt: skip
-    assert (found["commits"], found["warnings"], found["rows"]) == (5, [], None)
-    shown = filled("verify")
-    assert "chain holds" in shown
-    for fact in ("commits      5\n", found["head_hash"], found["log_id"]):
-        assert fact in shown
+    assert (row["commits"], row["warnings"], row["rows"]) == (5, [], None)
+    output = filled("verify")
+    assert "chain holds" in output
+    for fact in ("commits      5\n", row["head_hash"], row["log_id"]):
+        assert fact in output
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
@@ -147,7 +147,7 @@ def test_a_broken_chain_ends_with_its_own_code(filled: Cli, form: tuple[str, ...
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_changed_view_is_named_by_a_deep_look_only(filled: Cli, form: tuple[str, ...]) -> None:
-    assert "views are what the log says" in filled("verify", "--deep")
+    assert "views match the log" in filled("verify", "--deep")
     assert filled.row("verify", "--deep")["rows"] > 0
     tamper(filled, "UPDATE state SET version = version + 1")
     filled("verify")
@@ -173,28 +173,28 @@ def test_rebuild_says_whether_anything_was_wrong(filled: Cli) -> None:
     assert sound.pop("rows") > 5
     assert sound == {"events": 5, "differing": [], "identical": True}
     tamper(filled, "DELETE FROM state")
-    shown = filled("rebuild")
-    assert "from 5 events" in shown
-    assert "different: state" in shown
+    output = filled("rebuild")
+    assert "from 5 events" in output
+    assert "differed from the log: state" in output
     assert filled("keys") == "goal\nplan\n"
     tamper(filled, "DELETE FROM state")
-    found = filled.row("rebuild")
-    assert (found["identical"], found["differing"]) == (False, ["state"])
+    row = filled.row("rebuild")
+    assert (row["identical"], row["differing"]) == (False, ["state"])
 
 
 def test_stats(filled: Cli) -> None:
-    found = filled.row("stats")
-    assert found["store"] == str(filled.db)
-    assert (found["commits"], found["agents"], found["keys"], found["epoch"]) == (5, 1, 2, 1)
-    assert found["last_committed_at"] == filled.rows("replay")[-1]["committed_at"]
-    shown = filled("stats")
+    row = filled.row("stats")
+    assert row["store"] == str(filled.db)
+    assert (row["commits"], row["agents"], row["keys"], row["epoch"]) == (5, 1, 2, 1)
+    assert row["last_committed_at"] == filled.rows("replay")[-1]["committed_at"]
+    output = filled("stats")
     for fact in (f"store         {filled.db}\n", "commits       5\n", "keys          2\n"):
-        assert fact in shown
+        assert fact in output
 
 
 def test_an_empty_store_answers_everything(cli: Cli) -> None:
     cli.fails(5, "write", "plan", "{}", "--expect-version", 7)
-    for command in (("keys",), ("scan",), ("history", "plan"), ("diff", 0), ("replay",)):
+    for command in (("keys",), ("scan",), ("diff", 0), ("replay",)):
         assert cli.rows(*command) == []
         assert cli(*command) == ""
     assert cli.row("verify")["commits"] == 0
@@ -202,7 +202,8 @@ def test_an_empty_store_answers_everything(cli: Cli) -> None:
     assert cli.row("rebuild")["events"] == 0
     assert cli.row("stats")["last_committed_at"] is None
     assert "none yet" in cli("stats")
-    cli.fails(4, "get", "plan")
+    for name in ("get", "history", "delete"):
+        assert "not found: key 'plan' of agent 'planner'" in cli.fails(4, name, "plan")
 
 
 def tamper(cli: Cli, statement: str) -> None:

@@ -30,9 +30,9 @@ def test_through_pipes(filled: Cli) -> None:
 
 def test_in_json(filled: Cli) -> None:
     file, new = filled.home / "log.jsonl", filled.home / "new.db"
-    made = filled.row("export", "log", file)
+    row = filled.row("export", "log", file)
     verified = filled.row("verify")
-    assert made == {
+    assert row == {
         "path": str(file),
         "log_id": verified["log_id"],
         "commits": 5,
@@ -60,7 +60,7 @@ def test_what_cannot_be_taken_is_named_as_it_was_typed(filled: Cli) -> None:
     assert "there is no file" in missing
     file.write_bytes(file.read_bytes()[:-5])
     cut = filled.fails(3, "import", "log", file, "--db", new)
-    assert cut == "Error: the file is cut behind line 6: its last line is missing\n"
+    assert cut == "Error: the file is cut after line 6: its last line is missing\n"
     lines = file.read_text().splitlines(keepends=True)
     lines[2] = lines[2].replace('"committed_at":1', '"committed_at":2')
     file.write_text("".join(lines))

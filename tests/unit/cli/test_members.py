@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.cli import members
-from memoranda.cli.members import MemberChange, compare
+from memoranda.cli.render import key_text
+from memoranda.cli.render.key_text import MemberChange, compare
 
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.text("ab", max_size=2),
@@ -57,7 +57,7 @@ def test_odd_names_are_quoted() -> None:
 
 
 def test_long_lists_are_compared_place_by_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "_MOST_COMPARED", 8)
+    monkeypatch.setattr(key_text, "_MAX_ALIGNED_PAIRS", 8)
     assert found([1, 2, 3], [0, 1, 2]) == [(("changed"), f"[{place}]") for place in range(3)]
 
 
@@ -68,4 +68,4 @@ def test_nothing_is_found_only_where_nothing_changed(before: Any, after: Any) ->
 
 
 def repr_of(value: object) -> str:
-    return members._text(value)
+    return key_text._text(value)

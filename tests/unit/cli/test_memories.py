@@ -38,9 +38,9 @@ def test_remember_says_what_became_of_it(cli: Cli) -> None:
     assert re.fullmatch(r"created \S+  version 1\n", cli("remember", "x", "--title", "t"))
     assert re.fullmatch(r"updated \S+  version 2\n", cli("remember", "y", "--title", "t"))
     assert re.fullmatch(r"unchanged \S+  version 2\n", cli("remember", "y", "--title", "t"))
-    made = cli.row("remember", "z", "--private", "--priority", 9, "--ttl", 60, "--kind", "claim")
-    assert (made["visibility"], made["priority"], made["kind"]) == ("private", 9, "claim")
-    assert made["expires_at"] is not None
+    row = cli.row("remember", "z", "--private", "--priority", 9, "--ttl", 60, "--kind", "claim")
+    assert (row["visibility"], row["priority"], row["kind"]) == ("private", 9, "claim")
+    assert row["expires_at"] is not None
 
 
 def test_the_words_come_from_stdin_or_a_file(cli: Cli) -> None:
@@ -65,24 +65,24 @@ def test_bad_input_is_named_as_it_is_typed(cli: Cli) -> None:
 
 
 def test_show_and_list(believing: Cli) -> None:
-    shown = believing("show", "--title", "ground")
+    output = believing("show", "--title", "ground")
     for part in ("Ann does not fly", "ground", "observation", "ann"):
-        assert part in shown
+        assert part in output
     assert len(believing.rows("memories")) == 4
     (tagged,) = believing.rows("memories", "--tag", "ann", "--metadata", '{"n": 1}')
     assert (tagged["title"], tagged["content"]) == ("ground", None)
     assert len(believing.rows("memories", "--kind", "reflection", "--limit", 2)) == 2
     assert "ground" in believing("memories")
-    assert "no memory" in believing.fails(4, "show", "nobody")
+    assert "not found: memory 'nobody'" in believing.fails(4, "show", "nobody")
 
 
 def test_a_list_between_two_times(believing: Cli) -> None:
-    made = [row["created_at"] for row in believing.rows("memories")]
-    assert len(set(made)) == 4
-    rows = believing.rows("memories", "--after", made[1], "--before", made[3])
-    assert [row["created_at"] for row in rows] == made[1:3]
-    assert len(believing.rows("memories", "--after", made[2])) == 2
-    assert len(believing.rows("memories", "--before", made[2])) == 2
+    instance = [row["created_at"] for row in believing.rows("memories")]
+    assert len(set(instance)) == 4
+    rows = believing.rows("memories", "--after", instance[1], "--before", instance[3])
+    assert [row["created_at"] for row in rows] == instance[1:3]
+    assert len(believing.rows("memories", "--after", instance[2])) == 2
+    assert len(believing.rows("memories", "--before", instance[2])) == 2
     assert "--after: " in believing.fails(2, "memories", "--after", "yesterday")
     assert "--before: " in believing.fails(2, "memories", "--before", "2026-01-01T00:00:00")
 
@@ -131,12 +131,12 @@ def test_origins_may_lie_deep(cli: Cli) -> None:
 
 def test_superseding_fills_the_inbox(believing: Cli) -> None:
     old, new, dependent = (named(believing, name) for name in ("old", "new", "dependent"))
-    assert "nothing to decide" in believing.run("inbox").stderr
-    assert f"told the owner of {dependent}" in believing("supersede", old, new)
+    assert "no open notices" in believing.run("inbox").stderr
+    assert f"notified the owner of {dependent}" in believing("supersede", old, new)
     (notice,) = believing.rows("inbox")
     assert (notice["dependent_id"], notice["status"]) == (dependent, "open")
-    told = believing("inbox")
-    assert f"memoranda resolve {notice['id']} keep | retract | revise" in told
+    reports = believing("inbox")
+    assert f"memoranda resolve {notice['id']} keep | retract | revise" in reports
     assert "--with" in believing.fails(2, "resolve", notice["id"], "revise")
     assert "keep" in believing("resolve", notice["id"], "keep", "--note", "fine")
     assert believing.rows("inbox") == []
@@ -149,17 +149,17 @@ def test_superseding_fills_the_inbox(believing: Cli) -> None:
 def test_stats_count_memories(believing: Cli) -> None:
     old, new = named(believing, "old"), named(believing, "new")
     believing("supersede", old, new)
-    found = believing.row("stats")
-    assert (found["memories"], found["transcripts"], found["open_notices"]) == (4, 1, 1)
-    shown = believing("stats")
+    row = believing.row("stats")
+    assert (row["memories"], row["transcripts"], row["open_notices"]) == (4, 1, 1)
+    output = believing("stats")
     for fact in ("memories      4\n", "transcripts   1\n", "open notices  1\n"):
-        assert fact in shown
+        assert fact in output
 
 
 def test_link_and_unlink(believing: Cli) -> None:
     old, new = named(believing, "old"), named(believing, "new")
-    made = believing.row("link", old, new, "--relation", "contradicts")
-    assert (made["source"], made["target"], made["valid_until"]) == (old, new, None)
+    row = believing.row("link", old, new, "--relation", "contradicts")
+    assert (row["source"], row["target"], row["valid_until"]) == (old, new, None)
     assert "until" in believing("unlink", old, new, "--relation", "contradicts")
     believing.fails(4, "unlink", old, new, "--relation", "contradicts")
     assert "--relation: " in believing.fails(2, "link", old, new, "--relation", "likes")
@@ -168,11 +168,11 @@ def test_link_and_unlink(believing: Cli) -> None:
 
 
 def test_transcripts(cli: Cli) -> None:
-    made = cli.row("transcript", "add", "é\nsecond line", "--occurred-at", "2026-01-01T00:00:00Z")
-    assert (made["original_size"], made["occurred_at"]) == (14, "2026-01-01T00:00:00.000000Z")
-    assert cli("transcript", "show", made["id"]) == "é\nsecond line\n"
-    assert cli.row("transcript", "show", made["id"])["text"] == "é\nsecond line"
-    assert made["id"] in cli("transcript", "list")
+    row = cli.row("transcript", "add", "é\nsecond line", "--occurred-at", "2026-01-01T00:00:00Z")
+    assert (row["original_size"], row["occurred_at"]) == (14, "2026-01-01T00:00:00.000000Z")
+    assert cli("transcript", "show", row["id"]) == "é\nsecond line\n"
+    assert cli.row("transcript", "show", row["id"])["text"] == "é\nsecond line"
+    assert row["id"] in cli("transcript", "list")
     cli.fails(4, "transcript", "show", "nobody")
 
 
@@ -183,8 +183,8 @@ def test_the_name_of_a_file_is_not_taken_for_words(
     Path("talk.txt").write_text("words", "utf-8")
     assert "@talk.txt" in cli.fails(2, "transcript", "add", "talk.txt")
     assert "@talk.txt" in cli.fails(2, "remember", "talk.txt")
-    made = cli.row("transcript", "add", "@talk.txt")
-    assert cli("transcript", "show", made["id"]) == "words\n"
+    row = cli.row("transcript", "add", "@talk.txt")
+    assert cli("transcript", "show", row["id"]) == "words\n"
 
 
 def test_configure(cli: Cli) -> None:
@@ -204,7 +204,7 @@ def test_audit(believing: Cli) -> None:
     assert believing.rows("audit", "--after", event["commit_ts"]) == []
     assert "--type: " in believing.fails(2, "audit", "--type", "x")
     several = believing.rows("audit", "--type", "memory.*", "--type", "link.created")
-    assert {each["event_type"] for each in several} == {
+    assert {item["event_type"] for item in several} == {
         "memory.retracted",
         "memory.stored",
         "link.created",

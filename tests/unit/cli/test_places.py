@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from memoranda.cli.main import COMMANDS
+from memoranda.cli.command_table import COMMANDS
 from memoranda.model.scope import DEFAULT_NAMESPACE
 from tests.unit.cli.runner import Cli
 
@@ -21,6 +21,13 @@ GROUPS = {
 ON_A_STORE = tuple(
     GROUPS.get(name, name) for name in COMMANDS if name not in ("demo", "completion")
 )
+
+ON_A_WHOLE_STORE = (
+    *("export log", "import log", "signer list", "certificate", "purge", "cursors", "audit"),
+    *("verify", "checkpoints", "prove", "prove-growth", "agents", "namespaces", "stats", "doctor"),
+    *("sql", "rebuild", "reindex", "backup", "restore", "fork"),
+)
+"""Commands to which neither an agent nor a namespace makes a difference."""
 
 
 def test_flags_win_over_the_environment(cli: Cli) -> None:
@@ -59,7 +66,7 @@ def test_the_default_is_the_users_data_folder(cli: Cli) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="XDG_DATA_HOME is Linux's")
-@pytest.mark.parametrize("command", [("write", "plan", "{}"), ("delete", "plan")])
+@pytest.mark.parametrize("command", [("write", "plan", "{}"), ("remember", "plan")])
 def test_a_default_folder_that_cannot_be_made(cli: Cli, command: tuple[str, ...]) -> None:
     cli.env["MEMORANDA_DB"] = None
     (cli.home / "data").write_text("a file where the folder should be")
@@ -74,17 +81,25 @@ def test_an_agent_must_be_named_before_a_store_is_made(cli: Cli) -> None:
 
 @pytest.mark.parametrize("command", ON_A_STORE)
 def test_help_names_the_environment_and_the_defaults(cli: Cli, command: str) -> None:
-    shown = " ".join(cli(*command.split(), "--help").split())
-    for option in ("--db", "--agent", "--namespace", "--json"):
-        assert option in shown
-    for variable in ("MEMORANDA_DB", "MEMORANDA_AGENT", "MEMORANDA_NAMESPACE"):
-        assert f"env var: {variable}" in shown
-    assert "default: (store.db in the user's data folder)" in shown
-    assert f"default: {DEFAULT_NAMESPACE}]" in shown
+    output = " ".join(cli(*command.split(), "--help").split())
+    for option in ("--db", "--json"):
+        assert option in output
+    assert "env var: MEMORANDA_DB" in output
+    assert "default: (store.db in the user's data folder)" in output
+    takes_namespace = command not in ON_A_WHOLE_STORE
+    takes_agent = takes_namespace and command != "transcript list"
+    assert ("env var: MEMORANDA_AGENT" in output) is takes_agent
+    assert ("env var: MEMORANDA_NAMESPACE" in output) is takes_namespace
+    assert (f"default: {DEFAULT_NAMESPACE}]" in output) is takes_namespace
+
+
+@pytest.mark.parametrize("command", ON_A_WHOLE_STORE)
+def test_an_agent_is_refused_where_it_changes_nothing(cli: Cli, command: str) -> None:
+    assert "--agent" in cli.fails(2, *command.split(), "--agent", "ann")
 
 
 def test_help_lists_every_command(cli: Cli) -> None:
-    shown = cli("--help")
+    output = cli("--help")
     for command in COMMANDS:
-        assert f"\n  {command} " in shown
+        assert f"\n  {command} " in output
     assert cli("--version").startswith("memoranda, version ")

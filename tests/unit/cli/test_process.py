@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import memoranda
+from tests.patience import HANG_SECONDS
 
 MEMORANDA = (sys.executable, "-m", "memoranda")
 INTERRUPTIBLE = """
@@ -22,12 +23,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in
 from memoranda.__main__ import main
 main()
 """
-BARE = """
-import sys, types
-bare = types.ModuleType("memoranda")
-bare.__path__ = [sys.argv[1]]
-sys.modules["memoranda"] = bare
-from memoranda.cli.main import COMMANDS, cli
+COMMANDS_ONLY = """
+import sys
+from memoranda.cli.command_table import COMMANDS
+from memoranda.cli.main import cli
 for name in COMMANDS:
     if name != "demo":
         cli.get_command(None, name)
@@ -46,10 +45,10 @@ def long_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment(**others: str) -> dict[str, str]:
-    kept = {
+    stored_item = {
         name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")
     }
-    return {**kept, "MEMORANDA_AGENT": "planner", "TERM": "xterm", **others}
+    return {**stored_item, "MEMORANDA_AGENT": "planner", "TERM": "xterm", **others}
 
 
 def start(*command: str | Path) -> subprocess.Popen[str]:
@@ -97,16 +96,16 @@ def test_ctrl_c_during_a_long_replay(long_store: Path, form: tuple[str, ...]) ->
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, reports = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 130
-    assert told == (
+    assert reports == (
         '{"error":"Interrupted","message":"interrupted"}\n' if form else "interrupted\n"
     )
 
 
 def test_help_starts_without_what_only_answers_need() -> None:
     process = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "memoranda", "--help"],
+        [sys.executable, "-X", "importtime", "-m", "memoranda", "get", "--help"],
         capture_output=True,
         text=True,
         check=True,
@@ -118,16 +117,15 @@ def test_help_starts_without_what_only_answers_need() -> None:
 
 
 def test_the_commands_import_no_store_until_they_need_one() -> None:
-    package = Path(memoranda.__file__).parent
     process = subprocess.run(
-        [sys.executable, "-c", BARE, str(package)],
+        [sys.executable, "-c", COMMANDS_ONLY],
         capture_output=True,
         text=True,
         check=True,
         env=environment(),
     )
     imported = set(process.stdout.split())
-    assert "memoranda.cli.log" in imported
+    assert "memoranda.cli.commands.log" in imported
     assert not {"apsw", "msgspec", "rich", "platformdirs", "memoranda.sdk"} & imported
 
 
@@ -138,21 +136,21 @@ def on_terminal(*arguments: str | Path, env: Mapping[str, str]) -> str:
         [*MEMORANDA, *map(str, arguments)], stdout=theirs, stderr=subprocess.PIPE, env=env
     )
     os.close(theirs)
-    shown = b""
+    output = b""
     with contextlib.suppress(OSError):  # how Linux says that nobody holds the other end
         while part := os.read(ours, 65_536):
-            shown += part
+            output += part
     os.close(ours)
-    process.communicate(timeout=30)
+    process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 0
-    return shown.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n")
 
 
 def test_a_terminal_gets_colours_and_what_fits(long_store: Path) -> None:
-    shown = on_terminal("scan", "--db", long_store, env=environment(COLUMNS="60"))
-    assert "\x1b[1mk\x1b[0m" in shown
-    assert shown.endswith("xxx…\n")
-    assert len(shown) < 100
+    output = on_terminal("scan", "--db", long_store, env=environment(COLUMNS="60"))
+    assert "\x1b[1mk\x1b[0m" in output
+    assert output.endswith("xxx…\n")
+    assert len(output) < 100
 
 
 def test_no_color_is_honoured(long_store: Path) -> None:

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.status import Status
 
-from memoranda.cli.progress import PATIENCE, Meter, make_display, meter, waiting
+from memoranda.cli.progress import DELAY_SECONDS, Meter, make_display, meter, spinner
 from memoranda.testing import FixedClock
+from tests.patience import HANG_SECONDS
 
 
 class Screen:
@@ -29,7 +30,9 @@ class Screen:
         return progress
 
     def meter(self, *, shown: bool = True) -> Meter:
-        return Meter("Verifying", shown=shown, monotonic=self.clock.monotonic, display=self.display)
+        return Meter(
+            "Verifying", enabled=shown, monotonic=self.clock.monotonic, display=self.display
+        )
 
 
 def shown_on(screen: Screen) -> str:
@@ -48,17 +51,30 @@ def test_what_is_slow_shows_a_bar_and_takes_it_away() -> None:
     screen = Screen()
     with screen.meter() as progress:
         progress(1, 1000)
-        screen.clock.advance(PATIENCE + 0.1)
+        screen.clock.advance(DELAY_SECONDS + 0.1)
         progress(500, 1000)
         progress(501, 1000)
         screen.clock.advance(1)
         progress(750, 1000)
-    shown = shown_on(screen)
+    output = shown_on(screen)
     assert screen.opened == 1
-    assert "Verifying" in shown
-    assert "500/1000" in shown
-    assert "750/1000" in shown
-    assert shown.endswith("\x1b[2K")
+    assert "Verifying" in output
+    assert "500/1000" in output
+    assert "750/1000" in output
+    assert output.endswith("\x1b[2K")
+
+
+def test_a_bar_gives_way_to_a_line_of_output_and_comes_back() -> None:
+    screen = Screen()
+    with screen.meter() as progress:
+        screen.clock.advance(DELAY_SECONDS + 0.1)
+        progress(1, 3)
+        progress.clear()
+        assert shown_on(screen).endswith("\x1b[2K")
+        screen.clock.advance(1)
+        progress(2, 3)
+    assert screen.opened == 2
+    assert "2/3" in shown_on(screen)
 
 
 def test_what_has_no_end_in_sight_is_counted() -> None:
@@ -75,7 +91,7 @@ def test_what_has_no_end_in_sight_is_counted() -> None:
 def test_where_nobody_looks_nothing_is_shown() -> None:
     screen = Screen()
     with screen.meter(shown=False) as progress:
-        screen.clock.advance(PATIENCE + 1)
+        screen.clock.advance(DELAY_SECONDS + 1)
         progress(1, 2)
     assert screen.opened == 0
 
@@ -98,14 +114,14 @@ class Shown(Status):
 
 
 def test_what_cannot_say_how_far_it_is_is_seen_to_go_on() -> None:
-    shown = Shown("Erasing")
-    with waiting("Erasing", patience=0, display=lambda _: shown):
-        assert shown.begun.wait(10)
-    assert "Erasing" in shown.console.file.getvalue()  # type: ignore[attr-defined]
+    output = Shown("Erasing")
+    with spinner("Erasing", delay=0, display=lambda _: output):
+        assert output.begun.wait(HANG_SECONDS)
+    assert "Erasing" in output.console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_what_is_over_soon_is_not_waited_for() -> None:
-    shown = Shown("Erasing")
-    with waiting("Erasing", patience=60, display=lambda _: shown):
+    output = Shown("Erasing")
+    with spinner("Erasing", delay=60, display=lambda _: output):
         pass
-    assert not shown.begun.is_set()
+    assert not output.begun.is_set()

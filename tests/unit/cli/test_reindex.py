@@ -15,7 +15,7 @@ from tests.unit.cli.runner import Cli
 def model(monkeypatch: pytest.MonkeyPatch) -> Hashing:
     """What `auto` is, so that no test loads a real model."""
     model = Hashing()
-    monkeypatch.setattr("memoranda.search.embedding._local", lambda: model)
+    monkeypatch.setattr("memoranda.search.vectors.embedder._local", lambda: model)
     return model
 
 
@@ -30,13 +30,20 @@ def test_it_says_what_was_done_and_then_that_nothing_is_to_do(filled: Cli) -> No
     assert "none" in filled("stats")
     assert filled("reindex") == "Indexed 3 commits, embedded 3 passages by hashing.\n"
     assert filled("reindex") == "Nothing to do: all is indexed.\n"
-    shown = filled("stats")
-    assert "3 of hashing" in shown
-    assert "to come" not in shown
+    output = filled("stats")
+    assert "3 of hashing" in output
+    assert "to come" not in output
 
 
 def test_in_json(filled: Cli) -> None:
-    expected = {"commits": 3, "vectors": 3, "model": "hashing", "replaced": None}
+    expected = {
+        "commits": 3,
+        "vectors": 3,
+        "model": "hashing",
+        "replaced": None,
+        "language": "english",
+        "rewritten": 0,
+    }
     assert filled.row("reindex") == expected
     assert filled.row("reindex") == {**expected, "commits": 0, "vectors": 0}
     assert filled.row("stats")["vector_backlog"] == 0
@@ -47,8 +54,8 @@ def test_another_model_replaces_the_vectors(filled: Cli, model: Hashing) -> None
     model.name = "another"
     assert "memoranda reindex" in filled.run("stats").stderr
     assert "memoranda reindex" in filled("doctor")
-    told = filled("reindex")
-    assert told == "Dropped the vectors of hashing, embedded 3 passages by another.\n"
+    reports = filled("reindex")
+    assert reports == "Dropped the vectors of hashing, embedded 3 passages by another.\n"
     assert filled.run("stats").stderr == ""
 
 
@@ -70,10 +77,10 @@ def test_an_embedder_that_cannot_be_is_refused(filled: Cli, tmp_path: Path) -> N
 def test_stopped_in_between_it_goes_on(
     filled: Cli, model: Hashing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memoranda.search.vector_filling import fill_some
+    from memoranda.search.vectors.backfill import fill_batch
 
-    assert fill_some.__kwdefaults__ is not None
-    monkeypatch.setitem(fill_some.__kwdefaults__, "most", 1)
+    assert fill_batch.__kwdefaults__ is not None
+    monkeypatch.setitem(fill_batch.__kwdefaults__, "limit", 1)
     calls: list[int] = []
 
     def interrupt(_: object) -> None:
@@ -91,13 +98,28 @@ def test_stopped_in_between_it_goes_on(
 
 
 def test_progress_counts_passages_also_within_one_commit(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
+    observations: list[tuple[int, int]] = []
     with memoranda.open(tmp_path / "x.db", embedder=None) as store:
         agent = store.bind(agent_id="a1")
         agent.store_transcript("\n".join(f"Ann: line {number}" for number in range(5_000)))
-        agent.reindex(progress=lambda done, whole: seen.append((done, whole)))
-    done = [each for each, _ in seen]
+        agent.reindex(progress=lambda done, whole: observations.append((done, whole)))
+    done = [item for item, _ in observations]
     assert len(done) >= 3
     assert 0 < done[0] < done[1] < done[-1]
-    assert all(each < whole for each, whole in seen[:-1])
-    assert seen[-1] == (5_000, 5_000)
+    assert all(item < whole for item, whole in observations[:-1])
+    assert observations[-1] == (5_000, 5_000)
+
+
+def test_another_language_rewrites_the_words(filled: Cli) -> None:
+    filled("reindex")
+    assert "up to date, in english" in filled("stats")
+    assert filled("reindex", "--language", "german") == "Rewrote 3 passages in german.\n"
+    assert filled.row("stats")["language"] == "german"
+    assert filled("reindex") == "Nothing to do: all is indexed.\n"
+
+
+def test_an_unknown_language_is_refused_with_those_there_are(filled: Cli) -> None:
+    done = filled.run("reindex", "--language", "klingon")
+    assert done.exit_code != 0
+    assert "english" in done.stderr
+    assert "german" in done.stderr

@@ -13,7 +13,7 @@ import pytest
 
 import memoranda_verify
 from tests.unit.audit.logs import rechain, spoil
-from tests.unit.audit.test_witness import later
+from tests.unit.audit.test_checkpoint_verifier import later
 from tests.unit.cli.runner import Cli
 
 NAME = "example.com/agents"
@@ -27,18 +27,18 @@ def signing(filled: Cli) -> Cli:
 
 
 def outsider(*arguments: object) -> int:
-    return memoranda_verify.main([str(each) for each in arguments])
+    return memoranda_verify.main([str(argument) for argument in arguments])
 
 
 def test_a_signer_is_a_file_in_a_folder_of_its_own(cli: Cli) -> None:
-    made = cli.row("signer", "create", NAME)
-    path = Path(made["path"])
+    instance = cli.row("signer", "create", NAME)
+    path = Path(instance["path"])
     assert path.parent == cli.home / "config" / "memoranda" / "signers"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert path.name == f"example.com%2Fagents+{made['key'].split('+')[1]}.key"
-    (listed,) = cli.rows("signer", "list")
-    assert (listed["key"], listed["standing"]) == (made["key"], "not trusted by this log")
+    assert path.name == f"example.com%2Fagents+{instance['key'].split('+')[1]}.key"
+    (row,) = cli.rows("signer", "list")
+    assert (row["key"], row["standing"]) == (instance["key"], "not trusted by this log")
 
 
 def test_the_folder_can_be_another(cli: Cli, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_the_folder_can_be_another(cli: Cli, tmp_path: Path) -> None:
 
 def test_without_a_signer(filled: Cli) -> None:
     assert "memoranda signer create" in filled.fails(4, "checkpoint")
-    assert "off until somebody signs" in filled("stats")
+    assert "none: `memoranda checkpoint` signs one" in filled("stats")
     assert "none" in filled("verify")
     assert filled("checkpoints") == ""
 
@@ -61,14 +61,14 @@ def test_without_a_signer(filled: Cli) -> None:
 def test_a_checkpoint_and_what_it_is_good_for(signing: Cli, tmp_path: Path) -> None:
     note, keys = tmp_path / "kept.txt", tmp_path / "keys.txt"
     assert "signed 6 commits" in signing("checkpoint", "-o", note)
-    assert "is there already" in signing.fails(2, "checkpoint", "-o", note)
+    assert "already exists" in signing.fails(2, "checkpoint", "-o", note)
     keys.write_text("# ours\n" + signing("signer", "export"))
     assert signing("checkpoint") == note.read_text()
-    (listed,) = signing.rows("checkpoints")
-    assert (listed["size"], listed["note"]) == (6, note.read_text())
+    (listing,) = signing.rows("checkpoints")
+    assert (listing["size"], listing["note"]) == (6, note.read_text())
     assert outsider("checkpoint", note, "--key-file", keys) == 0
-    found = signing.row("verify", "--checkpoint", note, "--key", keys)
-    assert (found["checkpoints"], found["last_checkpoint"]) == (1, 6)
+    row = signing.row("verify", "--checkpoint", note, "--key", keys)
+    assert (row["checkpoints"], row["last_checkpoint"]) == (1, 6)
     assert "1, the last of 6 commits" in signing("verify", "--checkpoint", note)
     signing("write", "k", "{}")
     assert "1 commit behind" in signing("stats")
@@ -76,18 +76,18 @@ def test_a_checkpoint_and_what_it_is_good_for(signing: Cli, tmp_path: Path) -> N
 
 
 def test_proofs_for_an_outsider(signing: Cli, tmp_path: Path) -> None:
-    keys, proof, held = (tmp_path / name for name in ("keys", "proof", "held"))
-    signing("checkpoint", "-o", held)
+    keys, proof, stored_value = (tmp_path / name for name in ("keys", "proof", "held"))
+    signing("checkpoint", "-o", stored_value)
     signing("write", "k", "{}")
     signing("checkpoint")
     keys.write_text(signing("signer", "export"))
     signing("prove", 3, "-o", proof)
     assert outsider("inclusion", proof, "--key-file", keys) == 0
-    proof.write_text(signing("prove", 3, "--checkpoint", held))
-    assert outsider("inclusion", proof, "--key-file", keys, "--held", held) == 0
-    for old in (6, held):
+    proof.write_text(signing("prove", 3, "--checkpoint", stored_value))
+    assert outsider("inclusion", proof, "--key-file", keys, "--held", stored_value) == 0
+    for old in (6, stored_value):
         proof.write_text(signing("prove-growth", old))
-        assert outsider("consistency", proof, "--key-file", keys, "--held", held) == 0
+        assert outsider("consistency", proof, "--key-file", keys, "--held", stored_value) == 0
     assert json.loads(proof.read_text())["type"] == "recollect.consistency-proof"
     assert "COMMIT" in signing.fails(2, "prove", 0)
     assert "no commit 99" in signing.fails(4, "prove", 99)
@@ -114,8 +114,8 @@ def test_a_key_in_the_place_of_another(signing: Cli, tmp_path: Path) -> None:
     assert signing.row("checkpoint")["size"] == 7  # with the one that is trusted now
     first, second = signing("signer", "export").splitlines()
     assert (first.split(" ")[1:], second.split(" ")[1:]) == (["from=6", "until=6"], ["from=7"])
-    standing = sorted(each["standing"] for each in signing.rows("signer", "list"))
-    assert standing == ["retired behind commit 6", "trusted from commit 7 on"]
+    standing = sorted(row["standing"] for row in signing.rows("signer", "list"))
+    assert standing == ["retired after commit 6", "trusted from commit 7 on"]
     assert "was retired at commit 7" in signing.fails(2, "checkpoint", "--signer", first.split()[0])
     signing("verify", "--checkpoint", old)
 
@@ -137,15 +137,15 @@ def test_a_log_that_was_changed(signing: Cli, tmp_path: Path) -> None:
     note = tmp_path / "kept"
     signing("checkpoint", "-o", note)
     rechain(signing.db, 4, later)
-    assert "chained anew" in signing.fails(3, "verify")
+    assert "re-chained" in signing.fails(3, "verify")
     spoil(signing.db, "DELETE FROM checkpoint")
     signing("verify")
     assert "your checkpoint of 6 commits" in signing.fails(3, "verify", "--checkpoint", note)
     assert "nothing is signed" in signing.fails(3, "checkpoint")
     spoil(signing.db, "DELETE FROM event WHERE commit_ts > 5")
     spoil(signing.db, "DELETE FROM meta WHERE name = 'tree'")
-    told = signing.fails(3, "verify", "--checkpoint", note, "--key", _keys(signing, tmp_path))
-    assert "the log was truncated" in told
+    reports = signing.fails(3, "verify", "--checkpoint", note, "--key", _keys(signing, tmp_path))
+    assert "the log was truncated" in reports
 
 
 def _keys(cli: Cli, folder: Path) -> Path:
@@ -168,7 +168,7 @@ def test_a_wrong_key(signing: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs file modes")
 def test_a_signer_that_others_can_read(signing: Cli) -> None:
-    (found,) = signing.rows("signer", "list")
-    Path(found["path"]).chmod(0o644)
+    (row,) = signing.rows("signer", "list")
+    Path(row["path"]).chmod(0o644)
     assert "chmod 0600" in signing("signer", "list")
     assert "chmod 0600" in signing.fails(2, "checkpoint")

@@ -12,16 +12,27 @@ import time
 
 import pytest
 
+from tests.patience import HANG_SECONDS
 from tests.unit.cli.runner import Cli
 from tests.unit.cli.test_process import INTERRUPTIBLE, environment, on_terminal
 
+TELLING = """
+import memoranda
+ask = memoranda.Store.sql
+def tell(*arguments):
+    print(flush=True)
+    return ask(*arguments)
+memoranda.Store.sql = tell
+main()
+"""
+"""Tells when the query begins: what is imported before may take a while."""
 BOMB = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c"
 ODD = """SELECT 'a,"b"' AS "x y", char(10, 27) || 'é' AS c, NULL AS n, x'00ff' AS b, 1.5 AS f"""
 
 
 def test_csv_is_the_form_for_pipes(filled: Cli) -> None:
-    shown = filled("sql", "SELECT key, version, value FROM state ORDER BY key")
-    assert shown.splitlines() == [
+    output = filled("sql", "SELECT key, version, value FROM state ORDER BY key")
+    assert output.splitlines() == [
         "key,version,value",
         'goal,1,"{""text"":""ship it""}"',
         'plan,2,"{""step"":2,""todo"":[""a"",""b""],""by"":""bob""}"',
@@ -40,8 +51,8 @@ def test_json_is_an_object_a_row(filled: Cli) -> None:
 
 
 def test_a_table_is_aligned_and_harmless(filled: Cli) -> None:
-    shown = filled("sql", "--table", "SELECT key, version FROM state ORDER BY key")
-    assert shown == "key   version\ngoal  1\nplan  2\n"
+    output = filled("sql", "--table", "SELECT key, version FROM state ORDER BY key")
+    assert output == "key   version\ngoal        1\nplan        2\n"
     assert "\x1b" not in filled("sql", "--table", ODD)
     assert "\\u000a\\u001b" in filled("sql", "--table", ODD)
 
@@ -54,8 +65,8 @@ def test_a_terminal_gets_a_table_that_fits(filled: Cli) -> None:
     assert row.startswith("x  yyy")
     assert row.endswith("yyy…  字")
     assert len(row) == 39, "as many columns as there are: one character is two wide"
-    shown = on_terminal("sql", "--csv", ODD, "--db", filled.db, env=plain)
-    assert "\x1b" not in shown
+    output = on_terminal("sql", "--csv", ODD, "--db", filled.db, env=plain)
+    assert "\x1b" not in output
 
 
 def test_limit_and_no_rows(filled: Cli) -> None:
@@ -70,9 +81,9 @@ def test_a_wrong_statement_ends_with_code_2(filled: Cli) -> None:
     assert filled.fails(2, "sql", "SELCT 1") == 'Error: QUERY: near "SELCT": syntax error\n'
     assert "no such table: event" in filled.fails(2, "sql", "SELECT * FROM event")
     assert "not authorized" in filled.fails(2, "sql", "DELETE FROM events")
-    told = json.loads(filled.fails(2, "sql", "SELECT json('{')", "--json"))
-    assert told == {"error": "InvalidInput", "message": "QUERY: malformed JSON"}
-    assert "choose one" in filled.fails(2, "sql", "SELECT 1", "--csv", "--json")
+    decoded_value = json.loads(filled.fails(2, "sql", "SELECT json('{')", "--json"))
+    assert decoded_value == {"error": "InvalidInput", "message": "QUERY: malformed JSON"}
+    assert "give either --json or --csv" in filled.fails(2, "sql", "SELECT 1", "--csv", "--json")
 
 
 def test_where_there_is_no_store(cli: Cli) -> None:
@@ -81,16 +92,16 @@ def test_where_there_is_no_store(cli: Cli) -> None:
 
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["human", "json"])
 def test_ctrl_c_ends_what_would_never_end(filled: Cli, form: tuple[str, ...]) -> None:
-    began = INTERRUPTIBLE.replace("main()", "print(flush=True)\nmain()")
+    began = INTERRUPTIBLE.replace("main()", TELLING)
     command = [sys.executable, "-c", began, "sql", BOMB, "--db", str(filled.db), *form]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(1)
+        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, reports = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 130
-    assert "interrupted" in told
+    assert "interrupted" in reports
     assert filled("get", "goal")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import pytest
 
@@ -15,11 +14,11 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 def test_write_says_what_it_became(cli: Cli) -> None:
     assert cli("write", "plan", '{"a": 1}') == "wrote plan  version 1  commit 1\n"
-    written = cli.row("write", "plan", '{"a": 2}')
-    assert (written["key"], written["version"], written["commit_ts"]) == ("plan", 2, 2)
-    assert TIME.fullmatch(written["committed_at"])
-    assert written["actor"] == "planner"
-    assert written["token"].endswith(cli.row("verify")["head_hash"])
+    row = cli.row("write", "plan", '{"a": 2}')
+    assert (row["key"], row["version"], row["commit_ts"]) == ("plan", 2, 2)
+    assert TIME.fullmatch(row["committed_at"])
+    assert row["actor"] == "planner"
+    assert row["token"].endswith(cli.row("verify")["head_hash"])
 
 
 def test_the_value_comes_from_stdin_or_a_file(cli: Cli) -> None:
@@ -73,6 +72,16 @@ def test_a_named_write_happens_once(cli: Cli) -> None:
     assert (deleted["version"], deleted["commit_ts"]) == (2, 2)
 
 
+@pytest.mark.parametrize("key", ["typo", "tmp"])  # never written, and deleted before
+@pytest.mark.parametrize("options", [(), ("--txn-id", "t1")])
+def test_deleting_what_has_no_value_writes_nothing(
+    filled: Cli, key: str, options: tuple[str, ...]
+) -> None:
+    commits = len(filled.rows("replay"))
+    assert "not found" in filled.fails(4, "delete", key, *options)
+    assert len(filled.rows("replay")) == commits
+
+
 def test_because_takes_a_version_behind_the_last_at(filled: Cli) -> None:
     filled("write", "a@b", "{}")
     filled("write", "c", "{}", "--because", "plan@1", "--because", "plan", "--because", "a@b")
@@ -90,32 +99,33 @@ def test_because_takes_memories_and_keys_that_look_like_them(filled: Cli) -> Non
     memory = filled.row("remember", "it rains")["id"]
     for key in ("memory:x", "key:x", "fact:x"):
         filled("write", key, "{}")
-    spelled = (f"memory:{memory}@1", "key:memory:x@1", "key:key:x@1", "key:fact:x@1")
+    references = (f"memory:{memory}@1", "key:memory:x@1", "key:key:x@1", "key:fact:x@1")
     typed = (f"memory:{memory}", "key:memory:x", "key:key:x@1", "key:fact:x")
     filled("write", "c", "{}", *(word for ref in typed for word in ("--because", ref)))
     memories, *keys = filled.row("history", "c")["because"]
     assert memories == {"memory_id": memory, "version": 1}
     assert [ref["key"] for ref in keys] == ["memory:x", "key:x", "fact:x"]
-    said = filled("history", "c").splitlines()[-1]
-    assert said == f"  because {', '.join(spelled)}"
-    assert said in filled("replay").replace("          because", "  because")
-    filled("write", "d", "{}", *(word for ref in spelled for word in ("--because", ref)))
+    lines = filled("history", "c").splitlines()[-1]
+    assert lines == f"  because {', '.join(references)}"
+    assert lines in filled("replay").replace("          because", "  because")
+    filled("write", "d", "{}", *(word for ref in references for word in ("--because", ref)))
     assert filled.row("history", "d")["because"] == [memories, *keys]
-    for missing, named in (
+    for missing, by_name in (
         ("memory:x", "'x'"),
         (f"memory:{memory}@2", "version 2"),
         ("fact:x", "x"),
     ):
-        assert named in filled.fails(4, "write", "e", "{}", "--because", missing)
+        assert by_name in filled.fails(4, "write", "e", "{}", "--because", missing)
     assert "--because: " in filled.fails(2, "write", "e", "{}", "--because", "memory:")
     assert "--because: " in filled.fails(2, "write", "e", "{}", "--because", "fact:")
 
 
 def test_get_prints_the_value(filled: Cli) -> None:
     assert json.loads(filled("get", "plan")) == {"step": 2, "todo": ["a", "b"], "by": "bob"}
-    found = filled.row("get", "plan")
-    assert found.keys() == {"key", "value", "version", "commit_ts", "committed_at"}
-    assert (found["key"], found["version"], found["commit_ts"]) == ("plan", 2, 3)
+    row = filled.row("get", "plan")
+    place = {"key", "namespace", "agent_id"}
+    assert row.keys() == place | {"value", "version", "commit_ts", "committed_at"}
+    assert (row["key"], row["version"], row["commit_ts"]) == ("plan", 2, 3)
 
 
 def test_get_looks_into_the_past(filled: Cli) -> None:
@@ -170,9 +180,9 @@ def test_keys_and_scan(filled: Cli) -> None:
 
 
 def test_history_shows_deletions_too(filled: Cli) -> None:
-    shown = filled("history", "tmp").splitlines()
-    assert [line for line in shown if not TIME.search(line)] == ["  {}", "  deleted"]
-    assert [line.split("  ")[:2] for line in shown if TIME.search(line)] == [
+    lines = filled("history", "tmp").splitlines()
+    assert [line for line in lines if not TIME.search(line)] == ["  {}", "  deleted"]
+    assert [line.split("  ")[:2] for line in lines if TIME.search(line)] == [
         ["version 1", "commit 4"],
         ["version 2", "commit 5"],
     ]
@@ -202,23 +212,19 @@ def test_diff_shows_what_changed_inside(filled: Cli) -> None:
 def test_diff_in_json(filled: Cli) -> None:
     (change,) = filled.rows("diff", 2, 3)
     assert (change["key"], change["kind"]) == ("plan", "changed")
-    assert change["before"] == _without_key(filled.row("get", "plan", "--version", 1))
-    assert change["after"] == _without_key(filled.row("get", "plan"))
+    assert change["before"] == filled.row("get", "plan", "--version", 1)
+    assert change["after"] == filled.row("get", "plan")
     (added,) = filled.rows("diff", 0, 1)
     assert (added["kind"], added["before"]) == ("added", None)
 
 
-def _without_key(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "key"}
-
-
 def test_a_bad_moment_of_a_diff_is_named(filled: Cli) -> None:
-    assert "A: 'x'" in filled.fails(2, "diff", "x")
-    assert "B: 'y'" in filled.fails(2, "diff", 1, "y")
+    assert "OLD: 'x'" in filled.fails(2, "diff", "x")
+    assert "NEW: 'y'" in filled.fails(2, "diff", 1, "y")
 
 
 def test_finding_nothing_is_said_to_people_only(filled: Cli) -> None:
-    for command in (("keys", "zzz"), ("scan", "zzz"), ("history", "zzz"), ("diff", 5)):
+    for command in (("keys", "zzz"), ("scan", "zzz"), ("diff", 5)):
         result = filled.run(*command)
         assert (result.exit_code, result.stdout) == (0, "")
         assert "of agent 'planner' in namespace 'default'" in result.stderr

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import memoranda
+from tests.patience import HANG_SECONDS
 from tests.unit.cli.runner import Cli
 
 INTERRUPTIBLE = """
@@ -68,9 +69,9 @@ def test_all_agents_are_named_and_none_need_be(filled: Cli) -> None:
     filled("write", "plan", "{}", "--agent", "other", "--namespace", "team/eng")
     filled.env["MEMORANDA_AGENT"] = None
     assert "--agent: is missing" in filled.fails(2, "tail", *NOW)
-    shown = filled("tail", *NOW, "--all-agents", "--all-namespaces")
-    assert "  write   planner  default  goal  v1" in shown
-    assert "  write   other  team/eng  plan  v1" in shown
+    output = filled("tail", *NOW, "--all-agents", "--all-namespaces")
+    assert "  write   planner  default  goal  v1" in output
+    assert "  write   other  team/eng  plan  v1" in output
     assert "  write   planner  goal  v1" in filled("tail", *NOW, "--all-agents")
 
 
@@ -80,7 +81,7 @@ def test_all_agents_are_named_and_none_need_be(filled: Cli) -> None:
         (("--after", "noon"), "--after: 'noon'"),
         (("--kind", "noon"), "--kind: 'noon'"),
         (("--last", "-1"), "--last"),
-        (("--last", "1", "--after", "1"), "--last: cannot stand beside after_commit"),
+        (("--last", "1", "--after", "1"), "--last: cannot be combined with after_commit"),
         (("--timeout", "-1"), "--timeout: -1"),
         (("--timeout", "nan"), "--timeout: nan"),
         (("--cursor", ""), "--cursor: is empty"),
@@ -94,14 +95,14 @@ def test_what_it_cannot_take_is_named_as_it_was_typed(
 
 
 def test_nothing_to_show_is_said(filled: Cli) -> None:
-    for asked, told in (
+    for queries, reports in (
         (("--agent", "ghost"), "no events of agent 'ghost' in namespace 'default'"),
         (("--all-agents", "--namespace", "x"), "no events of any agent in namespace 'x'"),
         (("--all-agents", "--all-namespaces", "--prefix", "zz"), "no events of any agent\n"),
     ):
-        result = filled.run("tail", *NOW, *asked)
+        result = filled.run("tail", *NOW, *queries)
         assert (result.exit_code, result.stdout) == (0, "")
-        assert told in result.stderr
+        assert reports in result.stderr
 
 
 def test_a_cursor_is_behind_what_was_printed(filled: Cli) -> None:
@@ -129,12 +130,12 @@ class Follower:
 
     def event(self) -> dict[str, Any]:
         line = self.stdout.readline()
-        found: dict[str, Any] = json.loads(line)
-        return found
+        decoded_value: dict[str, Any] = json.loads(line)
+        return decoded_value
 
     def interrupt(self) -> tuple[str, str]:
         self.process.send_signal(signal.SIGINT)
-        return self.process.communicate(timeout=30)
+        return self.process.communicate(timeout=HANG_SECONDS)
 
 
 @contextmanager
@@ -147,7 +148,7 @@ def follower(db: Path, *arguments: str) -> Iterator[Follower]:
         text=True,
         env={**buffered, "MEMORANDA_AGENT": "planner"},
     ) as process:
-        guard = threading.Timer(60, process.kill)
+        guard = threading.Timer(HANG_SECONDS, process.kill)
         guard.start()
         try:
             yield Follower(process)
@@ -172,9 +173,9 @@ def test_ctrl_c_ends_it_quietly(filled: Cli, form: tuple[str, ...]) -> None:
     with follower(filled.db, *form) as tail:
         tail.stdout.readline()
         time.sleep(0.3)
-        _, told = tail.interrupt()
+        _, reports = tail.interrupt()
     assert tail.process.returncode == 130
-    assert told == (
+    assert reports == (
         '{"error":"Interrupted","message":"interrupted"}\n' if form else "interrupted\n"
     )
 
@@ -220,6 +221,6 @@ def test_what_nobody_read_is_not_marked_as_done(filled: Cli, form: tuple[str, ..
 
 
 def test_it_ends_when_nothing_comes(filled: Cli) -> None:
-    begun = time.monotonic()
+    start = time.monotonic()
     assert len(filled.rows("tail", "--timeout", 0.3)) == 5
-    assert time.monotonic() - begun >= 0.3
+    assert time.monotonic() - start >= 0.3

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from memoranda.cli import reason_shapes
-from memoranda.cli.reason_lines import place
+from memoranda.cli.render.why_text import branch_text
 from memoranda.why.reason import Reason
 from tests.unit.cli.runner import Cli
 
@@ -35,10 +34,9 @@ def named(cli: Cli, title: str) -> str:
     return str(cli.row("show", "--title", title)["id"])
 
 
-def supersede(cli: Cli) -> str:
+def supersede(cli: Cli) -> None:
     new = cli.row("reflect", "travels calmly", "--on", named(cli, "ground"))["id"]
     cli("supersede", named(cli, "old"), new)
-    return str(new)
 
 
 def test_it_draws_a_tree(believing: Cli) -> None:
@@ -58,10 +56,10 @@ def test_it_draws_a_tree(believing: Cli) -> None:
 def test_what_is_stale_is_marked(believing: Cli) -> None:
     assert "STALE" not in believing("why", "plan")
     head = believing.row("stats")["commits"]
-    new = supersede(believing)
+    supersede(believing)
     plan, slow, flying, words, goal, again = believing("why", "plan").splitlines()
     assert "rests on something STALE" in plan
-    assert f"travels slowly  STALE: superseded by memory {new}  memory:" in slow
+    assert "travels slowly  STALE: superseded by “travels calmly”  memory:" in slow
     assert not any("STALE" in line for line in (flying, words, goal, again))
     assert "STALE" not in believing("why", "plan", "--at", head)
     believing("delete", "goal")
@@ -71,8 +69,8 @@ def test_what_is_stale_is_marked(believing: Cli) -> None:
 def test_what_is_stale_is_coloured(believing: Cli) -> None:
     supersede(believing)
     reason = Reason(kind="key", ref=None, summary="{}", stale=("deleted",), is_stale=True)
-    (only,) = reason_shapes.places(reason)
-    assert "\x1b[31m  STALE: deleted" in place(only)
+    (only,) = reason.branches()
+    assert "\x1b[31m  STALE: deleted" in branch_text(only)
 
 
 def test_memories_begin_a_tree_too(believing: Cli) -> None:
@@ -86,7 +84,7 @@ def test_memories_begin_a_tree_too(believing: Cli) -> None:
 
 
 def test_json_has_an_object_for_each_part(believing: Cli) -> None:
-    new = supersede(believing)
+    supersede(believing)
     parts = believing.rows("why", "plan")
     assert [(part["number"], part["parent"], part["depth"]) for part in parts] == [
         *((0, None, 0), (1, 0, 1), (2, 1, 2), (3, 2, 3), (4, 0, 1), (5, 0, 1)),
@@ -96,7 +94,7 @@ def test_json_has_an_object_for_each_part(believing: Cli) -> None:
         "key": "plan", "version": 1, "agent_id": "planner", "namespace": "default",
     }  # fmt: skip
     assert (plan["is_stale"], plan["believed"], plan["stale"]) == (True, True, [])
-    assert (slow["believed"], slow["stale"]) == (False, [f"superseded by memory {new}"])
+    assert (slow["believed"], slow["stale"]) == (False, ["superseded by “travels calmly”"])
     assert slow["ref"] == {"memory_id": named(believing, "old"), "version": 1}
     assert (words["kind"], words["summary"], words["relation"]) == (
         *("transcript", "I never fly", "quotes"),
@@ -131,22 +129,35 @@ def test_a_key_may_look_like_a_memory(cli: Cli) -> None:
     ]
 
 
+def test_words_of_a_transcript_are_a_source(cli: Cli) -> None:
+    words = cli.row("transcript", "add", WORDS)["id"]
+    cli("write", "some", "{}", "--because", f"transcript:{words}@0-11,13-22")
+    cli("write", "all", "{}", "--because", f"transcript:{words}")
+    assert re.search("because “I never fly”.*because “The train”", cli("why", "some"), re.DOTALL)
+    assert f"because “{WORDS}”" in cli("why", "all")
+    assert cli("why", f"transcript:{words}@0-1").startswith("“I”")
+    assert f"transcript:{words}@0-11,13-22" in cli("history", "some")
+    assert cli.run("write", "k", "{}", "--because", f"transcript:{words}@0-99").exit_code == 2
+    cli("write", "transcript:x", "{}")
+    assert cli("why", "key:transcript:x").startswith("key:transcript:x@1")
+
+
 def test_the_inbox_lists_keys_that_rest_on_something_stale(believing: Cli) -> None:
     result = believing.run("inbox", "--keys")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "rests on anything stale" in result.stderr
+    assert "has a stale source" in result.stderr
     believing("write", "goal", '{"city": "Rome"}')
-    new = supersede(believing)
+    supersede(believing)
     assert believing("inbox", "--keys").splitlines() == [
         'plan@1  {"by":"train"}',
-        f"  travels slowly  STALE: superseded by memory {new}",
+        "  travels slowly  STALE: superseded by “travels calmly”",
         '  goal@1  {"city":"Oslo"}  STALE: key is now at version 2',
         "  look: memoranda why plan@1",
     ]
-    found = believing.row("inbox", "--keys")
-    assert (found["ref"]["key"], found["is_stale"]) == ("plan", True)
-    assert [each["stale"] for each in found["rests_on"]] == [
-        [f"superseded by memory {new}"],
+    row = believing.row("inbox", "--keys")
+    assert (row["ref"]["key"], row["is_stale"]) == ("plan", True)
+    assert [item["stale"] for item in row["rests_on"]] == [
+        ["superseded by “travels calmly”"],
         ["key is now at version 2"],
     ]
     assert believing("inbox", "--keys", "--at", 5) == ""
@@ -167,7 +178,7 @@ def test_a_tree_may_be_deep(cli: Cli) -> None:
 def test_a_terminal_that_cannot_draw_gets_letters(
     believing: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoranda.cli.reason_lines._can_draw", lambda: False)
+    monkeypatch.setattr("memoranda.cli.render.why_text._can_draw", lambda: False)
     _, slow, flying, *_, again = believing("why", "plan").splitlines()
     assert slow.startswith("|-- because travels")
     assert flying.startswith("|   `-- reflects_on Ann")
@@ -178,7 +189,7 @@ def test_a_narrow_terminal_gets_two_lines(believing: Cli, monkeypatch: pytest.Mo
     def narrow(text: str, *, beside: str) -> str:
         return text if len(beside) + len(text) <= 60 else f"{text[: 60 - len(beside)]}…"
 
-    monkeypatch.setattr("memoranda.cli.reason_lines.fit", narrow)
+    monkeypatch.setattr("memoranda.cli.render.why_text.fit", narrow)
     lines = believing("why", "plan").splitlines()
     assert lines[1] == "├── because travels slowly"
     assert re.fullmatch(rf"│   │   memory:{ID}@1  commit 3  {TIME}", lines[2])

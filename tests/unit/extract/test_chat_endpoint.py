@@ -10,12 +10,13 @@ import pytest
 
 import memoranda
 from memoranda import ChatExtractor, Extraction, InvalidInput, Unavailable
-from memoranda.extract.choosing import extractor_of
-from memoranda.extract.messages import messages_of
-from memoranda.extract.protocol import name_of
+from memoranda.extract.extractors import parse_extractor
+from memoranda.extract.messages import parse_messages
+from memoranda.extract.protocol import extractor_name
 from memoranda.testing import FixedClock
+from tests.patience import HANG_SECONDS
 from tests.unit.extract.saying import SAID, line
-from tests.unit.search.answering import Answer, Asked, Said, Server, answering
+from tests.unit.net.answering import Answer, Asked, Said, Server, answering
 
 CHAT = "Ann: Grüß dich! I moved to\n  Oslo last week.\n[2024-05-03 10:21] Bob: I like 🍵 tea."
 GOOD: dict[str, list[Any]] = {
@@ -47,34 +48,34 @@ def says(content: object) -> Said:
 
 
 def in_turn(*said: Said | None) -> Answer:
-    left = list(said)
-    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+    remainder = list(said)
+    return lambda _: remainder.pop(0) if len(remainder) > 1 else remainder[0]
 
 
 def ask(server: Server, text: str = CHAT, **options: Any) -> Extraction:
     options = {"model": "m1", "api_key": "k1", "clock": FixedClock(), **options}
-    return ChatExtractor(server.url, **options).extract(messages_of(text), occurred_at=SAID)
+    return ChatExtractor(server.url, **options).extract(parse_messages(text), occurred_at=SAID)
 
 
 def quotes(found: Extraction, text: str = CHAT) -> list[str]:
-    spans = [span for each in found.memories for span in each.spans]
-    spans += [span for each in found.facts for span in each.spans]
+    spans = [span for memory in found.memories for span in memory.spans]
+    spans += [span for memory in found.facts for span in memory.spans]
     return [text.encode()[first:beyond].decode() for first, beyond in spans]
 
 
 class TestAsking:
     def test_what_is_quoted_is_found_where_it_stands(self) -> None:
         with answering(lambda _: says(GOOD)) as server:
-            found = ask(server)
-        assert [line(fact) for fact in found.facts if fact.valid_from] == [
+            result = ask(server)
+        assert [line(fact) for fact in result.facts if fact.valid_from] == [
             "Ann lives in Oslo @2024-05-01",
             "- Ann lives in * @2024-05-13",
         ]
-        assert quotes(found) == [
+        assert quotes(result) == [
             "moved to\n  Oslo", "moved to\n  Oslo", "I like 🍵 tea", "moved to\n  Oslo",
         ]  # fmt: skip
-        assert found.skipped == ()
-        (memory,) = found.memories
+        assert result.skipped == ()
+        (memory,) = result.memories
         assert (memory.content, memory.kind, memory.tags) == (
             "Ann moved to Oslo.", "event", ("home",),
         )  # fmt: skip
@@ -82,13 +83,13 @@ class TestAsking:
     def test_what_is_asked(self) -> None:
         with answering(lambda _: says(GOOD)) as server:
             ask(server)
-        (asked,) = server.asked
-        assert asked.path == "/v1/chat/completions"
-        assert asked.headers["Authorization"] == "Bearer k1"
-        assert asked.body["model"] == "m1"
-        assert asked.body["temperature"] == 0
-        assert asked.body["response_format"] == {"type": "json_object"}
-        system, user = asked.body["messages"]
+        (queries,) = server.asked
+        assert queries.path == "/v1/chat/completions"
+        assert queries.headers["Authorization"] == "Bearer k1"
+        assert queries.body["model"] == "m1"
+        assert queries.body["temperature"] == 0
+        assert queries.body["response_format"] == {"type": "json_object"}
+        system, user = queries.body["messages"]
         assert system["role"] == "system"
         _, *lines = user["content"].split("\n")
         assert [json.loads(line) for line in lines] == [
@@ -123,7 +124,7 @@ class TestAsking:
         ({"content": "x", "quote": " "}, "quotes nothing"),
         ({"content": "x"}, "quote"),
         ({"quote": "I like"}, "content"),
-        ({"content": "x", "quote": "I like", "event_time": "soon"}, "no time"),
+        ({"content": "x", "quote": "I like", "event_time": "soon"}, "not a time"),
         ({"content": "x", "quote": "I like", "confidence": "high"}, "float"),
         ("x", "object"),
     ],
@@ -131,9 +132,9 @@ class TestAsking:
 def test_what_is_invented_or_odd_is_set_aside(item: object, reason: str) -> None:
     answer = {"memories": [item, GOOD["memories"][0]], "facts": []}
     with answering(lambda _: says(answer)) as server:
-        found = ask(server)
-    assert len(found.memories) == 1
-    (skipped,) = found.skipped
+        result = ask(server)
+    assert len(result.memories) == 1
+    (skipped,) = result.skipped
     assert reason in skipped.reason
 
 
@@ -150,7 +151,7 @@ MALFORMED = ["Sure! Here it is:", "{", "[]", "{}", '{"memories": 7}', "", '{"fac
 def test_what_is_malformed_is_asked_for_once_more(text: str) -> None:
     with answering(in_turn(says(text), says(GOOD))) as server:
         assert len(ask(server).facts) == 3
-    first, second = (asked.body["messages"] for asked in server.asked)
+    first, second = (queries.body["messages"] for queries in server.asked)
     assert second[:2] == first
     assert second[2] == {"role": "assistant", "content": text}
     with answering(lambda _: says(text)) as server, pytest.raises(Unavailable, match="asked twice"):
@@ -179,7 +180,7 @@ class TestFailing:
         over = threading.Event()
 
         def wait(_: Asked) -> Said:
-            over.wait(5)
+            over.wait(HANG_SECONDS)
             return says(GOOD)
 
         with answering(wait) as server:
@@ -189,10 +190,10 @@ class TestFailing:
 
     @pytest.mark.parametrize("body", [{"choices": []}, {"error": "x"}, [], 7])
     def test_what_is_no_completion(self, body: object) -> None:
-        given = Said(body=body)
+        value = Said(body=body)
         with (
-            answering(lambda _: given) as server,
-            pytest.raises(Unavailable, match="no completion"),
+            answering(lambda _: value) as server,
+            pytest.raises(Unavailable, match="not a chat completion"),
         ):
             ask(server)
 
@@ -202,27 +203,27 @@ class TestWindows:
 
     def test_long_conversations_come_in_windows(self) -> None:
         def first_word(asked: Asked) -> Said:
-            shown = asked.body["messages"][1]["content"].split("Messages:\n")[1]
-            words = [json.loads(line)["text"].split()[0] for line in shown.splitlines()]
+            parts = asked.body["messages"][1]["content"].split("Messages:\n")[1]
+            words = [json.loads(line)["text"].split()[0] for line in parts.splitlines()]
             items = [{"content": word, "quote": word, "message": 1} for word in words]
             return says({"memories": items})
 
         with answering(first_word) as server:
-            found = ask(server, self.TEXT, window=200, overlap=100)
-        assert [each.content for each in found.memories] == [f"word{n:02}" for n in range(20)]
-        assert quotes(found, self.TEXT) == [f"word{n:02}" for n in range(20)]
+            result = ask(server, self.TEXT, window=200, overlap=100)
+        assert [memory.content for memory in result.memories] == [f"word{n:02}" for n in range(20)]
+        assert quotes(result, self.TEXT) == [f"word{n:02}" for n in range(20)]
         assert len(server.asked) == 5
-        shown = [asked.body["messages"][1]["content"] for asked in server.asked]
-        assert "Context:" not in shown[0]
+        parts = [asked.body["messages"][1]["content"] for asked in server.asked]
+        assert "Context:" not in parts[0]
         begin = '{"at":"2024-05-20 10:00","speaker":"Ann","text":"word02'
-        assert f"Context:\n{begin}" in shown[1]
+        assert f"Context:\n{begin}" in parts[1]
 
     def test_what_was_context_is_not_taken_again(self) -> None:
         item = {"content": "x", "quote": "word03"}
         with answering(lambda _: says({"memories": [item]})) as server:
-            found = ask(server, self.TEXT, window=200, overlap=100)
-        assert len(found.memories) == 1
-        assert len(found.skipped) == 4
+            result = ask(server, self.TEXT, window=200, overlap=100)
+        assert len(result.memories) == 1
+        assert len(result.skipped) == 4
 
     @pytest.mark.parametrize(("window", "overlap"), [(0, 0), (10, 10), (10, -1)])
     def test_windows_that_cannot_be(self, window: int, overlap: int) -> None:
@@ -234,15 +235,15 @@ def test_into_a_store_and_not_twice() -> None:
     with answering(lambda _: says(GOOD)) as server, memoranda.open(":memory:") as store:
         agent = store.bind(agent_id="a1")
         extractor = ChatExtractor(server.url, model="m1")
-        made = agent.import_chat(CHAT, extract=True, extractor=extractor)
-        again = agent.import_chat(CHAT, extract=True, extractor=extractor)
+        report = agent.import_chat(CHAT, extractor=extractor)
+        again = agent.import_chat(CHAT, extractor=extractor)
         assert len(server.asked) == 1
-        assert made.extraction is not None
+        assert report.extraction is not None
         assert again.extraction is not None
-        assert again.extraction.memories == made.extraction.memories
-        assert made.extraction.extractor == "chat/1:m1"
+        assert again.extraction.memories == report.extraction.memories
+        assert report.extraction.extractor == "chat/1:m1"
         likes = agent.facts(relation="likes")
-        assert [f"{each} {each.valid_from:%Y-%m-%d}" for each in likes] == [
+        assert [f"{like} {like.valid_from:%Y-%m-%d}" for like in likes] == [
             "Bob likes tea 2024-05-03"
         ]
 
@@ -250,9 +251,9 @@ def test_into_a_store_and_not_twice() -> None:
 @pytest.mark.parametrize("typed", ["", "rule", "http://x", "http://x#", "x#m", "#m"])
 def test_what_is_typed_for_an_extractor(typed: str) -> None:
     with pytest.raises(InvalidInput, match="extractor"):
-        extractor_of(typed)
+        parse_extractor(typed)
 
 
 def test_extractors_by_what_is_typed() -> None:
-    assert name_of(extractor_of("rules")) == "rules/1"
-    assert name_of(extractor_of("http://x/v1#a/b:c")) == "chat/1:a/b:c"
+    assert extractor_name(parse_extractor("rules")) == "rules/1"
+    assert extractor_name(parse_extractor("http://x/v1#a/b:c")) == "chat/1:a/b:c"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.extract.dates import dates
+from memoranda.extract.rules.dates import find_dates
 from tests.unit.extract.saying import SAID
 
 READ = [
@@ -59,34 +59,36 @@ UNREAD = [
 def test_what_is_read(text: str, meant: str) -> None:
     for around in ("{}", "it was {}.", "{}, I moved", "(I moved {})"):
         sentence = around.format(text)
-        (found,) = dates(sentence, SAID)
-        parts = [found.relation.value, f"{found.first:%Y-%m-%d}"]
-        parts += [f"{found.beyond:%Y-%m-%d}"] if found.beyond else []
+        (result,) = find_dates(sentence, SAID)
+        parts = [result.relation.value, f"{result.valid_from:%Y-%m-%d}"]
+        parts += [f"{result.valid_to:%Y-%m-%d}"] if result.valid_to else []
         assert " ".join(parts) == meant
-        assert sentence[found.start : found.end].endswith(text.split()[-1])
+        assert sentence[result.start : result.end].endswith(text.split()[-1])
 
 
 @pytest.mark.parametrize("text", UNREAD)
 def test_what_is_not(text: str) -> None:
-    assert dates(text, SAID) == []
+    assert find_dates(text, SAID) == []
 
 
 def test_several_of_them() -> None:
-    found = dates("In 2019 I left, and on 3 May 2020 I came back.", SAID)
-    assert [each.first.year for each in found] == [2019, 2020]
+    dates = find_dates("In 2019 I left, and on 3 May 2020 I came back.", SAID)
+    assert [item.valid_from.year for item in dates] == [2019, 2020]
 
 
 def test_of_what_is_to_come() -> None:
-    (found,) = dates("on 3 June", SAID, to_come=True)
-    assert f"{found.first:%Y-%m-%d}" == "2024-06-03"
-    (found,) = dates("on Friday", SAID, to_come=True)
-    assert f"{found.first:%Y-%m-%d}" == "2024-05-24"
+    (result,) = find_dates("on 3 June", SAID, in_future=True)
+    assert f"{result.valid_from:%Y-%m-%d}" == "2024-06-03"
+    (result,) = find_dates("on Friday", SAID, in_future=True)
+    assert f"{result.valid_from:%Y-%m-%d}" == "2024-05-24"
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.sampled_from([text for text, _ in READ] + UNREAD) | st.text(max_size=8)))
 def test_dates_stand_behind_each_other(parts: list[str]) -> None:
     text = " ".join(parts)
-    places = [place for each in dates(text, SAID) for place in (each.start, each.end)]
+    places = [
+        place for find_date in find_dates(text, SAID) for place in (find_date.start, find_date.end)
+    ]
     assert places == sorted(places)
     assert all(0 <= place <= len(text) for place in places)

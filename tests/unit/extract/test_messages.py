@@ -8,13 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.extract.messages import blocks, messages_of
+from memoranda.extract.messages import parse_messages, split_into_blocks
 
 
 def read(text: str) -> list[tuple[str, str, str]]:
     return [
-        (each.speaker, each.text, f"{each.at:%Y-%m-%d %H:%M}" if each.at else "")
-        for each in messages_of(text)
+        (
+            parse_message.speaker,
+            parse_message.text,
+            f"{parse_message.at:%Y-%m-%d %H:%M}" if parse_message.at else "",
+        )
+        for parse_message in parse_messages(text)
     ]
 
 
@@ -86,7 +90,7 @@ def test_what_nobody_says() -> None:
 def test_when_it_began_tells_which_comes_first(
     day: str, began: datetime | None, at: str | None
 ) -> None:
-    (message,) = messages_of(f"{day}, 10:21 - Ann: hi", began)
+    (message,) = parse_messages(f"{day}, 10:21 - Ann: hi", began)
     assert (f"{message.at:%Y-%m-%d %H:%M}" if message.at else None) == at
 
 
@@ -101,7 +105,9 @@ def test_when_it_began_tells_which_comes_first(
 )
 def test_what_the_program_says_is_no_message(notice: str) -> None:
     text = f"{notice}\n13/05/2024, 10:21 - Ann: hi\n{notice}\nBob: ho"
-    assert [(each.speaker, each.text) for each in messages_of(text)] == [
+    assert [
+        (parse_message.speaker, parse_message.text) for parse_message in parse_messages(text)
+    ] == [
         ("Ann", "hi"),
         ("Bob", "ho"),
     ]
@@ -109,17 +115,17 @@ def test_what_the_program_says_is_no_message(notice: str) -> None:
 
 def test_long_messages_come_in_pieces() -> None:
     text = "Ann: " + "I like tea. " * 5_000
-    found = messages_of(text)
-    assert len(found) > 3
-    assert {each.speaker for each in found} == {"Ann"}
-    assert all(each.text.endswith(".") and len(each.text) <= 16 * 1024 for each in found)
-    assert sum(each.text.count("tea") for each in found) == 5_000
+    messages = parse_messages(text)
+    assert len(messages) > 3
+    assert {item.speaker for item in messages} == {"Ann"}
+    assert all(item.text.endswith(".") and len(item.text) <= 16 * 1024 for item in messages)
+    assert sum(item.text.count("tea") for item in messages) == 5_000
 
 
 def test_blocks() -> None:
-    found = messages_of("\n".join(f"Ann: {number}" for number in range(100)))
-    cut = list(blocks(found, 60))
-    assert [each for block in cut for each in block] == found
+    messages = parse_messages("\n".join(f"Ann: {number}" for number in range(100)))
+    cut = list(split_into_blocks(messages, 60))
+    assert [item for block in cut for item in block] == messages
     assert all(block[-1].span[1] - block[0].span[0] <= 60 for block in cut)
 
 
@@ -134,7 +140,7 @@ def test_spans_are_the_text(lines: list[str]) -> None:
     text = "\n".join(lines)
     encoded = text.encode()
     last = 0
-    for message in messages_of(text):
+    for message in parse_messages(text):
         first, beyond = message.span
         assert encoded[first:beyond].decode() == message.text == message.text.strip()
         assert last <= first < beyond

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memoranda import Message, RuleExtractor
-from memoranda.model.lines import unbroken
+from memoranda.model.memory import replace_line_breaks
 from tests.unit.extract.saying import SAID, extracted, told
 
 STATED = [
@@ -120,8 +120,8 @@ def test_what_is_stated(text: str, facts: list[str]) -> None:
 
 @pytest.mark.parametrize("text", LEFT_ALONE)
 def test_what_is_left_alone(text: str) -> None:
-    found = extracted(text)
-    assert (found.facts, found.memories) == ((), ())
+    result = extracted(text)
+    assert (result.facts, result.memories) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,10 @@ def test_what_is_left_alone(text: str) -> None:
 )
 def test_doubt_lowers_the_confidence(text: str) -> None:
     sure = extracted("Bob works at Acme.")
-    found = extracted(text)
+    result = extracted(text)
     assert told(text) == ["Bob works at Acme"]
-    assert found.facts[0].confidence < sure.facts[0].confidence
-    assert (found.memories[0].kind, sure.memories[0].kind) == ("claim", "observation")
+    assert result.facts[0].confidence < sure.facts[0].confidence
+    assert (result.memories[0].kind, sure.memories[0].kind) == ("claim", "observation")
 
 
 def test_who_speaks_is_i() -> None:
@@ -165,17 +165,17 @@ def test_dated_statements_are_remembered() -> None:
 
 
 def test_what_is_said_twice_is_one_memory_of_two_places() -> None:
-    found = extracted("I like tea. Yes. I like tea.")
-    (memory,) = found.memories
+    result = extracted("I like tea. Yes. I like tea.")
+    (memory,) = result.memories
     assert memory.spans == ((0, 11), (17, 28))
 
 
 def test_a_message_with_a_time_of_its_own() -> None:
     text = "I moved to Berlin yesterday."
     message = Message("Alice", text, (0, len(text)), SAID.replace(year=2020))
-    found = RuleExtractor().extract([message], occurred_at=SAID)
-    assert found.facts[-1].valid_from is not None
-    assert found.facts[-1].valid_from.isoformat() == "2020-05-19T00:00:00+00:00"
+    report = RuleExtractor().extract([message], occurred_at=SAID)
+    assert report.facts[-1].valid_from is not None
+    assert report.facts[-1].valid_from.isoformat() == "2020-05-19T00:00:00+00:00"
 
 
 SENTENCES = (
@@ -195,25 +195,25 @@ def test_spans_are_exactly_on_the_words(parts: list[str], offset: int) -> None:
     text = " ".join(parts)
     encoded = text.encode()
     message = Message("Alice", text, (offset, offset + len(encoded)))
-    found = RuleExtractor().extract([message], occurred_at=SAID)
-    for memory in found.memories:
+    report = RuleExtractor().extract([message], occurred_at=SAID)
+    for memory in report.memories:
         for first, beyond in memory.spans:
             words = encoded[first - offset : beyond - offset].decode()
-            assert memory.content == f"Alice: {unbroken(words)}"
-    for fact in found.facts:
+            assert memory.content == f"Alice: {replace_line_breaks(words)}"
+    for fact in report.facts:
         for first, beyond in fact.spans:
             assert (fact.object or "") in encoded[first - offset : beyond - offset].decode()
 
 
 class TestSaidAgain:
     def test_once_is_enough_and_cites_all(self) -> None:
-        found = extracted("I like tea. I like tea! Really. I like tea.")
-        (fact,) = found.facts
+        result = extracted("I like tea. I like tea! Really. I like tea.")
+        (fact,) = result.facts
         assert len(fact.spans) == 3
         assert told("I moved from Rome to Oslo. I moved from Rome to Oslo.") == [
             "- Alice lives in Rome", "Alice lives in Oslo",
         ]  # fmt: skip
 
     def test_the_last_word_counts(self) -> None:
-        said = told("I live in Rome. I live in Oslo. I live in Rome.")
-        assert said == ["Alice lives in Rome", "Alice lives in Oslo", "Alice lives in Rome"]
+        text = told("I live in Rome. I live in Oslo. I live in Rome.")
+        assert text == ["Alice lives in Rome", "Alice lives in Oslo", "Alice lives in Rome"]

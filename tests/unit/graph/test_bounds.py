@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memoranda import Edge, ExistingEdge, FactRef, Literal, MemoryRef, Store
-from memoranda.graph import saying
+from memoranda.graph import timeline_store
 from memoranda.testing import FixedClock, memory_store
 
 ABOUT: dict[str, Any] = {"subject": "Ann", "relation": "knows"}
@@ -17,10 +17,12 @@ Span = tuple[str, int, int | None]
 """An object, and the days it holds from and to."""
 
 
-@pytest.fixture(params=[saying.SHORT, 0], ids=["short", "long"], autouse=True)
+@pytest.fixture(
+    params=[timeline_store.SMALL_TIMELINE_STATEMENTS, 0], ids=["short", "long"], autouse=True
+)
 def _timelines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let timelines be derived as a whole, and let them be taken for too long for that."""
-    monkeypatch.setattr(saying, "SHORT", request.param)
+    monkeypatch.setattr(timeline_store, "SMALL_TIMELINE_STATEMENTS", request.param)
 
 
 @pytest.fixture
@@ -64,8 +66,8 @@ def seen(store: Store, **when: Any) -> list[Span]:
 
 def check(store: Store) -> None:
     store.verify(deep=True)
-    found = store.rebuild()
-    assert found.identical, found.differing
+    result = store.rebuild()
+    assert result.identical, result.differing
 
 
 def test_one_statement_does_not_cut_another_short(agent: Store) -> None:
@@ -237,8 +239,8 @@ def test_what_is_forgotten_leaves_the_others_as_they_were_said(agent: Store) -> 
 def test_a_compaction_keeps_both_ends(agent: Store) -> None:
     say(agent, 1, 20)
     inner = say(agent, 5, 10)
-    gone = say(agent, 1, 25)
-    agent.retract_fact(assertion_id=gone)
+    target = say(agent, 1, 25)
+    agent.retract_fact(assertion_id=target)
     agent.write(key="k", value={})
     agent.compact(before=agent.stats().commits, confirm=True)
     assert seen(agent) == [("Bob", 1, 20), ("Bob", 5, 10)]

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from memoranda import InvalidInput, Literal
-from memoranda.graph.literal import Value, literal_of, name_of
+from memoranda.graph.entities import Value, decode_literal, literal_name
 
 MOST = 4096
 EAST = timezone(timedelta(hours=9))
@@ -33,12 +33,12 @@ EAST = timezone(timedelta(hours=9))
     ],
 )
 def test_a_value_has_one_form_and_comes_back_from_it(value: Value, kind: str, text: str) -> None:
-    name = name_of(Literal(value), MOST)
+    name = literal_name(Literal(value), MOST)
     assert (name.kind, name.key) == (kind, text)
-    back = literal_of(kind, text)
+    back = decode_literal(kind, text)
     assert back == Literal(value)
     assert isinstance(back.value, bool) == isinstance(value, bool)
-    assert name_of(back, MOST) == name
+    assert literal_name(back, MOST) == name
     assert str(back) == text
 
 
@@ -52,10 +52,10 @@ def test_a_value_has_one_form_and_comes_back_from_it(value: Value, kind: str, te
 )
 def test_what_is_no_value_is_refused(value: object) -> None:
     with pytest.raises(InvalidInput, match=r"^object: "):
-        name_of(Literal(value), MOST)  # type: ignore[arg-type]
+        literal_name(Literal(value), MOST)  # type: ignore[arg-type]
 
 
 def test_the_longest_number_fits() -> None:
     longest = 10**640 - 1
-    assert name_of(Literal(longest), MOST).text == "9" * 640
-    assert literal_of("number", "9" * 640) == Literal(longest)
+    assert literal_name(Literal(longest), MOST).text == "9" * 640
+    assert decode_literal("number", "9" * 640) == Literal(longest)

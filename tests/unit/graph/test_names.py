@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoranda.graph.names import normal_name
+from memoranda.graph.entities import normal_name
 
 ODD = st.sampled_from(
     [chr(mark) for mark in range(0x300, 0x370)] + list("_ \t İßſΣςͅΐᾳﬁ\uff21\uff3f¨\u3000")

@@ -52,8 +52,8 @@ def test_a_long_timeline_is_read_as_the_store_reads_it(store: Store, cardinality
             transaction.assert_fact(
                 subject="it", relation="is", object=f"o{number % 5}", valid_from=since
             )
-    seen = store.begin_transaction().timeline(subject="it", relation="is")
-    assert seen == store.timeline(subject="it", relation="is")
+    facts = store.begin_transaction().timeline(subject="it", relation="is")
+    assert facts == store.timeline(subject="it", relation="is")
 
 
 def test_a_merge_of_its_own_is_seen(store: Store) -> None:

@@ -147,7 +147,7 @@ def test_a_time_without_an_offset_is_refused() -> None:
 def test_a_policy_takes_a_list_of_names() -> None:
     with pytest.raises(InvalidInput, match="one text"):
         CardinalityPolicy.with_single_valued("lives in")
-    with pytest.raises(InvalidInput, match="names a relation"):
+    with pytest.raises(InvalidInput, match="only spaces and underscores"):
         CardinalityPolicy.with_single_valued(["lives in", " _"])
 
 

@@ -15,18 +15,18 @@ def store() -> Store:
 
 def test_nobody_retracts_what_another_agent_says_in_the_same_transaction(store: Store) -> None:
     transaction = store.begin_transaction()
-    said = transaction.assert_fact(subject="Alice", relation="knows", object="Bob")
-    transaction.retract_fact(assertion_id=said, agent_id="b")
-    with pytest.raises(NotFound, match="'b' in 'default' has said nothing"):
+    fact = transaction.assert_fact(subject="Alice", relation="knows", object="Bob")
+    transaction.retract_fact(assertion_id=fact, agent_id="b")
+    with pytest.raises(NotFound, match="'b' in 'default' has no assertion"):
         transaction.commit()
 
 
 def test_to_retract_once_more_changes_nothing(store: Store) -> None:
     with store.begin_transaction() as transaction:
-        said = transaction.assert_fact(subject="Alice", relation="knows", object="Bob")
-        transaction.retract_fact(assertion_id=said)
-        transaction.retract_fact(assertion_id=said)
-    assert [each.type.name for event in store.replay() for each in event.operations] == [
+        fact = transaction.assert_fact(subject="Alice", relation="knows", object="Bob")
+        transaction.retract_fact(assertion_id=fact)
+        transaction.retract_fact(assertion_id=fact)
+    assert [operation.type.name for event in store.replay() for operation in event.operations] == [
         "ASSERT",
         "WITHDRAW",
     ]

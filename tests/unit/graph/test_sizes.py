@@ -41,11 +41,23 @@ def test_a_merge_does_not_count_what_it_leaves_as_it_is(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["graph_entities_page", "graph_entity_size", "graph_timeline_changed"]
+    "query",
+    [
+        "graph_entities_page",
+        "graph_private_entities_page",
+        "graph_entity_size",
+        "graph_timeline_changed",
+        "graph_private_changed",
+        "graph_private_assertions",
+        "graph_nodes_in",
+        "graph_private_statements_as_of",
+        "graph_private_subjects_naming",
+    ],
 )
 def test_no_statement_looks_at_every_row(query: str) -> None:
-    names = ("scope_id", "known", "after", "most", "agent_id", "namespace", "key", "into")
-    values = dict.fromkeys((*names, "subject", "relation", "since"), 1)
+    names = ("scope_id", "as_of_commit", "after", "limit", "agent_id", "namespace", "key", "into")
+    more = ("subject", "relation", "since", "graph", "overlay", "ids", "subjects", "objects")
+    values = dict.fromkeys((*names, *more), 1)
     engine = open_engine(":memory:")
     with engine.reading() as reader:
         plan = reader.database.execute(f"EXPLAIN QUERY PLAN {load_queries()[query]}", values)  # type: ignore[attr-defined]

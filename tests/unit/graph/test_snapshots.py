@@ -10,8 +10,8 @@ import pytest
 
 import memoranda
 from memoranda import Store
-from memoranda.graph import beliefs, queries
-from memoranda.graph.beliefs import Belief
+from memoranda.graph import as_of, reads
+from memoranda.graph.as_of import Belief
 from memoranda.storage.port import Reader
 
 _IDS = "SELECT id FROM assertions"
@@ -30,35 +30,35 @@ def store(tmp_path: Path) -> Iterator[Store]:
         lambda store: store.facts(subject="Alice"),
         lambda store: store.facts(object="Acme", include_closed=True),
         lambda store: store.timeline(subject="Alice", relation="works at"),
-        lambda store: [store.explain(each["id"]).fact for each in store.sql(_IDS)],
+        lambda store: [store.explain(row["id"]).fact for row in store.sql(_IDS)],
     ],
 )
 def test_a_fact_that_is_retracted_while_it_is_read_is_still_whole(
     store: Store, monkeypatch: pytest.MonkeyPatch, read: Callable[[Store], Any]
 ) -> None:
-    said = store.assert_fact(subject="Alice", relation="works at", object="Acme")
-    backed = beliefs.backed
+    text = store.assert_fact(subject="Alice", relation="works at", object="Acme")
+    backed = as_of.with_assertions
 
     def interrupted(reader: Reader, found: Sequence[Belief]) -> list[Belief]:
-        store.retract_fact(assertion_id=said.assertion_id)
+        store.retract_fact(assertion_id=text.assertion_id)
         return backed(reader, found)
 
-    monkeypatch.setattr(beliefs, "backed", interrupted)
+    monkeypatch.setattr(as_of, "with_assertions", interrupted)
     (fact,) = read(store)
-    assert (fact.object, fact.assertions) == ("Acme", (said.assertion_id,))
+    assert (fact.object, fact.assertions) == ("Acme", (text.assertion_id,))
 
 
 def test_a_name_that_is_merged_while_it_is_looked_up_is_still_there(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.assert_fact(subject="Alice", relation="knows", object="Bob")
-    entities_of = queries.entities_of
+    entities_of = reads.entities_of
 
     def interrupted(*args: Any) -> Any:
         store.merge_entities(source="Alice", into="Bob")
         return entities_of(*args)
 
-    monkeypatch.setattr(queries, "entities_of", interrupted)
+    monkeypatch.setattr(reads, "entities_of", interrupted)
     entity = store.entity("alice")
     assert entity is not None
     assert entity.name == "Alice"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from memoranda import Entity, InvalidInput, MergeSuggestion, Store
-from memoranda.graph import suggestions
-from memoranda.graph.names import normal_name
-from memoranda.graph.suggestions import suggest_merges
+from memoranda.graph import merge_suggestions
+from memoranda.graph.entities import normal_name
+from memoranda.graph.merge_suggestions import suggest_merges
 from memoranda.testing import memory_store
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,13 +26,13 @@ def entity(name: str, *aliases: str) -> Entity:
 
 
 def alike(*names: str, score: float = 0.85, limit: int = 50) -> list[tuple[str, str]]:
-    found = suggest_merges([entity(name) for name in names], score=score, limit=limit)
-    return [(each.entity, each.other) for each in found]
+    merges = suggest_merges([entity(name) for name in names], score=score, limit=limit)
+    return [(item.entity, item.other) for item in merges]
 
 
 def by_brute_force(entities: list[Entity], score: float) -> list[MergeSuggestion]:
     """Compare all with all, as rapidfuzz does it."""
-    found = []
+    result = []
     for one, other in combinations(entities, 2):
         best = max(
             fuzz.token_sort_ratio(normal_name(mine), normal_name(yours)) / 100
@@ -40,9 +40,9 @@ def by_brute_force(entities: list[Entity], score: float) -> list[MergeSuggestion
             for yours in (other.name, *other.aliases)
         )
         if best >= score - 1e-9:
-            found.append(MergeSuggestion(one.name, other.name, best))
-    keys = {each.name: each.key for each in entities}
-    return sorted(found, key=lambda each: (-each.score, keys[each.entity], keys[each.other]))
+            result.append(MergeSuggestion(one.name, other.name, best))
+    keys = {item.name: item.key for item in entities}
+    return sorted(result, key=lambda item: (-item.score, keys[item.entity], keys[item.other]))
 
 
 @pytest.mark.parametrize(
@@ -73,44 +73,44 @@ def test_any_name_counts_and_a_pair_comes_once_at_its_best() -> None:
         entity("Big Blue"),
         entity("I.B.M", "Internal Business Machines", "International Busines Machines"),
     ]
-    (found,) = suggest_merges(entities, score=0.85, limit=9)
-    assert (found.entity, found.other) == ("IBM", "I.B.M")
-    assert found.score == pytest.approx(60 / 61)
+    (result,) = suggest_merges(entities, score=0.85, limit=9)
+    assert (result.entity, result.other) == ("IBM", "I.B.M")
+    assert result.score == pytest.approx(60 / 61)
 
 
 def test_the_most_alike_come_first_then_by_name_up_to_a_limit() -> None:
     names = ("abcdefghij", "abcdefghix", "abcdefghijk", "zbcdefghij")
-    found = alike(*names)
-    assert found[0] == ("abcdefghij", "abcdefghijk")
-    assert alike(*names, limit=2) == found[:2]
+    result = alike(*names)
+    assert result[0] == ("abcdefghij", "abcdefghijk")
+    assert alike(*names, limit=2) == result[:2]
     assert alike(*names, score=1) == []
 
 
 @pytest.mark.parametrize("score", [0.5, 0.7, 0.85, 0.95, 1.0])
 @pytest.mark.parametrize("block", [3, 4096])
 def test_none_is_missed(score: float, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suggestions, "_BLOCK", block)
+    monkeypatch.setattr(merge_suggestions, "_BLOCK_LABELS", block)
     chance = random.Random(7)
     syllables = ("an", "na", "ber", "li", "o", "sch", " ", "k", "ßa", "ū")
     names = {"".join(chance.choices(syllables, k=chance.randint(1, 7))).strip() for _ in range(150)}
     keys = {normal_name(name): name for name in sorted(names) if normal_name(name)}
     entities = [entity(name) for name in keys.values()]
-    found = suggest_merges(entities, score=score, limit=10**6)
+    merges = suggest_merges(entities, score=score, limit=10**6)
     expected = by_brute_force(entities, score)
-    assert [(each.entity, each.other) for each in found] == [
-        (each.entity, each.other) for each in expected
+    assert [(item.entity, item.other) for item in merges] == [
+        (item.entity, item.other) for item in expected
     ]
-    assert [each.score for each in found] == pytest.approx([each.score for each in expected])
+    assert [item.score for item in merges] == pytest.approx([item.score for item in expected])
 
 
 @given(st.lists(st.text("abc d", min_size=1, max_size=12), max_size=12), st.floats(0.5, 1))
 def test_none_is_missed_whatever_the_names(names: list[str], score: float) -> None:
     keys = {normal_name(name): name for name in names if normal_name(name)}
     entities = [entity(name) for name in keys.values()]
-    found = suggest_merges(entities, score=score, limit=1000)
-    expected = {(each.entity, each.other) for each in by_brute_force(entities, score + 2e-9)}
-    assert expected <= {(each.entity, each.other) for each in found}
-    assert all(each.score >= score - 1e-9 for each in found)
+    merges = suggest_merges(entities, score=score, limit=1000)
+    expected = {(item.entity, item.other) for item in by_brute_force(entities, score + 2e-9)}
+    assert expected <= {(item.entity, item.other) for item in merges}
+    assert all(item.score >= score - 1e-9 for item in merges)
 
 
 def test_dropping_the_least_alike_on_the_way_changes_nothing(
@@ -119,7 +119,7 @@ def test_dropping_the_least_alike_on_the_way_changes_nothing(
     chance = random.Random(3)
     names = sorted({"".join(chance.choices("abcd", k=8)) for _ in range(120)})
     whole = alike(*names, score=0.6, limit=10**6)
-    monkeypatch.setattr(suggestions, "_KEPT", 5)
+    monkeypatch.setattr(merge_suggestions, "_EXTRA_PAIRS", 5)
     assert alike(*names, score=0.6, limit=20) == whole[:20]
 
 
@@ -132,9 +132,9 @@ class TestInAStore:
         return store
 
     def test_it_is_of_one_scope_and_binds_nothing(self, store: Store) -> None:
-        (found,) = store.suggest_merges()
-        assert (found.entity, found.other) == ("Katherine Johnson", "Katharine Johnson")
-        assert 0.85 < found.score < 1
+        (result,) = store.suggest_merges()
+        assert (result.entity, result.other) == ("Katherine Johnson", "Katharine Johnson")
+        assert 0.85 < result.score < 1
         assert len(list(store.replay())) == 4
         assert store.suggest_merges(agent_id="b") == []
         assert store.suggest_merges(namespace="other") == []
@@ -145,8 +145,8 @@ class TestInAStore:
 
     def test_an_alias_makes_entities_alike(self, store: Store) -> None:
         store.alias(entity="Ada", alias="Ada Lovelace Byron")
-        found = store.suggest_merges(score=0.75)
-        assert ("Ada", "ada lovelace") in [(each.entity, each.other) for each in found]
+        merges = store.suggest_merges(score=0.75)
+        assert ("Ada", "ada lovelace") in [(item.entity, item.other) for item in merges]
 
     def test_relations_and_values_are_not_compared(self, store: Store) -> None:
         store.assert_fact(subject="Ada", relation="Katherine Johnsen", object="x")

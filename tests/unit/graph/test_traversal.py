@@ -9,10 +9,10 @@ import pytest
 
 import memoranda
 from memoranda import InvalidInput, Literal, NotFound, Store
-from memoranda.graph import queries, traversal
-from memoranda.graph.beliefs import Asking
-from memoranda.graph.inputs import check_entity
-from memoranda.graph.queries import Wanted
+from memoranda.graph import reads, traversal
+from memoranda.graph.as_of import ResolvedQuery
+from memoranda.graph.reads import FactQuery
+from memoranda.graph.requests import check_entity
 from memoranda.model.limits import Limits
 from memoranda.model.scope import Scope
 from memoranda.storage.sqlite.connection import Connection
@@ -39,18 +39,18 @@ def say(store: Store, *facts: str, since: int = 1) -> None:
 
 
 def near(store: Store, entity: str, **asked: Any) -> list[tuple[str, int, str]]:
-    found = store.neighbors(entity, **{"valid_at": day(9), **asked})
-    return [(str(each.node), each.hop, str(each.via)) for each in found]
+    neighbors = store.neighbors(entity, **{"valid_at": day(9), **asked})
+    return [(str(item.node), item.hop, str(item.via)) for item in neighbors]
 
 
 def way(store: Store, source: str, target: str, **asked: Any) -> list[str] | None:
-    found = store.path(source, target, **{"valid_at": day(9), **asked})
-    return None if found is None else [str(fact) for fact in found]
+    path_facts = store.path(source, target, **{"valid_at": day(9), **asked})
+    return None if path_facts is None else [str(fact) for fact in path_facts]
 
 
 def part(store: Store, *entities: str, **asked: Any) -> tuple[list[str], list[str]]:
-    found = store.subgraph(entities, **{"valid_at": day(9), **asked})
-    return list(found.entities), [str(fact) for fact in found.facts]
+    subgraph = store.subgraph(entities, **{"valid_at": day(9), **asked})
+    return list(subgraph.entities), [str(fact) for fact in subgraph.facts]
 
 
 class TestNeighbors:
@@ -93,8 +93,8 @@ class TestNeighbors:
         say(store, "a knows b", "c knows b")
         for name in ("a", "c", "d"):
             store.assert_fact(subject=name, relation="age", object=Literal(7), valid_from=day(1))
-        for asked in ({}, {"known_at": 4}):
-            assert [each[:2] for each in near(store, "a", hops=9, **asked)] == [
+        for queries in ({}, {"known_at": 4}):
+            assert [item[:2] for item in near(store, "a", hops=9, **queries)] == [
                 ("b", 1),
                 ("7", 1),
                 ("c", 2),
@@ -126,9 +126,9 @@ class TestNeighbors:
     def test_a_fact_said_repeatedly_is_shown_as_facts_show_it(self, store: Store) -> None:
         for since in (3, 1, 5):
             say(store, "a knows b", since=since)
-        (found,) = store.neighbors("b", valid_at=day(9))
-        assert [found.via] == store.facts(subject="a", valid_at=day(9))
-        assert len(found.via.assertions) == 3
+        (neighbor,) = store.neighbors("b", valid_at=day(9))
+        assert [neighbor.via] == store.facts(subject="a", valid_at=day(9))
+        assert len(neighbor.via.assertions) == 3
 
     def test_what_is_near_itself_is_not_listed(self, store: Store) -> None:
         say(store, "a knows a")
@@ -139,7 +139,7 @@ class TestNeighbors:
         store.assert_fact(subject="a", relation="knows", object="b")
         store.end_fact(subject="a", relation="knows")
         assert store.neighbors("a") == []
-        assert [each.node for each in store.neighbors("a", known_at=1)] == ["b"]
+        assert [neighbor.node for neighbor in store.neighbors("a", known_at=1)] == ["b"]
 
 
 class TestPath:
@@ -227,51 +227,49 @@ class TestRefusals:
         say(store, *(f"a r b{number}" for number in range(8)), "b7 r c", "b7 s d")
         scope = Scope("default", "a")
         with store._core.engine.snapshot() as reader:
-            asking = queries.asking_of(reader, Wanted(scope=scope, valid=2**62))
+            asking = reads.resolve_query(reader, FactQuery(scope=scope, valid_at=2**62))
             assert asking is not None
             a, c = (node(reader, asking, name) for name in ("a", "c"))
-            assert len(traversal.neighbors(reader, asking, a, 1, most=9)) == 8
+            assert len(traversal.neighbors(reader, asking, a, 1, max_nodes=9)) == 8
             with pytest.raises(InvalidInput, match=r"hops: more than 9 .* or a relation"):
-                traversal.neighbors(reader, asking, a, 2, most=9)
+                traversal.neighbors(reader, asking, a, 2, max_nodes=9)
             with pytest.raises(InvalidInput, match="hops: more than 8 "):
-                traversal.neighbors(reader, asking, a, 1, most=8)
+                traversal.neighbors(reader, asking, a, 1, max_nodes=8)
             with pytest.raises(InvalidInput, match="max_hops: more than 8 "):
-                traversal.path(reader, asking, a, c, 2, most=8)
-            assert traversal.path(reader, asking, c, a, 2, most=3) is not None
+                traversal.path(reader, asking, a, c, 2, max_nodes=8)
+            assert traversal.path(reader, asking, c, a, 2, max_nodes=3) is not None
             with pytest.raises(InvalidInput, match="hops: more than 8 "):
-                traversal.subgraph(reader, asking, [a], 1, most=8)
+                traversal.subgraph(reader, asking, [a], 1, max_nodes=8)
 
 
-def node(reader: Any, asking: Asking, name: str) -> int:
-    found = queries.node_at(
-        reader, asking.scope_id, check_entity("entity", name, Limits()), asking.known
-    )
-    assert found is not None
-    return found
+def node(reader: Any, asking: ResolvedQuery, name: str) -> int:
+    result = reads.resolve_name(reader, asking, check_entity("entity", name, Limits()))
+    assert result is not None
+    return result
 
 
 def test_a_hop_is_one_query(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     say(store, *(f"hub r n{number}" for number in range(1000)))
     say(store, *(f"n{number} r m{number % 7}" for number in range(1000)), "n1 r late")
     store.end_fact(subject="n1", relation="r", object="late", at=day(5))
-    asked: list[str] = []
+    queries: list[str] = []
     rows, row = Connection.rows, Connection.row
 
     def counted_rows(self: Connection, query: str, /, **values: Any) -> Any:
-        asked.append(query)
+        queries.append(query)
         return rows(self, query, **values)
 
     def counted_row(self: Connection, query: str, /, **values: Any) -> Any:
-        asked.append(query)
+        queries.append(query)
         return row(self, query, **values)
 
     monkeypatch.setattr(Connection, "rows", counted_rows)
     monkeypatch.setattr(Connection, "row", counted_row)
-    found = store.neighbors("hub", hops=2, valid_at=day(3))
-    assert len(found) == 1008
-    assert asked.count("graph_edges_touching") == 2
-    assert len(asked) <= 2 + 7
-    walking = [query for query in asked if query.startswith("graph_edge")]
+    neighbors = store.neighbors("hub", hops=2, valid_at=day(3))
+    assert len(neighbors) == 1008
+    assert queries.count("graph_edges_touching") == 2
+    assert len(queries) <= 2 + 7
+    walking = [query for query in queries if query.startswith("graph_edge")]
     assert walking == ["graph_edges_touching"] * 2
 
 
@@ -282,11 +280,11 @@ def test_a_walk_sees_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         rows = Connection.rows
 
         def disturbed(self: Connection, query: str, /, **values: Any) -> Any:
-            found = rows(self, query, **values)
+            result = rows(self, query, **values)
             if query == "graph_edges_touching" and len(list(store.facts(valid_at=day(9)))) == 2:
                 store.retract_fact(subject="a", relation="r", object="b")
                 store.retract_fact(subject="b", relation="r", object="c")
-            return found
+            return result
 
         monkeypatch.setattr(Connection, "rows", disturbed)
         assert [name for name, _, _ in near(store, "a", hops=2)] == ["b", "c"]

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from memoranda import Store
-from memoranda.graph.derive import Holding
-from memoranda.graph.timelines import Change, Timeline
-from memoranda.search import filler
+from memoranda.graph.timeline import Interval
+from memoranda.graph.timeline_store import Timeline, TimelineChange
+from memoranda.search.index import background_indexer
 from memoranda.testing import memory_store
 from tests.work import counted, grows_with
 
@@ -26,7 +26,7 @@ ABOUT: dict[str, Any] = {"subject": "Ann", "relation": "knows"}
 @pytest.fixture(autouse=True)
 def _no_indexing() -> Iterator[None]:
     """Indexing is not what is counted."""
-    with mock.patch.object(filler, "EVERY", sys.maxsize):
+    with mock.patch.object(background_indexer, "WAKE_THRESHOLD", sys.maxsize):
         yield
 
 
@@ -148,10 +148,13 @@ class Compared(int):
 
 def test_edges_that_change_are_not_compared_with_all_others() -> None:
     number = 500
-    old: list[Holding[int]] = [
-        Holding(Compared(at), (at, 1, at), (at, 1, at)) for at in range(number)
+    old: list[Interval[int]] = [
+        Interval(Compared(at), (at, 1, at), (at, 1, at)) for at in range(number)
     ]
     new = [replace(edge, end=(number, 2, 0)) for edge in old]
-    with memory_store() as store, store._core.engine.writing() as writer:
-        assert len(Timeline(writer, 1, 2).replace(Change(old, new))) == number
+    with memory_store() as store:
+        edges = store._core.engine.write(
+            lambda writer: Timeline(writer, 1, 2).replace(TimelineChange(old, new))
+        )
+        assert len(edges) == number
         assert Compared.count <= 4 * number

@@ -13,12 +13,12 @@ import pytest
 import memoranda
 from memoranda import ChainBroken, KeyRef, MemoryRef
 from memoranda.log import chain
-from memoranda.log.redaction import Left, redacted
-from memoranda.log.salting import SaltSource, without_request
+from memoranda.log.commitments import SaltSource, salts_without_request
+from memoranda.log.erasure.redact import Replacement, redact
 from memoranda.model import codec
 from memoranda.model.event import Envelope, SealedEvent
-from memoranda.model.graph_operations import Name
 from memoranda.model.operations import Assert, Write
+from memoranda.model.operations.graph import Name
 from memoranda.testing import FixedClock, FixedIds
 
 
@@ -44,8 +44,8 @@ def test_an_events_hash_is_what_the_format_says(tmp_path: Path) -> None:
     request_hash = sha256(b"\2" + third + fourth + request).digest()
     assert bytes(write) == msgspec.msgpack.encode([1, "default", "a", "k", 1, b'{"x":1}', []])
     fingerprint = sha256(b"recollect request fingerprint\0" + msgspec.msgpack.encode([[1]]))
-    asked = request_hash + fingerprint.digest()[:16]
-    assert envelope == msgspec.msgpack.encode(["t-1", "local", asked, None])
+    queries = request_hash + fingerprint.digest()[:16]
+    assert envelope == msgspec.msgpack.encode(["t-1", "local", queries, None])
     engine = msgspec.msgpack.encode("_log") + msgspec.msgpack.encode("_engine")
     own = msgspec.msgpack.encode("default") + msgspec.msgpack.encode("a")
     leaves = [
@@ -67,9 +67,9 @@ def test_an_events_hash_is_what_the_format_says(tmp_path: Path) -> None:
 def test_fields_that_can_be_erased_apart_have_commitments_of_their_own() -> None:
     ref = KeyRef("k", 1, "a", "n")
     write = Write("n", "a", "key", 2, b"{}", (ref, MemoryRef("m", 1)))
-    said = Assert("n", "a", "id", Name("Ann", "ann"), Name("at", "at", "relation"),
+    text = Assert("n", "a", "id", Name("Ann", "ann"), Name("at", "at", "relation"),
                   Name("HQ", "hq"), None, 0.5)  # fmt: skip
-    salts = SaltSource(FixedIds()).draw([write, said])
+    salts = SaltSource(FixedIds()).draw([write, text])
     _, first, second, third, fourth = (salts[at : at + 16] for at in range(1, len(salts), 16))
     scope = sha256(b"\6" + first + b"n").digest() + sha256(b"\7" + second + b"a").digest()
     pack = msgspec.msgpack.encode
@@ -87,7 +87,7 @@ def test_fields_that_can_be_erased_apart_have_commitments_of_their_own() -> None
     for at, part in enumerate(parts):
         salt = slots[16 * at : 16 * at + 16]
         other += sha256(b"\x08" + salt + bytes([15, at]) + part).digest()
-    assert chain.leaves_of(salts, [write, said]) == [leaf, other]
+    assert chain.leaves_of(salts, [write, text]) == [leaf, other]
 
 
 def test_the_salt_of_a_request_without_operations_is_covered() -> None:
@@ -95,7 +95,7 @@ def test_the_salt_of_a_request_without_operations_is_covered() -> None:
     assert salts[1:17] == sha256(b"\x0c" + salts[17:]).digest()[:16]
     event = chain.seal(chain.genesis("log"), 1, salts, Envelope("t", "a", b"hash"), [])
     chain.check(chain.genesis("log"), event)
-    without = msgspec.structs.replace(event, salts=without_request(salts))
+    without = msgspec.structs.replace(event, salts=salts_without_request(salts))
     chain.check(chain.genesis("log"), without)
     changed = msgspec.structs.replace(event, salts=salts[:-1] + bytes([salts[-1] ^ 1]))
     with pytest.raises(ChainBroken, match="salt was changed"):
@@ -105,23 +105,24 @@ def test_the_salt_of_a_request_without_operations_is_covered() -> None:
 def test_an_end_without_a_source_has_the_bytes_it_always_had(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with memoranda.open(path, clock=FixedClock(), ids=FixedIds()) as store:
-        said: dict[str, Any] = {"subject": "Ann", "relation": "at", "agent_id": "a"}
+        text: dict[str, Any] = {"subject": "Ann", "relation": "at", "agent_id": "a"}
         memory = store.remember("she left", agent_id="a")
-        store.end_fact(**said, at="1970-01-01T00:00:01Z", txn_id="t-2")
-        store.end_fact(**said, at="1970-01-01T00:00:01Z", txn_id="t-3", source=memory.id)
+        store.assert_fact(**text, object="Acme")
+        store.end_fact(**text, at="1970-01-01T00:00:01Z", txn_id="t-2")
+        store.end_fact(**text, at="1970-01-01T00:00:01Z", txn_id="t-3", source=memory.id)
     database = apsw.Connection(str(path))
-    rows = list(database.execute("SELECT salts, envelope, operations FROM event"))[1:]
+    rows = list(database.execute("SELECT salts, envelope, operations FROM event"))[2:]
     database.close()
     ((plain,), (sourced,)) = (msgspec.msgpack.decode(row[2]) for row in rows)
     names = [["Ann", "ann", "entity"], ["at", "at", "relation"], None, 1_000_000]
     assert plain == [16, "default", "a", plain[3], *names]
     assert sourced == [28, "default", "a", sourced[3], *names, [2, memory.id, 1]]
     salts, envelope, _ = rows[0]
-    asked = [[32, {"namespace": "default", "agent_id": "a"}, plain[3], *names]]
-    request_hash = sha256(b"\2" + salts[-16:] + msgspec.msgpack.encode(asked)).digest()
+    queries = [[32, {"namespace": "default", "agent_id": "a"}, plain[3], *names]]
+    request_hash = sha256(b"\2" + salts[-16:] + msgspec.msgpack.encode(queries)).digest()
     fingerprint = sha256(b"recollect request fingerprint\0" + msgspec.msgpack.encode([[32]]))
-    known = request_hash + fingerprint.digest()[:16]
-    assert envelope == msgspec.msgpack.encode(["t-2", "local", known, None])
+    reference = request_hash + fingerprint.digest()[:16]
+    assert envelope == msgspec.msgpack.encode(["t-2", "local", reference, None])
 
 
 def test_an_erased_operation_keeps_its_place_in_the_chain() -> None:
@@ -130,16 +131,16 @@ def test_an_erased_operation_keeps_its_place_in_the_chain() -> None:
     writes = [Write("n", "a", key, 1, b"{}") for key in ("secret", "kept")]
     salts = SaltSource(FixedIds()).draw(writes)
     event = chain.seal(start, 1, salts, envelope, writes)
-    _, kept = codec.split(event.operations)
-    left = redacted(writes[0], (salts[17:49], salts[49:65]), Left("n", "a"), 2, bytes(16))
-    erased = codec.encode(left)
+    _, part = codec.split(event.operations)
+    remainder = redact(writes[0], (salts[17:49], salts[49:65]), Replacement("n", "a"), 2, bytes(16))
+    erased = codec.encode(remainder)
     without = SealedEvent(
         commit_ts=1,
         committed_at=1,
         hash=event.hash,
         salts=salts[:49] + bytes(16) + salts[65:],
         envelope=event.envelope,
-        operations=codec.join([erased, kept]),
+        operations=codec.join([erased, part]),
     )
     assert chain.check(start, without) == chain.check(start, event)
     assert b"secret" not in without.operations

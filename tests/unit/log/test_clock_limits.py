@@ -9,11 +9,11 @@ import pytest
 
 import memoranda
 from memoranda import InvalidInput, Store
-from memoranda.model.instant import LAST_MICROS, MOST_LIFETIME
+from memoranda.model.clock import LAST_MICROS, MAX_LIFETIME_SECONDS
 from memoranda.testing import FixedClock
 
 _NEW_YEAR = 1_767_225_600_000_000
-_LAST_COMMIT = LAST_MICROS - MOST_LIFETIME * 1_000_000 - 1
+_LAST_COMMIT = LAST_MICROS - MAX_LIFETIME_SECONDS * 1_000_000 - 1
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_a_clock_that_is_far_off_is_refused_before_anything_is_written(micros: i
     assert record is not None
     assert record.value == {"n": 1}
     assert store.verify(deep=True).commits == 1
-    assert store.write(key="k", value={"n": 3}) == 2
+    assert store.write(key="k", value={"n": 3}).commit_ts == 2
 
 
 def test_what_lasts_longest_from_the_last_time_on_can_be_shown() -> None:
     store, _ = open_at(_LAST_COMMIT)
-    memory = store.remember("words", ttl=timedelta(seconds=MOST_LIFETIME))
+    memory = store.remember("words", ttl=timedelta(seconds=MAX_LIFETIME_SECONDS))
     assert memory.expires_at is not None
     assert memory.expires_at.year == 9999
     assert store.verify(deep=True).commits == 1

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,17 +16,18 @@ import pytest
 
 import memoranda
 from memoranda import AsyncStore, Store, StoreBusy, StoreClosed, VersionMismatch
-from memoranda.log import committer
-from memoranda.log.pending import Pending
-from memoranda.log.transaction import Request
+from memoranda.log.commit import group_commit
+from memoranda.log.commit.group_commit import PendingCommit
+from memoranda.log.commit.staged_transaction import Request
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import Limits
 from memoranda.model.scope import Scope
-from memoranda.sdk.core import Core, Defaults
-from memoranda.sdk.key_requests import write_key
+from memoranda.sdk.components import Core, Defaults
 from memoranda.sdk.open import assemble, load_queries
+from memoranda.sdk.requests import write_key
 from memoranda.storage.sqlite.engine import SqliteEngine
+from tests.patience import HANG_SECONDS, wait_until
 
 
 class Gate:
@@ -41,7 +43,7 @@ class Gate:
         if name == "before-commit":
             self.batches += 1
             self.reached.set()
-            assert self._opened.wait(30)
+            assert self._opened.wait(HANG_SECONDS)
 
     def shut(self) -> None:
         self.reached.clear()
@@ -73,7 +75,7 @@ def store(core: Core) -> Store:
 
 
 class Started(threading.Thread):
-    """A thread that is running, and that says what came out of it."""
+    """A thread that is running, and that says what came out of it: a commit or an error."""
 
     def __init__(self, work: Callable[[], object]) -> None:
         super().__init__()
@@ -83,29 +85,27 @@ class Started(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.result = self._work()
+            result = self._work()
+            self.result = result.commit_ts if isinstance(result, memoranda.Receipt) else result
         except memoranda.MemorandaError as error:
             self.result = error
 
     def outcome(self) -> object:
-        self.join(30)
+        self.join(HANG_SECONDS)
         assert not self.is_alive()
         return self.result
 
 
 def queued(core: Core, count: int) -> bool:
     """Wait until so many commits are queued behind the one that is being written."""
-    for _ in range(3000):
-        if len(core.committer._queue) >= count:
-            return True
-        threading.Event().wait(0.01)
-    return False
+    wait_until(lambda: len(core.committer._queue) >= count)
+    return True
 
 
 def test_those_who_wait_share_one_batch(core: Core, store: Store, gate: Gate) -> None:
     gate.shut()
     first = Started(lambda: store.write(key="first", value={}))
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(HANG_SECONDS)
     others = [Started(lambda n=n: store.write(key=f"k{n}", value={})) for n in range(8)]  # type: ignore[misc]
     assert queued(core, 8)
     gate.open()
@@ -118,10 +118,10 @@ def test_those_who_wait_share_one_batch(core: Core, store: Store, gate: Gate) ->
 def test_everybody_in_a_batch_is_woken(
     core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committer, "LOOK_AGAIN", 600)
+    monkeypatch.setattr(group_commit, "RECHECK_SECONDS", 600)
     gate.shut()
     threads = [Started(lambda: store.write(key="first", value={}))]
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(HANG_SECONDS)
     for number in range(8):
         version = 7 if number % 2 else None  # half of them are refused
         threads.append(
@@ -129,7 +129,7 @@ def test_everybody_in_a_batch_is_woken(
         )
     assert queued(core, 8)
     gate.open()
-    refused = [isinstance(each.outcome(), VersionMismatch) for each in threads]
+    refused = [isinstance(thread.outcome(), VersionMismatch) for thread in threads]
     assert sum(refused) == 4
 
 
@@ -141,45 +141,45 @@ class TestCompany:
         """Write a batch of three."""
         gate.shut()
         leader = Started(lambda: store.write(key="leader", value={}))
-        assert gate.reached.wait(30)
+        assert gate.reached.wait(HANG_SECONDS)
         others = [Started(lambda: store.write(key="k", value={})) for _ in range(3)]
         assert queued(core, 3)
         gate.open()
-        assert [each.outcome() is not None for each in (leader, *others)] == [True] * 4
+        assert [item.outcome() is not None for item in (leader, *others)] == [True] * 4
         assert gate.batches == 2
 
     @pytest.mark.usefixtures("together")
     def test_they_are_written_together_again(
         self, core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(committer, "_PATIENCE", 30)
+        monkeypatch.setattr(group_commit, "_PEER_WAIT_SECONDS", HANG_SECONDS)
         first = Started(lambda: store.write(key="k", value={}))
         assert queued(core, 1)
         assert gate.batches == 2, "the leader waits"
         others = [Started(lambda: store.write(key="k", value={})) for _ in range(2)]
-        assert {each.outcome() for each in (first, *others)} == {5, 6, 7}
+        assert {item.outcome() for item in (first, *others)} == {5, 6, 7}
         assert gate.batches == 3
 
     @pytest.mark.usefixtures("together")
     def test_nobody_is_waited_for_twice_in_vain(
         self, core: Core, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert store.write(key="k", value={}) == 5
-        assert core.committer._company == 1
-        monkeypatch.setattr(committer, "_PATIENCE", 30)
+        assert store.write(key="k", value={}).commit_ts == 5
+        assert core.committer._last_batch_size == 1
+        monkeypatch.setattr(group_commit, "_PEER_WAIT_SECONDS", HANG_SECONDS)
         assert Started(lambda: store.write(key="k", value={})).outcome() == 6
 
 
 def test_one_refusal_in_a_batch_is_nobody_elses(core: Core, store: Store, gate: Gate) -> None:
     gate.shut()
     first = Started(lambda: store.write(key="k", value={}))
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(HANG_SECONDS)
     refused = Started(lambda: store.write(key="k", value={}, expect_version=7))
     assert queued(core, 1)
-    taken = Started(lambda: store.write(key="k", value={}, expect_version=1))
+    started = Started(lambda: store.write(key="k", value={}, expect_version=1))
     assert queued(core, 2)
     gate.open()
-    assert (first.outcome(), taken.outcome()) == (1, 2)
+    assert (first.outcome(), started.outcome()) == (1, 2)
     assert isinstance(refused.outcome(), VersionMismatch)
 
 
@@ -188,7 +188,7 @@ def test_the_same_txn_id_twice_in_one_batch_happens_once(
 ) -> None:
     gate.shut()
     first = Started(lambda: store.write(key="k", value={}))
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(HANG_SECONDS)
     twins = [Started(lambda: store.write(key="k", value={}, txn_id="t")) for _ in range(2)]
     assert queued(core, 2)
     gate.open()
@@ -198,10 +198,10 @@ def test_the_same_txn_id_twice_in_one_batch_happens_once(
 def test_a_full_queue_says_so(
     core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committer, "QUEUE_COMMITS", 2)
+    monkeypatch.setattr(group_commit, "MAX_QUEUED_COMMITS", 2)
     gate.shut()
     waiting = [Started(lambda: store.write(key="k", value={}))]
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(HANG_SECONDS)
     waiting += [Started(lambda: store.write(key="k", value={})) for _ in range(2)]
     assert queued(core, 2)
     transaction = store.begin_transaction()
@@ -210,16 +210,16 @@ def test_a_full_queue_says_so(
         transaction.commit()
     gate.open()
     assert sorted(str(one.outcome()) for one in waiting) == ["1", "2", "3"]
-    assert store.write(key="k", value={}) == 4
+    assert store.write(key="k", value={}).commit_ts == 4
 
 
 def test_a_queue_is_full_by_bytes_too(
     core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committer, "QUEUE_BYTES", 1000)
+    monkeypatch.setattr(group_commit, "MAX_QUEUED_BYTES", 1000)
     gate.shut()
     first = Started(lambda: store.write(key="k", value={}))
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(HANG_SECONDS)
     transaction = store.begin_transaction()
     transaction.write(key="k", value={"text": "x" * 2000})
     with pytest.raises(StoreBusy, match="try again"):
@@ -230,9 +230,9 @@ def test_a_queue_is_full_by_bytes_too(
 
 def test_closing_waits_for_what_was_taken(core: Core, store: Store, gate: Gate) -> None:
     gate.shut()
-    taken = [Started(lambda: store.write(key="k", value={}))]
-    assert gate.reached.wait(30)
-    taken.append(Started(lambda: store.write(key="k", value={})))
+    item = [Started(lambda: store.write(key="k", value={}))]
+    assert gate.reached.wait(HANG_SECONDS)
+    item.append(Started(lambda: store.write(key="k", value={})))
     assert queued(core, 1)
     closing = Started(store.close)
     while not core.committer._closed:
@@ -240,7 +240,7 @@ def test_closing_waits_for_what_was_taken(core: Core, store: Store, gate: Gate) 
     with pytest.raises(StoreClosed):
         store.write(key="k", value={})
     gate.open()
-    assert [one.outcome() for one in taken] == [1, 2]
+    assert [one.outcome() for one in item] == [1, 2]
     assert closing.outcome() is None
 
 
@@ -251,22 +251,22 @@ def test_an_error_nobody_expected_leaves_nobody_waiting(core: Core, gate: Gate) 
     with pytest.raises(ZeroDivisionError):
         store.write(key="k", value={"lost": True})
     core.committer._writer.failpoint = gate
-    assert store.write(key="k", value={}) == 2
+    assert store.write(key="k", value={}).commit_ts == 2
     assert store.verify().commits == 2
     assert store.rebuild().identical
 
 
-class Interrupted(deque[Pending]):
+class Interrupted(deque[PendingCommit]):
     """A queue whose leader is interrupted as soon as it has taken something from it, once."""
 
     interrupts = 1
 
-    def popleft(self) -> Pending:
-        taken = super().popleft()
+    def popleft(self) -> PendingCommit:
+        item = super().popleft()
         if self.interrupts:
             self.interrupts = 0
             raise KeyboardInterrupt
-        return taken
+        return item
 
 
 def test_an_interrupt_while_a_batch_is_taken_leaves_nobody_waiting(
@@ -274,16 +274,16 @@ def test_an_interrupt_while_a_batch_is_taken_leaves_nobody_waiting(
 ) -> None:
     gate.shut()
     first = Started(lambda: store.write(key="first", value={}))
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(HANG_SECONDS)
     settled = Settled()
     pending = [core.committer.submit(_request(core, n), settled) for n in range(3)]
     core.committer._queue = Interrupted(core.committer._queue)
     gate.open()
     assert first.outcome() == 1
-    assert all(settled.count.acquire(timeout=10) for _ in pending)
-    assert [each.outcome for each in pending] == [2, 3, 4]
+    assert all(settled.count.acquire(timeout=HANG_SECONDS) for _ in pending)
+    assert [item.result().commit_ts for item in pending] == [2, 3, 4]
     assert core.committer._queued_bytes == 0
-    assert store.write(key="k", value={}) == 5
+    assert store.write(key="k", value={}).commit_ts == 5
 
 
 class Settled:
@@ -292,7 +292,7 @@ class Settled:
     def __init__(self) -> None:
         self.count = threading.Semaphore(0)
 
-    def settle(self, settled: Sequence[Pending]) -> None:
+    def settle(self, settled: Sequence[PendingCommit]) -> None:
         """Count."""
         self.count.release(len(settled))
 
@@ -302,17 +302,23 @@ def _request(core: Core, number: int) -> Request:
     return core.request("a", write_key(core.limits, scope, f"k{number}", {}, None, ()), None)
 
 
+class Later(SystemClock):
+    """The time in an hour."""
+
+    monotonic = staticmethod(lambda: time.monotonic() + 3_600)
+
+
 def test_a_deadline_that_passes_in_the_queue_is_noticed(
-    core: Core, store: Store, gate: Gate
+    core: Core, store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate.shut()
     first = Started(lambda: store.write(key="k", value={}))
-    assert gate.reached.wait(30)
-    transaction = store.begin_transaction(timeout=0.2)
+    assert gate.reached.wait(HANG_SECONDS)
+    transaction = store.begin_transaction(timeout=3_000)
     transaction.write(key="late", value={})
     late = Started(transaction.commit)
     assert queued(core, 1)
-    threading.Event().wait(0.4)
+    monkeypatch.setattr(core.committer._writer, "_clock", Later())
     gate.open()
     assert first.outcome() == 1
     assert isinstance(late.outcome(), memoranda.TransactionExpired)
@@ -327,7 +333,7 @@ def test_what_was_only_busy_is_tried_again(core: Core, store: Store, gate: Gate)
             raise refusals.pop()
 
     core.committer._writer.failpoint = busy_at_first
-    assert store.write(key="k", value={}) == 1
+    assert store.write(key="k", value={}).commit_ts == 1
     assert refusals == []
 
 
@@ -344,7 +350,7 @@ def test_a_failure_between_log_and_views_undoes_both(core: Core, store: Store, g
     core.committer._writer.failpoint = gate
     assert list(store.replay()) == []
     assert store.stats().commits == 0
-    assert store.write(key="k", value={}) == 1
+    assert store.write(key="k", value={}).commit_ts == 1
 
 
 class TestAsyncio:
@@ -352,7 +358,7 @@ class TestAsyncio:
         async def work(store: AsyncStore) -> None:
             gate.shut()
             commit = asyncio.create_task(store.write(key="k", value={}))
-            await asyncio.to_thread(gate.reached.wait, 30)
+            await asyncio.to_thread(gate.reached.wait, HANG_SECONDS)
             ticks = 0
             for _ in range(20):
                 await asyncio.sleep(0.001)
@@ -360,7 +366,7 @@ class TestAsyncio:
             assert (ticks, commit.done()) == (20, False)
             assert await store.get_state(key="k") is None
             gate.open()
-            assert await commit == 1
+            assert (await commit).commit_ts == 1
 
         self.run(core, work)
 
@@ -374,8 +380,8 @@ class TestAsyncio:
     def test_tasks_share_batches(self, core: Core, gate: Gate) -> None:
         async def work(store: AsyncStore) -> None:
             handles = [store.bind(agent_id=f"a{n}") for n in range(50)]
-            commits = await asyncio.gather(*(each.write(key="k", value={}) for each in handles))
-            assert sorted(commits) == [*range(1, 51)]
+            commits = await asyncio.gather(*(handle.write(key="k", value={}) for handle in handles))
+            assert sorted(receipt.commit_ts for receipt in commits) == [*range(1, 51)]
 
         self.run(core, work)
         assert gate.batches == 1
@@ -384,7 +390,7 @@ class TestAsyncio:
         async def work(store: AsyncStore) -> None:
             gate.shut()
             first = asyncio.create_task(store.write(key="written", value={}))
-            await asyncio.to_thread(gate.reached.wait, 30)
+            await asyncio.to_thread(gate.reached.wait, HANG_SECONDS)
             second = asyncio.create_task(store.write(key="queued", value={}))
             await asyncio.to_thread(queued, core, 1)
             second.cancel()
@@ -397,7 +403,7 @@ class TestAsyncio:
             with pytest.raises(asyncio.CancelledError):
                 await first
             assert [key async for key in store.list_keys()] == ["written"]
-            assert await store.write(key="after", value={}) == 2
+            assert (await store.write(key="after", value={})).commit_ts == 2
 
         self.run(core, work)
 
@@ -406,7 +412,7 @@ class TestAsyncio:
 
         async def work(store: AsyncStore) -> None:
             threads = [
-                Started(lambda: [sync.write(key="k", value={}) for _ in range(20)])
+                Started(lambda: [sync.write(key="k", value={}).commit_ts for _ in range(20)])
                 for _ in range(3)
             ]
             for _ in range(20):
@@ -421,13 +427,13 @@ class TestAsyncio:
         loop = asyncio.new_event_loop()
         store = AsyncStore(core, Defaults(agent_id="a"))
         task = loop.create_task(store.write(key="k", value={}))
-        loop.run_until_complete(asyncio.sleep(0.05))
+        loop.run_until_complete(asyncio.to_thread(gate.reached.wait, HANG_SECONDS))
         task.cancel()
         loop.call_later(0.05, loop.stop)
         loop.run_forever()
         loop.close()
         gate.open()
-        assert Store(core, Defaults(agent_id="a")).write(key="k", value={}) == 2
+        assert Store(core, Defaults(agent_id="a")).write(key="k", value={}).commit_ts == 2
 
 
 def test_what_was_taken_is_written_before_the_interpreter_exits(tmp_path: Path) -> None:
@@ -445,7 +451,7 @@ loop.run_until_complete(main())
 """
     path = tmp_path / "store.db"
     command = [sys.executable, "-W", "ignore", "-c", code, str(path)]
-    subprocess.run(command, check=True, timeout=60, capture_output=True)
+    subprocess.run(command, check=True, timeout=HANG_SECONDS, capture_output=True)
     with memoranda.open(path) as store:
         assert store.verify().commits == 50
 
@@ -468,18 +474,18 @@ if child == 0:
     memoranda.open(sys.argv[1]).write(agent_id="a", key="k", value={})
     os._exit(0 if refused == 2 else 1)
 assert os.waitpid(child, 0)[1] == 0
-assert store.write(key="k", value={}) == 3
+assert store.write(key="k", value={}).commit_ts == 3
 assert store.verify().commits == 3
 """
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=HANG_SECONDS)
 
 
 def test_an_interrupt_while_waiting_takes_the_commit_back(tmp_path: Path) -> None:
     code = """
 import os, sys, threading, time, signal
-from memoranda.sdk.key_requests import write_key
+from memoranda.sdk.requests import write_key
 from memoranda.sdk.open import assemble, load_queries
-from memoranda.sdk.core import Defaults
+from memoranda.sdk.components import Defaults
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
@@ -490,11 +496,11 @@ from memoranda import Store
 held, go = threading.Event(), threading.Event()
 def failpoint(name):
     if name == "before-commit" and not go.is_set():
-        held.set(); go.wait(30)
+        held.set(); go.wait(300)
 engine = SqliteEngine(__import__("pathlib").Path(sys.argv[1]), queries=load_queries())
 store = Store(assemble(engine, SystemClock(), SystemIds(), Limits(), failpoint), Defaults("a"))
 leader = threading.Thread(target=lambda: store.write(key="first", value={}))
-leader.start(); held.wait(30)
+leader.start(); held.wait(300)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
@@ -503,18 +509,18 @@ except KeyboardInterrupt:
     print("interrupted")
 go.set(); leader.join()
 assert list(store.list_keys()) == ["first"], list(store.list_keys())
-assert store.write(key="after", value={}) == 2
+assert store.write(key="after", value={}).commit_ts == 2
 """
     command = [sys.executable, "-c", code, str(tmp_path / "store.db")]
-    done = subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, timeout=HANG_SECONDS, capture_output=True, text=True)
     assert done.stdout == "interrupted\n"
 
 
 def test_the_write_ahead_log_stays_bounded_under_busy_readers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoranda.storage.sqlite.journal._WAL_PAGES", 50)
-    monkeypatch.setattr("memoranda.storage.sqlite.journal._WAL_PAGES_BOUND", 200)
+    monkeypatch.setattr("memoranda.storage.sqlite.wal._CHECKPOINT_PAGES", 50)
+    monkeypatch.setattr("memoranda.storage.sqlite.wal.TRUNCATE_PAGES", 200)
     path = tmp_path / "store.db"
     reader_code = """
 import sys, memoranda

@@ -43,7 +43,7 @@ def test_another_process_sees_what_was_done(tmp_path: Path) -> None:
         write(one, "a")
         write(other, "a")
         other.compact(before=2 * WRITES, confirm=True)
-        commit = one.write(agent_id="a", key="k", value={})
+        commit = one.write(agent_id="a", key="k", value={}).commit_ts
         assert commit == 2 * WRITES + 2
         record = one.get_state(agent_id="a", key="k")
         assert record is not None
@@ -53,9 +53,9 @@ def test_another_process_sees_what_was_done(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_to_the_end(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     with memoranda.open(tmp_path / "store.db") as store:
         write(store, "a")
-        store.compact(before=WRITES, confirm=True, progress=lambda *at: told.append(at))
-    assert told[-1] == (2 * WRITES, 2 * WRITES)
-    assert told == sorted(told)
+        store.compact(before=WRITES, confirm=True, progress=lambda *at: reports.append(at))
+    assert reports[-1] == (2 * WRITES, 2 * WRITES)
+    assert reports == sorted(reports)

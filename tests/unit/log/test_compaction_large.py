@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 import memoranda
-from memoranda.log import slices
+from memoranda.log.commit import group_commit
+from memoranda.log.compaction import compactor
 from tests.compacting import sliced
 
 EVENTS = 100_000
+OPERATIONS = 1_000_000
+BATCH = 250
+"""Operations in one transaction, where it is not the number of events that matters."""
 KEYS = 100
 
 
@@ -20,9 +24,29 @@ def test_a_hundred_thousand_events(tmp_path: Path) -> None:
         agent = store.bind(agent_id="a")
         for number in range(EVENTS):
             agent.write(key=f"k{number % KEYS}", value={"n": number})
-        with sliced(store, slices.BEGIN) as done:
-            found = agent.compact(before=EVENTS, confirm=True)
-        assert (found.erased, found.kept) == (EVENTS - KEYS, KEYS)
-        assert max(len(part.left) for part in done) <= slices.BEGIN
+        with sliced(store, compactor.FIRST_WEIGHT) as done:
+            compaction = agent.compact(before=EVENTS, confirm=True)
+        assert (compaction.erased, compaction.kept) == (EVENTS - KEYS, KEYS)
+        assert max(len(part.decisions) for part in done) <= compactor.FIRST_WEIGHT
         assert len(list(agent.list_keys(at=EVENTS))) == KEYS
         store.verify(deep=True)
+
+
+@pytest.mark.slow
+def test_a_million_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        group_commit, "_MAX_COMPACTION_PAUSE_SECONDS", 0.0
+    )  # nobody else is there to let in
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as store:
+        agent = store.bind(agent_id="a")
+        for first in range(0, OPERATIONS, BATCH):
+            with agent.begin_transaction() as transaction:
+                for number in range(first, first + BATCH):
+                    transaction.write(key=f"k{number % KEYS}", value={"n": number})
+        horizon = store.stats().commits
+        with sliced(store, compactor.MAX_WEIGHT) as done:
+            compaction = agent.compact(before=horizon, confirm=True)
+        assert (compaction.erased, compaction.kept) == (OPERATIONS - KEYS, KEYS)
+        assert max(len(part.decisions) for part in done) <= compactor.MAX_WEIGHT
+        assert len(list(agent.list_keys(at=horizon))) == KEYS
+        store.verify()

@@ -10,11 +10,13 @@ import pytest
 
 import memoranda
 from memoranda import Compacted, KeyRef, MemoryRef, Store, StoreClosed, TransactionConflict
-from memoranda.log import slices
-from memoranda.log.slices import Step
+from memoranda.log.compaction import compactor
+from memoranda.log.compaction.compactor import Step
 from memoranda.model.operations import Summary
+from memoranda.storage.port import Writer
 from memoranda.testing import FixedClock, memory_store
 from tests.compacting import Stopped, compact_partly, sliced, stopping_after
+from tests.patience import HANG_SECONDS
 
 WRITES = 40
 
@@ -32,8 +34,8 @@ def grow(agent: Store, writes: int = WRITES, title: str = "t") -> int:
         agent.touch(memory.id)
         if number % 5 == 0:
             agent.update_memory(memory.id, content=f"words {number}", title=f"{title}{number % 3}")
-            said = agent.assert_fact(subject=f"s{number}", relation="is", object="x")
-            agent.retract_fact(assertion_id=said.assertion_id)
+            fact = agent.assert_fact(subject=f"s{number}", relation="is", object="x")
+            agent.retract_fact(assertion_id=fact.assertion_id)
     return agent.stats().commits
 
 
@@ -60,8 +62,8 @@ class TestASlice:
             horizon = grow(agent, writes)
             with sliced(agent, 16) as done:
                 agent.compact(before=horizon, confirm=True)
-            most[writes] = max(len(part.left) for part in done)
-            assert sum(len(part.left) for part in done) > writes
+            most[writes] = max(len(part.decisions) for part in done)
+            assert sum(len(part.decisions) for part in done) > writes
         assert most[8 * WRITES] <= most[WRITES] + 1 <= 18
 
     def test_is_vouched_for_by_its_own_commit_and_leaves_what_a_rebuild_gives(
@@ -78,27 +80,29 @@ class TestASlice:
                 assert step.commit_ts == store.stats().commits
 
             with sliced(store, 20, check) as done:
-                found = agent.compact(before=horizon, confirm=True, reason="enough")
+                compaction = agent.compact(before=horizon, confirm=True, reason="enough")
             assert len(done) > 3
             certificates = list(store.erasures())
-            assert [each.target for each in certificates] == ["compaction"] * len(done)
-            assert sum(each.operations for each in certificates) == found.erased
+            assert [certificate.target for certificate in certificates] == ["compaction"] * len(
+                done
+            )
+            assert sum(certificate.operations for certificate in certificates) == compaction.erased
             summaries = [
                 operation
                 for event in store.replay(agent_id=memoranda.ALL_AGENTS)
                 for operation in event.operations
                 if isinstance(operation, Summary)
             ]
-            assert [each.unfinished for each in summaries] == [True, False]
-            assert summaries[-1].count == found.erased
+            assert [certificate.unfinished for certificate in summaries] == [True, False]
+            assert summaries[-1].count == compaction.erased
 
     def test_what_was_taken_back_goes_with_what_took_it_back(self) -> None:
         """Between the two it would stand again."""
         agent = memory_store().bind(agent_id="a")
-        said = agent.assert_fact(subject="bob", relation="likes", object="tea")
+        fact = agent.assert_fact(subject="bob", relation="likes", object="tea")
         for number in range(10):
             agent.write(key="k", value={"n": number})
-        agent.retract_fact(assertion_id=said.assertion_id)
+        agent.retract_fact(assertion_id=fact.assertion_id)
 
         def check(_: Step) -> None:
             assert agent.facts() == []
@@ -121,31 +125,32 @@ class TestASlice:
         assert len(done) > 3
 
     def test_takes_as_long_as_is_aimed_at(self) -> None:
-        pace = slices.Pace()
-        pace.note(slices.BEGIN, 2 * slices.AIM)
-        assert pace.weight == slices.BEGIN // 2
-        pace.note(slices.BEGIN // 2, slices.AIM / 100)
-        assert pace.weight == slices.BEGIN  # never more than double
-        pace.note(5, slices.AIM / 100)
-        assert pace.weight == slices.BEGIN  # a light one says nothing
-        pace.note(1, 100 * slices.AIM)
-        assert pace.weight == slices.LEAST
+        pace = compactor.Pace()
+        pace.note(compactor.FIRST_WEIGHT, 2 * compactor.TARGET_SECONDS)
+        assert pace.weight == compactor.FIRST_WEIGHT // 2
+        pace.note(compactor.FIRST_WEIGHT // 2, compactor.TARGET_SECONDS / 100)
+        assert pace.weight == compactor.FIRST_WEIGHT  # never more than double
+        pace.note(5, compactor.TARGET_SECONDS / 100)
+        assert pace.weight == compactor.FIRST_WEIGHT  # a light one says nothing
+        pace.note(1, 100 * compactor.TARGET_SECONDS)
+        assert pace.weight == compactor.MIN_WEIGHT
         for _ in range(20):
             pace.note(pace.weight, 0.0)
-        assert pace.weight == slices.MOST
+        assert pace.weight == compactor.MAX_WEIGHT
 
     def test_a_preview_takes_no_lock(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with memoranda.open(path, durability="relaxed") as store:
             agent = store.bind(agent_id="a")
             horizon = grow(agent)
-            with store._core.engine.writing():  # somebody else has it all the while
-                found: list[memoranda.Compaction] = []
-                asking = threading.Thread(
-                    target=lambda: found.append(agent.compact(before=horizon))
-                )
+            result: list[memoranda.Compaction] = []
+            asking = threading.Thread(target=lambda: result.append(agent.compact(before=horizon)))
+
+            def preview_meanwhile(_: Writer) -> None:  # the write lock is taken all the while
                 asking.start()
-                asking.join(60)
-            assert found[0].erased == agent.compact(before=horizon, confirm=True).erased
+                asking.join(HANG_SECONDS)
+
+            store._core.engine.write(preview_meanwhile)
+            assert result[0].erased == agent.compact(before=horizon, confirm=True).erased
 
 
 class TestOthers:
@@ -158,15 +163,15 @@ class TestOthers:
         agent.update_memory(memory.id, content="two")
         horizon = agent.stats().commits
         committer = agent._core.committer
-        carry_out, named = committer._carry_out, list[int]()
+        carry_out, by_name = committer._write_slice, list[int]()
 
-        def named_before(plan: slices.Plan, part: slices.Slice) -> Step:
-            if not named:
+        def named_before(plan: compactor.Plan, part: compactor.Slice) -> Step:
+            if not by_name:
                 refs = (KeyRef("k", 3), MemoryRef(memory.id, 1))
-                named.append(agent.write(key="l", value={}, because=refs))
+                by_name.append(agent.write(key="l", value={}, because=refs).commit_ts)
             return carry_out(plan, part)
 
-        committer._carry_out = named_before  # type: ignore[method-assign]
+        committer._write_slice = named_before  # type: ignore[method-assign]
         done = agent.compact(before=horizon, confirm=True)
         assert done.erased == 8
         reason = agent.why("l")
@@ -213,14 +218,14 @@ class TestOthers:
             horizon = grow(agent, 200)
             agent.write(key="behind", value={})
             replay = agent.replay()
-            seen = [next(replay) for _ in range(3)]
+            observations = [next(replay) for _ in range(3)]
             compact_partly(agent, horizon)
             rest = list(replay)
-            shown = [event.commit_ts for event in seen + rest if not event.summary]
+            commit_tss = [event.commit_ts for event in observations + rest if not event.summary]
             (summary,) = [event for event in rest if event.summary]
             assert summary.commit_ts == horizon
-            assert shown == sorted(set(shown))
-            assert horizon not in shown
+            assert commit_tss == sorted(set(commit_tss))
+            assert horizon not in commit_tss
             during = next(agent.replay())
             agent.compact(before=horizon, confirm=True)
             after = next(agent.replay())
@@ -245,11 +250,11 @@ class TestOthers:
             agent = store.bind(agent_id="a")
             horizon = grow(agent)
             other, ended = store.bind(agent_id="b", namespace="other"), threading.Event()
-            written = list[int]()
+            writes = list[int]()
 
             def write() -> None:
                 while not ended.is_set():
-                    written.append(other.write(key="k", value={}))
+                    writes.append(other.write(key="k", value={}).commit_ts)
 
             writers = [threading.Thread(target=write) for _ in range(3)]
             for writer in writers:
@@ -260,7 +265,7 @@ class TestOthers:
             ended.set()
             for writer in writers:
                 writer.join()
-            assert len([each for each in written if commits[0] < each < commits[-1]]) > 5
+            assert len([item for item in writes if commits[0] < item < commits[-1]]) > 5
             sound(store)
 
 
@@ -279,7 +284,7 @@ class TestHalfDone:
             raise AssertionError("nobody said so")
         with memoranda.open(path) as store:
             agent = store.bind(agent_id="a")
-            assert any("not compacted to the end" in each for each in store.stats().warnings)
+            assert any("not compacted to the end" in warning for warning in store.stats().warnings)
             assert held(agent, horizon) == before
             with pytest.raises(Compacted):
                 held(agent, horizon - 1)
@@ -314,10 +319,10 @@ class TestHalfDone:
             agent = one.bind(agent_id="a")
             horizon = grow(agent)
             before = held(agent, horizon)
-            left = iter(range(2))
+            remainder = iter(range(2))
 
             def compact_too(_: Step) -> None:
-                if next(left, None) is not None:
+                if next(remainder, None) is not None:
                     with sliced(two, 8, stopping_after(2)), pytest.raises(Stopped):
                         two.bind(agent_id="b").compact(before=horizon, confirm=True)
 
@@ -336,15 +341,15 @@ class TestHalfDone:
         other = agent.bind(agent_id="b")
         horizon = max(grow(agent), grow(other, title="u"))
         (memory,) = agent.list_memories(agent_id="a")
-        left = iter(range(1))
+        remainder = iter(range(1))
 
         def forget(_: Step) -> None:
-            if next(left, None) is None:
+            if next(remainder, None) is None:
                 return
             if target == "memory":
                 agent.forget(memory_id=memory.id)
             elif target == "agent":
-                agent.forget(agent_id="b")
+                agent.forget(whole_agent="b")
             elif target == "key":
                 other.forget(key="k")
             else:
@@ -384,7 +389,7 @@ class TestHalfDone:
             with memoranda.open(tmp_path / name) as copy:
                 bound = copy.bind(agent_id="a")
                 sound(copy)
-                assert any("not compacted" in each for each in copy.stats().warnings), name
+                assert any("not compacted" in warning for warning in copy.stats().warnings), name
                 assert bound.compact(before=horizon, confirm=True).erased
                 assert held(bound, horizon)[0] == before[0]
                 assert copy.stats().warnings == ()
@@ -401,7 +406,7 @@ def test_transactions_without_effect_are_forgotten_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What they asked for may be what goes: no guess of it can be confirmed when that is gone."""
-    monkeypatch.setattr(slices, "_REQUESTS", 4)
+    monkeypatch.setattr(compactor, "_REQUEST_SALTS_PER_SLICE", 4)
     agent = memory_store().bind(agent_id="a")
     memory = agent.remember("x")
     agent.configure(tiers={"short": 60})

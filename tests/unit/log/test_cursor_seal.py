@@ -13,6 +13,8 @@ import memoranda
 from memoranda import Corruption, Store
 
 GOLDEN = Path(__file__).parents[2] / "golden"
+UNSEALED = [path for path in sorted(GOLDEN.glob("*.db")) if path.stem < "0.7"]
+"""Stores of the versions that sealed no cursors."""
 
 
 @pytest.fixture
@@ -121,11 +123,11 @@ def test_a_backup_has_them_and_a_fork_has_none(path: Path) -> None:
 def test_forgetting_an_agent_takes_its_cursors(path: Path) -> None:
     with memoranda.open(path) as store:
         read(store.bind(agent_id="a"), "own", 1)
-        store.forget(agent_id="a")
+        store.forget(whole_agent="a")
         store.verify(deep=True)
 
 
-@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.db")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("golden", UNSEALED, ids=lambda path: path.stem)
 def test_those_of_older_versions_are_sealed_when_one_moves(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     shutil.copy(golden, path)

@@ -46,36 +46,36 @@ def difference(path: Path) -> ViewsDiffer:
 
 
 def test_it_says_how_many_rows_it_compared(path: Path) -> None:
-    found = deep(path)
-    assert found.commits == 15
-    assert found.rows is not None
-    assert found.rows > 80
+    result = deep(path)
+    assert result.commits == 15
+    assert result.rows is not None
+    assert result.rows > 80
 
 
 def test_a_changed_row_is_named_by_its_key_and_commit(path: Path) -> None:
     tamper(path, "UPDATE state SET version = 9 WHERE key = 'k1'")
-    found = difference(path)
-    assert (found.view, found.table, found.commit_ts) == ("state", "state", 11)
-    assert found.row == {
+    result = difference(path)
+    assert (result.view, result.table, result.commit_ts) == ("state", "state", 11)
+    assert result.row == {
         "agent_id": "a", "namespace": "default", "key": "k1", "commit_ts": 11, "value": b'{"n":10}',
     }  # fmt: skip
-    assert "agent_id='a', namespace='default', key='k1'" in str(found)
-    assert "differs in version" in str(found)
-    assert "memoranda rebuild" in str(found)
+    assert "agent_id='a', namespace='default', key='k1'" in str(result)
+    assert "differs in version" in str(result)
+    assert "memoranda rebuild" in str(result)
 
 
 def test_a_missing_row_is_named(path: Path) -> None:
     tamper(path, "DELETE FROM state_version WHERE commit_ts = 6 AND position = 1")
-    found = difference(path)
-    assert (found.table, found.commit_ts) == ("state_version", 6)
-    assert "is missing" in found.problem
+    result = difference(path)
+    assert (result.table, result.commit_ts) == ("state_version", 6)
+    assert "is missing" in result.problem
 
 
 def test_a_row_too_many_is_named(path: Path) -> None:
     tamper(path, "INSERT INTO state_version VALUES (1, 7, 99, 0, 1)")
-    found = difference(path)
-    assert (found.table, found.commit_ts, found.row["version"]) == ("state_version", 7, 99)
-    assert "there should be no row" in found.problem
+    result = difference(path)
+    assert (result.table, result.commit_ts, result.row["version"]) == ("state_version", 7, 99)
+    assert "there should be no row" in result.problem
 
 
 def test_rows_that_changed_places_are_found(path: Path) -> None:
@@ -87,9 +87,9 @@ def test_rows_that_changed_places_are_found(path: Path) -> None:
         "UPDATE memory_state SET memory = 3 - memory",
         "UPDATE memory_title SET memory = 3 - memory",
     )
-    found = difference(path)
-    assert (found.view, found.table) == ("memory", "memory")
-    assert "out of order" in found.problem
+    result = difference(path)
+    assert (result.view, result.table) == ("memory", "memory")
+    assert "out of order" in result.problem
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_an_index_that_leads_elsewhere_is_found(path: Path) -> None:
     """The index is cut off from its table for the time of a change, and so misses it."""
     database = apsw.Connection(str(path))
     query = "SELECT sql, rootpage FROM sqlite_schema WHERE name = 'memory_by_namespace'"
-    ((kept, page),) = database.execute(query).fetchall()
+    ((stored_item, page),) = database.execute(query).fetchall()
     database.close()
     tamper(
         path,
@@ -163,7 +163,7 @@ def test_an_index_that_leads_elsewhere_is_found(path: Path) -> None:
         "UPDATE memory SET namespace = 'default' WHERE id = 2",
         "PRAGMA writable_schema = ON",
         "INSERT INTO sqlite_schema VALUES ('index', 'memory_by_namespace', 'memory',"
-        f" {page}, '{kept}')",
+        f" {page}, '{stored_item}')",
         "PRAGMA writable_schema = RESET",
     )
     with pytest.raises(Corruption, match="damaged"):
@@ -191,17 +191,17 @@ def test_one_that_is_given_up_leaves_nothing(path: Path) -> None:
 
 
 def test_progress_reaches_the_end(path: Path) -> None:
-    seen: list[tuple[int, int]] = []
+    observations: list[tuple[int, int]] = []
     with memoranda.open(path, create=False) as store:
-        store.verify(deep=True, progress=lambda done, whole: seen.append((done, whole)))
-    assert seen[-1] == (15, 15)
+        store.verify(deep=True, progress=lambda done, whole: observations.append((done, whole)))
+    assert observations[-1] == (15, 15)
 
 
 def test_no_room_for_the_copy_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise StoreFull
 
-    monkeypatch.setattr("memoranda.log.comparison._apply", full)
+    monkeypatch.setattr("memoranda.log.verify.compare_views._apply", full)
     with pytest.raises(StoreFull, match="TMPDIR"):
         deep(path)
 

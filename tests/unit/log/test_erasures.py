@@ -57,26 +57,26 @@ def test_the_hash_stays_and_the_salts_go(tmp_path: Path) -> None:
         ann.write(key="k", value={"n": 1})
         ((before, salts),) = rows(path, "SELECT hash, salts FROM event")
         ann.forget(key="k")
-        ((after, left),) = rows(path, "SELECT hash, salts FROM event WHERE commit_ts = 1")
+        ((after, remainder),) = rows(path, "SELECT hash, salts FROM event WHERE commit_ts = 1")
         store.verify()
     assert before == after
     # the envelope, the scope of the epoch of the new log, that of the write, the epoch, the write
-    assert (len(salts), len(left)) == (1 + 7 * 16, 1 + 5 * 16)
-    assert left == salts[:1] + bytes(16) + salts[17:49] + salts[81:97] + bytes(16)
+    assert (len(salts), len(remainder)) == (1 + 7 * 16, 1 + 5 * 16)
+    assert remainder == salts[:1] + bytes(16) + salts[17:49] + salts[81:97] + bytes(16)
 
 
 def test_the_erasing_event_says_nothing_that_can_be_guessed(path: Path) -> None:
     ((salts, envelope, operations),) = rows(
         path, "SELECT salts, envelope, operations FROM event WHERE commit_ts = ?", (ERASURE,)
     )
-    asked = codec.encode_all((Forget(Target("key", "gone", Scope("default", "ann")), "ann", ""),))
-    known = codec.decode_envelope(envelope).request_hash
-    assert len(known) == 32
-    assert chain.request_hash(salts, asked, 1) != known
-    (said,) = codec.decode_operations(operations)
-    assert isinstance(said, Erase)
+    queries = codec.encode_all((Forget(Target("key", "gone", Scope("default", "ann")), "ann", ""),))
+    reference = codec.decode_envelope(envelope).request_hash
+    assert len(reference) == 32
+    assert chain.request_hash(salts, queries, 1) != reference
+    (text,) = codec.decode_operations(operations)
+    assert isinstance(text, Erase)
     assert b"gone" not in operations
-    assert (said.target, said.count) == ("key", 2)
+    assert (text.target, text.count) == ("key", 2)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_an_erased_envelope_is_vouched_for(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with memoranda.open(path) as store:
         store.bind(agent_id="ann").write(agent_id="bob", key="k", value={"n": 1})
-        store.forget(agent_id="ann")
+        store.forget(whole_agent="ann")
         (event,) = store.replay(agent_id="bob")
         assert (event.txn_id, event.actor[:10]) == ("", "forgotten-")
         assert event.operations[0].value == {"n": 1}
@@ -155,12 +155,12 @@ def test_what_was_left_first_cannot_be_guessed_when_more_of_it_is_erased(tmp_pat
         memory = ann.remember("more words")
         ann.forget(memory_id=memory.id)
         ((operations,),) = rows(path, "SELECT operations FROM event WHERE commit_ts = 2")
-        (left,) = codec.decode_operations(operations)
-        assert isinstance(left, Redacted)
-        assert len(left.salt) == 16
-        store.forget(agent_id="ann")
+        (remainder,) = codec.decode_operations(operations)
+        assert isinstance(remainder, Redacted)
+        assert len(remainder.salt) == 16
+        store.forget(whole_agent="ann")
         store.verify()
-        known = [row[0] for row in rows(path, "SELECT digest FROM erased")]
-        guess = codec.encode(left)
-        assert sha256(guess).digest() in known  # whoever has the salt can tell
-    assert leftovers(path, [left.salt]) == set()
+        reference = [row[0] for row in rows(path, "SELECT digest FROM erased")]
+        guess = codec.encode(remainder)
+        assert sha256(guess).digest() in reference  # whoever has the salt can tell
+    assert leftovers(path, [remainder.salt]) == set()

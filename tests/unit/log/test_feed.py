@@ -13,8 +13,8 @@ import pytest
 import memoranda
 from memoranda import ALL_AGENTS, ALL_NAMESPACES, Store, StoreBusy
 from memoranda.log import pages
-from memoranda.log.feed import Feed, Start
-from memoranda.log.selection import Selection
+from memoranda.log.read.feed import Feed, Start
+from memoranda.log.read.visibility import Selection
 from memoranda.storage.port import Engine, Reader, Row
 from tests.bulk import write_events
 
@@ -51,9 +51,9 @@ class WatchedReader:
         return self._reader.row(query, **values)
 
     def rows(self, query: str, /, **values: Any) -> list[Row]:
-        found = self._reader.rows(query, **values)
-        self._engine.note(len(found))
-        return found
+        rows = self._reader.rows(query, **values)
+        self._engine.note(len(rows))
+        return rows
 
 
 class Log:
@@ -132,27 +132,27 @@ def test_no_step_takes_long(log: Log, asked: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("asked", [{}, {"agent_id": ALL_AGENTS}, {"namespace": ALL_NAMESPACES}])
 def test_after_an_error_nothing_is_lost_or_given_twice(log: Log, asked: dict[str, Any]) -> None:
-    wanted = read_on(log.feed(**asked))
-    assert len(wanted) in (100, 3000)
+    on = read_on(log.feed(**asked))
+    assert len(on) in (100, 3000)
     for fails_in in range(16):
         feed = log.feed(**asked)
         log.engine.fails_in = fails_in
-        found: list[int] = []
+        result: list[int] = []
         for _ in range(40):
             with suppress(StoreBusy):
-                found += [event.commit_ts for event in feed.next_page()]
-        assert found == wanted
+                result += [event.commit_ts for event in feed.next_page()]
+        assert result == on
 
 
 def test_an_error_while_looking_back_changes_nothing(log: Log) -> None:
     for fails_in in range(1, 12):
         feed = log.feed(last=70)
         log.engine.fails_in = fails_in
-        found: list[int] = []
+        result: list[int] = []
         for _ in range(40):
             with suppress(StoreBusy):
-                found += [event.commit_ts for event in feed.next_page()]
-        assert found == MINE[-70:]
+                result += [event.commit_ts for event in feed.next_page()]
+        assert result == MINE[-70:]
 
 
 def test_the_last_events_are_found_from_the_end(log: Log) -> None:

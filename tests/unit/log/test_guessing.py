@@ -16,10 +16,10 @@ import pytest
 import memoranda
 from memoranda import ChainBroken, KeyRef, Store
 from memoranda.memory.requests import MemoryChanges, ReviseMemory
-from memoranda.model import codec, slots
+from memoranda.model import codec
+from memoranda.model.codec import digest_of
 from memoranda.model.memory import Content
-from memoranda.model.operations import Erased, Write
-from memoranda.model.packing import digest_of
+from memoranda.model.operations import Erased, Write, slots
 from memoranda.model.scope import Scope
 from memoranda.state.requests import WriteKey
 
@@ -30,7 +30,7 @@ LONG = "a long story, " * 300 + "and the answer is {}"
 
 def confirmed(path: Path, guesses: Iterable[bytes]) -> bool:
     """Say whether any guess has a hash that stands in the files."""
-    files = [each.read_bytes() for each in path.parent.glob(f"{path.name}*")]
+    files = [item.read_bytes() for item in path.parent.glob(f"{path.name}*")]
     there = {data[at : at + 32] for data in files for at in range(len(data) - 31)}
     salts = {data[at : at + SALT] for data in files for at in range(len(data) - SALT + 1)}
     tried = [b"", bytes(SALT), *salts]
@@ -74,7 +74,7 @@ def opened(path: Path) -> Store:
 
 def _salts(store: Store) -> list[bytes]:
     with store._core.engine.reading() as reader:
-        return [row[3] for row in reader.rows("event_page", after=0, through=99, most=99)]
+        return [row[3] for row in reader.rows("event_page", after=0, through=99, limit=99)]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -82,8 +82,8 @@ def test_a_short_value(path: Path, answer: str) -> None:
     with opened(path) as store:
         store.write(key="before", value={})
         store.write(key="health", value={"allergic": answer})
-    asked = guesses(answer)[2]
-    assert confirmed(path, [asked]), "while it is there, the salt beside it gives it away"
+    queries = guesses(answer)[2]
+    assert confirmed(path, [queries]), "while it is there, the salt beside it gives it away"
     with opened(path) as store:
         _, salts = _salts(store)
         store.forget(key="health")
@@ -101,12 +101,12 @@ def test_what_is_forgotten_in_two_steps(path: Path) -> None:
         store.write(key="health", value={"allergic": "yes"}, because=[ref])
         store.forget(key="doctor")
     with opened(path) as store:
-        (event,) = (each for each in store.replay() if each.commit_ts == 2)
+        (event,) = (item for item in store.replay() if item.commit_ts == 2)
         assert event.operations[0].value == {"allergic": "yes"}
         store.forget(key="health")
-    left = Write("default", "ann", "health", 1, msgspec.json.encode({"allergic": "yes"}),
+    write = Write("default", "ann", "health", 1, msgspec.json.encode({"allergic": "yes"}),
                  (KeyRef("", 1),))  # fmt: skip
-    remains = [codec.encode(left), codec.encode(Erased("default", "ann", bytes(32), 3, left))]
+    remains = [codec.encode(write), codec.encode(Erased("default", "ann", bytes(32), 3, write))]
     assert not confirmed(path, [*guesses("yes", (ref,)), *remains])
 
 
@@ -128,7 +128,7 @@ def test_long_content(path: Path) -> None:
 def test_a_name(path: Path) -> None:
     with opened(path) as store:
         store.bind(agent_id="patient-7").write(key="k", value={})
-        store.forget(agent_id="patient-7")
+        store.forget(whole_agent="patient-7")
     assert not confirmed(path, [b"patient-7", msgspec.msgpack.encode("patient-7")])
 
 
@@ -138,12 +138,12 @@ def test_a_transaction_that_changed_nothing(path: Path) -> None:
         memory = store.remember("PIN 4711")
         store.update_memory(memory.id, content="PIN 4711", txn_id="again")
     changes = MemoryChanges(content=Content("PIN 4711"))
-    asked = codec.encode_all((ReviseMemory("ann", memory.id, changes),))
-    assert confirmed(path, [asked])
+    queries = codec.encode_all((ReviseMemory("ann", memory.id, changes),))
+    assert confirmed(path, [queries])
     with opened(path) as store:
         store.forget(memory_id=memory.id)
         assert store.verify(deep=True).commits == 3
-    assert not confirmed(path, [asked])
+    assert not confirmed(path, [queries])
 
 
 def test_a_salt_that_went_for_no_reason_is_found(path: Path) -> None:
@@ -151,9 +151,8 @@ def test_a_salt_that_went_for_no_reason_is_found(path: Path) -> None:
         store.write(key="health", value={})
         engine = store._core.engine
         (salts,) = _salts(store)
-        with engine.writing() as writer:
-            writer.put("event_salts_set", salts[:-SALT] + bytes(SALT), 1)
-        with pytest.raises(ChainBroken, match="another is gone"):
+        engine.write(lambda writer: writer.put("event_salts_set", salts[:-SALT] + bytes(SALT), 1))
+        with pytest.raises(ChainBroken, match="another operation is missing"):
             store.verify()
 
 
@@ -164,8 +163,8 @@ def test_the_salt_of_a_name_does_not_come_back_with_the_name(path: Path) -> None
         patient.write(key="k", value={})
         first, second = _salts(store)
         assert first[-SALT * 4 : -SALT * 2] == second[-SALT * 3 : -SALT]
-        store.forget(agent_id="patient-7")
+        store.forget(whole_agent="patient-7")
         patient.write(key="k", value={})
         assert second[-SALT * 2 : -SALT] not in b"".join(_salts(store))
-        store.forget(agent_id="patient-7")
+        store.forget(whole_agent="patient-7")
     assert not confirmed(path, [b"patient-7"])

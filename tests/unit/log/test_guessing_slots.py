@@ -15,17 +15,17 @@ import msgspec
 import pytest
 
 import memoranda
-from memoranda.log.commitments import derived
+from memoranda.log.commitments import derive_salts
 from memoranda.model import codec
-from memoranda.model.slots import LAYOUTS
+from memoranda.model.operations.slots import LAYOUTS
 
 _MOST_SLOTS = 5
 
 
 def rows(path: Path) -> bytes:
     database = apsw.Connection(str(path))
-    found = database.execute("SELECT salts, envelope, operations FROM event")
-    joined = b"".join(b"".join(row) for row in found)
+    result = database.execute("SELECT salts, envelope, operations FROM event")
+    joined = b"".join(b"".join(row) for row in result)
     database.close()
     return joined
 
@@ -35,8 +35,8 @@ def salts(data: bytes) -> Iterator[bytes]:
         own = data[at : at + 16]
         yield own
         for count in range(2, _MOST_SLOTS + 1):
-            made = shake_128(own).digest(16 * count)
-            yield from (made[first : first + 16] for first in range(0, len(made), 16))
+            instance = shake_128(own).digest(16 * count)
+            yield from (instance[first : first + 16] for first in range(0, len(instance), 16))
 
 
 def confirms(data: bytes, kind: int, index: int, value: bytes) -> bool:
@@ -79,7 +79,7 @@ def test_the_attacker_finds_what_is_there(tmp_path: Path, *, kept: bool) -> None
     assert value in before
     data = rows(path) + (salt if kept else b"")
     assert confirms(data, 4, 3, value) is kept
-    assert len(derived(salt, _MOST_SLOTS)) == _MOST_SLOTS
+    assert len(derive_salts(salt, _MOST_SLOTS)) == _MOST_SLOTS
 
 
 def row(path: Path, commit_ts: int) -> tuple[bytes, bytes]:

@@ -63,7 +63,7 @@ def test_views_another_version_wrote_are_rebuilt_when_opened(
     database.close()
     with memoranda.open(path) as same:
         assert list(same.history(agent_id="a", key="k")) == []
-    monkeypatch.setattr(StateView, "version", 2)
+    monkeypatch.setattr(StateView, "version", StateView.version + 1)
     with memoranda.open(path) as newer:
         assert len(list(newer.history(agent_id="a", key="k"))) == 5
 
@@ -79,14 +79,14 @@ def test_a_log_without_its_id_is_damaged(path: Path, store: Store) -> None:
 
 def test_opening_tells_how_far_bringing_views_up_to_date_is(path: Path, store: Store) -> None:
     store.close()
-    told: list[tuple[int, int]] = []
-    with memoranda.open(path, progress=lambda *far: told.append(far)):
-        assert told == [], "there is nothing to do"
+    reports: list[tuple[int, int]] = []
+    with memoranda.open(path, progress=lambda *far: reports.append(far)):
+        assert reports == [], "there is nothing to do"
     set_version(path, "state", "0")
     with pytest.raises(Interrupted):
         memoranda.open(path, progress=give_up)
-    with memoranda.open(path, progress=lambda *far: told.append(far)) as newer:
-        assert told == [(number, 5) for number in range(1, 6)]
+    with memoranda.open(path, progress=lambda *far: reports.append(far)) as newer:
+        assert reports == [(number, 5) for number in range(1, 6)]
         assert len(list(newer.history(agent_id="a", key="k"))) == 5
 
 
@@ -102,8 +102,8 @@ def test_what_an_older_version_derived_of_facts_is_derived_anew(path: Path, stor
     database.close()
     set_version(path, "graph", "1")
     with memoranda.open(path) as newer:
-        found = newer.timeline(subject="Ann", relation="knows", agent_id="a")
-        assert [fact.valid_to and fact.valid_to.year for fact in found] == [2029, 2024]
+        facts = newer.timeline(subject="Ann", relation="knows", agent_id="a")
+        assert [fact.valid_to and fact.valid_to.year for fact in facts] == [2029, 2024]
 
 
 def set_version(path: Path, view: str, version: str) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 
-from memoranda.log.signal import LOOK_SECONDS, Signal
+from memoranda.log.read.wakeup import POLL_SECONDS, Signal
+from tests.patience import HANG_SECONDS
 
 
 def test_what_was_given_before_waiting_is_not_missed() -> None:
     signal = Signal()
-    seen = signal.count
+    observations = signal.count
     signal.notify()
-    waiting = threading.Thread(target=signal.wait, args=(seen, 60), daemon=True)
+    waiting = threading.Thread(target=signal.wait, args=(observations, 60), daemon=True)
     waiting.start()
-    waiting.join(30)
+    waiting.join(HANG_SECONDS)
     assert not waiting.is_alive()
 
 
@@ -22,15 +23,15 @@ def test_everybody_who_waits_is_woken() -> None:
     threads = [threading.Thread(target=signal.wait, args=(0, 60)) for _ in range(4)]
     for thread in threads:
         thread.start()
-    called: list[int] = []
-    watcher = signal.watch(lambda: called.append(signal.count))
+    calls: list[int] = []
+    watcher = signal.watch(lambda: calls.append(signal.count))
     signal.notify()
     for thread in threads:
-        thread.join(5)
+        thread.join(HANG_SECONDS)
         assert not thread.is_alive()
     signal.unwatch(watcher)
     signal.notify()
-    assert called == [1]
+    assert calls == [1]
 
 
 def test_waiting_ends_without_a_signal() -> None:
@@ -41,13 +42,13 @@ def test_waiting_ends_without_a_signal() -> None:
 
 def test_one_of_those_who_wait_looks_for_all() -> None:
     signal = Signal()
-    assert [signal.claim_look(10.0) for _ in range(3)] == [True, False, False]
-    assert not signal.claim_look(10.0 + LOOK_SECONDS / 2)
-    assert [signal.claim_look(10.0 + LOOK_SECONDS) for _ in range(2)] == [True, False]
+    assert [signal.claim_poll(10.0) for _ in range(3)] == [True, False, False]
+    assert not signal.claim_poll(10.0 + POLL_SECONDS / 2)
+    assert [signal.claim_poll(10.0 + POLL_SECONDS) for _ in range(2)] == [True, False]
 
 
 def test_only_news_wakes() -> None:
     signal = Signal()
-    for head, given in ((5, 1), (5, 1), (6, 2), (5, 2), (6, 2), (7, 3)):
+    for head, value in ((5, 1), (5, 1), (6, 2), (5, 2), (6, 2), (7, 3)):
         signal.note_head(head)
-        assert signal.count == given
+        assert signal.count == value

@@ -7,13 +7,28 @@ from typing import get_args
 import pytest
 
 import memoranda_verify
-from memoranda.model.carried import Begun, Carried, Continued, Mentioned
-from memoranda.model.operation import Operation
 from memoranda.model.operations import AnyOperation, Erased, Redacted
-from memoranda.model.slots import _PLACES, LAYOUTS, Layout
-from memoranda.model.stubs import MemoryStub, TranscriptStub
+from memoranda.model.operations.base import Operation
+from memoranda.model.operations.residue import (
+    ChangeResidue,
+    MemoryTombstone,
+    NamesResidue,
+    RememberResidue,
+    StateResidue,
+    TranscriptTombstone,
+)
+from memoranda.model.operations.slots import _PLACES, LAYOUTS, Layout
 
-_LEFT = {Erased, Redacted, MemoryStub, TranscriptStub, Begun, Carried, Continued, Mentioned}
+_LEFT = {
+    Erased,
+    Redacted,
+    MemoryTombstone,
+    TranscriptTombstone,
+    RememberResidue,
+    StateResidue,
+    ChangeResidue,
+    NamesResidue,
+}
 """What stands only where something was erased."""
 
 
@@ -26,7 +41,7 @@ def test_every_kind_has_slots() -> None:
     assert {*get_args(AnyOperation)} - _LEFT == {*LAYOUTS}
 
 
-@pytest.mark.parametrize(("kind", "layout"), LAYOUTS.items(), ids=lambda each: str(each)[:40])
+@pytest.mark.parametrize(("kind", "layout"), LAYOUTS.items(), ids=lambda item: str(item)[:40])
 def test_every_field_is_in_one_slot(kind: type[Operation], layout: Layout) -> None:
     fields = [field for slot in layout for field in slot]
     assert sorted(fields) == sorted(kind.__struct_fields__[2:])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memoranda import ALL_AGENTS, ALL_NAMESPACES, KeyRef, Store, ViewsDiffer
+from memoranda.storage.port import Writer
 from memoranda.testing import memory_store
 from tests.work import Work, counted, grows_with
 
@@ -32,9 +33,9 @@ def key(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def stores() -> Iterator[tuple[Store, Store]]:
-    made = filled(FEW), filled(MANY)
-    yield made
-    for store in made:
+    instance = filled(FEW), filled(MANY)
+    yield instance
+    for store in instance:
         store.close()
 
 
@@ -55,7 +56,7 @@ def check(small: Work, large: Work) -> None:
 
 def test_a_difference(stores: tuple[Store, Store]) -> None:
     def read(store: Store, count: int) -> None:
-        assert sum(1 for _ in store.diff(a=1, b=2)) == count
+        assert sum(1 for _ in store.diff(old=1, new=2)) == count
 
     small, large = work_of(stores, read)
     check(small, large)
@@ -110,10 +111,10 @@ def test_a_deep_reason_is_drawn_as_far_as_it_can_be_read(stores: tuple[Store, St
         store.why(KeyRef(key(count - 1), 2))
         for store, count in zip(stores, (FEW, MANY), strict=True)
     ]
-    drawn = [str(reason).splitlines() for reason in reasons]
-    assert [len(lines) for lines in drawn] == [66, 66]
-    assert drawn[0][-1].startswith(f"… and {FEW - 65:,} more, ")
-    assert drawn[1][-1].startswith(f"… and {MANY - 65:,} more, ")
+    drawing = [str(reason).splitlines() for reason in reasons]
+    assert [len(lines) for lines in drawing] == [66, 66]
+    assert drawing[0][-1].startswith(f"… and {FEW - 65:,} more, ")
+    assert drawing[1][-1].startswith(f"… and {MANY - 65:,} more, ")
     assert max(len(branch.lasts) for branch in reasons[1].branches()) == 64
 
 
@@ -159,7 +160,8 @@ def shared(commits: int = 5) -> Store:
 def shown(store: Store, agent_id: str, **more: Any) -> list[list[tuple[str, str, object]]]:
     events = store.replay(agent_id=agent_id, **more)
     return [
-        [(each.agent_id, each.key, each.value) for each in event.operations] for event in events
+        [(operation.agent_id, operation.key, operation.value) for operation in event.operations]
+        for event in events
     ]
 
 
@@ -173,7 +175,7 @@ def test_a_replay_decodes_what_it_shows_of_transactions_that_many_share() -> Non
         assert len(shown(store, "a0")[0]) == 2
 
 
-@pytest.mark.parametrize("target", [{"agent_id": "a3"}, {"key": "k"}], ids=repr)
+@pytest.mark.parametrize("target", [{"whole_agent": "a3"}, {"key": "k"}], ids=repr)
 def test_what_is_erased_of_a_transaction_that_many_share_is_erased_for_all(
     target: dict[str, Any],
 ) -> None:
@@ -192,7 +194,7 @@ def test_what_is_erased_of_a_transaction_that_many_share_is_erased_for_all(
 def test_a_part_of_a_transaction_is_of_the_same_event() -> None:
     with shared(1) as store:
         (event,) = store.replay(agent_id="a5")
-        (whole,) = (each for each in store.replay(agent_id=ALL_AGENTS) if each.commit_ts == 1)
+        (whole,) = (item for item in store.replay(agent_id=ALL_AGENTS) if item.commit_ts == 1)
         assert (event.signature, event.hash, event.actor) == (
             whole.signature,
             whole.hash,
@@ -202,18 +204,21 @@ def test_a_part_of_a_transaction_is_of_the_same_event() -> None:
 
 def test_a_place_that_is_wrong_shows_nothing_of_others() -> None:
     with shared(1) as store:
-        with store._core.engine.writing() as writer:
+
+        def misplace(writer: Writer) -> None:
             row = writer.row("scope_find", agent_id="a5", namespace="default")
             assert row is not None
             other = writer.row("scope_find", agent_id="a6", namespace="default")
             assert other is not None
             (places,) = [
-                each[4]
-                for each in writer.rows(
-                    "event_places_of_scope", scope_id=other[0], after=0, through=1, most=1
+                item[4]
+                for item in writer.rows(
+                    "event_places_of_scope", scope_id=other[0], after=0, through=1, limit=1
                 )
             ]
             writer.put("event_scope_add", row[0], 1, places)
+
+        store._core.engine.write(misplace)
         assert shown(store, "a5") == []
         with pytest.raises(ViewsDiffer, match="event_scope"):
             store.verify(deep=True)

@@ -10,9 +10,16 @@ import msgspec
 import pytest
 
 from memoranda import Corruption, InvalidInput
-from memoranda.memory.chat_json import decode, encode, plain_messages
-from memoranda.memory.rendering import MESSAGES, Rendering, render, render_stored
-from memoranda.memory.spoken import check_spoken
+from memoranda.memory.messages import (
+    MESSAGES,
+    Rendering,
+    decode,
+    encode,
+    plain_messages,
+    render,
+    render_stored,
+)
+from memoranda.memory.transcripts import check_transcript
 from memoranda.model.limits import Limits
 
 ANTHROPIC: list[dict[str, Any]] = [
@@ -100,9 +107,11 @@ def lines(messages: Sequence[Any]) -> list[str]:
 
 def said(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Return who says what, as an extractor is told."""
-    found = rendering_of(messages)
+    result = rendering_of(messages)
     return [
-        (each.speaker, found.text[slice(*each.span)].decode()) for each in found.places if each.said
+        (utterance.speaker, result.text[slice(*utterance.span)].decode())
+        for utterance in result.utterances
+        if utterance.is_statement
     ]
 
 
@@ -110,7 +119,7 @@ class TestShapes:
     @pytest.mark.parametrize("messages", [ANTHROPIC, OPENAI, RESPONSES, LANGCHAIN])
     def test_messages_come_back_as_they_were_given(self, messages: list[dict[str, Any]]) -> None:
         assert decode(encode(plain_messages("text", messages, Limits()))) == messages
-        assert decode(check_spoken(messages, Limits()).content) == messages
+        assert decode(check_transcript(messages, Limits()).content) == messages
 
     def test_anthropic(self) -> None:
         assert lines(ANTHROPIC) == [
@@ -199,13 +208,13 @@ class TestShapes:
     @pytest.mark.parametrize(
         ("message", "problem"),
         [
-            ("x", "is no object"),
-            (7, "is no object"),
+            ("x", "is not an object"),
+            (7, "is not an object"),
             ({"content": "x"}, "has no speaker"),
             ({"role": "user"}, "has no text"),
             ({"role": "user", "content": None}, "has no text"),
             ({"role": "user", "content": 7}, "neither a text"),
-            ({"role": "user", "content": [7]}, "no part"),
+            ({"role": "user", "content": [7]}, "not a part of a message"),
             ({"role": 7, "content": "x"}, "role"),
             ({"role": "user", "content": b"x"}, "JSON does not have"),
             ({"role": "user", "content": "a\0b"}, "U+0000"),
@@ -217,7 +226,7 @@ class TestShapes:
     )
     def test_what_is_no_message_is_named(self, message: object, problem: str) -> None:
         with pytest.raises(InvalidInput) as caught:
-            check_spoken([{"role": "user", "content": "hi"}, message], Limits())
+            check_transcript([{"role": "user", "content": "hi"}, message], Limits())
         assert "message 2" in str(caught.value)
         assert problem in str(caught.value)
 
@@ -229,7 +238,7 @@ class TestShapes:
             deep = [deep]
         for message in (inside, {"role": "user", "content": deep}):
             with pytest.raises(InvalidInput, match="nested too deeply"):
-                check_spoken([message], Limits())
+                check_transcript([message], Limits())
 
 
 class Model:
@@ -289,14 +298,14 @@ class TestObjects:
         ],
     )
     def test_objects_are_kept_as_their_json(self, given: object, kept: dict[str, Any]) -> None:
-        spoken = check_spoken([given], Limits())
+        spoken = check_transcript([given], Limits())
         assert decode(spoken.content) == [kept]
         assert spoken.text == b"user: hi"
 
     @pytest.mark.parametrize("given", [object(), Broken(), Model, type])
     def test_objects_that_are_no_message(self, given: object) -> None:
         with pytest.raises(InvalidInput, match="message 1"):
-            check_spoken([given], Limits())
+            check_transcript([given], Limits())
 
 
 BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
@@ -320,9 +329,9 @@ class TestForging:
             {"role": "Mallory", "content": None, "reasoning_content": text},
             {"role": "Mallory", "content": [{"type": "odd", "text": text}]},
         ):
-            found = rendering_of([message]).text.decode()
-            assert all(line.startswith("  ") for line in found.splitlines()[1:])
-            assert found.splitlines()[0].startswith(("Mallory", "tool"))
+            value = rendering_of([message]).text.decode()
+            assert all(line.startswith("  ") for line in value.splitlines()[1:])
+            assert value.splitlines()[0].startswith(("Mallory", "tool"))
 
     @pytest.mark.parametrize("mark", [*BREAKS, " "], ids=ascii)
     @pytest.mark.parametrize("field", ["role", "name", "speaker", "author", "from"])
@@ -345,8 +354,8 @@ class TestForging:
 
     @pytest.mark.parametrize("mark", BREAKS, ids=ascii)
     def test_no_time_is_more_than_a_time(self, mark: str) -> None:
-        given = f"2024-05-03{mark}{FORGED}"
-        assert lines([{"role": "M", "content": "x", "timestamp": given}]) == ["M: x"]
+        value = f"2024-05-03{mark}{FORGED}"
+        assert lines([{"role": "M", "content": "x", "timestamp": value}]) == ["M: x"]
 
     @pytest.mark.parametrize("turned", ["\u202e", "\u2066", "\x1b[2K"])
     def test_a_name_that_a_terminal_would_obey_is_spelled_out(self, turned: str) -> None:
@@ -374,24 +383,24 @@ def test_members_of_any_kind_are_read_or_refused(odd: object) -> None:
                 {"type": kind, "data": part, "kwargs": part, name: odd},
             ):
                 try:
-                    found = rendering_of([message])
+                    result = rendering_of([message])
                 except InvalidInput as error:
                     assert "message 1" in str(error)  # noqa: PT017
                 else:
-                    assert found.spans == ((0, len(found.text)),)
+                    assert result.spans == ((0, len(result.text)),)
 
 
 class TestPlaces:
     def test_each_byte_belongs_to_one_message(self) -> None:
-        found = rendering_of(ANTHROPIC)
-        assert len(found.spans) == len(ANTHROPIC)
-        for place, byte in enumerate(found.text):
-            number = found.message_at(place)
-            between = any(place == end for _, end in found.spans)
+        result = rendering_of(ANTHROPIC)
+        assert len(result.spans) == len(ANTHROPIC)
+        for place, byte in enumerate(result.text):
+            number = result.message_at(place)
+            between = any(place == end for _, end in result.spans)
             assert (number is None) == between
             if between:
                 assert byte == ord("\n")
-        assert found.message_at(len(found.text)) is None
+        assert result.message_at(len(result.text)) is None
 
     def test_a_form_of_later_versions_is_told(self) -> None:
         with pytest.raises(Corruption, match="form 99"):
@@ -405,6 +414,6 @@ class TestPlaces:
     def test_what_is_too_long_as_json_or_as_text(self) -> None:
         limits = Limits(transcript_bytes=120)
         with pytest.raises(InvalidInput, match="as JSON"):
-            check_spoken([{"role": "u", "content": "x", "more": "y" * 120}], limits)
+            check_transcript([{"role": "u", "content": "x", "more": "y" * 120}], limits)
         with pytest.raises(InvalidInput, match="as text"):
-            check_spoken([{"role": "u", "content": "\n" * 40}], limits)
+            check_transcript([{"role": "u", "content": "\n" * 40}], limits)

@@ -31,9 +31,9 @@ def rows_read(call: Callable[[], Any], *queries: str) -> int:
 
     def counting(self: Connection, query: str, /, **values: Any) -> list[Any]:
         nonlocal read
-        found = plain(self, query, **values)
-        read += len(found) if query in queries else 0
-        return found
+        result = plain(self, query, **values)
+        read += len(result) if query in queries else 0
+        return result
 
     with mock.patch.object(Connection, "rows", counting):
         call()

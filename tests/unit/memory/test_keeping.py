@@ -5,19 +5,21 @@ from __future__ import annotations
 from memoranda import Store
 from memoranda.log.pages import events
 from memoranda.model import codec
-from memoranda.model.operations import Begun, Continued, Redacted, standing
+from memoranda.model.operations import ChangeResidue, Redacted, RememberResidue, effective_operation
 from memoranda.testing import memory_store
 
 
-def left(store: Store) -> dict[tuple[int, int], Begun | Continued]:
-    found: dict[tuple[int, int], Begun | Continued] = {}
+def left(store: Store) -> dict[tuple[int, int], RememberResidue | ChangeResidue]:
+    result: dict[tuple[int, int], RememberResidue | ChangeResidue] = {}
     with store._core.engine.reading() as reader:
         for event in events(reader, after=0, through=1000):
             for position, operation in enumerate(codec.decode_operations(event.operations)):
-                left = standing(operation)
-                if isinstance(operation, Redacted) and isinstance(left, (Begun, Continued)):
-                    found[event.commit_ts, position] = left
-    return found
+                left = effective_operation(operation)
+                if isinstance(operation, Redacted) and isinstance(
+                    left, (RememberResidue, ChangeResidue)
+                ):
+                    result[event.commit_ts, position] = left
+    return result
 
 
 def test_what_is_left_becomes_less_when_less_is_needed() -> None:
@@ -26,12 +28,12 @@ def test_what_is_left_becomes_less_when_less_is_needed() -> None:
     store.update_memory(memory.id, content="two")
     store.compact(before=2, confirm=True)
     (first,) = left(store).values()
-    assert isinstance(first, Begun)
+    assert isinstance(first, RememberResidue)
     assert (first.title, first.details is None) == ("t", False)
     store.update_memory(memory.id, content="three", tags=["y"], title="u")
     store.compact(before=store.stats().commits, confirm=True)
     again = left(store)[1, 1]  # behind the epoch
-    assert isinstance(again, Begun)
+    assert isinstance(again, RememberResidue)
     assert (again.title, again.details) == (None, None)
     assert store.rebuild().identical
 
@@ -43,7 +45,7 @@ def test_what_is_left_and_needed_stays_as_it_is() -> None:
         store.touch(memory.id)
     store.compact(before=4, confirm=True)
     before = left(store)
-    assert [type(each) for each in before.values()] == [Continued]
+    assert [type(value) for value in before.values()] == [ChangeResidue]
     store.write(key="k", value={})
     store.write(key="k", value={})
     store.compact(before=store.stats().commits, confirm=True)

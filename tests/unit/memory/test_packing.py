@@ -11,7 +11,7 @@ import pytest
 from backports import zstd
 
 from memoranda import ChainBroken, Corruption, Store
-from memoranda.model.packing import digest_of, pack, unpack
+from memoranda.model.codec import digest_of, pack, unpack
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.testing import memory_store
 

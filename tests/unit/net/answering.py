@@ -32,6 +32,7 @@ class Server:
         self.answer = answer
         self.url = address
         self.asked: list[Asked] = []
+        self.connections = 0
 
 
 @contextmanager
@@ -39,16 +40,24 @@ def answering(answer: Answer) -> Iterator[Server]:
     """Serve on a free port of this machine until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"  # connections stay open
+        disable_nagle_algorithm = True
+
+        def setup(self) -> None:
+            super().setup()
+            server.connections += 1
+
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            asked = Asked(self.path, dict(self.headers.items()), json.loads(content))
-            server.asked.append(asked)
-            said = server.answer(asked)
-            if said is None:
+            queries = Asked(self.path, dict(self.headers.items()), json.loads(content))
+            server.asked.append(queries)
+            text = server.answer(queries)
+            if text is None:
+                self.close_connection = True
                 return
-            body = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode()
-            self.send_response(said.status)
-            for name, value in (*said.headers, ("Content-Length", str(len(body)))):
+            body = text.body if isinstance(text.body, bytes) else json.dumps(text.body).encode()
+            self.send_response(text.status)
+            for name, value in (*text.headers, ("Content-Length", str(len(body)))):
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)

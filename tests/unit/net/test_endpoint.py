@@ -9,8 +9,9 @@ import pytest
 
 from memoranda.errors import InvalidInput, MemorandaError, Unavailable
 from memoranda.model.clock import FixedClock
-from memoranda.search.endpoint import Busy, Endpoint
-from tests.unit.search.answering import Asked, Said, answering
+from memoranda.net.http_client import Busy, Endpoint
+from tests.patience import HANG_SECONDS
+from tests.unit.net.answering import Asked, Said, answering
 
 
 def echo(asked: Asked) -> Said:
@@ -23,8 +24,8 @@ def in_turn(*answers: Said | None) -> tuple[list[Said | None], FixedClock]:
 
 def test_json_goes_there_and_back() -> None:
     with answering(echo) as server:
-        found = Endpoint(server.url + "/", environment={}).post("chat", {"a": ["ü", 1]})
-    assert found == {"path": "/v1/chat", "body": {"a": ["ü", 1]}}
+        result = Endpoint(server.url + "/", environment={}).post("chat", {"a": ["ü", 1]})
+    assert result == {"path": "/v1/chat", "body": {"a": ["ü", 1]}}
     assert "Authorization" not in server.asked[0].headers
 
 
@@ -96,7 +97,7 @@ def test_silence_is_unavailable() -> None:
     done = threading.Event()
 
     def wait(_: Asked) -> None:
-        done.wait(10)
+        done.wait(HANG_SECONDS)
 
     with answering(wait) as server:
         with pytest.raises(Unavailable, match=r"(?i)timed? ?out"):
@@ -108,7 +109,7 @@ def test_silence_is_unavailable() -> None:
 def test_garbage_is_unavailable(body: bytes) -> None:
     with (
         answering(lambda _: Said(body=body)) as server,
-        pytest.raises(Unavailable, match="no JSON"),
+        pytest.raises(Unavailable, match="not JSON"),
     ):
         Endpoint(server.url, retries=0).post("x", {})
 
@@ -130,7 +131,7 @@ def test_the_key_does_not_follow_a_redirect() -> None:
         elsewhere = Said(302, headers=(("Location", other.url),))
         with (
             answering(lambda _: elsewhere) as server,
-            pytest.raises(InvalidInput, match="leads elsewhere"),
+            pytest.raises(InvalidInput, match="a redirect: give the address"),
         ):
             Endpoint(server.url, api_key="hush").post("x", {})
     assert other.asked == []

@@ -14,8 +14,8 @@ import pytest
 import memoranda
 from memoranda import Finding, InvalidInput, diagnose
 from memoranda.audit.signers import Signer
-from memoranda.storage.sqlite import inspection, mounts
-from memoranda.storage.sqlite.formats import FORMAT
+from memoranda.storage.sqlite import health, placement
+from memoranda.storage.sqlite.schema import FORMAT
 from memoranda.testing import FixedClock
 from tests.unit.audit.forging import at, rechain, with_envelope
 from tests.unprivileged import open_folder, run_unprivileged
@@ -39,12 +39,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def findings(path: Path, *, quick: bool = False, deep: bool = False) -> dict[str, Finding]:
-    found = list(diagnose(path, clock=FixedClock(), quick=quick, deep=deep))
-    assert len({finding.check for finding in found}) == len(found)
-    for finding in found:
+    result = list(diagnose(path, clock=FixedClock(), quick=quick, deep=deep))
+    assert len({finding.check for finding in result}) == len(result)
+    for finding in result:
         assert finding.message
         assert finding.status == "ok" or finding.remedy or finding.error
-    return {finding.check: finding for finding in found}
+    return {finding.check: finding for finding in result}
 
 
 def troubles(found: dict[str, Finding]) -> dict[str, tuple[str, str | None]]:
@@ -56,11 +56,11 @@ def troubles(found: dict[str, Finding]) -> dict[str, tuple[str, str | None]]:
 
 
 def test_a_healthy_store(path: Path) -> None:
-    found = findings(path)
-    assert troubles(found) == {}
-    assert tuple(found) == (*ALWAYS, "pages", "chain")
-    assert "50" in found["chain"].message
-    assert f"format {FORMAT}" in found["store"].message
+    result = findings(path)
+    assert troubles(result) == {}
+    assert tuple(result) == (*ALWAYS, "pages", "chain")
+    assert "50" in result["chain"].message
+    assert f"format {FORMAT}" in result["store"].message
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -68,7 +68,7 @@ def test_a_store_that_is_in_use(path: Path) -> None:
     with memoranda.open(path, clock=FixedClock()) as store:
         store.write(agent_id="a", key="k", value={})
         assert troubles(findings(path, deep=True)) == {}
-        assert store.write(agent_id="a", key="k", value={}) == 52
+        assert store.write(agent_id="a", key="k", value={}).commit_ts == 52
 
 
 def test_quick_leaves_out_what_reads_everything(path: Path) -> None:
@@ -77,9 +77,9 @@ def test_quick_leaves_out_what_reads_everything(path: Path) -> None:
 
 
 def test_a_missing_store(path: Path) -> None:
-    found = findings(path.with_name("missing.db"))
-    assert troubles(found) == {"file": ("problem", "NotFound")}
-    assert "a first write creates one" in (found["file"].remedy or "")
+    result = findings(path.with_name("missing.db"))
+    assert troubles(result) == {"file": ("problem", "NotFound")}
+    assert "a first write creates one" in (result["file"].remedy or "")
     assert list(path.parent.iterdir()) == [path]
     assert troubles(findings(path.parent)) == {"file": ("problem", "InvalidInput")}
 
@@ -87,17 +87,17 @@ def test_a_missing_store(path: Path) -> None:
 @pytest.mark.parametrize("content", [b"Dear diary, " * 500, b"", b"\0" * 8192])
 def test_what_is_no_store(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    found = findings(path)
-    assert troubles(found) == {"store": ("problem", "InvalidInput")}
-    assert "not a Memoranda store" in found["store"].message
+    result = findings(path)
+    assert troubles(result) == {"store": ("problem", "InvalidInput")}
+    assert "not a Memoranda store" in result["store"].message
     assert path.read_bytes() == content
 
 
 def test_a_newer_format(path: Path) -> None:
     tamper(path, "PRAGMA user_version = 99")
-    found = findings(path)
-    assert troubles(found) == {"store": ("problem", "UnsupportedFormat")}
-    assert "upgrade Memoranda" in found["store"].message
+    result = findings(path)
+    assert troubles(result) == {"store": ("problem", "UnsupportedFormat")}
+    assert "upgrade Memoranda" in result["store"].message
 
 
 def test_a_file_cut_short(path: Path) -> None:
@@ -116,27 +116,27 @@ def test_a_damaged_page(path: Path, table: str, where: int, troubled: tuple[str,
     with path.open("r+b") as file:
         file.seek((page - 1) * 4096 + where)
         file.write(b"\xff" * 60)
-    found = findings(path)
-    assert troubles(found) == dict.fromkeys(troubled, ("problem", "Corruption"))
+    result = findings(path)
+    assert troubles(result) == dict.fromkeys(troubled, ("problem", "Corruption"))
     if troubled == ("pages",):
-        assert found["pages"].message.startswith("SQLite finds damage: Tree ")
+        assert result["pages"].message.startswith("SQLite finds damage: Tree ")
 
 
 def test_a_changed_event(path: Path) -> None:
     tamper(path, "UPDATE event SET committed_at = committed_at + 1 WHERE commit_ts = 7")
-    found = findings(path)
-    assert troubles(found) == {"chain": ("problem", "ChainBroken")}
-    assert "commit 7" in found["chain"].message
+    result = findings(path)
+    assert troubles(result) == {"chain": ("problem", "ChainBroken")}
+    assert "commit 7" in result["chain"].message
 
 
 def test_a_changed_view_is_found_in_depth_and_left_as_it_is(path: Path) -> None:
     assert "rows are what the log says" in findings(path, deep=True)["views"].message
     tamper(path, "DELETE FROM state WHERE id = 7")
     assert troubles(findings(path)) == {}
-    found = findings(path, deep=True)
-    assert troubles(found) == {"views": ("problem", "ViewsDiffer")}
-    assert "in: state" in found["views"].message
-    assert "memoranda rebuild" in (found["views"].remedy or "")
+    result = findings(path, deep=True)
+    assert troubles(result) == {"views": ("problem", "ViewsDiffer")}
+    assert "in: state" in result["views"].message
+    assert "memoranda rebuild" in (result["views"].remedy or "")
     assert troubles(findings(path, deep=True)) == {"views": ("problem", "ViewsDiffer")}
     with memoranda.open(path) as store:
         store.rebuild()
@@ -145,15 +145,15 @@ def test_a_changed_view_is_found_in_depth_and_left_as_it_is(path: Path) -> None:
 
 def test_views_of_another_version_are_no_damage(path: Path) -> None:
     tamper(path, "UPDATE meta SET value = '0' WHERE name = 'view:state'")
-    found = findings(path, deep=True)
-    assert troubles(found) == {}
-    assert "rebuilt when opened" in found["views"].message
+    result = findings(path, deep=True)
+    assert troubles(result) == {}
+    assert "rebuilt when opened" in result["views"].message
 
 
 def test_a_clock_that_was_set_back(path: Path) -> None:
     behind = FixedClock()
     behind.step(-301)
-    (finding,) = [each for each in diagnose(path, clock=behind) if each.check == "clock"]
+    (finding,) = [item for item in diagnose(path, clock=behind) if item.check == "clock"]
     assert finding.status == "warning"
     assert "ahead of this machine's clock" in finding.message
     assert finding.remedy
@@ -161,25 +161,25 @@ def test_a_clock_that_was_set_back(path: Path) -> None:
 
 def test_a_journal_that_was_left_behind(path: Path) -> None:
     subprocess.run([sys.executable, "-c", DIES_WITHOUT_CLOSING, str(path)], check=True)
-    found = findings(path)["journal"]
-    assert found.status == "warning"
-    assert "did not close the store" in found.message
+    result = findings(path)["journal"]
+    assert result.status == "warning"
+    assert "did not close the store" in result.message
     assert findings(path)["journal"].status == "ok", "opening the store has tidied up"
 
 
 def test_a_journal_past_its_bound(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspection, "_WAL_BYTES_BOUND", 4096)
+    monkeypatch.setattr(health, "_MAX_WAL_BYTES", 4096)
     with memoranda.open(path) as store:
         store.write(agent_id="a", key="k", value={})
-        found = findings(path)["journal"]
-    assert found.status == "warning"
-    assert "is to stay below 4096" in found.message
+        result = findings(path)["journal"]
+    assert result.status == "warning"
+    assert "is to stay below 4096" in result.message
 
 
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("nfs4", "network file system (nfs4), where locks may not hold: it is refused"),
+        ("nfs4", "network file system (nfs4), where locks may not hold: opening"),
         ("fuse.sshfs", "network file system (fuse.sshfs)"),
         ("fuse.grpcfuse", "that may be another machine's"),
         ("9p", "that may be another machine's"),
@@ -188,11 +188,11 @@ def test_a_journal_past_its_bound(path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_file_system_that_may_be_elsewhere(
     path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, told: str
 ) -> None:
-    monkeypatch.setattr(mounts, "file_system", lambda *_: kind)
-    monkeypatch.setattr(inspection, "file_system", lambda *_: kind)
-    found = findings(path)
-    assert troubles(found) == {"place": ("warning", None)}
-    assert told in found["place"].message
+    monkeypatch.setattr(placement, "file_system", lambda *_: kind)
+    monkeypatch.setattr(health, "file_system", lambda *_: kind)
+    result = findings(path)
+    assert troubles(result) == {"place": ("warning", None)}
+    assert told in result["place"].message
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_the_version_of_sqlite(
 ) -> None:
     answers = SimpleNamespace(**vars(apsw))
     answers.sqlite_lib_version = lambda: version
-    monkeypatch.setattr(inspection, "apsw", answers)
-    found = inspection.check_version()
-    assert (found.status, version in found.message) == (status, True)
+    monkeypatch.setattr(health, "apsw", answers)
+    result = health.check_version()
+    assert (result.status, version in result.message) == (status, True)
 
 
 def test_a_store_in_memory_has_no_file() -> None:
@@ -222,23 +222,53 @@ def test_a_store_in_memory_has_no_file() -> None:
         list(diagnose(":memory:"))
 
 
-def test_a_store_that_cannot_be_written() -> None:
+def test_a_store_that_cannot_be_written_is_looked_at_all_the_same() -> None:
     with open_folder() as folder:
         locked = folder / "locked"
         locked.mkdir()
-        memoranda.open(locked / "store.db").close()
+        with memoranda.open(locked / "store.db", clock=FixedClock()) as store:
+            store.write(agent_id="a", key="k", value={})
         (locked / "store.db").chmod(0o644)  # who asks may read it
         locked.chmod(0o555)
 
         def work() -> None:
-            found = findings(locked / "store.db")
-            assert troubles(found) == {
-                "file": ("problem", "StoreReadOnly"),
-                "store": ("problem", "StoreReadOnly"),
-            }, found
-            assert "cannot be written" in found["file"].message
-            assert "nothing can be written beside it" in found["file"].message
-            assert "permissions" in (found["file"].remedy or "")
+            result = findings(locked / "store.db", deep=True)
+            assert troubles(result) == {"file": ("warning", None)}, result
+            assert {"store", "index", "pages", "chain", "views"} <= result.keys()
+            assert "up to commit 1" in result["chain"].message
+            assert "cannot be written" in result["file"].message
+            assert "nothing can be written beside it" in result["file"].message
+            assert "read_only=True" in (result["file"].remedy or "")
+            assert "permissions" in (result["file"].remedy or "")
+            assert [item.name for item in locked.iterdir()] == ["store.db"]
+
+        run_unprivileged(work)
+
+
+def test_damage_is_found_where_nothing_can_be_written() -> None:
+    with open_folder() as folder:
+        locked = folder / "locked"
+        locked.mkdir()
+        with memoranda.open(locked / "store.db", clock=FixedClock()) as store:
+            store.write(agent_id="a", key="k", value={})
+        tamper(locked / "store.db", "UPDATE event SET committed_at = committed_at + 1")
+        (locked / "store.db").chmod(0o444)
+        locked.chmod(0o555)
+
+        def work() -> None:
+            result = troubles(findings(locked / "store.db"))
+            assert result == {"file": ("warning", None), "chain": ("problem", "ChainBroken")}
+
+        run_unprivileged(work)
+
+
+def test_a_file_that_cannot_be_written_in_a_folder_that_can() -> None:
+    with open_folder() as folder:
+        memoranda.open(folder / "store.db").close()
+        (folder / "store.db").chmod(0o444)
+
+        def work() -> None:
+            assert troubles(findings(folder / "store.db")) == {"file": ("warning", None)}
 
         run_unprivileged(work)
 
@@ -249,9 +279,9 @@ def test_a_store_that_cannot_be_read() -> None:
         (folder / "store.db").chmod(0o000)
 
         def work() -> None:
-            found = findings(folder / "store.db")
-            assert "cannot be read" in found["file"].message
-            assert found["store"].status == "problem"
+            result = findings(folder / "store.db")
+            assert "cannot be read" in result["file"].message
+            assert result["store"].status == "problem"
 
         run_unprivileged(work)
 
@@ -265,8 +295,8 @@ def tamper(path: Path, statement: str) -> None:
 def test_what_was_erased_and_may_be_in_the_files_is_told(path: Path) -> None:
     with memoranda.open(path) as store:
         store.bind(agent_id="a").forget(key="k1", purge=False)
-    found = findings(path)["erased"]
-    assert (found.status, found.remedy) == ("warning", "let it go: `memoranda purge`")
+    result = findings(path)["erased"]
+    assert (result.status, result.remedy) == ("warning", "let it go: `memoranda purge`")
     with memoranda.open(path) as store:
         store.purge()
     assert "erased" not in findings(path)
@@ -297,18 +327,18 @@ def test_signatures_that_do_not_hold(path: Path) -> None:
             ann.write(key="k", value={"n": number})
     assert troubles(findings(path)) == {}
     rechain(path, at(52, with_envelope(txn_id="another")))
-    found = findings(path)
-    assert troubles(found) == {"chain": ("problem", "NotProven")}
-    assert "commit 52" in found["chain"].message
+    result = findings(path)
+    assert troubles(result) == {"chain": ("problem", "NotProven")}
+    assert "commit 52" in result["chain"].message
 
 
 def test_checkpoints_that_do_not_hold(path: Path, tmp_path: Path) -> None:
     ours = memoranda.create_signer(tmp_path / "ours.key", name="example.com/log")
     with memoranda.open(path, clock=FixedClock()) as store:
         store.checkpoint(signer=ours)
-    found = findings(path)
-    assert troubles(found) == {}
-    assert "1 checkpoints fit it" in found["chain"].message
+    result = findings(path)
+    assert troubles(result) == {}
+    assert "1 checkpoints fit it" in result["chain"].message
     database = apsw.Connection(str(path))
     database.execute("UPDATE checkpoint SET note = replace(note, 'example', 'exemple')")
     database.close()

@@ -14,8 +14,8 @@ import pytest
 import memoranda
 from memoranda import ALL_NAMESPACES, ChainBroken, InvalidInput, KeyRef, LogForked, Store
 from memoranda.log import chain
-from memoranda.log.redaction import Left, redacted
-from memoranda.log.salting import SaltSource
+from memoranda.log.commitments import SaltSource
+from memoranda.log.erasure.redact import Replacement, redact
 from memoranda.model import codec
 from memoranda.model.event import Envelope
 from memoranda.model.operations import Write
@@ -58,18 +58,18 @@ def store(path: Path, clock: FixedClock) -> Iterator[Store]:
 
 def past(store: Store, at: int) -> list[Any]:
     """Return everything a store tells about its past up to a commit, but for what names the log."""
-    told: list[Any] = []
+    reports: list[Any] = []
     for agent in AGENTS:
         bounds: dict[str, Any] = {"agent_id": agent, "namespace": ALL_NAMESPACES}
         events = store.replay(**bounds, through_commit=at)
-        told.extend(msgspec.structs.replace(event, hash=b"", log_id="") for event in events)
+        reports.extend(msgspec.structs.replace(event, hash=b"", log_id="") for event in events)
         for namespace in ("default", "team/eng"):
             scope = {"agent_id": agent, "namespace": namespace}
-            told.append([*store.scan_prefix(prefix="", at=at, **scope)])
+            reports.append([*store.scan_prefix(prefix="", at=at, **scope)])
             for key in ("goal", "step", "never"):
                 steps = store.history(key=key, **scope)
-                told.append([step for step in steps if step.commit_ts <= at])
-    return told
+                reports.append([step for step in steps if step.commit_ts <= at])
+    return reports
 
 
 def epochs(store: Store) -> list[dict[str, Any]]:
@@ -88,16 +88,16 @@ def token(store: Store, commit: int) -> str:
 @pytest.mark.parametrize("at", range(1, 6))
 def test_a_fork_at_each_commit_is_the_past(store: Store, path: Path, at: int) -> None:
     assert store.stats().commits == 5
-    found = store.fork(path.with_name("fork.db"), at=at)
-    assert (found.commits, found.origin) == (at, token(store, at))
+    result = store.fork(path.with_name("fork.db"), at=at)
+    assert (result.commits, result.origin) == (at, token(store, at))
     with memoranda.open(path.with_name("fork.db"), create=False) as fork:
         verification = fork.verify()
-        assert (verification.commits, verification.log_id) == (at, found.log_id)
-        assert found.log_id != store.verify().log_id
+        assert (verification.commits, verification.log_id) == (at, result.log_id)
+        assert result.log_id != store.verify().log_id
         assert past(fork, at) == past(store, at)
         assert fork.rebuild().identical
         first, *others = epochs(fork)
-        assert (first["cause"], first["origin"]) == ("forked", found.origin)
+        assert (first["cause"], first["origin"]) == ("forked", result.origin)
         assert others == epochs(store)[1 : at // 4 + 1]
         assert fork.stats().epoch == 1 + at // 4
 
@@ -131,7 +131,10 @@ def test_a_fork_goes_its_own_way(store: Store, path: Path, clock: FixedClock) ->
     store.fork(path.with_name("fork.db"), at=3)
     before = past(store, 5)
     with memoranda.open(path.with_name("fork.db"), clock=clock) as fork:
-        assert fork.write(agent_id="planner", namespace="team/eng", key="goal", value={}) == 4
+        assert (
+            fork.write(agent_id="planner", namespace="team/eng", key="goal", value={}).commit_ts
+            == 4
+        )
         record = fork.get_state(agent_id="planner", namespace="team/eng", key="goal")
         assert record is not None
         assert record.version == 3
@@ -139,7 +142,7 @@ def test_a_fork_goes_its_own_way(store: Store, path: Path, clock: FixedClock) ->
         assert fork.verify().commits == 4
         assert fork.rebuild().identical
     assert past(store, 5) == before
-    assert store.write(agent_id="local", key="k", value={}) == 6
+    assert store.write(agent_id="local", key="k", value={}).commit_ts == 6
 
 
 def test_tokens_do_not_fit_the_other_log(store: Store, path: Path) -> None:
@@ -196,11 +199,11 @@ def test_a_store_in_memory_can_be_forked(tmp_path: Path) -> None:
 def test_a_fork_of_a_fork_names_the_fork(store: Store, path: Path) -> None:
     store.fork(path.with_name("fork.db"), at=4)
     with memoranda.open(path.with_name("fork.db")) as fork:
-        found = fork.fork(path.with_name("again.db"), at=2)
-        assert found.origin == token(fork, 2)
+        result = fork.fork(path.with_name("again.db"), at=2)
+        assert result.origin == token(fork, 2)
     with memoranda.open(path.with_name("again.db")) as again:
         again.verify()
-        assert epochs(again)[0]["origin"] == found.origin
+        assert epochs(again)[0]["origin"] == result.origin
 
 
 def test_a_changed_log_is_not_lent_a_new_chain(store: Store, path: Path) -> None:
@@ -220,10 +223,10 @@ def test_an_erased_operation_keeps_its_hash_in_another_chain() -> None:
     write = Write("default", "a", "k", 1, b"{}")
     salts = SaltSource(ids).draw([write])
     event = chain.seal(here, 1, salts, Envelope("t", "a", b""), [write])
-    left = redacted(write, (salts[17:49], salts[49:]), Left("default", "a"), 2, bytes(16))
+    remainder = redact(write, (salts[17:49], salts[49:]), Replacement("default", "a"), 2, bytes(16))
     erased = msgspec.structs.replace(
         event,
-        operations=codec.join([codec.encode(left)]),
+        operations=codec.join([codec.encode(remainder)]),
         salts=salts[:17] + bytes(16),
     )
     chain.check(here, erased)
@@ -233,7 +236,7 @@ def test_an_erased_operation_keeps_its_hash_in_another_chain() -> None:
 
 
 def test_a_taken_name_is_refused_and_an_interrupt_leaves_nothing(store: Store, path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"path: .* is there already"):
+    with pytest.raises(InvalidInput, match=r"path: .* already exists"):
         store.fork(path, at=1)
 
     def interrupt(done: int, total: int) -> None:

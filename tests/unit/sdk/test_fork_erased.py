@@ -17,7 +17,7 @@ def fill(store: memoranda.Store) -> None:
     ann.forget(key="first")
     ann.write(key="third", value={"v": "thirdword"})
     ann.forget(key="second")
-    store.forget(agent_id="ann")
+    store.forget(whole_agent="ann")
 
 
 @pytest.mark.parametrize("at", range(1, 7))
@@ -25,11 +25,11 @@ def test_a_fork_verifies_wherever_it_begins(tmp_path: Path, at: int) -> None:
     path, target = tmp_path / "store.db", tmp_path / "fork.db"
     with memoranda.open(path) as store:
         fill(store)
-        made = store.fork(target, at=at)
+        instance = store.fork(target, at=at)
     with memoranda.open(target) as fork:
-        assert fork.verify().commits == made.commits == (at if at == 6 else at + 1)
-        found = fork.rebuild()
-        assert found.identical, found.differing
+        assert fork.verify().commits == instance.commits == (at if at == 6 else at + 1)
+        result = fork.rebuild()
+        assert result.identical, result.differing
         fork.write(agent_id="bob", key="k", value={})
         fork.verify()
         assert list(fork.erasures())[-1].target == ("agent" if at == 6 else "fork")

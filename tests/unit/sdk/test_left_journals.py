@@ -12,8 +12,8 @@ import pytest
 
 import memoranda
 from memoranda import InvalidInput, NotFound
-from memoranda.storage.newfiles import put_at_free_name
-from memoranda.storage.sqlite import exclusive, vacancy
+from memoranda.storage.files import link_at_free_name
+from memoranda.storage.sqlite import backup, placement
 
 KILLED = """
 import os, sys, memoranda
@@ -62,10 +62,10 @@ def test_it_is_whole_again_where_the_store_is_put_back(moved: Path) -> None:
 
 
 def test_it_is_discarded_where_that_is_said(moved: Path) -> None:
-    found = memoranda.restore(moved.with_name("s.db.bak"), moved, overwrite=True)
+    restored_store = memoranda.restore(moved.with_name("s.db.bak"), moved, overwrite=True)
     with memoranda.open(moved) as store:
-        assert store.verify(deep=True).commits == found.commits == 1
-    assert sorted(each.name for each in moved.parent.iterdir()) == ["s.db", "s.db.bak"]
+        assert store.verify(deep=True).commits == restored_store.commits == 1
+    assert sorted(item.name for item in moved.parent.iterdir()) == ["s.db", "s.db.bak"]
 
 
 def _back_up(other: memoranda.Store, path: Path) -> object:
@@ -85,7 +85,7 @@ def _import(other: memoranda.Store, path: Path) -> object:
 
 def _open(other: memoranda.Store, path: Path) -> object:
     with memoranda.open(path) as store:
-        return store.write(agent_id="a", key="k", value={})
+        return store.write(agent_id="a", key="k", value={}).commit_ts
 
 
 COPIES = (_back_up, _fork, _import)
@@ -93,20 +93,29 @@ COPIES = (_back_up, _fork, _import)
 
 @pytest.mark.parametrize(
     ("make", "ending"),
-    [(_open, "-wal"), *((make, ending) for make in COPIES for ending in ("-wal", "-journal"))],
+    [
+        (_open, "-wal"),
+        (_back_up, "-journal"),
+        *(
+            pytest.param(make, ending, marks=pytest.mark.slow)
+            for make in COPIES
+            for ending in ("-wal", "-journal")
+            if (make, ending) != (_back_up, "-journal")
+        ),
+    ],
 )
 def test_no_other_store_begins_beside_it(
     moved: Path, other: memoranda.Store, make: Callable[..., object], ending: str
 ) -> None:
     if ending == "-journal":
         journal(moved).rename(moved.with_name("s.db-journal"))
-    left = moved.with_name(f"s.db{ending}")
-    content = left.read_bytes()
+    remainder = moved.with_name(f"s.db{ending}")
+    content = remainder.read_bytes()
     with pytest.raises(InvalidInput, match=rf"s\.db{ending} was left beside it.*put that store"):
         make(other, moved)
-    assert left.read_bytes() == content
+    assert remainder.read_bytes() == content
     assert not moved.exists()
-    left.unlink()
+    remainder.unlink()
     make(other, moved)
     with memoranda.open(moved, create=False) as store:
         assert store.verify(deep=True).commits == 1
@@ -118,7 +127,7 @@ def test_an_empty_one_is_in_nobodys_way(tmp_path: Path, ending: str) -> None:
     (tmp_path / f"s.db{ending}").touch()
     with memoranda.open(tmp_path / "s.db") as store:
         store.write(agent_id="a", key="k", value={})
-    assert [each.name for each in tmp_path.iterdir()] == ["s.db"]
+    assert [item.name for item in tmp_path.iterdir()] == ["s.db"]
 
 
 def test_an_index_of_a_journal_that_is_gone_does_no_harm(moved: Path) -> None:
@@ -146,15 +155,15 @@ def test_a_store_that_is_not_there_is_told_of_it(moved: Path) -> None:
 def test_one_that_appears_at_the_last_moment_is_refused(
     moved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = journal(moved)
-    aside = left.rename(left.with_name("aside"))
-    put = put_at_free_name
+    remainder = journal(moved)
+    aside = remainder.rename(remainder.with_name("aside"))
+    put = link_at_free_name
 
     def put_and_meet(field: str, draft: Path, path: Path) -> None:
         put(field, draft, path)
-        shutil.copy(aside, left)
+        shutil.copy(aside, remainder)
 
-    monkeypatch.setattr(exclusive, "put_at_free_name", put_and_meet)
+    monkeypatch.setattr(backup, "link_at_free_name", put_and_meet)
     with pytest.raises(InvalidInput, match="appeared while"):
         memoranda.restore(moved.with_name("s.db.bak"), moved)
     assert not moved.exists()
@@ -183,7 +192,7 @@ def test_a_store_that_is_being_made_is_nobodys_journal(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     path.touch()
     path.with_name("s.db-journal").write_bytes(b"x" * 512)
-    assert vacancy.orphans(path) == []
+    assert placement.orphans(path) == []
 
 
 def test_a_rollback_journal_is_in_no_new_stores_way(tmp_path: Path) -> None:
@@ -192,4 +201,4 @@ def test_a_rollback_journal_is_in_no_new_stores_way(tmp_path: Path) -> None:
     with memoranda.open(tmp_path / "s.db") as store:
         store.write(agent_id="a", key="k", value={})
         store.verify(deep=True)
-    assert [each.name for each in tmp_path.iterdir()] == ["s.db"]
+    assert [item.name for item in tmp_path.iterdir()] == ["s.db"]

@@ -108,7 +108,7 @@ def test_media_that_cannot_be_written_are_read(media: Path) -> None:
             store.backup(media.parent.parent / "backup.db")
         with memoranda.open(media.parent.parent / "backup.db") as copy:
             copy.write(agent_id="a", key="k", value={"n": 2})
-        assert [each.name for each in media.parent.iterdir()] == ["s.db"]
+        assert [item.name for item in media.parent.iterdir()] == ["s.db"]
 
     run_unprivileged(work)
 
@@ -150,8 +150,8 @@ def test_a_change_by_somebody_who_can_is_seen_there(media: Path) -> None:
 def test_a_journal_that_cannot_be_replayed_there_is_told(media: Path) -> None:
     media.parent.chmod(0o755)
     subprocess.run([sys.executable, "-c", KILLED, str(media)], check=True)
-    for each in media.parent.iterdir():
-        each.chmod(0o444)
+    for item in media.parent.iterdir():
+        item.chmod(0o444)
     media.with_name("s.db-shm").unlink()
     media.parent.chmod(0o555)
 
@@ -168,11 +168,15 @@ def test_the_command_line_reads_there(media: Path) -> None:
         place = ["--db", media, "--agent", "a"]
         assert cli("get", "k", *place) == '{"n": 1}\n'
         assert "Mimi" in cli("recall", "cat", *place)
-        cli("verify", *place)
+        cli("verify", *place[:2])
+        result = cli.run("doctor", *place[:2])
+        assert result.exit_code == 0, result.output
+        assert "it can be read" in result.stdout
+        assert "problem" not in result.stdout
         failed = cli.run("delete", "k", *place)
         assert failed.exit_code == 1
-        assert "cannot be written" in failed.stderr
-        failed = cli.run("purge", *place)
+        assert "opened for reading only" in failed.stderr
+        failed = cli.run("purge", *place[:2])
         assert failed.exit_code == 0, "there is nothing to purge"
 
     run_unprivileged(work)

@@ -13,7 +13,7 @@ import pytest
 
 import memoranda
 from memoranda import ChainBroken, Corruption, InvalidInput, NotFound, StoreBusy
-from memoranda.storage.sqlite import exclusive
+from memoranda.storage.sqlite import backup as sqlite_backup
 from tests.unprivileged import open_folder, run_unprivileged
 
 HOLDER = """
@@ -59,8 +59,8 @@ def files(path: Path) -> list[str]:
 
 def test_a_backup_is_restored_to_a_new_place(path: Path, backup: Path) -> None:
     target = path.with_name("new.db")
-    found = memoranda.restore(backup, target)
-    assert (found.commits, found.warnings) == (1, ())
+    restored_store = memoranda.restore(backup, target)
+    assert (restored_store.commits, restored_store.warnings) == (1, ())
     assert value(target) == 1
     assert files(path) == ["backup.db", "new.db", "store.db"]
 
@@ -97,10 +97,10 @@ def test_the_next_write_begins_an_epoch(path: Path, backup: Path, name: str) -> 
 
 def test_tokens_of_the_lost_commits_no_longer_fit(path: Path, backup: Path) -> None:
     with memoranda.open(path) as store:
-        kept, lost = (event.token for event in store.replay(agent_id="a"))
+        stored_item, lost = (event.token for event in store.replay(agent_id="a"))
     memoranda.restore(backup, path, overwrite=True)
     with memoranda.open(path) as store:
-        assert list(store.replay(agent_id="a", after_commit=kept)) == []
+        assert list(store.replay(agent_id="a", after_commit=stored_item)) == []
         store.write(agent_id="a", key="k", value={"n": 3})
         with pytest.raises(memoranda.LogForked):
             store.replay(agent_id="a", after_commit=lost)
@@ -141,7 +141,7 @@ def test_a_journal_goes_with_a_store_too_damaged_to_take_it(
     path: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subprocess.run([sys.executable, "-c", DIES_WITHOUT_CLOSING, str(path)], check=True)
-    monkeypatch.setattr(exclusive, "_fold_in_journal", lambda _: None)
+    monkeypatch.setattr(sqlite_backup, "_fold_in_journal", lambda _: None)
     memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 1
     with memoranda.open(path) as store:
@@ -169,7 +169,7 @@ def test_a_store_that_is_open_here_is_not_replaced(path: Path, backup: Path) -> 
     with memoranda.open(path) as store:
         with pytest.raises(StoreBusy, match="is in use: close every program"):
             memoranda.restore(backup, path, overwrite=True)
-        assert store.write(agent_id="a", key="k", value={"n": 3}) == 3
+        assert store.write(agent_id="a", key="k", value={"n": 3}).commit_ts == 3
     assert value(path) == 3
 
 

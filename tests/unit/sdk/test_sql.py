@@ -19,12 +19,12 @@ ODD = "k:%/'\"\x01\u2028\uffff😀"
 VIEWS = ("agents", "events", "operations", "state", "state_history")
 TABLES = (
     "blob", "checkpoint", "citation", "erased", "event", "event_scope",
-    "graph_cardinality", "horizon",
+    "graph_cardinality", "graph_shared", "graph_sharing", "horizon",
     "graph_edge", "graph_node", "graph_root", "graph_statement", "memory", "memory_link",
-    "memory_state", "memory_title", "meta", "notice", "public_key", "scope", "setting",
-    "passage", "shelf", "sqlite_sequence", "state_version", "to_index", "transcript", "tree_node",
-    "txn", "vector", "word_count", "words", "words_config", "words_content", "words_data",
-    "words_docsize", "words_idx",
+    "memory_member", "memory_state", "memory_title", "meta", "notice", "public_key", "scope",
+    "setting", "passage", "shelf", "sqlite_sequence", "state_because", "state_version", "to_index",
+    "transcript", "tree_node", "txn", "vector", "word_count", "words", "words_config",
+    "words_content", "words_data", "words_docsize", "words_idx",
 )  # fmt: skip
 MANY = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT {})"
 LONG = f"{MANY.format(10_000_000)} SELECT count(*) FROM c"
@@ -152,13 +152,13 @@ class TestViews:
         assert row["n"] > 1
 
     def test_views_can_be_joined_grouped_and_nested(self, store: Store) -> None:
-        found = ask(
+        result = ask(
             store,
             "WITH busy AS (SELECT actor, count(*) AS n FROM events GROUP BY actor)"
             " SELECT busy.n, (SELECT max(commit_ts) FROM operations) AS last"
             " FROM busy JOIN agents ON agents.agent_id = busy.actor",
         )
-        assert found == [{"n": 3, "last": 3}]
+        assert result == [{"n": 3, "last": 3}]
 
 
 class TestAsking:
@@ -179,7 +179,7 @@ class TestAsking:
             ("SELECT json('{')", "malformed JSON"),
             ("SELECT CAST(x'ff' AS TEXT)", "CAST it AS BLOB"),
             ("SELECT 1 AS a, 2 AS a", "two columns are called 'a'"),
-            ("SELECT 1; SELECT 2", "one statement at a time: leave out 'SELECT 2'"),
+            ("SELECT 1; SELECT 2", "has more than one statement: leave out 'SELECT 2'"),
             ("", "gives no rows"),
             ("-- nothing", "gives no rows"),
             ("SELECT 1\0", "U+0000"),
@@ -331,8 +331,8 @@ class TestConfinement:
     def test_the_tables_that_are_tried_are_all_there_are(self, path: Path) -> None:
         memoranda.open(path).close()
         database = apsw.Connection(str(path))
-        found = database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        assert {name for (name,) in found} == {*TABLES, "state"}
+        rows = database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        assert {name for (name,) in rows} == {*TABLES, "state"}
 
     def test_a_statement_that_runs_keeps_no_writer_waiting(self, path: Path) -> None:
         with memoranda.open(path, durability="relaxed") as store:

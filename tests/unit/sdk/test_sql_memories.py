@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 import memoranda
-from memoranda import ALL_NAMESPACES, Corruption, Store
+from memoranda import ALL_NAMESPACES, Corruption, Invalidation, Store
 from memoranda.testing import FixedClock, FixedIds
 
 LONG = "é" * 5000
@@ -38,9 +38,9 @@ def fill(store: Store) -> None:
     planner.resolve_invalidation(notice.id, decision="keep", note="fine")
     planner.update_memory(ground.id, content="Ann never flies")
     planner.touch(ground.id)
-    gone = planner.remember("gone", ttl=3600, event_time="2026-02-07T12:00:00+02:00")
-    planner.link(source=gone.id, target=ground.id, relation="contradicts")
-    planner.unlink(source=gone.id, target=ground.id, relation="contradicts")
+    memory = planner.remember("gone", ttl=3600, event_time="2026-02-07T12:00:00+02:00")
+    planner.link(source=memory.id, target=ground.id, relation="contradicts")
+    planner.unlink(source=memory.id, target=ground.id, relation="contradicts")
     planner.retract_memory(planner.remember("retracted", title="r").id)
 
 
@@ -67,8 +67,8 @@ def text_of(time: datetime | None) -> str | None:
 
 def test_memories_are_what_is_listed(store: Store) -> None:
     rows = ask(store, "SELECT * FROM memories ORDER BY commit_ts")
-    listed = store.list_memories(namespace=ALL_NAMESPACES, agent_id="planner", content=True)
-    for row, memory in zip(rows, listed, strict=True):
+    memories = store.list_memories(namespace=ALL_NAMESPACES, agent_id="planner", content=True)
+    for row, memory in zip(rows, memories, strict=True):
         for name in ("id", "namespace", "agent_id", "visibility", "kind", "tier", "title"):
             assert row[name] == getattr(memory, name)
         for name in ("version", "reflection_depth", "access_count"):
@@ -92,23 +92,23 @@ def test_private_and_expired_memories_are_there_and_retracted_ones_are_not(path:
     with memoranda.open(path, clock=clock, ids=FixedIds()) as store:
         fill(store)
         clock.advance(7200)
-        found = ask(store, "SELECT title FROM memories WHERE visibility = 'private'")
-        assert [row["title"] for row in found] == ["kept", "open"]
-        (gone,) = ask(store, "SELECT content, expires_at FROM memories WHERE expires_at < ?", "3")
-        assert gone["content"] == "gone"
+        result = ask(store, "SELECT title FROM memories WHERE visibility = 'private'")
+        assert [row["title"] for row in result] == ["kept", "open"]
+        (target,) = ask(store, "SELECT content, expires_at FROM memories WHERE expires_at < ?", "3")
+        assert target["content"] == "gone"
         assert ask(store, "SELECT 1 FROM memories WHERE title = 'r'") == []
 
 
 def test_links_are_those_that_hold(store: Store) -> None:
     rows = ask(store, "SELECT * FROM links ORDER BY commit_ts, source, target")
-    held = {
+    stored_value = {
         (link.source, link.relation, link.target, text_of(link.valid_from))
         for memory in store.list_memories(namespace=ALL_NAMESPACES, agent_id="planner")
         for link in store.links(memory.id, agent_id="planner")
     }
-    found = [(row["source"], row["relation"], row["target"], row["since"]) for row in rows]
-    assert set(found) == held
-    assert len(found) == len(held) == 5
+    result = [(row["source"], row["relation"], row["target"], row["since"]) for row in rows]
+    assert set(result) == stored_value
+    assert len(result) == len(stored_value) == 5
     assert "contradicts" not in {row["relation"] for row in rows}
     times = ask(
         store, "SELECT l.since, e.committed_at FROM links AS l JOIN events AS e USING (commit_ts)"
@@ -123,17 +123,21 @@ def test_transcripts_are_those_kept(store: Store) -> None:
     assert first["occurred_at"] == "1969-12-31T23:59:59.999999Z"
     assert second["occurred_at"] is None
     for row in (first, second):
-        kept = store.get_transcript(row["id"])
-        assert kept is not None
+        transcript = store.get_transcript(row["id"])
+        assert transcript is not None
         assert (row["namespace"], row["agent_id"]) == ("team", "planner")
-        assert row["created_at"] == text_of(kept.created_at)
-        assert row["expires_at"] == text_of(kept.expires_at)
+        assert row["created_at"] == text_of(transcript.created_at)
+        assert row["expires_at"] == text_of(transcript.expires_at)
 
 
 def test_notices_are_the_inbox(store: Store) -> None:
     rows = ask(store, "SELECT * FROM notices ORDER BY commit_ts, id")
-    told = store.invalidations(agent_id="planner", status="all")
-    for row, notice in zip(rows, sorted(told, key=lambda each: each.id), strict=True):
+    reports = store.invalidations(agent_id="planner", status="all")
+
+    def by_time(notice: Invalidation) -> tuple[datetime, str]:
+        return notice.created_at, notice.id
+
+    for row, notice in zip(rows, sorted(reports, key=by_time), strict=True):
         assert (row["id"], row["namespace"]) == (notice.id, "team/_invalidations")
         assert (row["agent_id"], row["by_agent"]) == (notice.agent_id, notice.by)
         assert row["dependent"] == notice.dependent_id

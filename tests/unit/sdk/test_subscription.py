@@ -14,8 +14,11 @@ import pytest
 
 import memoranda
 from memoranda import Store, StoreBusy, Subscription
+from memoranda.log.read.wakeup import SPURIOUS_WAKEUP_BACKOFF
+from memoranda.sdk.calls import Calls
 from memoranda.storage.port import OutcomeUnknown
 from memoranda.testing import memory_store
+from tests.patience import HANG_SECONDS, wait_until
 
 WAITING = """
 import signal, sys, time
@@ -23,8 +26,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in
 import memoranda
 store = memoranda.open(sys.argv[1])
 subscription = store.subscribe(agent_id="a")
-print("waiting", flush=True)
 try:
+    print("waiting", flush=True)
     next(subscription)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
@@ -42,23 +45,21 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_readers_that_share_one_get_each_event_once() -> None:
     store = memory_store()
     subscription = store.subscribe(agent_id="a")
-    taken: list[list[int]] = [[] for _ in range(4)]
+    item: list[list[int]] = [[] for _ in range(4)]
 
     def take(found: list[int]) -> None:
         found.extend(event.commit_ts for event in subscription)
 
-    threads = [threading.Thread(target=take, args=(found,)) for found in taken]
+    threads = [threading.Thread(target=take, args=(found,)) for found in item]
     for thread in threads:
         thread.start()
     for number in range(500):
         store.write(agent_id="a", key="k", value={"n": number})
-    deadline = time.monotonic() + 20
-    while sum(map(len, taken)) < 500 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: sum(map(len, item)) >= 500)
     subscription.close()
     for thread in threads:
-        thread.join(5)
-    assert sorted(commit for found in taken for commit in found) == [*range(1, 501)]
+        thread.join(HANG_SECONDS)
+    assert sorted(commit for found in item for commit in found) == [*range(1, 501)]
 
 
 def test_ctrl_c_ends_the_waiting_and_nothing_else(tmp_path: Path) -> None:
@@ -71,8 +72,8 @@ def test_ctrl_c_ends_the_waiting_and_nothing_else(tmp_path: Path) -> None:
         assert process.stdout.readline() == "waiting\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=20)
-    assert told == "interrupted\n1\n"
+        reports, _ = process.communicate(timeout=HANG_SECONDS)
+    assert reports == "interrupted\n1\n"
 
 
 def test_a_user_with_a_clock_that_stands_still_does_not_wait_for_ever() -> None:
@@ -106,33 +107,38 @@ def test_closing_ends_a_long_search(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     time.sleep(0.05)
     assert thread.is_alive()
     subscription.close()
-    thread.join(5)
+    thread.join(HANG_SECONDS)
     assert not thread.is_alive()
 
 
 def test_who_is_woken_in_vain_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    fills: list[float] = []
+    """Each time in a row it rests for longer, and while it rests no commit wakes it."""
+    monkeypatch.setattr("memoranda.sdk.store.subscriptions.POLL_SECONDS", 2 * HANG_SECONDS)
+    rests: list[float] = []
+    fills: list[int] = []
+    commits = 0
     fill = Subscription._fill
 
     def counted(subscription: Subscription) -> bool:
-        fills.append(time.monotonic())
+        fills.append(commits)
         return fill(subscription)
 
+    def rest(_: Calls, seconds: float) -> None:
+        nonlocal commits
+        rests.append(seconds)
+        for number in range(10):  # while it rests
+            commits = store.write(agent_id="busy", key="k", value={"n": number}).commit_ts
+        if len(rests) == 12:
+            subscription.close()
+
     monkeypatch.setattr(Subscription, "_fill", counted)
+    monkeypatch.setattr(Calls, "rest", rest)
     store = memory_store()
     subscription = store.subscribe(agent_id="rare")
-    thread = threading.Thread(target=lambda: list(subscription))
-    thread.start()
-    begun = time.monotonic()
-    commits = 0
-    while time.monotonic() - begun < 0.5:
-        store.write(agent_id="busy", key="k", value={})
-        commits += 1
-    spent = time.monotonic() - begun
-    subscription.close()
-    thread.join(5)
-    assert commits > 50
-    assert len(fills) < spent / 0.05 + 10
+    assert list(subscription) == []
+    assert tuple(rests[: len(SPURIOUS_WAKEUP_BACKOFF)]) == SPURIOUS_WAKEUP_BACKOFF
+    assert set(rests[len(SPURIOUS_WAKEUP_BACKOFF) :]) == {SPURIOUS_WAKEUP_BACKOFF[-1]}
+    assert fills == [*range(0, 120, 10)]
 
 
 def test_a_cursor_whose_storing_fails_says_that_it_may_be_tried_again(

@@ -22,9 +22,10 @@ from memoranda import (
     Transaction,
     TransactionConflict,
 )
-from memoranda.log import turns
-from memoranda.log.turns import OutOfTurn, Turn, Turns
+from memoranda.log.commit import conflict_queue
+from memoranda.log.commit.conflict_queue import ConflictQueue, OutOfTurn, QueueTicket
 from memoranda.state.requests import KeyRead, PrefixRead
+from tests.patience import HANG_SECONDS
 
 _FEW = 4
 """How often work is run at most, where everybody is in one process."""
@@ -80,7 +81,7 @@ def test_threads_that_count_together_all_succeed(store: Store) -> None:
     assert in_threads(16, count) == []
     assert number(store) == 160
     assert max(runs.values()) <= _FEW
-    assert store._core.turns.line == []
+    assert store._core.turns.tickets == []
 
 
 @pytest.mark.parametrize("url", [":memory:", "store.db"])
@@ -140,11 +141,11 @@ class Held:
             self._store.write(key=self._key, value={"n": 0})
             return
         self.inside.set()
-        assert self.go.wait(30)
+        assert self.go.wait(HANG_SECONDS)
 
     def __enter__(self) -> Held:
         self.thread.start()
-        assert self.inside.wait(30)
+        assert self.inside.wait(HANG_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -155,7 +156,7 @@ class Held:
 def test_who_reads_something_else_is_not_kept_waiting(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "TURN_SECONDS", 600.0)
+    monkeypatch.setattr(conflict_queue, "TURN_SECONDS", 600.0)
     runs = 0
 
     def work(transaction: Transaction) -> None:
@@ -171,27 +172,27 @@ def test_who_reads_something_else_is_not_kept_waiting(
 
 
 def test_who_reads_the_same_goes_after_who_was_first(store: Store) -> None:
-    with Held(store, "n") as held:
+    with Held(store, "n") as stored_value:
         late = threading.Thread(target=store.transact, args=(increment,))
         late.start()
-        while len(store._core.turns.line) < 2:
+        while len(store._core.turns.tickets) < 2:
             assert late.is_alive()
         assert number(store) == 0
     late.join()
     assert number(store) == 2
-    assert held.runs == 2
+    assert stored_value.runs == 2
 
 
 def test_who_takes_too_long_keeps_nobody_waiting(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "TURN_SECONDS", 0.01)
-    monkeypatch.setattr("memoranda.sdk.handle.TURN_SECONDS", 0.01)
-    with Held(store, "n") as held:
+    monkeypatch.setattr(conflict_queue, "TURN_SECONDS", 0.01)
+    monkeypatch.setattr("memoranda.sdk.store.handle.TURN_SECONDS", 0.01)
+    with Held(store, "n") as stored_value:
         store.transact(increment)
         assert number(store) == 1
     assert number(store) == 2
-    assert held.runs == 3
+    assert stored_value.runs == 3
 
 
 def test_who_gives_up_is_in_nobodys_way(store: Store) -> None:
@@ -201,7 +202,7 @@ def test_who_gives_up_is_in_nobodys_way(store: Store) -> None:
 
     with pytest.raises(TransactionConflict):
         store.transact(work, retries=3)
-    assert store._core.turns.line == []
+    assert store._core.turns.tickets == []
 
 
 def test_without_retries_nobody_waits_for_others(store: Store) -> None:
@@ -212,17 +213,17 @@ def test_without_retries_nobody_waits_for_others(store: Store) -> None:
 
 class TestLine:
     def test_they_go_in_the_order_in_which_they_came(self) -> None:
-        line = Turns()
-        places = [Turn(line) for _ in range(5)]
+        line = ConflictQueue()
+        places = [QueueTicket(line) for _ in range(5)]
         for turn in places:
             turn.join([KeyRead(_SCOPE, "k")], overtaken=True)
         for turn in places:
-            assert [each for each in places if each.reads and each.is_due()] == [turn]
+            assert [place for place in places if place.reads and place.is_due()] == [turn]
             turn.end()
 
     def test_a_range_is_about_its_keys(self) -> None:
-        line = Turns()
-        whole, part, other = Turn(line), Turn(line), Turn(line)
+        line = ConflictQueue()
+        whole, part, other = QueueTicket(line), QueueTicket(line), QueueTicket(line)
         whole.join([PrefixRead(_SCOPE, "a/")], overtaken=True)
         part.join([KeyRead(_SCOPE, "a/b")], overtaken=True)
         other.join([KeyRead(_SCOPE, "b"), PrefixRead(_SCOPE, "c")], overtaken=True)
@@ -230,14 +231,14 @@ class TestLine:
         assert not part.is_due()
         assert other.is_due()
         with pytest.raises(OutOfTurn):
-            Turn(line).check([PrefixRead(_SCOPE, "")])
-        Turn(line).check([PrefixRead(Scope("default", "b"), ""), KeyRead(_SCOPE, "a")])
+            QueueTicket(line).check([PrefixRead(_SCOPE, "")])
+        QueueTicket(line).check([PrefixRead(Scope("default", "b"), ""), KeyRead(_SCOPE, "a")])
         whole.end()
         assert part.is_due()
 
     def test_who_is_in_conflict_again_keeps_its_place(self) -> None:
-        line = Turns()
-        first, second = Turn(line), Turn(line)
+        line = ConflictQueue()
+        first, second = QueueTicket(line), QueueTicket(line)
         for turn in (first, second, first):
             turn.join([KeyRead(_SCOPE, "k")], overtaken=True)
         assert first.is_due()
@@ -246,8 +247,8 @@ class TestLine:
         assert second.pause() > first.pause() > 0
 
     def test_one_that_is_gone_without_a_word_is_not_waited_for(self) -> None:
-        line = Turns()
-        first, second = Turn(line), Turn(line)
+        line = ConflictQueue()
+        first, second = QueueTicket(line), QueueTicket(line)
         for turn in (first, second):
             turn.join([KeyRead(_SCOPE, "k")], overtaken=True)
         del first, turn
@@ -295,5 +296,5 @@ for thread in threads: thread.join()
 def test_processes_that_count_together_all_succeed(store: Store, tmp_path: Path) -> None:
     command = [sys.executable, "-c", _COUNTER, str(tmp_path / "store.db")]
     children = [subprocess.Popen(command) for _ in range(4)]
-    assert [child.wait(300) for child in children] == [0, 0, 0, 0]
+    assert [child.wait(HANG_SECONDS) for child in children] == [0, 0, 0, 0]
     assert number(store) == 4 * 4 * 15

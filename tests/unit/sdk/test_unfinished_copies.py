@@ -14,7 +14,7 @@ import pytest
 
 import memoranda
 from memoranda.sdk.doctor import diagnose
-from memoranda.storage.workfolders import leftovers
+from memoranda.storage.files import leftovers
 from tests.unit.cli.runner import Cli
 
 KILLED = """
@@ -76,22 +76,22 @@ def kill(folder: Path, what: str) -> None:
 @pytest.mark.parametrize("what", ["backup", "fork", "restore", "import", "verify"])
 def test_it_is_found_and_named(folder: Path, what: str) -> None:
     path = folder / "s.db"
-    (healthy,) = [each for each in diagnose(path, quick=True) if each.check == "store"]
+    (healthy,) = [finding for finding in diagnose(path, quick=True) if finding.check == "store"]
     assert healthy.status == "ok"
     kill(folder, what)
-    (found,) = [each for each in diagnose(path, quick=True) if each.check == "copies"]
-    assert found.status == "warning"
+    (result,) = [finding for finding in diagnose(path, quick=True) if finding.check == "copies"]
+    assert result.status == "warning"
     with memoranda.open(path) as store:
-        (left,) = leftovers(path, store.verify().log_id)
-        assert not left.in_use
+        (remainder,) = leftovers(path, store.verify().log_id)
+        assert not remainder.in_use
         preview = store.bind(agent_id="a").forget(key="k", dry_run=True)
-        made = store.bind(agent_id="a").forget(key="k")
-        assert preview.copies == made.copies == (left.path,)
-        assert store.certificate(made.erasure_id).copies == (left.path,)
-    assert found.remedy is not None
-    assert left.path in found.remedy
-    subprocess.run(found.remedy.partition(": ")[2], shell=True, check=True)
-    assert "copies" not in [each.check for each in diagnose(path, quick=True)]
+        certificate = store.bind(agent_id="a").forget(key="k")
+        assert preview.copies == certificate.copies == (remainder.path,)
+        assert store.certificate(certificate.erasure_id).copies == (remainder.path,)
+    assert result.remedy is not None
+    assert remainder.path in result.remedy
+    subprocess.run(result.remedy.partition(": ")[2], shell=True, check=True)
+    assert "copies" not in [finding.check for finding in diagnose(path, quick=True)]
 
 
 def test_what_is_of_another_store_is_not(folder: Path) -> None:
@@ -100,30 +100,30 @@ def test_what_is_of_another_store_is_not(folder: Path) -> None:
     with memoranda.open(folder / "other.db") as store:
         store.write(agent_id="a", key="k", value={})
         assert store.bind(agent_id="a").forget(key="k").copies == ()
-    assert "copies" not in [each.check for each in diagnose(folder / "other.db", quick=True)]
+    assert "copies" not in [finding.check for finding in diagnose(folder / "other.db", quick=True)]
 
 
 def test_one_that_is_being_made_is_named_and_left_alone(folder: Path) -> None:
-    named: list[str] = []
+    by_name: list[str] = []
     with memoranda.open(folder / "s.db") as store:
 
         def look(done: int, total: int) -> None:
-            if not named:
-                (left,) = leftovers(folder / "s.db", store.verify().log_id)
-                assert left.in_use
-                named.extend(store.bind(agent_id="a").forget(key="k", dry_run=True).copies)
-                found = diagnose(folder / "s.db", quick=True)
-                assert "copies" not in [each.check for each in found]
+            if not by_name:
+                (remainder,) = leftovers(folder / "s.db", store.verify().log_id)
+                assert remainder.in_use
+                by_name.extend(store.bind(agent_id="a").forget(key="k", dry_run=True).copies)
+                findings = diagnose(folder / "s.db", quick=True)
+                assert "copies" not in [item.check for item in findings]
 
         store.backup(folder / "backup.db", progress=look)
-        assert len(named) == 1
+        assert len(by_name) == 1
         assert store.bind(agent_id="a").forget(key="k").copies == ()
 
 
 def test_those_of_older_versions_count_too(folder: Path) -> None:
     for old in (
-        folder / ".memoranda-ab12_x9z",
-        folder.with_name("tmp") / "memoranda-verify-q1w2e3r4",
+        folder / ".recollect-ab12_x9z",
+        folder.with_name("tmp") / "recollect-verify-q1w2e3r4",
     ):
         old.mkdir()
         (old / "some.db").write_text(WORDS)
@@ -135,7 +135,7 @@ def test_the_command_names_them(folder: Path) -> None:
     kill(folder, "backup")
     cli = Cli(folder)
     place = ["--db", folder / "s.db", "--agent", "a"]
-    assert "copies that nobody finished" in cli("forget", "key", "k", "--dry-run", *place)
+    assert "Unfinished copies" in cli("forget", "key", "k", "--dry-run", *place)
     (copy,) = cli.row("forget", "key", "k", "--dry-run", *place)["copies"]
     assert copy in cli("forget", "key", "k", "--yes", *place)
     assert copy in cli("doctor", "--quick", "--db", folder / "s.db")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
 
 import memoranda
 from memoranda import Store
-from memoranda.model.clock import SystemClock
-from memoranda.search.lexical import Found
-from memoranda.search.shelves import KINDS, visible
-from memoranda.search.tail import Tail
+from memoranda.model.intervals import NEWEST
+from memoranda.search.index.partitions import KINDS, visibility_of, visible_partitions
+from memoranda.search.index.unindexed import scan
+from memoranda.search.ranking.bm25 import ScoredDocument
+from tests.patience import wait_until
+
+eventually = wait_until
 
 
 def nearest(
@@ -23,19 +26,21 @@ def nearest(
     known: int | None = None,
     namespaces: Sequence[str] | None = ("default",),
     viewer: str = "a",
-) -> list[Found] | None:
+) -> list[ScoredDocument] | None:
     """Return what a store's vectors lead to."""
-    past = known is not None
+    visibility = visibility_of(
+        namespaces=namespaces, viewer=viewer, kinds=KINDS, past=known is not None
+    )
     vectors = store._core.vectors.prepare(query)
     with store._core.engine.snapshot() as reader:
-        shelves = visible(reader, namespaces=namespaces, viewer=viewer, kinds=KINDS, past=past)
-        tail = Tail.read(reader, namespaces=namespaces, viewer=viewer, kinds=KINDS, past=past)
-        return vectors.search(reader, shelves, most=most, known=known, tail=tail)
+        visible = visible_partitions(reader, visibility)
+        unindexed = scan(reader, visibility, as_of=NEWEST if known is None else known)
+        return vectors.search(reader, visible, limit=most, as_of_commit=known, unindexed=unindexed)
 
 
-def sources(found: Sequence[Found] | None) -> list[str]:
+def sources(found: Sequence[ScoredDocument] | None) -> list[str]:
     assert found is not None, "there are vectors"
-    return [each.passage.source for each in found]
+    return [item.document.source for item in found]
 
 
 def remember(store: Store, texts: Sequence[str]) -> list[str]:
@@ -57,12 +62,3 @@ def rows_of_vectors(path: Path) -> int:
     (count,) = next(iter(connection.execute("SELECT COUNT(*) FROM vector")))
     connection.close()
     return int(count)
-
-
-def eventually(true: Callable[[], bool], seconds: float = 10.0) -> None:
-    """Wait until something another thread or process does is done."""
-    clock = SystemClock()
-    deadline = clock.monotonic() + seconds
-    while not true():
-        assert clock.monotonic() < deadline, "it never came to that"
-        clock.sleep(0.01)

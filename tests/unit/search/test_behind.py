@@ -11,11 +11,11 @@ import pytest
 
 import memoranda
 from memoranda import Store
-from memoranda.model.clock import SystemClock
-from memoranda.search import filler
-from memoranda.search.behind import Behind
-from memoranda.search.kept import counted, read
+from memoranda.search.background_worker import BackgroundWorker
+from memoranda.search.index import background_indexer
+from memoranda.search.vectors.store import count_vectors, read
 from tests.embedders import Hashing
+from tests.patience import HANG_SECONDS
 from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
 
 TEXTS = [f"number {number} likes word{number}" for number in range(12)]
@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _fill_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filler, "EVERY", 4)
+    monkeypatch.setattr(background_indexer, "WAKE_THRESHOLD", 4)
 
 
 Threads = Callable[[], list[str]]
@@ -41,7 +41,7 @@ def threads() -> Threads:
 
     def since() -> list[str]:
         new = set(threading.enumerate()) - before
-        return [each.name for each in new if each.name == "memoranda-embedder"]
+        return [item.name for item in new if item.name == "memoranda-embedder"]
 
     return since
 
@@ -61,7 +61,7 @@ def test_the_default_waits_until_somebody_recalls(
     path: Path, monkeypatch: pytest.MonkeyPatch, threads: Threads
 ) -> None:
     model = Hashing()
-    monkeypatch.setattr("memoranda.search.embedding._local", lambda: model)
+    monkeypatch.setattr("memoranda.search.vectors.embedder._local", lambda: model)
     with memoranda.open(path) as store:
         remember(store.bind(agent_id="a"), TEXTS)
         assert threads() == []
@@ -83,7 +83,7 @@ def test_the_default_waits_until_somebody_recalls(
 def test_a_first_recall_is_noted_even_if_nothing_is_indexed_yet(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoranda.search.embedding._local", Hashing)
+    monkeypatch.setattr("memoranda.search.vectors.embedder._local", Hashing)
     with memoranda.open(path) as store:
         remember(store.bind(agent_id="a"), TEXTS[:2])
         assert store.recall("word1", namespace="default")
@@ -101,9 +101,9 @@ def test_writes_go_on_while_the_embedder_is_out_of_order_and_it_recovers(path: P
 
     model.before = fail
     with memoranda.open(path, embedder=model) as store:
-        behind = store._core.vectors.behind
+        behind = store._core.vectors.worker
         assert behind is not None
-        behind._first_rest = behind._rest = 0.01
+        behind._first_backoff = behind._backoff = 0.01
         ids = remember(store.bind(agent_id="a"), TEXTS)
         eventually(lambda: store.stats().warnings != ())
         stats = store.stats()
@@ -113,32 +113,30 @@ def test_writes_go_on_while_the_embedder_is_out_of_order_and_it_recovers(path: P
         model.before = None
         eventually(lambda: store.stats().vectors == 12)
         assert store.stats().warnings == ()
-        store._core.vectors._rests_until = 0
+        store._core.vectors._paused_until = 0
         assert ids[3] in sources(nearest(store, "word3"))
 
 
 def test_closing_waits_for_what_has_begun_but_not_for_ever(path: Path) -> None:
-    model, begun, go = Hashing(), threading.Event(), threading.Event()
+    model, start, go = Hashing(), threading.Event(), threading.Event()
 
     def hang(_: Sequence[str]) -> None:
-        begun.set()
-        go.wait(20)
+        start.set()
+        go.wait(HANG_SECONDS)
 
     model.before = hang
     store = memoranda.open(path, embedder=model)
     remember(store.bind(agent_id="a"), TEXTS[:4])
-    assert begun.wait(10)
-    behind = store._core.vectors.behind
+    assert start.wait(HANG_SECONDS)
+    behind = store._core.vectors.worker
     assert behind is not None
-    clock = SystemClock()
-    before = clock.monotonic()
     behind.close(seconds=0.05)
     store.close()
-    assert clock.monotonic() - before < 5
     thread = behind._thread
     assert thread is not None
+    assert thread.is_alive(), "it was not waited for"
     go.set()
-    thread.join(10)
+    thread.join(HANG_SECONDS)
     assert not thread.is_alive()
     with memoranda.open(path, embedder=None) as store:
         assert store.stats().vectors == 0
@@ -161,7 +159,7 @@ def test_two_that_fill_at_once_do_no_harm(path: Path) -> None:
     both = threading.Barrier(2)
 
     def meet(_: Sequence[str]) -> None:
-        both.wait(10)
+        both.wait(HANG_SECONDS)
 
     one, two = Hashing(dimension=64), Hashing(dimension=64)
     one.before = two.before = meet
@@ -187,14 +185,14 @@ def test_a_fork_leaves_the_thread_to_its_parent(path: Path) -> None:
     with memoranda.open(path, embedder=Hashing()) as store:
         remember(store.bind(agent_id="a"), TEXTS)
         eventually(lambda: store.stats().vectors == 12)
-        behind = store._core.vectors.behind
+        behind = store._core.vectors.worker
         assert behind is not None
         owner, behind._owner = behind._owner, -1  # as it is in a process that was forked
-        behind._bell.clear()
+        behind._wakeup.clear()
         behind.wake()
-        assert not behind._bell.is_set()
+        assert not behind._wakeup.is_set()
         behind.close()
-        assert not behind._ending.is_set()
+        assert not behind._closing.is_set()
         behind._owner = owner
         assert owner == os.getpid()
 
@@ -204,21 +202,21 @@ def test_how_far_vectors_go_is_kept_with_them(path: Path) -> None:
         remember(store.bind(agent_id="a"), TEXTS)
         store.reindex()
         engine, model = store._core.engine, Hashing()
-        from memoranda.search.vector_filling import fill_some
+        from memoranda.search.vectors.backfill import fill_batch
 
         upto = []
-        while fill_some(engine, model, most=5):
+        while fill_batch(engine, model, limit=5):
             with engine.reading() as reader:
-                kept = read(reader)
-                assert kept is not None
-                upto.append(kept.upto)
-                made, left = counted(reader, kept)
-                assert made + left == 12
+                stored_item = read(reader)
+                assert stored_item is not None
+                upto.append(stored_item.complete_through)
+                instance, remainder = count_vectors(reader, stored_item)
+                assert instance + remainder == 12
         assert upto == [5, 10, 12]
 
 
 def test_nobody_is_woken_once_it_is_closed() -> None:
-    behind = Behind(lambda: 0, name="memoranda-embedder")
+    behind = BackgroundWorker(lambda: 0, name="memoranda-embedder")
     behind.close()
     behind.wake()
     assert behind._thread is None
@@ -234,14 +232,30 @@ def test_whatever_ends_its_thread_it_begins_again(monkeypatch: pytest.MonkeyPatc
             raise SystemExit
         return 0
 
-    behind = Behind(work, name="memoranda-embedder")
+    behind = BackgroundWorker(work, name="memoranda-embedder")
     behind.wake()
     eventually(lambda: behind.failure is not None and not behind._is_running())
-    assert "broke off" in str(behind.failure)
+    assert "ended unexpectedly" in str(behind.failure)
     behind.wake()
     eventually(lambda: behind.failure is None)
     assert done == [0, 1]
     behind.close()
+
+
+def test_a_search_during_the_indexers_last_look_makes_it_look_again(path: Path) -> None:
+    with memoranda.open(path, embedder=Hashing()) as store:
+        indexer, vectors = store._core.background_indexer, store._core.vectors
+        looks: list[int] = []
+
+        def look() -> int:
+            looks.append(len(looks))
+            if len(looks) == 1:
+                vectors.index_soon()  # what a search calls that finds a queue
+            return 0
+
+        indexer._worker._work = look
+        vectors.index_soon()
+        eventually(lambda: looks == [0, 1])
 
 
 def test_a_store_in_memory_has_vectors_too() -> None:

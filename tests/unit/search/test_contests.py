@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 
 from memoranda import Hit, Store
-from memoranda.search.candidates import Candidate
-from memoranda.search.contests import settle
-from memoranda.search.hits import ADDED, MULTIPLIED
-from memoranda.search.shelves import MEMORY
-from memoranda.search.words import terms
+from memoranda.search.index.partitions import MEMORY
+from memoranda.search.ranking.candidates import Candidate
+from memoranda.search.ranking.fusion import prefer_newer
+from memoranda.search.results import SCORE_FACTORS, SCORE_TERMS
+from memoranda.search.text.tokenizer import query_terms
 from memoranda.testing import memory_store
 from tests.embedders import Hashing
 
@@ -69,8 +69,8 @@ CONTESTS = {
 def test_of_two_answers_the_newer_comes_first(agent: Store, query: str, way: str) -> None:
     agent.remember("Something else that has nothing to do with it")
     dates = ("2023-01-10T00:00:00Z", "2023-09-10T00:00:00Z")
-    said = list(zip(CONTESTS[query], dates, strict=True))
-    for text, date in said[:: 1 if way == "in order" else -1]:
+    statement = list(zip(CONTESTS[query], dates, strict=True))
+    for text, date in statement[:: 1 if way == "in order" else -1]:
         agent.remember(text, event_time=date)
     older, newer = CONTESTS[query]
     assert texts(agent.recall(query))[:2] == [newer, older]
@@ -90,22 +90,89 @@ def test_what_is_worded_alike_contests_though_it_scores_less(
     query: str, older: str, newer: str
 ) -> None:
     candidates = [candidate(older, 1, 1.0), candidate(newer, 2, 0.6)]
-    assert [each.text for each in settle(candidates, frozenset(terms(query)))] == [newer, older]
-    assert [each.score for each in sorted(candidates, key=Candidate.rank)] == [1.0, 0.6]
+    assert [item.text for item in prefer_newer(candidates, frozenset(query_terms(query)))] == [
+        newer,
+        older,
+    ]
+    assert [item.score for item in sorted(candidates, key=Candidate.rank)] == [1.0, 0.6]
 
 
 def test_common_words_alone_are_no_contest() -> None:
     older = "The bees are in the garden of the sister of Ann"
     newer = "As the rain is over, the bees are back in it and of the mind to stay"
     candidates = [candidate(older, 1, 1.0), candidate(newer, 2, 0.6)]
-    assert settle(candidates, frozenset(terms("the bees"))) == candidates
+    assert prefer_newer(candidates, frozenset(query_terms("the bees"))) == candidates
 
 
 def candidate(text: str, time: int, score: float) -> Candidate:
     """Return a memory that was found, as a search scores it."""
-    found = Candidate((MEMORY, text, 0))
-    found.about = cast("Any", SimpleNamespace(namespace="default"))
-    found.load, found.time = text.__str__, time
-    found.parts = {**dict.fromkeys(ADDED, 0.0), **dict.fromkeys(MULTIPLIED, 1.0), "text": score}
-    found.score = score
-    return found
+    result = Candidate((MEMORY, text, 0))
+    result.record = cast("Any", SimpleNamespace(namespace="default"))
+    result.load_text, result.time = text.__str__, time
+    result.parts = {
+        **dict.fromkeys(SCORE_TERMS, 0.0),
+        **dict.fromkeys(SCORE_FACTORS, 1.0),
+        "text": score,
+    }
+    result.score = score
+    return result
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "other"),
+    [
+        (
+            "What did Ann plant behind the old shed last spring?",
+            "Ann planted three rows of beans behind the old shed",
+            "Ann planted herbs",
+        ),
+        ("What does Ann think of the shed?", "Ann thinks the shed is too small", "Ann has a shed"),
+        ("What pets does Ann have at home?", "Ann has two cats as pets at home", "Ann has pets"),
+    ],
+)
+def test_a_newer_text_that_shares_some_words_answers_nothing(
+    agent: Store, query: str, answer: str, other: str
+) -> None:
+    agent.remember(answer, event_time="2023-01-10T00:00:00Z")
+    agent.remember(other, event_time="2023-09-10T00:00:00Z")
+    first, second = agent.recall(query)
+    assert (first.text, second.text) == (answer, other)
+    assert first.parts["newer"] == second.parts["newer"] == 1
+
+
+def test_the_name_of_the_speaker_is_no_common_word(agent: Store) -> None:
+    words = agent.store_transcript("Ann: I painted a fox\nAnn: Off to bed")
+    for number, text in enumerate(("Ann: I painted a fox", "Ann: Off to bed")):
+        date = f"202{number}-01-10T00:00:00Z"
+        agent.remember(text, event_time=date, transcript=words.id, spans=[words.find(text)])
+    hits = agent.recall("what did Ann do?", kinds=["memory"])
+    assert all(hit.parts["newer"] == 1 for hit in hits)
+
+
+def test_a_question_about_the_past_prefers_nothing_newer(agent: Store) -> None:
+    for year, city in ((2019, "Paris"), (2023, "Berlin")):
+        agent.remember(f"Alice lives in {city}", event_time=f"{year}-05-01T00:00:00Z")
+    assert texts(agent.recall("where did Alice live in 2019?"))[0] == "Alice lives in Paris"
+    assert texts(agent.recall("where does Alice live?"))[0] == "Alice lives in Berlin"
+
+
+def test_who_asks_for_now_gets_the_newer_of_different_wordings(agent: Store) -> None:
+    agent.remember("The office is open from nine to five", event_time="2021-05-01T00:00:00Z")
+    agent.remember("Opening hours of the office: ten to four", event_time="2023-05-01T00:00:00Z")
+    hits = agent.recall("when is the office open now?")
+    newer = next(hit for hit in hits if hit.text.startswith("Opening"))
+    older = next(hit for hit in hits if hit.text.startswith("The office"))
+    assert newer.parts["date"] == 1 > older.parts["date"]
+    assert all(hit.parts["date"] == 1 for hit in agent.recall("when is the office open?"))
+
+
+def test_who_has_only_a_part_of_the_question_is_not_replaced_by_a_newer_one(agent: Store) -> None:
+    agent.remember("The old shed leaks", event_time="2022-01-10T00:00:00Z")
+    agent.remember("Ann planted beans", event_time="2023-01-10T00:00:00Z")
+    agent.remember(
+        "Ann planted herbs and then went on a long journey through Norway",
+        event_time="2023-09-10T00:00:00Z",
+    )
+    hits = agent.recall("what did Ann plant behind the shed?")
+    assert all(hit.parts["newer"] == 1 for hit in hits)
+    assert texts(hits).index("Ann planted beans") < 2

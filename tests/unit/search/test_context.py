@@ -36,26 +36,26 @@ def agent() -> Store:
 
 
 def ids(store: Store) -> dict[str, str]:
-    found = {each.content or "": each.id for each in store.list_memories(content=True)}
-    return {**found, "words": next(iter(store.list_transcripts())).id}
+    result = {memory.content or "": memory.id for memory in store.list_memories(content=True)}
+    return {**result, "words": next(iter(store.list_transcripts())).id}
 
 
 def test_dates_sources_and_what_superseded_what(agent: Store) -> None:
-    known = ids(agent)
+    reference = ids(agent)
     assert agent.recall_context("where does Ann live?").splitlines() == [
         "Facts:",
-        "2023-05-01 · fact · Ann lives in Oslo (since 2023-05-01)",
-        f"  from memory {known['Ann lives in Oslo']}",
-        "2020-03-01 · fact · Ann lives in Rome (2020-03-01 to 2023-05-01)",
-        f"  from memory {known['Ann lives in Oslo']}",
+        "2023-05-01 · fact · Ann lives in Oslo (since 2023-05-01, believed by a1)",
+        f"  from memory {reference['Ann lives in Oslo']}",
+        "2020-03-01 · fact · Ann lives in Rome (2020-03-01 to 2023-05-01, believed by a1)",
+        f"  from memory {reference['Ann lives in Oslo']}",
         "Memories:",
         "2023-05-08 · claim · Ann lives in Oslo",
-        f"  from transcript {known['words']}, said at 2023-05-08 13:56",
+        f"  from transcript {reference['words']}, said at 2023-05-08 13:56",
         "2020-03-01 · claim · Ann lives in Rome",
-        f"  superseded by {known['Ann lives in Oslo']}: 2023-05-08 · Ann lives in Oslo",
+        f"  superseded by {reference['Ann lives in Oslo']}: 2023-05-08 · Ann lives in Oslo",
         "Said in transcripts:",
         "2023-05-08 · passage · Ben: where do you live now?",
-        f"  from transcript {known['words']}, said at 2023-05-08 13:56",
+        f"  from transcript {reference['words']}, said at 2023-05-08 13:56",
     ]
 
 
@@ -64,14 +64,14 @@ def test_what_was_superseded_can_be_left_out(agent: Store) -> None:
 
 
 def test_what_superseded_it_later_is_not_told(agent: Store) -> None:
-    for shown in (True, False):
-        told = agent.recall_context(
+    for output in (True, False):
+        context = agent.recall_context(
             "where does Ann live?",
             valid_at="2021-01-01T00:00:00Z",
             kinds=["claim"],
-            include_superseded=shown,
+            include_superseded=output,
         )
-        assert told == "Memories:\n2020-03-01 · claim · Ann lives in Rome"
+        assert context == "Memories:\n2020-03-01 · claim · Ann lives in Rome"
 
 
 def test_what_superseded_it_and_is_over_is_only_named() -> None:
@@ -87,10 +87,10 @@ def test_what_superseded_it_and_is_over_is_only_named() -> None:
 @pytest.mark.parametrize("budget", [16, 17, 20, 25, 31, 40, 60, 100, 150, 200, 1000])
 def test_never_beyond_its_budget_and_in_whole_lines(agent: Store, budget: int) -> None:
     whole = agent.recall_context("where does Ann live?", budget=100_000).splitlines()
-    found = agent.recall_context("where does Ann live?", budget=budget)
-    assert len(found) <= budget * 4
-    assert set(found.splitlines()) <= {*whole, "Nothing was found that fits."}
-    assert found == agent.recall_context("where does Ann live?", budget=budget)
+    context = agent.recall_context("where does Ann live?", budget=budget)
+    assert len(context) <= budget * 4
+    assert set(context.splitlines()) <= {*whole, "Nothing was found that fits."}
+    assert context == agent.recall_context("where does Ann live?", budget=budget)
 
 
 def test_nothing_found(agent: Store) -> None:

@@ -35,18 +35,18 @@ class TestSupersededFromElsewhere:
         there.supersede(old=old.id, new=new.id)
         (hit,) = here.recall("what opens the door?")
         assert (hit.id, hit.parts["superseded"]) == (old.id, 1.0)
-        told = here.recall_context("what opens the door?")
-        assert "2222" not in told
-        assert "superseded" not in told
+        context = here.recall_context("what opens the door?")
+        assert "2222" not in context
+        assert "superseded" not in context
 
     def test_it_counts_where_both_are_asked(self, here: Store, there: Store) -> None:
         old = here.remember("The door opens with 1111")
         new = there.remember("The door opens with 2222")
         there.supersede(old=old.id, new=new.id)
-        found = here.recall("what opens the door?", namespace=ALL_NAMESPACES)
-        assert [hit.id for hit in found] == [new.id]
-        told = here.recall_context("what opens the door?", namespace=ALL_NAMESPACES)
-        assert f"superseded by {new.id}: 2026-01-01 · The door opens with 2222" in told
+        hits = here.recall("what opens the door?", namespace=ALL_NAMESPACES)
+        assert [hit.id for hit in hits] == [new.id]
+        context = here.recall_context("what opens the door?", namespace=ALL_NAMESPACES)
+        assert f"superseded by {new.id}: 2026-01-01 · The door opens with 2222" in context
 
     def test_what_superseded_it_here_is_named(self, here: Store, there: Store) -> None:
         old, new = here.remember("The door opens with 1111"), here.remember("It opens with 3333")
@@ -54,9 +54,9 @@ class TestSupersededFromElsewhere:
         other = there.remember("The door opens with 2222")
         there.supersede(old=old.id, new=other.id)
         assert old.id not in [hit.id for hit in here.recall("what opens the door?")]
-        told = here.recall_context("what opens the door?")
-        assert f"superseded by {new.id}: " in told
-        assert other.id not in told
+        context = here.recall_context("what opens the door?")
+        assert f"superseded by {new.id}: " in context
+        assert other.id not in context
 
     def test_by_what_only_another_agent_sees(self, store: Store) -> None:
         one, other = (store.bind(agent_id=name, namespace="here") for name in ("a1", "a2"))
@@ -73,22 +73,27 @@ class TestCompactedElsewhere:
     @pytest.fixture
     def known(self, here: Store, there: Store, clock: FixedClock) -> int:
         """A commit as of which only one of two namespaces is known."""
-        seen, words = there.remember("Ann carries an umbrella"), there.store_transcript("Ann: rain")
-        belief = here.reflect("It rains where Ann is", on=[seen.id])
+        observations, words = (
+            there.remember("Ann carries an umbrella"),
+            there.store_transcript("Ann: rain"),
+        )
+        belief = here.reflect("It rains where Ann is", on=[observations.id])
         cited = here.remember("Rain was talked about", transcript=words.id)
-        here.assert_fact(subject="Ann", relation="carries", object="umbrella", source=seen.id)
-        there.supersede(old=cited.id, new=seen.id)
-        known = here.stats().commits
+        here.assert_fact(
+            subject="Ann", relation="carries", object="umbrella", source=observations.id
+        )
+        there.supersede(old=cited.id, new=observations.id)
+        reference = here.stats().commits
         clock.advance(60)
         here.update_memory(belief.id, content="It never rains")
-        there.update_memory(seen.id, content="Ann carries nothing")
+        there.update_memory(observations.id, content="Ann carries nothing")
         there.compact(namespace="there", before=here.stats().commits, confirm=True)
-        return known
+        return reference
 
     @pytest.mark.parametrize("valid_at", [None, "2026-06-01T00:00:00Z"])
     def test_it_is_still_searched(self, here: Store, known: int, valid_at: str | None) -> None:
-        found = here.recall("Ann, where does it rain?", known_at=known, valid_at=valid_at)
-        texts = {hit.text: hit.provenance for hit in found}
+        hits = here.recall("Ann, where does it rain?", known_at=known, valid_at=valid_at)
+        texts = {hit.text: hit.provenance for hit in hits}
         assert set(texts) == {
             "It rains where Ann is",
             "Rain was talked about",
@@ -98,6 +103,6 @@ class TestCompactedElsewhere:
         assert isinstance(ground, MemoryRef)
         (source,) = texts["Rain was talked about"]
         assert isinstance(source, TranscriptRef)
-        told = here.recall_context("Ann, where does it rain?", known_at=known, valid_at=valid_at)
-        assert f"from memory {ground.memory_id}" in told
-        assert f"from transcript {source.transcript_id}\n" in f"{told}\n"
+        context = here.recall_context("Ann, where does it rain?", known_at=known, valid_at=valid_at)
+        assert f"from memory {ground.memory_id}" in context
+        assert f"from transcript {source.transcript_id}\n" in f"{context}\n"

@@ -13,14 +13,14 @@ import numpy
 import pytest
 
 from memoranda.errors import InvalidInput, Unavailable
-from memoranda.search import embedding
-from memoranda.search.embedding import embed, embedder_of
-from memoranda.search.embeddings_endpoint import EmbeddingsEndpoint
-from memoranda.search.local import LocalModel
+from memoranda.search.vectors import embedder
+from memoranda.search.vectors.embedder import embed, resolve_embedder
+from memoranda.search.vectors.openai_endpoint import EmbeddingsEndpoint
+from memoranda.search.vectors.wordllama_model import LocalModel
 from tests.embedders import Hashing
 
 
-class Given:
+class FixedVectors:
     """Gives back what it was made with."""
 
     name = "given"
@@ -34,34 +34,34 @@ class Given:
 
 
 def test_auto_is_the_local_model_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(embedder_of("auto"), LocalModel)
-    monkeypatch.setattr(embedding, "find_spec", lambda _: None)
-    assert embedder_of("auto") is None
-    assert embedder_of(None) is None
+    assert isinstance(resolve_embedder("auto"), LocalModel)
+    monkeypatch.setattr(embedder, "find_spec", lambda _: None)
+    assert resolve_embedder("auto") is None
+    assert resolve_embedder(None) is None
 
 
 def test_an_address_names_its_model() -> None:
-    found = embedder_of("http://127.0.0.1:1/v1#small")
-    assert isinstance(found, EmbeddingsEndpoint)
-    assert (found.name, found.dimension) == ("small", 0)
+    result = resolve_embedder("http://127.0.0.1:1/v1#small")
+    assert isinstance(result, EmbeddingsEndpoint)
+    assert (result.name, result.dimension) == ("small", 0)
 
 
 def test_an_object_is_asked_once_what_it_is() -> None:
     own = Hashing(dimension=4)
-    found = embedder_of(own)
-    assert found is not None
+    result = resolve_embedder(own)
+    assert result is not None
     own.name, own.dimension = "other", 5
-    assert (found.name, found.dimension) == ("hashing", 4)
-    with pytest.raises(Unavailable, match="5 numbers and says 4"):
-        embed(found, ["a"])
+    assert (result.name, result.dimension) == ("hashing", 4)
+    with pytest.raises(Unavailable, match="5 dimensions, and declares 4"):
+        embed(result, ["a"])
 
 
 def test_a_dimension_may_be_a_number_of_numpy() -> None:
     own = Hashing()
     own.dimension = numpy.int64(32)  # type: ignore[assignment]
-    found = embedder_of(own)
-    assert found is not None
-    assert type(found.dimension) is int
+    result = resolve_embedder(own)
+    assert result is not None
+    assert type(result.dimension) is int
 
 
 @pytest.mark.parametrize("dimension", [8.0, True, "8", -1, 16_385, [8]])
@@ -69,17 +69,17 @@ def test_what_is_no_dimension_is_refused(dimension: Any) -> None:
     own = Hashing()
     own.dimension = dimension
     with pytest.raises(InvalidInput, match="whole number from 0"):
-        embedder_of(own)
+        resolve_embedder(own)
 
 
 def test_a_dimension_that_is_learned_holds() -> None:
-    own = Given([[1.0, 2.0]])
-    found = embedder_of(own)
-    assert found is not None
-    embed(found, ["a"])
+    own = FixedVectors([[1.0, 2.0]])
+    result = resolve_embedder(own)
+    assert result is not None
+    embed(result, ["a"])
     own._rows = [[1.0, 2.0, 3.0]]
-    with pytest.raises(Unavailable, match="3 numbers and says 2"):
-        embed(found, ["a"])
+    with pytest.raises(Unavailable, match="3 dimensions, and declares 2"):
+        embed(result, ["a"])
 
 
 def test_a_name_that_cannot_be_read_is_refused() -> None:
@@ -93,7 +93,7 @@ def test_a_name_that_cannot_be_read_is_refused() -> None:
             pass
 
     with pytest.raises(InvalidInput, match="nobody knows") as caught:
-        embedder_of(Nameless())
+        resolve_embedder(Nameless())
     assert caught.value.field == "embedder.name"
 
 
@@ -103,18 +103,19 @@ def test_a_name_that_cannot_be_read_is_refused() -> None:
 )
 def test_what_names_none_is_refused(given: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
-        embedder_of(given)
+        resolve_embedder(given)
     assert caught.value.field in ("embedder", "embedder.name")
 
 
 def test_an_extra_that_is_missing_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"pip install 'memoranda\[vectors\]'"):
-        embedding.needed("a_package_that_is_not_there", "vectors")
+        embedder.require_package("a_package_that_is_not_there", "vectors")
 
 
 def test_importing_memoranda_loads_no_model() -> None:
-    heavy = ("numpy", "wordllama", "onnxruntime", "tokenizers", "urllib.request")
-    program = f"import sys, memoranda; print([name for name in {heavy} if name in sys.modules])"
+    heavy = ("numpy", "wordllama", "onnxruntime", "tokenizers", "httpx2")
+    loaded = f"[name for name in {heavy} if name in sys.modules]"
+    program = f"import sys, memoranda; memoranda.open; print({loaded})"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
@@ -122,15 +123,15 @@ def test_importing_memoranda_loads_no_model() -> None:
 
 
 def test_vectors_have_length_one() -> None:
-    found = embed(Given([[3.0, 4.0], [1e30, 0.0], [0.0, -1e-5]]), ["a", "b", "c"])
-    assert found.dtype == numpy.float32
-    assert numpy.allclose(found, [[0.6, 0.8], [1.0, 0.0], [0.0, -1.0]])
+    result = embed(FixedVectors([[3.0, 4.0], [1e30, 0.0], [0.0, -1e-5]]), ["a", "b", "c"])
+    assert result.dtype == numpy.float32
+    assert numpy.allclose(result, [[0.6, 0.8], [1.0, 0.0], [0.0, -1.0]])
 
 
 def test_what_points_nowhere_has_length_zero() -> None:
     rows = [[0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0], [1e-30, 0.0], [1.0, 0.0]]
-    found = embed(Given(rows), ["a"] * 5)
-    assert found.tolist() == [[0.0, 0.0]] * 4 + [[1.0, 0.0]]
+    result = embed(FixedVectors(rows), ["a"] * 5)
+    assert result.tolist() == [[0.0, 0.0]] * 4 + [[1.0, 0.0]]
 
 
 @pytest.mark.parametrize(
@@ -148,13 +149,13 @@ def test_what_points_nowhere_has_length_zero() -> None:
 )
 def test_an_embedder_that_gives_something_else_is_out_of_order(rows: Any) -> None:
     with pytest.raises(Unavailable, match="given"):
-        embed(Given(rows), ["a", "b"])
+        embed(FixedVectors(rows), ["a", "b"])
 
 
 def test_another_dimension_than_promised_is_out_of_order() -> None:
-    own = Given([[1.0, 2.0]])
+    own = FixedVectors([[1.0, 2.0]])
     own.dimension = 3
-    with pytest.raises(Unavailable, match="2 numbers and says 3"):
+    with pytest.raises(Unavailable, match="2 dimensions, and declares 3"):
         embed(own, ["a"])
 
 

@@ -11,11 +11,11 @@ import pytest
 import memoranda
 from memoranda.errors import InvalidInput, Unavailable
 from memoranda.model.clock import FixedClock
-from memoranda.search import filler
-from memoranda.search.embedding import embed
-from memoranda.search.embeddings_endpoint import EmbeddingsEndpoint
+from memoranda.search.index import background_indexer
+from memoranda.search.vectors.embedder import embed
+from memoranda.search.vectors.openai_endpoint import EmbeddingsEndpoint
 from tests.embedders import Hashing
-from tests.unit.search.answering import Answer, Asked, Said, answering
+from tests.unit.net.answering import Answer, Asked, Said, answering
 from tests.unit.search.stores import eventually, remember
 
 MODEL = Hashing(dimension=8)
@@ -38,12 +38,12 @@ def test_every_text_gets_its_own_vector() -> None:
     texts = [f"word{number}" for number in range(300)] + ["", "x" * 50_000]
     with answering(speak) as server:
         own = endpoint(server.url)
-        found = embed(own, texts)
+        result = embed(own, texts)
     assert own.dimension == 8
     expected = embed(MODEL, texts)
-    assert (found[:301] == expected[:301]).all()
-    assert [len(asked.body["input"]) for asked in server.asked] == [128, 128, 46]
-    assert {asked.body["model"] for asked in server.asked} == {"small"}
+    assert (result[:301] == expected[:301]).all()
+    assert [len(queries.body["input"]) for queries in server.asked] == [128, 128, 46]
+    assert {queries.body["model"] for queries in server.asked} == {"small"}
     assert server.asked[-1].body["input"][-2] == " "
     assert len(server.asked[-1].body["input"][-1]) == 24_000
 
@@ -56,7 +56,7 @@ def test_no_texts_are_not_asked_for() -> None:
 
 def test_being_busy_is_waited_for_but_not_by_who_asks_a_question() -> None:
     answers: list[Answer] = [lambda _: Said(429), speak, lambda _: Said(500), speak]
-    with answering(lambda asked: answers.pop(0)(asked)) as server:
+    with answering(lambda queries: answers.pop(0)(queries)) as server:
         own = endpoint(server.url)
         assert embed(own, ["a"]).shape == (1, 8)
         with pytest.raises(Unavailable, match="500"):
@@ -97,7 +97,7 @@ def test_another_dimension_all_of_a_sudden_is_unavailable() -> None:
     with answering(lambda _: Said(body={"data": [row(0, [1.0] * sizes.pop(0))]})) as server:
         own = endpoint(server.url)
         embed(own, ["a"])
-        with pytest.raises(Unavailable, match="3 numbers before, and now of 4"):
+        with pytest.raises(Unavailable, match="3 dimensions before, and now 4"):
             embed(own, ["a"])
         embed(own, ["a"])
     assert math.isclose(own.dimension, 3)
@@ -111,13 +111,13 @@ def test_an_address_without_a_model_is_refused() -> None:
 def test_a_store_goes_on_while_its_endpoint_is_down_and_recovers_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filler, "EVERY", 4)
+    monkeypatch.setattr(background_indexer, "WAKE_THRESHOLD", 4)
     with answering(lambda _: Said(500)) as server:
         own = EmbeddingsEndpoint(server.url, model="small", clock=FixedClock())
         with memoranda.open(tmp_path / "store.db", embedder=own) as store:
-            behind = store._core.vectors.behind
+            behind = store._core.vectors.worker
             assert behind is not None
-            behind._first_rest = behind._rest = 0.01
+            behind._first_backoff = behind._backoff = 0.01
             agent = store.bind(agent_id="a")
             ids = remember(agent, [f"likes word{number}" for number in range(8)])
             eventually(lambda: bool(store.stats().warnings))
@@ -126,7 +126,7 @@ def test_a_store_goes_on_while_its_endpoint_is_down_and_recovers_by_itself(
             assert [hit.id for hit in agent.recall("word3")] == [ids[3]]
             server.answer = speak
             eventually(lambda: store.stats().vectors == 8)
-            assert store.stats().warnings == ()
+            eventually(lambda: store.stats().warnings == ())
             assert store.stats().embedder == "small"
 
 
@@ -137,5 +137,5 @@ def test_two_stores_ask_one_endpoint_only_for_what_is_new(tmp_path: Path) -> Non
             with memoranda.open(path, embedder=f"{server.url}#small") as store:
                 store.remember("one thing", title="one", agent_id="a", on_conflict="update")
                 store.reindex()
-        texts = [text for asked in server.asked for text in asked.body["input"]]
+        texts = [text for queries in server.asked for text in queries.body["input"]]
     assert texts == ["one\none thing", "dimension"], "whether it is the model it was"

@@ -13,10 +13,19 @@ import pytest
 import memoranda
 from memoranda import Store, StoreFull, ViewsDiffer
 from memoranda.sdk.doctor import diagnose
-from memoranda.search import behind, filler, filling, plans
-from memoranda.search.folding import MOST_CHARACTERS
-from memoranda.search.shelves import namespaces_below, totals, visible
-from memoranda.search.tail import Tail
+from memoranda.search import background_worker
+from memoranda.search.index import background_indexer, unindexed
+from memoranda.search.index import indexer as index_indexer
+from memoranda.search.index.partitions import (
+    namespaces_below,
+    totals,
+    visibility_of,
+    visible_partitions,
+)
+from memoranda.search.index.unindexed import UnindexedDocuments, scan
+from memoranda.search.ranking.bm25 import ScoredDocument
+from memoranda.search.text.tokenizer import MAX_INDEXED_CHARACTERS
+from tests.patience import HANG_SECONDS
 from tests.searching import backlog, fill, search, sources
 from tests.unit.search.stores import eventually
 
@@ -33,22 +42,22 @@ def store(path: Path) -> Iterator[Store]:
 
 
 def test_it_happens_behind_the_commits(store: Store) -> None:
-    for number in range(filler.EVERY - 1):
+    for number in range(background_indexer.WAKE_THRESHOLD - 1):
         store.remember(f"number {number}")
-    assert backlog(store) == filler.EVERY - 1
+    assert backlog(store) == background_indexer.WAKE_THRESHOLD - 1
     last = store.remember("number last")
     eventually(lambda: backlog(store) == 0)
     assert sources(store, "last") == {last.id}
-    assert len(sources(store, "number")) == filler.EVERY
+    assert len(sources(store, "number")) == background_indexer.WAKE_THRESHOLD
     store.verify(deep=True)
 
 
 def test_what_large_commits_bring_is_indexed_at_once(store: Store) -> None:
     with store.begin_transaction() as transaction:
-        for number in range(2 * filler.EVERY):
+        for number in range(2 * background_indexer.WAKE_THRESHOLD):
             transaction.remember(f"number {number}")
     eventually(lambda: backlog(store) == 0)
-    assert len(sources(store, "number")) == 2 * filler.EVERY
+    assert len(sources(store, "number")) == 2 * background_indexer.WAKE_THRESHOLD
     store.verify(deep=True)
 
 
@@ -63,27 +72,27 @@ def test_what_fails_fails_no_commit_and_is_told(
     def fail(*_: object) -> int:
         raise StoreFull("there is no room")
 
-    monkeypatch.setattr(behind, "_LONGEST_REST", 0.01)
+    monkeypatch.setattr(background_worker, "_MAX_BACKOFF_SECONDS", 0.01)
     with monkeypatch.context() as patched:
-        patched.setattr(plans.Plan, "put", fail)
-        for number in range(2 * filler.EVERY):
+        patched.setattr(index_indexer.Plan, "write_part", fail)
+        for number in range(2 * background_indexer.WAKE_THRESHOLD):
             store.remember(f"number {number}")
         eventually(lambda: bool(store.stats().warnings))
-        assert backlog(store) == 2 * filler.EVERY
-        (told,) = store.stats().warnings
-        assert "not being filled: there is no room" in told
-    assert len(sources(store, "number")) == 2 * filler.EVERY
+        assert backlog(store) == 2 * background_indexer.WAKE_THRESHOLD
+        (reports,) = store.stats().warnings
+        assert "not being filled: there is no room" in reports
+    assert len(sources(store, "number")) == 2 * background_indexer.WAKE_THRESHOLD
     eventually(lambda: backlog(store) == 0)
     assert store.stats().warnings == ()
 
 
 def test_a_long_transcript_is_indexed_in_parts(store: Store) -> None:
-    lines = [f"line number {number}" for number in range(plans.MOST_PASSAGES + 500)]
+    lines = [f"line number {number}" for number in range(index_indexer.MAX_PLAN_DOCUMENTS + 500)]
     engine = store._core.engine
-    with store._core.filler.indexer._turn:
-        said = store.store_transcript("\n".join(lines))
-        assert filling.Indexer(engine).fill_some() == 0
-        store._core.filler.close()
+    with store._core.background_indexer.indexer._work_lock:
+        transcript = store.store_transcript("\n".join(lines))
+        assert index_indexer.Indexer(engine).fill_batch() == 0
+        store._core.background_indexer.close()
     assert backlog(store) == 1
     with engine.reading() as reader:
         assert 0 < totals(reader)[0] < len(lines)
@@ -92,7 +101,7 @@ def test_a_long_transcript_is_indexed_in_parts(store: Store) -> None:
     assert fill(store) == 1
     assert backlog(store) == 0
     assert len(search(store, "line", most=5_000)) == len(lines)
-    assert {each.passage.source for each in search(store, "line 7")} == {said.id}
+    assert {item.document.source for item in search(store, "line 7")} == {transcript.id}
     store.verify(deep=True)
 
 
@@ -101,36 +110,94 @@ def test_filling_again_changes_nothing(store: Store) -> None:
     store.update_memory(memory.id, content="other words")
     fill(store)
     before = search(store, "words", known=2)
-    with store._core.engine.writing() as writer:
-        for commit_ts in (1, 2):
-            writer.put("to_index_add", commit_ts, 1)
+    store._core.engine.write(lambda writer: writer.put_all("index_queue_add", [(1, 1), (2, 1)]))
     assert fill(store) == 2
     assert search(store, "words", known=2) == before
 
 
-def test_who_searches_fills_what_is_much(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_does_not_write(store: Store) -> None:
+    store._core.background_indexer.close()  # nobody indexes meanwhile
     with store.begin_transaction() as transaction:
-        for number in range(filling.MUCH):
+        for number in range(background_indexer.SEARCH_WAKE_THRESHOLD + 1):
             transaction.remember(f"number {number}")
     store.rebuild()
-    indexer = store._core.filler.indexer
-    indexer.catch_up()
+    with store._core.engine.reading() as reader:
+        before = reader.row("meta_get", name="index"), totals(reader)
+    assert [hit.text for hit in store.recall("number 77", k=1)] == ["number 77"]
+    with store._core.engine.reading() as reader:
+        assert (reader.row("meta_get", name="index"), totals(reader)) == before
     assert backlog(store) == 1
-    store.remember("one more")
-    monkeypatch.setattr(filling, "NOT_LONG", 60.0)
-    monkeypatch.setattr(filling, "BRIEFLY", 60.0)
-    indexer.catch_up()
-    assert backlog(store) <= 1
+
+
+def test_a_search_wakes_the_indexer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_indexer, "WAKE_THRESHOLD", 10**9)
+    with store.begin_transaction() as transaction:
+        for number in range(background_indexer.SEARCH_WAKE_THRESHOLD + 1):
+            transaction.remember(f"number {number}")
+    assert backlog(store) == 1
+    assert store.recall("number 77")
+    eventually(lambda: backlog(store) == 0)
+
+
+@pytest.mark.parametrize("scan_all", [0, 10**9])
+def test_a_scan_in_small_batches_finds_what_the_index_finds(
+    store: Store, monkeypatch: pytest.MonkeyPatch, scan_all: int
+) -> None:
+    monkeypatch.setattr(background_indexer, "WAKE_THRESHOLD", 10**9)
+    monkeypatch.setattr(unindexed, "MAX_PLAN_DOCUMENTS", 2)
+    monkeypatch.setattr(unindexed, "_PAGE_COMMITS", 3)
+    monkeypatch.setattr(unindexed, "SCAN_ALL_DOCUMENTS", scan_all)
+    transcript = store.store_transcript("before the tea\nkettles of tea\nafter the tea")
+    memories = [store.remember(f"tea of kind {number}").id for number in range(9)]
+    fill(store)
+    for number, memory_id in enumerate(memories[:6]):  # each in several commits of the queue
+        store.update_memory(memory_id, content=f"coffee of kind {number}")
+        store.update_memory(memory_id, content=f"tea of sort {number}")
+    store.retract_memory(memories[7])
+    store.remember("tea cited", transcript=transcript.id, spans=[transcript.find("kettles of tea")])
+    for query, reference in (("tea", None), ("coffee", None), ("tea kind", 12), ("kettles", None)):
+        before = {item.document.key: item.score for item in search(store, query, known=reference)}
+        with store._core.engine.snapshot() as reader:
+            assert reader.row("index_queue_totals") != (0, 0)
+        after = {item.document.key for item in _filled_copy(store, query, reference)}
+        assert set(before) == after, query
+
+
+def _filled_copy(store: Store, query: str, known: int | None) -> list[ScoredDocument]:
+    """Return what is found once all is indexed, and leave the queue as it was."""
+    with store._core.engine.reading() as reader:
+        queued = reader.rows("index_queue_page", after=0, limit=-1)
+    fill(store)
+    match = search(store, query, known=known)
+    store._core.engine.write(lambda writer: writer.put_all("index_queue_add", queued))
+    return match
+
+
+def test_of_very_many_matches_the_best_are_held(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background_indexer, "WAKE_THRESHOLD", 10**9)
+    monkeypatch.setattr(unindexed, "MAX_MATCHES", 20)
+    with store.begin_transaction() as transaction:
+        for number in range(200):
+            tags = ["gold"] if number % 50 == 7 else []
+            transaction.remember(f"tea number {number}", tags=tags)
+    match = search(store, "tea gold")
+    assert 10 <= len(match) <= 20
+    golden = {memory.id for memory in store.list_memories(tags=["gold"])}
+    assert {item.document.source for item in match[:4]} == golden
 
 
 def test_long_memories_are_much_sooner(store: Store) -> None:
-    few = filling.MUCH * 800 // MOST_CHARACTERS + 1
+    store._core.background_indexer.close()  # nobody fills it meanwhile
+    threshold = background_indexer.SEARCH_WAKE_THRESHOLD
+    few = threshold * 800 // MAX_INDEXED_CHARACTERS + 1
     with store.begin_transaction() as transaction:
         for _ in range(few):
-            transaction.remember("long " * (MOST_CHARACTERS // 4))
+            transaction.remember("long " * (MAX_INDEXED_CHARACTERS // 4))
     store.update_memory(store.remember("short").id, content="longer " * 400)
     with store._core.engine.reading() as reader:
-        assert filling.MUCH < filling.work(reader) < filling.MUCH + 90
+        assert threshold < index_indexer.backlog_documents(reader) < threshold + 90
 
 
 def test_a_score_stays_when_it_is_indexed(store: Store) -> None:
@@ -138,9 +205,9 @@ def test_a_score_stays_when_it_is_indexed(store: Store) -> None:
     fill(store)
     for number in range(9):
         store.remember(f"tea of kind {number} " * (number + 1))
-    before = {each.passage.source: each.score for each in search(store, "tea kind")[:9]}
+    before = {item.document.source: item.score for item in search(store, "tea kind")[:9]}
     fill(store)
-    after = {each.passage.source: each.score for each in search(store, "tea kind")[:9]}
+    after = {item.document.source: item.score for item in search(store, "tea kind")[:9]}
     assert after == pytest.approx(before)
 
 
@@ -167,15 +234,15 @@ def test_another_process_is_found_at_once(store: Store, path: Path) -> None:
     )
     store.remember("padding")
     fill(store)
-    subprocess.run([sys.executable, "-c", work, str(path)], check=True, timeout=60)
-    (found,) = search(store, "obsidian")
-    assert found.passage.id is None
+    subprocess.run([sys.executable, "-c", work, str(path)], check=True, timeout=HANG_SECONDS)
+    (match,) = search(store, "obsidian")
+    assert match.document.id is None
 
 
 def test_the_context_of_another_namespace_stays_there(store: Store) -> None:
     other = store.bind(namespace="other")
-    said = other.store_transcript("one\nhidden words\nthree")
-    memory = store.remember("a belief", transcript=said.id, spans=[said.find("three")])
+    transcript = other.store_transcript("one\nhidden words\nthree")
+    memory = store.remember("a belief", transcript=transcript.id, spans=[transcript.find("three")])
     for _ in range(2):
         assert sources(store, "hidden") == set()
         assert sources(store, "belief") == {memory.id}
@@ -183,7 +250,7 @@ def test_the_context_of_another_namespace_stays_there(store: Store) -> None:
 
 
 def test_only_so_much_of_a_long_memory_is_found(store: Store) -> None:
-    text = "filling " * (MOST_CHARACTERS // 8) + "needle"
+    text = "filling " * (MAX_INDEXED_CHARACTERS // 8) + "needle"
     memory = store.remember(text, title="the haystack", tags=["straw"])
     for _ in range(2):
         assert sources(store, "needle") == set()
@@ -219,7 +286,7 @@ def test_a_very_long_query_looks_for_the_rarest_words(store: Store) -> None:
     for _ in range(5):
         store.remember(common)
     for _ in range(2):
-        assert search(store, f"{common} needle " * 300)[0].passage.source == memory.id
+        assert search(store, f"{common} needle " * 300)[0].document.source == memory.id
         fill(store)
 
 
@@ -233,16 +300,17 @@ def test_shelves_of_others_are_not_seen(store: Store) -> None:
         assert namespaces_below(reader, "team") == ["team", "team/below"]
 
         def seen(viewer: str, *names: str) -> set[tuple[str, str]]:
-            found = visible(
-                reader, namespaces=names or None, viewer=viewer, kinds=["memory"], past=True
+            visibility = visibility_of(
+                namespaces=names or None, viewer=viewer, kinds=["memory"], past=True
             )
-            return {(shelf.namespace, shelf.owner) for shelf in found}
+            partitions = visible_partitions(reader, visibility)
+            return {(partition.namespace, partition.owner) for partition in partitions}
 
         assert seen("ann") == {("team/below", ""), ("team", "")}
         assert seen("bob", "team/below") == {("team/below", ""), ("team/below", "bob")}
         assert seen("bob", "team") == {("team", "")}
-        tail = Tail.read(reader, namespaces=None, viewer="ann", kinds=["memory"])
-        assert tail == Tail()
+        everything = visibility_of(namespaces=None, viewer="ann", kinds=["memory"], past=True)
+        assert scan(reader, everything, terms=["word"]) == UnindexedDocuments()
 
 
 def test_inboxes_are_searched_only_when_named(store: Store) -> None:
@@ -257,9 +325,9 @@ def test_inboxes_are_searched_only_when_named(store: Store) -> None:
 
 @pytest.mark.parametrize("copy", ["fork", "backup", "import"])
 def test_copies_find_the_same(store: Store, tmp_path: Path, copy: str) -> None:
-    kept, gone = store.remember("kept words"), store.remember("gone words")
+    stored_item, target = store.remember("kept words"), store.remember("gone words")
     fill(store)
-    store.forget(memory_id=gone.id)
+    store.forget(memory_id=target.id)
     other = tmp_path / "other.db"
     if copy == "fork":
         store.fork(other, at=store.stats().commits)
@@ -270,21 +338,20 @@ def test_copies_find_the_same(store: Store, tmp_path: Path, copy: str) -> None:
         memoranda.import_log(tmp_path / "log.jsonl", other)
     with memoranda.open(other) as opened:
         for _ in range(2):
-            assert sources(opened, "words") == {kept.id}
+            assert sources(opened, "words") == {stored_item.id}
             opened.verify(deep=True)
             fill(opened)
 
 
 def test_the_doctor_says_how_far_it_is(store: Store, path: Path) -> None:
     def told() -> tuple[str, str]:
-        (found,) = (each for each in diagnose(path, quick=True) if each.check == "index")
-        return found.status, found.message
+        (result,) = (finding for finding in diagnose(path, quick=True) if finding.check == "index")
+        return result.status, result.message
 
     assert told() == ("ok", "the index of words has every commit")
     store.remember("words")
     assert told() == ("ok", "the index of words lacks 1 commit")
-    with store._core.engine.writing() as writer:
-        writer.put("to_index_add", 2**40, 10_000)
+    store._core.engine.write(lambda writer: writer.put("index_queue_add", 2**40, 10_000))
     assert told()[0] == "warning"
 
 

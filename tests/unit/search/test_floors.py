@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from memoranda import InvalidInput, Store
-from memoranda.search.floors import USUAL, floor_of
+from memoranda.search.ranking.fusion import VECTOR_WEIGHT
+from memoranda.search.vectors.embedder import DEFAULT_THRESHOLD, similarity_threshold
 from memoranda.testing import memory_store
 
 
@@ -52,9 +53,9 @@ def test_whatever_else_finds_counts_its_vector_too() -> None:
     source = agent.remember("They met at the fair")
     agent.assert_fact(subject="Ann", relation="knows", object="Cleo", source=source.id)
     agent.reindex()
-    found = {hit.text: hit.parts for hit in agent.recall("zebra, and Ann")}
-    assert set(found) == {"the zebra sleeps", "Ann knows Cleo", "They met at the fair"}
-    assert all(parts["vector"] == pytest.approx(0.08, abs=0.001) for parts in found.values())
+    result = {hit.text: hit.parts for hit in agent.recall("zebra, and Ann")}
+    assert set(result) == {"the zebra sleeps", "Ann knows Cleo", "They met at the fair"}
+    assert all(parts["vector"] == VECTOR_WEIGHT for parts in result.values()), "all are as near"
 
 
 @pytest.mark.parametrize("floor", ["0.2", None, True, float("nan"), 1.5, -2])
@@ -67,5 +68,5 @@ def test_what_is_no_floor_is_refused_at_once(floor: Any) -> None:
 
 
 def test_a_floor_need_not_be_told() -> None:
-    assert floor_of(None) == floor_of(Fixed(0.1)) == USUAL
-    assert floor_of(Lower(0.1)) == 0.05
+    assert similarity_threshold(None) == similarity_threshold(Fixed(0.1)) == DEFAULT_THRESHOLD
+    assert similarity_threshold(Lower(0.1)) == 0.05

@@ -11,6 +11,7 @@ import pytest
 
 import memoranda
 from memoranda import Store
+from memoranda.storage.port import Writer
 from memoranda.storage.sqlite.connection import Connection
 from memoranda.testing import FixedClock
 from tests.leftovers import files_of, leftovers
@@ -30,11 +31,14 @@ def store(path: Path) -> Iterator[Store]:
 
 def embed(store: Store) -> None:
     """Give each passage a vector by which its source can be recognised."""
-    with store._core.engine.writing() as writer:
+
+    def add_vectors(writer: Writer) -> None:
         assert isinstance(writer, Connection)
         writer.database.execute(
             "INSERT INTO vector SELECT id, CAST('vector ' || source AS BLOB) FROM passage"
         )
+
+    store._core.engine.write(add_vectors)
 
 
 def vector(source: str) -> bytes:
@@ -44,8 +48,8 @@ def vector(source: str) -> bytes:
 def nothing_is_left(store: Store, path: Path) -> None:
     """None of it is found, now or at any commit, nor in the files; filled or not."""
     for _ in range(2):
-        for known in (None, *range(1, store.stats().commits + 1)):
-            assert search(store, "quixotical", known=known, namespaces=None) == []
+        for reference in (None, *range(1, store.stats().commits + 1)):
+            assert search(store, "quixotical", known=reference, namespaces=None) == []
         assert leftovers(path, [b"quixot"]) == set()
         store.verify(deep=True)
         fill(store)
@@ -65,8 +69,8 @@ def test_a_memory(store: Store, path: Path, indexed: str) -> None:
     store.forget(memory_id=memory.id)
     nothing_is_left(store, path)
     assert sources(store, "padding") == {other.id}
-    left = {vector(other.id)} if indexed == "indexed" else set()
-    assert leftovers(path, [vector(memory.id), vector(other.id)]) == left
+    remainder = {vector(other.id)} if indexed == "indexed" else set()
+    assert leftovers(path, [vector(memory.id), vector(other.id)]) == remainder
 
 
 @pytest.mark.parametrize("indexed", ["indexed", "waiting"])
@@ -108,20 +112,20 @@ def test_facts_from_a_source(store: Store, path: Path, indexed: str) -> None:
 @pytest.mark.parametrize("indexed", ["indexed", "waiting"])
 def test_ends_that_were_extracted(store: Store, path: Path, indexed: str) -> None:
     store.remember("padding words")
-    made = store.import_chat("Quixotina: I left Quixotical.", extract=True)
+    report = store.import_chat("Quixotina: I left Quixotical.", extractor="rules")
     if indexed == "indexed":
         fill(store)
         embed(store)
     assert leftovers(path, [b"Quixotical", b"quixotical"])
-    for link in store.memories_for(made.transcript_id):
+    for link in store.memories_for(report.transcript_id):
         store.forget(memory_id=link.memory_id)
-    store.forget(transcript_id=made.transcript_id)
+    store.forget(transcript_id=report.transcript_id)
     nothing_is_left(store, path)
     assert leftovers(path, [b"Quixot"]) == set()
 
 
 @pytest.mark.parametrize("indexed", ["indexed", "waiting"])
-@pytest.mark.parametrize("target", ["agent_id", "namespace"])
+@pytest.mark.parametrize("target", ["whole_agent", "whole_namespace"])
 def test_an_agent_or_a_namespace(store: Store, path: Path, indexed: str, target: str) -> None:
     other = store.remember("padding words")
     bound = store.bind(agent_id="quixotical-agent", namespace="quixotical-space")
@@ -131,7 +135,7 @@ def test_an_agent_or_a_namespace(store: Store, path: Path, indexed: str, target:
     bound.assert_fact(subject="quixotical", relation="is", object="x")
     if indexed == "indexed":
         fill(store)
-    name = {"agent_id": "quixotical-agent", "namespace": "quixotical-space"}[target]
+    name = {"whole_agent": "quixotical-agent", "whole_namespace": "quixotical-space"}[target]
     store.forget(**{target: name})  # type: ignore[arg-type]
     fill(store)
     assert leftovers(path, [name.encode(), b"quixotical plans"]) == set()
@@ -147,12 +151,12 @@ def test_a_sweep(path: Path) -> None:
     with memoranda.open(path, durability="relaxed", clock=clock) as opened:
         store = opened.bind(agent_id="ann")
         store.remember("quixotical plans", ttl=60)
-        kept = store.remember("padding words")
+        memory = store.remember("padding words")
         fill(store)
         clock.advance(7200)
         assert store.sweep(expired_for=60) is not None
         nothing_is_left(store, path)
-        assert sources(store, "padding") == {kept.id}
+        assert sources(store, "padding") == {memory.id}
 
 
 def test_no_beginning_of_thousands_of_words_is_left(store: Store, path: Path) -> None:
@@ -178,7 +182,7 @@ def test_no_beginning_of_thousands_of_words_is_left(store: Store, path: Path) ->
 def test_what_a_compaction_erases_leaves_and_what_holds_is_found(store: Store, path: Path) -> None:
     memory = store.remember("quixotical plans")
     store.update_memory(memory.id, content="sober plans")
-    kept = store.remember("padding words")
+    stored_item = store.remember("padding words")
     fill(store)
     head = store.stats().commits
     store.compact(before=head, confirm=True)
@@ -186,7 +190,7 @@ def test_what_a_compaction_erases_leaves_and_what_holds_is_found(store: Store, p
     assert leftovers(path, [b"quixot"]) == set()
     for _ in range(2):
         assert sources(store, "plan") == {memory.id}
-        assert sources(store, "padding") == {kept.id}
+        assert sources(store, "padding") == {stored_item.id}
         assert sources(store, "quixotical") == set()
         store.verify(deep=True)
         fill(store)

@@ -11,7 +11,7 @@ import pytest
 
 import memoranda
 from memoranda import Store, StoreClosed
-from memoranda.log.pending import Lead
+from memoranda.log.commit.group_commit import LeaderToken
 from tests.embedders import Hashing
 
 _STUCK = 10
@@ -38,8 +38,8 @@ def test_locks_that_others_held_are_no_harm_in_a_fork(tmp_path: Path, place: str
         bound.remember("word")
         bound.recall("word")
         core = store._core
-        locks = [core.engine._write_lock, core.vectors._lock, core.vectors._waiting._lock]  # type: ignore[attr-defined]
-        core.committer._leader = Lead()
+        locks = [core.engine._write_lock, core.vectors._lock, core.vectors._pending_vectors._lock]  # type: ignore[attr-defined]
+        core.committer._leader = LeaderToken()
         holder = ThreadPoolExecutor(1)
         holder.submit(lambda: [lock.acquire() for lock in locks]).result()
         child = os.fork()

@@ -13,19 +13,26 @@ import pytest
 
 import memoranda
 from memoranda import Store
-from memoranda.model.clock import FixedClock
-from memoranda.search import deriving, filler, filling, folding, index, plans, words
-from memoranda.search.cutting import Cutting
-from memoranda.search.filling import Indexer, Pace
-from memoranda.search.transcripts import RememberedCuttings
+from memoranda.search.index import (
+    background_indexer,
+    documents,
+    tables,
+)
+from memoranda.search.index import (
+    indexer as index_indexer,
+)
+from memoranda.search.index.indexer import Indexer, Pace
+from memoranda.search.text import tokenizer
+from memoranda.search.text.chunker import ChunkCache, ChunkedText
 from memoranda.storage.port import Engine, Writer
+from tests.patience import HANG_SECONDS
 from tests.searching import backlog, fill, search, sources
 
 
 @pytest.fixture(autouse=True)
 def _nobody_else_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filler, "EVERY", 10**9)
-    monkeypatch.setattr(filling, "_OTHERS_FILL", 0.0)
+    monkeypatch.setattr(background_indexer, "WAKE_THRESHOLD", 10**9)
+    monkeypatch.setattr(index_indexer, "_STALE_RETRY_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -109,7 +116,7 @@ def test_a_write_has_no_more_than_a_part(store: Store, kind: str) -> None:
     engine = Watched(store._core.engine)
     assert Indexer(as_engine(engine)).fill() == 1
     # the number of its shelf stands before each word, and the last passage may go over
-    assert max(engine.holds) <= 2 * filling._MOST_PART
+    assert max(engine.holds) <= 2 * index_indexer._MAX_PART_COST
     store.verify(deep=True)
 
 
@@ -129,34 +136,36 @@ def test_nothing_is_derived_or_taken_apart_while_the_lock_is_held(
 
         monkeypatch.setattr(module, name, watched)
 
-    watch(index, "indexed_tokens")
-    watch(deriving, "memory_words")
-    watch(deriving, "unit_words")
-    watch(plans, "draw")
+    watch(tables, "indexed_tokens")
+    watch(documents, "memory_text")
+    watch(documents, "chunk_text")
+    watch(index_indexer, "derive_documents")
     store.store_transcript("\n".join(f"line {number}" for number in range(3_000)))
     memory = store.remember("some words " * 9_000)
     store.update_memory(memory.id, content="other words " * 9_000)
     store.assert_fact(subject="Ann", relation="knows", object="Bob")
     Indexer(as_engine(engine)).fill()
-    assert {"indexed_tokens", "memory_words", "unit_words", "draw"} == {*done}
+    assert {"indexed_tokens", "memory_text", "chunk_text", "derive_documents"} == {*done}
     assert backlog(store) == 0
     assert len(engine.holds) > 3
 
 
 def test_a_transcript_is_read_and_cut_once(store: Store) -> None:
-    said = store.store_transcript("\n".join(f"line number {number}" for number in range(5_000)))
-    store.remember("a belief", transcript=said.id, spans=[(0, 4)])
-    remembered = RememberedCuttings()
+    transcript = store.store_transcript(
+        "\n".join(f"line number {number}" for number in range(5_000))
+    )
+    store.remember("a belief", transcript=transcript.id, spans=[(0, 4)])
+    remembered = ChunkCache()
     engine = Watched(store._core.engine)
-    assert Indexer(as_engine(engine), remembered=remembered).fill() == 2
+    assert Indexer(as_engine(engine), cache=remembered).fill() == 2
     assert len(engine.holds) > 5
     assert remembered.loads == 1
 
 
 def test_what_is_remembered_of_transcripts_is_bounded() -> None:
-    remembered = RememberedCuttings(most=100)
+    remembered = ChunkCache(limit=100)
     for number in range(9):
-        remembered.put(bytes([number]), Cutting(b"x" * 40))
+        remembered.put(bytes([number]), ChunkedText(b"x" * 40))
     assert [remembered.get(bytes([number])) is not None for number in range(9)] == 7 * [
         False
     ] + 2 * [True]
@@ -168,29 +177,29 @@ def test_the_pace_follows_how_long_writes_take() -> None:
     pace = Pace()
     sizes = []
     for seconds in (0.001, 0.001, 0.001, 0.001, 0.04, 10.0, 10.0, 10.0, 10.0):
-        pace.took(seconds)
-        sizes.append(pace.size)
+        pace.record(seconds)
+        sizes.append(pace.cost)
     assert sizes[:4] == [64 * 1024, 128 * 1024, 256 * 1024, 256 * 1024]
     assert sizes[4] == 64 * 1024
-    assert sizes[-1] == filling._LEAST_PART
+    assert sizes[-1] == index_indexer._MIN_PART_COST
 
 
 @pytest.mark.parametrize("text", ["\ufdfa" * 90_000, "ﷺ " * 90_000, "㌖" * 90_000])
 def test_normalising_makes_nothing_grow_beyond_what_is_indexed(text: str) -> None:
-    assert len(folding.folded(text)) <= folding.MOST_CHARACTERS
-    assert len(words.indexed_tokens(text)) <= 2 * folding.MOST_CHARACTERS
+    assert len(tokenizer.fold(text)) <= tokenizer.MAX_INDEXED_CHARACTERS
+    assert len(tokenizer.indexed_tokens(text)) <= 2 * tokenizer.MAX_INDEXED_CHARACTERS
 
 
 def test_long_work_lets_others_through_all_the_time() -> None:
     for text in HOSTILE.values():
         breaths = 0
 
-        def breathe() -> None:
+        def yield_cpu() -> None:
             nonlocal breaths
             breaths += 1
 
-        found = words.indexed_tokens(text, breathe)
-        assert breaths >= len(found) // (2 * 512), "at least every so many tokens"
+        tokens = tokenizer.indexed_tokens(text, yield_cpu)
+        assert breaths >= len(tokens) // (2 * 512), "at least every so many tokens"
 
 
 class Erasing:
@@ -209,15 +218,17 @@ class Erasing:
 
 @pytest.mark.parametrize("what", ["memory", "transcript", "context", "fact"])
 def test_what_is_erased_meanwhile_does_not_come_back(store: Store, path: Path, what: str) -> None:
-    said = store.store_transcript("before\nsecret words\nbehind")
-    memory = store.remember("secret belief", transcript=said.id, spans=[said.find("behind")])
+    transcript = store.store_transcript("before\nsecret words\nbehind")
+    memory = store.remember(
+        "secret belief", transcript=transcript.id, spans=[transcript.find("behind")]
+    )
     store.assert_fact(subject="secret", relation="is", object="out", source=memory.id)
     store.remember("something else")
     with memoranda.open(path, durability="relaxed", embedder=None) as other:
         targets: dict[str, dict[str, str]] = {
             "memory": {"memory_id": memory.id},
-            "transcript": {"transcript_id": said.id},
-            "context": {"transcript_id": said.id},
+            "transcript": {"transcript_id": transcript.id},
+            "context": {"transcript_id": transcript.id},
             "fact": {"facts_from": memory.id},
         }
 
@@ -239,10 +250,10 @@ def test_what_is_erased_meanwhile_does_not_come_back(store: Store, path: Path, w
 
 WITHDRAW = """
 import sys, memoranda
-from memoranda.search import filling
+from memoranda.search.index import indexer
 with memoranda.open(sys.argv[1], embedder=None) as store:
     store.bind(agent_id="ann").forget(memory_id=sys.argv[2], reason="asked to")
-    filling.fill(store._core.engine)
+    indexer.fill(store._core.engine)
 """
 
 
@@ -252,7 +263,7 @@ def test_another_process_that_erases_meanwhile_is_noticed(store: Store, path: Pa
 
     def erase() -> None:
         order = [sys.executable, "-c", WITHDRAW, str(path), memory.id]
-        subprocess.run(order, check=True, timeout=60)
+        subprocess.run(order, check=True, timeout=HANG_SECONDS)
 
     Indexer(store._core.engine, failpoint=Erasing(erase)).fill()
     assert sources(store, "quartz") == set()
@@ -279,12 +290,12 @@ def test_what_was_changed_and_indexed_meanwhile_stays_as_it_is(store: Store, pat
 
     def change() -> None:
         store.update_memory(memory.id, content="changed words")
-        filling.fill(store._core.engine)
+        index_indexer.fill(store._core.engine)
 
     Indexer(store._core.engine, failpoint=Erasing(change)).fill()
     assert backlog(store) == 0
-    (found,) = search(store, "words")
-    assert found.passage.since == 2
+    (match,) = search(store, "words")
+    assert match.document.from_commit == 2
     assert search(store, "first") == []
     store.verify(deep=True)
 
@@ -311,12 +322,12 @@ def test_two_who_fill_at_once_fill_it_once(path: Path, store: Store) -> None:
     store.store_transcript("\n".join(f"line {number}" for number in range(2_000)))
     with memoranda.open(path, durability="relaxed", embedder=None) as other:
         threads = [
-            threading.Thread(target=Indexer(each._core.engine).fill) for each in (store, other)
+            threading.Thread(target=Indexer(item._core.engine).fill) for item in (store, other)
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(HANG_SECONDS)
     assert backlog(store) == 0
     assert len(search(store, "number")) == 40
     assert len(search(store, "line", most=9_999)) == 2_000
@@ -328,7 +339,7 @@ def test_a_part_that_could_not_be_written_is_not_derived_again(
 ) -> None:
     store.remember("some words")
     indexer = Indexer(store._core.engine)
-    drawn = counted(monkeypatch, plans, "draw")
+    drawing = counted(monkeypatch, index_indexer, "derive_documents")
     write = store._core.engine.write
 
     def busy(*_: object, **__: object) -> None:
@@ -336,26 +347,25 @@ def test_a_part_that_could_not_be_written_is_not_derived_again(
 
     monkeypatch.setattr(store._core.engine, "write", busy)
     with pytest.raises(memoranda.StoreBusy):
-        indexer.fill_some()
+        indexer.fill_batch()
     monkeypatch.setattr(store._core.engine, "write", write)
-    assert indexer.fill_some() == 1
-    assert len(drawn) == 1
+    assert indexer.fill_batch() == 1
+    assert len(drawing) == 1
 
 
-def test_who_searches_fills_for_a_while_only(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_FIRST_PART", "_LEAST_PART", "_MOST_PART"):
-        monkeypatch.setattr(filling, name, 4_096)
-    monkeypatch.setattr(filling, "BRIEFLY", filling.NOT_LONG)
+def test_a_search_scans_a_long_queue_and_writes_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = "\n".join(f"line number {number} " + "and " * 60 for number in range(2_000))
-    said = store.store_transcript(lines)
-    clock = FixedClock()
+    transcript = store.store_transcript(lines)
     engine = Watched(store._core.engine)
-    indexer = Indexer(as_engine(engine), clock=clock)
-    monkeypatch.setattr(filling, "give_way", lambda: clock.advance(0.1))
-    indexer.catch_up()
-    assert 9 <= len(engine.holds) <= 11, "each takes a tenth of the time there is"
+    monkeypatch.setattr(store._core.background_indexer._worker, "wake", lambda: None)
+    monkeypatch.setattr(store._core.engine, "write", engine.write)
+    assert {hit.id for hit in store.recall("line number 7", k=5)} == {transcript.id}
+    assert engine.holds == []
     assert backlog(store) == 1
-    assert {each.passage.source for each in search(store, "line", most=5_000)} == {said.id}
+    result = {item.document.source for item in search(store, "line", most=5_000)}
+    assert result == {transcript.id}
 
 
 def test_of_a_long_tail_only_what_may_fit_is_taken_apart(
@@ -364,17 +374,17 @@ def test_of_a_long_tail_only_what_may_fit_is_taken_apart(
     lines = [f"filling {number}" for number in range(2_000)]
     lines[700] = "the connections were made in Zürich by Émile"
     store.store_transcript("\n".join(lines))
-    wanted = {
-        query: {(each.passage.first, round(each.score, 9)) for each in search(store, query)}
+    target = {
+        query: {(item.document.start, round(item.score, 9)) for item in search(store, query)}
         for query in ("connected", "zurich EMILE", "1999", "nowhere")
     }
-    taken = counted(monkeypatch, words, "indexed_tokens")
+    value = counted(monkeypatch, tokenizer, "indexed_tokens")
     assert len(search(store, "connected")) == 5
-    assert len(taken) == 3 * 5
-    taken.clear()
+    assert len(value) == 3 * 5
+    value.clear()
     assert search(store, "nowhere") == []
-    assert taken == []
+    assert value == []
     fill(store)
-    for query, found in wanted.items():
-        after = {each.passage.first for each in search(store, query)}
-        assert after == {first for first, _ in found}, query
+    for query, result in target.items():
+        after = {item.document.start for item in search(store, query)}
+        assert after == {first for first, _ in result}, query

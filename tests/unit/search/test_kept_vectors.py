@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 import memoranda
-from memoranda.search.vector_filling import fill_some
+from memoranda.search.vectors.backfill import fill_batch
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
 
@@ -38,9 +38,9 @@ def note(path: Path, value: str | None = None) -> str:
     connection = apsw.Connection(str(path))
     if value is not None:
         connection.execute("UPDATE meta SET value = ? WHERE name = 'vectors'", (value,))
-    found = str(connection.execute("SELECT value FROM meta WHERE name = 'vectors'").get)
+    result = str(connection.execute("SELECT value FROM meta WHERE name = 'vectors'").get)
     connection.close()
-    return found
+    return result
 
 
 UNREADABLE = [
@@ -68,7 +68,7 @@ def test_a_note_that_cannot_be_read_only_lets_vectors_be_made_anew(
         eventually(lambda: (store.stats().vectors, store.stats().embedder) == (6, "hashing"))
         assert len(set(model.texts)) == len(TEXTS)
         assert sources(nearest(store, "word3"))[0] == ids[3]
-    assert [each for each in caplog.records if "made anew" in each.message]
+    assert [record for record in caplog.records if "made again" in record.message]
 
 
 @pytest.mark.parametrize("value", UNREADABLE)
@@ -90,9 +90,9 @@ def test_a_rebuild_is_noticed_by_who_remembers_vectors(path: Path) -> None:
         other.rebuild()
         assert note(path) != before
         store.reindex()
-        known = store._core.vectors._remembered._shelves
+        reference = store._core.vectors._vector_cache._partitions
         assert sources(nearest(store, "word3"))[0] == ids[3]
-        assert not any(each.vectors.gone for each in known.values())
+        assert not any(value.vectors.removed for value in reference.values())
 
 
 def test_an_unsaid_length_that_changes_is_another_model(path: Path) -> None:
@@ -102,7 +102,7 @@ def test_an_unsaid_length_that_changes_is_another_model(path: Path) -> None:
         for _ in range(2):
             assert bound.recall("word3")[0].id == ids[3], "by words"
             assert nearest(store, "word3") is None
-        assert any("(64 numbers)" in told for told in store.stats().warnings)
+        assert any("(64 dimensions)" in warning for warning in store.stats().warnings)
         done = store.reindex()
         assert (done.replaced, done.vectors) == ("unsaid", 6)
         assert not store.reindex()
@@ -122,8 +122,8 @@ def test_vectors_of_two_lengths_are_never_kept(path: Path) -> None:
     with memoranda.open(path, embedder=None) as store:
         remember(store.bind(agent_id="a"), ["more"])
         store.reindex()
-        with pytest.raises(memoranda.InvalidInput, match="64 numbers"):
-            fill_some(store._core.engine, Unsaid(64))
+        with pytest.raises(memoranda.InvalidInput, match="64 dimensions"):
+            fill_batch(store._core.engine, Unsaid(64))
         assert store.stats().vectors == 6
 
 

@@ -12,8 +12,8 @@ import numpy
 import pytest
 
 import memoranda
-from memoranda.search.embedding import embed
-from memoranda.search.local import LocalModel, _batches
+from memoranda.search.vectors.embedder import embed
+from memoranda.search.vectors.wordllama_model import LocalModel, _batches
 
 
 @pytest.fixture(scope="module")
@@ -27,17 +27,17 @@ def test_it_works_without_a_network(model: LocalModel, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     texts = ["My dog likes walks.", "A puppy enjoys going outside.", "Interest rates rose.", ""]
-    found = embed(model, texts)
-    assert found.shape == (4, model.dimension)
-    assert not found[3].any()
-    likeness = found @ found.T
+    result = embed(model, texts)
+    assert result.shape == (4, model.dimension)
+    assert not result[3].any()
+    likeness = result @ result.T
     assert likeness[0, 1] > likeness[0, 2] + 0.2
 
 
 def test_it_says_nothing_and_leaves_logging_alone() -> None:
     program = """
 import logging
-from memoranda.search.local import LocalModel
+from memoranda.search.vectors.wordllama_model import LocalModel
 LocalModel().embed(["a"])
 root = logging.getLogger()
 print(root.handlers, root.level == logging.WARNING)
@@ -66,7 +66,7 @@ def test_long_texts_are_taken_a_few_at_a_time() -> None:
 def test_a_store_recalls_by_meaning_with_nothing_but_the_extra(
     model: LocalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoranda.search.embedding._local", lambda: model)
+    monkeypatch.setattr("memoranda.search.vectors.embedder._local", lambda: model)
     with memoranda.open(tmp_path / "store.db") as store:
         agent = store.bind(agent_id="a")
         pet = agent.remember("My dog loves long walks in the park", title="pet").id

@@ -10,18 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from memoranda.search.matrices import Column, Exact, ShelfVectors, Sketches
+from memoranda.search.vectors.nearest_neighbors import (
+    BinaryQuantized,
+    ExactVectors,
+    GrowingMatrix,
+    PartitionVectors,
+)
 
 Vectors = Any
 
 
-def made(vectors: Vectors, exact: int = 10**9, parts: int = 3) -> ShelfVectors:
-    found = ShelfVectors(vectors.shape[1], exact)
+def made(vectors: Vectors, exact: int = 10**9, parts: int = 3) -> PartitionVectors:
+    partition_vectors = PartitionVectors(vectors.shape[1], exact)
     stored = vectors.astype("<f2")
     for part in np.array_split(np.arange(len(vectors)), parts):
         facts = [(int(number) + 1, int(number), int(number) + 10) for number in part]
-        found.add(facts, [stored[number].tobytes() for number in part])
-    return found
+        partition_vectors.add(facts, [stored[number].tobytes() for number in part])
+    return partition_vectors
 
 
 @st.composite
@@ -31,8 +36,8 @@ def cases(draw: st.DrawFn) -> tuple[Vectors, Vectors, int, int | None]:
     rows = draw(st.integers(1, 150))
     vectors = draw(arrays.arrays(np.float16, (rows, dimension), elements=numbers))
     query = draw(arrays.arrays(np.float32, dimension, elements=st.floats(-1, 1, width=32)))
-    known = draw(st.none() | st.integers(0, 150))
-    return vectors, query, draw(st.integers(1, 20)), known
+    reference = draw(st.none() | st.integers(0, 150))
+    return vectors, query, draw(st.integers(1, 20)), reference
 
 
 @settings(max_examples=60, deadline=None)
@@ -40,12 +45,12 @@ def cases(draw: st.DrawFn) -> tuple[Vectors, Vectors, int, int | None]:
 def test_exact_search_is_comparing_one_by_one(
     case: tuple[Vectors, Vectors, int, int | None],
 ) -> None:
-    vectors, query, most, known = case
-    numbers, scores = made(vectors).best(query, most, known)
+    vectors, query, most, reference = case
+    numbers, scores = made(vectors).best(query, most, reference)
     expected = {
         number + 1: float(np.dot(row.astype(np.float32), query))
         for number, row in enumerate(vectors)
-        if known is None or number <= known < number + 10
+        if reference is None or number <= reference < number + 10
     }
     best = sorted(expected.values(), reverse=True)[:most]
     assert len(numbers) == len(best)
@@ -77,7 +82,7 @@ def test_sketches_name_those_that_are_near() -> None:
 def test_sketches_take_any_dimension() -> None:
     for dimension in (1, 63, 64, 65, 100):
         vectors = clustered(100, dimension)
-        sketches = Sketches(vectors)
+        sketches = BinaryQuantized(vectors)
         sketches.add(vectors)
         scores = sketches.scores(vectors[3].astype(np.float32))
         assert scores[3] == scores.max() == 0
@@ -88,25 +93,25 @@ def test_what_is_gone_is_not_named_and_leaves_room_for_others() -> None:
     query = clustered(300)[0].astype(np.float32)
     first = vectors.best(query, 5, None)[0].tolist()
     for number in first:
-        vectors.leave_out(number)
+        vectors.remove(number)
     second = vectors.best(query, 5, None)[0].tolist()
     assert len(second) >= 5
     assert not set(first) & set(second)
-    assert vectors.gone == 5
+    assert vectors.removed == 5
 
 
 def test_growing_does_not_disturb_who_looks() -> None:
-    column = Column(2, np.int64)
+    column = GrowingMatrix(2, np.int64)
     column.add(np.array([[1, 2]]))
-    seen = column.rows()
+    rows = column.rows()
     for number in range(500):
         column.add(np.array([[number, number]]))
-    assert seen.tolist() == [[1, 2]]
+    assert rows.tolist() == [[1, 2]]
     assert len(column) == 501
     assert column.rows()[-1].tolist() == [499, 499]
 
 
 def test_exact_scores_are_of_float32() -> None:
-    exact = Exact(2)
+    exact = ExactVectors(2)
     exact.add(np.array([[1, 0]], np.float16))
     assert exact.scores(np.array([1, 0], np.float32)).dtype == np.float32

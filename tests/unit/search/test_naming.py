@@ -6,8 +6,8 @@ from unittest import mock
 
 import pytest
 
-from memoranda.graph.names import normal_name
-from memoranda.search.naming import names_in
+from memoranda.graph.entities import normal_name
+from memoranda.search.ranking.entity_match import candidate_names
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from memoranda.search.naming import names_in
     ],
 )
 def test_signs_around_a_name_do_not_count(query: str, name: str) -> None:
-    assert name in names_in(query)
+    assert name in candidate_names(query)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,8 @@ def test_signs_around_a_name_do_not_count(query: str, name: str) -> None:
     ["a" + "-" * 4_000 + "a", "a" + "\u0323\u0300" * 2_000 + "a", "''s" * 2_000, "-" * 4_000],
 )
 def test_no_work_is_done_on_what_is_too_long_for_a_name(word: str) -> None:
-    with mock.patch("memoranda.search.naming.normal_name", wraps=normal_name) as compared:
-        assert names_in(f"does {word} know Alice")[-1] == "alice"
+    with mock.patch(
+        "memoranda.search.ranking.entity_match.normal_name", wraps=normal_name
+    ) as compared:
+        assert candidate_names(f"does {word} know Alice")[-1] == "alice"
     assert max(len(call.args[0]) for call in compared.call_args_list) <= 512

@@ -24,7 +24,7 @@ def plain() -> Store:
 
 @pytest.mark.parametrize("query", ["", " ", "\n\t ", "\u3000"])
 def test_blank(plain: Store, query: str) -> None:
-    with pytest.raises(InvalidInput, match="blank: say in a few words"):
+    with pytest.raises(InvalidInput, match="blank: describe in a few words"):
         plain.recall(query)
 
 
@@ -34,11 +34,11 @@ def test_too_long(plain: Store) -> None:
 
 
 def test_long(agent: Store) -> None:
-    made = agent.remember("the zebra sleeps")
+    memory = agent.remember("the zebra sleeps")
     few, many = (" ".join(f"word{n}" for n in range(count)) for count in (400, 6000))
-    assert agent.recall(f"{few} zebra")[0].id == made.id
-    assert agent.recall(f"zebra {many}")[0].id == made.id
-    assert agent.recall(f"{many} zebra")[0].id == made.id
+    assert agent.recall(f"{few} zebra")[0].id == memory.id
+    assert agent.recall(f"zebra {many}")[0].id == memory.id
+    assert agent.recall(f"{many} zebra")[0].id == memory.id
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_syntax_is_text(agent: Store, query: str) -> None:
 )
 def test_every_script(agent: Store, text: str, query: str) -> None:
     agent.remember("nothing of the sort")
-    made = agent.remember(text)
-    assert agent.recall(query)[0].id == made.id
+    memory = agent.remember(text)
+    assert agent.recall(query)[0].id == memory.id
 
 
 def test_nothing_but_common_words(plain: Store) -> None:

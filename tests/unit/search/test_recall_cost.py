@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from memoranda import Store
-from memoranda.search import contests, thinning
+from memoranda.search.ranking import dedupe, fusion
 from memoranda.storage.sqlite.connection import Connection
 from memoranda.testing import memory_store
 
@@ -20,9 +20,11 @@ def agent() -> Store:
     with agent.begin_transaction() as transaction:
         for number in range(150):
             span = words.find(f"line {number % 60} of")
-            made = transaction.remember(f"note {number} on bees", transcript=words.id, spans=[span])
+            memory = transaction.remember(
+                f"note {number} on bees", transcript=words.id, spans=[span]
+            )
             transaction.assert_fact(
-                subject="bees", relation="know", object=f"thing {number}", source=made
+                subject="bees", relation="know", object=f"thing {number}", source=memory
             )
     agent.reindex()  # so that nothing is left to do behind the commits
     return agent
@@ -54,6 +56,32 @@ def test_as_many_reads_for_many_hits_as_for_few(agent: Store) -> None:
     assert many <= few + 5, "those about pieces of transcripts, where there are any"
 
 
+def test_a_plain_search_makes_few_reads() -> None:
+    """Without facts, citations or vectors: no read is made for what there is nothing of."""
+    agent = memory_store(embedder=None).bind(agent_id="a1")
+    with agent.begin_transaction() as transaction:
+        for number in range(60):
+            transaction.remember(f"note {number} on bees")
+    agent.reindex()
+    agent.recall("note on bees")
+    assert reads(agent, 10) <= 20
+
+
+def test_one_term_is_looked_up_with_the_same_result_as_several() -> None:
+    agent = memory_store(embedder=None).bind(agent_id="a1")
+    with agent.begin_transaction() as transaction:
+        for number in range(200):
+            transaction.remember(f"bees {'bees ' * (number % 5)}{'of the farm ' * (number % 7)}")
+    agent.reindex()
+    with agent._core.engine.snapshot() as reader:
+        token = f'"{reader.rows("partition_checks")[0][0]}.bee"'
+        for limit in (1, 50, 1_000):
+            one = reader.rows("fulltext_search_one", token=token, weight=0.7, limit=limit)
+            several = reader.rows("fulltext_search", terms=[[token, 0.7]], limit=limit)
+            assert len(one) == min(limit, 200)
+            assert one == several
+
+
 def test_few_texts_are_compared_with_one_another() -> None:
     """Neither what says the same nor what answers the same is looked for in all pairs."""
     agent = memory_store().bind(agent_id="a1")
@@ -62,9 +90,9 @@ def test_few_texts_are_compared_with_one_another() -> None:
             words = [f"w{number}x{position}" for position in range(number % 12)]
             transaction.remember(f"bees in {' '.join(words)} hive number{number} of the old farm")
     with (
-        mock.patch.object(thinning, "_same", wraps=thinning._same) as same,
-        mock.patch.object(contests, "_contest", wraps=contests._contest) as contest,
+        mock.patch.object(dedupe, "_says_the_same", wraps=dedupe._says_the_same) as same,
+        mock.patch.object(fusion, "_compete", wraps=fusion._compete) as contest,
     ):
         assert len(agent.recall("bees", k=400)) == 400
     assert same.call_count <= 400
-    assert contest.call_count <= 400 * contests.MOST_GROUPS
+    assert contest.call_count <= 400 * fusion.MAX_COMPARED_GROUPS

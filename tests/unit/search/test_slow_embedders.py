@@ -10,9 +10,9 @@ import pytest
 
 import memoranda
 from memoranda import Store
-from memoranda.model.clock import SystemClock
-from memoranda.search import waiting
+from memoranda.search.vectors import backfill
 from tests.embedders import Hashing
+from tests.patience import HANG_SECONDS
 from tests.unit.search.stores import eventually, nearest, remember, sources
 
 
@@ -23,12 +23,14 @@ class Stuck(Hashing):
         super().__init__()
         self.begun, self.go = threading.Event(), threading.Event()
         self.on = texts
+        self.passed = 0
         self.before = self._wait
 
     def _wait(self, texts: Sequence[str]) -> None:
-        if any(each in text for text in texts for each in self.on):
+        if any(item in text for text in texts for item in self.on):
             self.begun.set()
-            assert self.go.wait(20)
+            assert self.go.wait(HANG_SECONDS)
+            self.passed += 1
 
 
 @pytest.fixture
@@ -41,9 +43,9 @@ def threads() -> Iterator[list[threading.Thread]]:
     """Take threads that are started in the test, and see that they end."""
     started: list[threading.Thread] = []
     yield started
-    for each in started:
-        each.join(10)
-        assert not each.is_alive()
+    for item in started:
+        item.join(HANG_SECONDS)
+        assert not item.is_alive()
 
 
 def test_what_is_forgotten_while_a_query_is_embedded_leaves_the_files(
@@ -55,27 +57,36 @@ def test_what_is_forgotten_while_a_query_is_embedded_leaves_the_files(
         memory = bound.remember("a plover", title="bird").id
         threads.append(threading.Thread(target=bound.recall, args=("asked of plovers",)))
         threads[0].start()
-        assert model.begun.wait(10)
+        assert model.begun.wait(HANG_SECONDS)
         store.forget(memory_id=memory)
         pending = store.stats().pending_purge
         model.go.set()
-        threads[0].join(10)
+        threads[0].join(HANG_SECONDS)
         assert not pending, "no snapshot was in the way"
 
 
 def test_a_search_does_not_wait_long_for_vectors_of_what_has_none(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "PATIENCE", 0.05)
-    model, clock = Stuck("told"), SystemClock()
+    waits: list[float] = []
+    wait = backfill._Job.wait
+
+    def noted(job: backfill._Job, seconds: float) -> bool:
+        waits.append(seconds)
+        return wait(job, seconds)
+
+    monkeypatch.setattr(backfill, "EMBED_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(backfill._Job, "wait", noted)
+    model = Stuck("told")
     with memoranda.open(path, embedder=model) as store:
         bound: Store = store.bind(agent_id="a")
         (memory,) = remember(bound, ["told of plovers"])
-        before = clock.monotonic()
         for _ in range(2):
             assert [hit.id for hit in bound.recall("plovers")] == [memory], "by words"
             assert sources(nearest(store, "plovers")) == []
-        assert clock.monotonic() - before < 5
+        assert (model.begun.is_set(), model.passed) == (True, 0), "it was not waited for"
+        assert waits
+        assert max(waits) <= 0.05
         assert [hit.id for hit in bound.recall("plovers of")] == [memory]
         model.go.set()
         eventually(lambda: sources(nearest(store, "plovers")) == [memory])
@@ -84,20 +95,20 @@ def test_a_search_does_not_wait_long_for_vectors_of_what_has_none(
 def test_two_that_search_at_once_both_find_what_has_no_vector_yet(
     path: Path, threads: list[threading.Thread]
 ) -> None:
-    model, found = Stuck("told"), list[list[str]]()
+    model, result = Stuck("told"), list[list[str]]()
     with memoranda.open(path, embedder=model) as store:
         (memory,) = remember(store.bind(agent_id="a"), ["told of plovers"])
         for _ in range(2):
             search = threading.Thread(
-                target=lambda: found.append(sources(nearest(store, "plovers")))
+                target=lambda: result.append(sources(nearest(store, "plovers")))
             )
             threads.append(search)
             search.start()
-        assert model.begun.wait(10)
+        assert model.begun.wait(HANG_SECONDS)
         model.go.set()
-        for each in threads:
-            each.join(10)
-        assert found == [[memory], [memory]]
+        for thread in threads:
+            thread.join(HANG_SECONDS)
+        assert result == [[memory], [memory]]
 
 
 def test_what_a_search_embedded_is_kept_when_the_store_is_closed(path: Path) -> None:

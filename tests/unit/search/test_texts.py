@@ -8,11 +8,16 @@ import pytest
 
 import memoranda
 from memoranda import Store
-from memoranda.search import deriving, texts
-from memoranda.search.passages import Derived, Key, Passage, Words
-from memoranda.search.shelves import Shelf
-from memoranda.search.sources import Sources
-from memoranda.search.transcripts import Cuttings
+from memoranda.search.index import documents
+from memoranda.search.index.documents import (
+    DerivedDocument,
+    DocumentInfo,
+    DocumentText,
+    Key,
+    Sources,
+)
+from memoranda.search.index.partitions import Partition
+from memoranda.search.text.chunker import ChunkLoader
 
 LINES = [f"line {number} was said" for number in range(20)]
 
@@ -27,64 +32,78 @@ def told() -> Iterator[Store]:
 
 
 def _tell(store: Store) -> None:
-    said = store.store_transcript("\n".join(LINES))
-    one = store.remember("first words", tags=["a"], transcript=said.id, spans=[said.find(LINES[5])])
+    transcript = store.store_transcript("\n".join(LINES))
+    one = store.remember(
+        "first words", tags=["a"], transcript=transcript.id, spans=[transcript.find(LINES[5])]
+    )
     store.update_memory(one.id, title="a title")
     store.update_memory(one.id, content="long words " * 2_000)
-    nine = said.find(LINES[9])
-    store.link_transcript(memory_id=one.id, transcript_id=said.id, spans=[nine])
+    nine = transcript.find(LINES[9])
+    store.link_transcript(memory_id=one.id, transcript_id=transcript.id, spans=[nine])
     store.retract_memory(one.id)
     store.assert_fact(subject="Ann", relation="lives_in", object="Oslo")
     store.forget(memory_id=store.remember("gone words").id)
     store.remember("private words", visibility="private")
 
 
-def derived(store: Store) -> list[Derived]:
+def derived(store: Store) -> list[DerivedDocument]:
     with store._core.engine.snapshot() as reader:
         sources = Sources.of_commits(reader, range(1, store.stats().commits + 1))
-        return [*deriving.derive(Cuttings(reader), sources)]
+        return [*documents.derive_documents(ChunkLoader(reader), sources).all()]
 
 
-def read(store: Store, passages: list[Derived]) -> dict[Key, Words]:
+def read(store: Store, passages: list[DerivedDocument]) -> dict[Key, DocumentText]:
     with store._core.engine.snapshot() as reader:
-        return texts.text_of(reader, [_passage(each) for each in passages])
+        return documents.load_texts(reader, [_passage(passage) for passage in passages])
 
 
-def _passage(of: Derived) -> Passage:
-    return Passage(None, Shelf(None, *of.spot), of.source, of.first, of.beyond, of.since, of.until)
+def _passage(of: DerivedDocument) -> DocumentInfo:
+    return DocumentInfo(
+        None,
+        Partition(None, *of.partition_key),
+        of.source,
+        of.start,
+        of.end,
+        of.from_commit,
+        of.to_commit,
+    )
 
 
 def test_every_passage_says_what_it_was_derived_with(told: Store) -> None:
     with told._core.engine.snapshot() as reader:
         sources = Sources.of_commits(reader, range(1, told.stats().commits + 1))
-        cuttings = Cuttings(reader)
-        passages = [*deriving.derive(cuttings, sources)]
-        wanted = {each.key: each.words(cuttings) for each in passages}
-        found = texts.text_of(reader, [_passage(each) for each in passages])
-    assert len(found) == len(passages) > len(LINES) + 5
-    assert found == wanted
+        cuttings = ChunkLoader(reader)
+        passages = [*documents.derive_documents(cuttings, sources).all()]
+        target = {passage.key: passage.load_text(cuttings) for passage in passages}
+        texts = documents.load_texts(reader, [_passage(passage) for passage in passages])
+    assert len(texts) == len(passages) > len(LINES) + 5
+    assert texts == target
 
 
 def test_nothing_is_derived_but_what_is_wanted(
     told: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passages = [each for each in derived(told) if each.spot[2] != "fact"]
+    passages = [passage for passage in derived(told) if passage.partition_key[2] != "fact"]
 
     def fail(*_: object) -> None:
         raise AssertionError("not all of a source is wanted")
 
-    for name in ("_memories", "_units", "_Memory"):
-        monkeypatch.setattr(deriving, name, fail)
-    for each in passages:
-        assert [*read(told, [each])] == [each.key]
+    for name in ("_memory_documents", "_chunk_documents", "_MemoryHistory"):
+        monkeypatch.setattr(documents, name, fail)
+    for passage in passages:
+        assert [*read(told, [passage])] == [passage.key]
 
 
 def test_what_is_gone_says_nothing(told: Store) -> None:
     passages = derived(told)
-    for memory_id in {each.source for each in passages if each.spot[2] == "memory"}:
+    for memory_id in {
+        passage.source for passage in passages if passage.partition_key[2] == "memory"
+    }:
         told.forget(memory_id=memory_id)
-    left = read(told, passages)
-    assert {key[0] for key in left} == {"fact", "passage"}
-    for transcript_id in {each.source for each in passages if each.spot[2] == "passage"}:
+    remainder = read(told, passages)
+    assert {key[0] for key in remainder} == {"fact", "passage"}
+    for transcript_id in {
+        passage.source for passage in passages if passage.partition_key[2] == "passage"
+    }:
         told.forget(transcript_id=transcript_id)
     assert {key[0] for key in read(told, passages)} == {"fact"}

@@ -8,8 +8,8 @@ from unittest import mock
 import pytest
 
 from memoranda import Store
-from memoranda.search.candidates import Candidate
-from memoranda.search.shelves import MEMORY
+from memoranda.search.index.partitions import MEMORY
+from memoranda.search.ranking.candidates import Candidate
 from memoranda.testing import memory_store
 
 
@@ -54,9 +54,9 @@ def test_the_same(agent: Store, first: str, second: str) -> None:
 def test_not_the_same(agent: Store, first: str, second: str) -> None:
     for text in (first, second):
         agent.remember(text)
-    found = agent.recall(first)
-    assert {hit.text for hit in found} == {first, second}
-    assert all(hit.duplicates == () for hit in found)
+    hits = agent.recall(first)
+    assert {hit.text for hit in hits} == {first, second}
+    assert all(hit.duplicates == () for hit in hits)
 
 
 def test_long_texts_are_the_same_only_to_the_letter(agent: Store) -> None:
@@ -68,12 +68,12 @@ def test_long_texts_are_the_same_only_to_the_letter(agent: Store) -> None:
 
 
 def test_long_runs_of_marks_are_compared_as_they_are() -> None:
-    found = Candidate((MEMORY, "1", 0))
-    found.load = ("Cafe\u0301 a" + "\u0323\u0300" * 1_900 + " Bo").__str__
+    candidate = Candidate((MEMORY, "1", 0))
+    candidate.load_text = ("Cafe\u0301 a" + "\u0323\u0300" * 1_900 + " Bo").__str__
     with mock.patch(
-        "memoranda.search.candidates.unicodedata.normalize", wraps=unicodedata.normalize
+        "memoranda.search.ranking.candidates.unicodedata.normalize", wraps=unicodedata.normalize
     ) as put_in_order:
-        assert (found.wording[0], found.wording[-1]) == ("café", "bo")
+        assert (candidate.words[0], candidate.words[-1]) == ("café", "bo")
     assert max(len(call.args[1]) for call in put_in_order.call_args_list) <= 256
 
 
@@ -112,16 +112,16 @@ def test_a_fact_is_not_a_memory(agent: Store) -> None:
     ],
 )
 def test_a_message_whose_sentences_are_memories_is_not_said_again(agent: Store, words: str) -> None:
-    made = agent.import_chat(words, extract=True)
-    found = agent.recall("Kiel, Acme", kinds=["memory", "passage"])
-    assert {hit.kind for hit in found} == {MEMORY}
-    assert any(made.transcript_id in hit.duplicates for hit in found)
+    report = agent.import_chat(words, extractor="rules")
+    hits = agent.recall("Kiel, Acme", kinds=["memory", "passage"])
+    assert {hit.kind for hit in hits} == {MEMORY}
+    assert any(report.transcript_id in hit.duplicates for hit in hits)
 
 
 def test_a_message_of_which_little_is_a_memory_is_said(agent: Store) -> None:
     agent.import_chat(
         "Ann: Kiel has a lovely harbour with many old ships, said the guide. I live in Kiel.",
-        extract=True,
+        extractor="rules",
     )
-    found = agent.recall("Kiel harbour", kinds=["memory", "passage"])
-    assert {hit.kind for hit in found} == {MEMORY, "passage"}
+    hits = agent.recall("Kiel harbour", kinds=["memory", "passage"])
+    assert {hit.kind for hit in hits} == {MEMORY, "passage"}

@@ -12,7 +12,8 @@ import pytest
 import memoranda
 from memoranda import Store, Unavailable
 from memoranda.model.clock import FixedClock
-from memoranda.search import filling, matrices
+from memoranda.search.index import indexer
+from memoranda.search.vectors import nearest_neighbors
 from tests.embedders import Hashing
 from tests.leftovers import leftovers
 from tests.unit.search.stores import (
@@ -49,10 +50,10 @@ def backlog(store: Store) -> int:
 
 def test_what_was_just_written_is_found_at_once(store: Store) -> None:
     ids = remember(store, TEXTS)
-    found = nearest(store, "word7")
-    assert sources(found)[0] == ids[7]
-    assert found is not None
-    assert found[0].passage.id is None, "it is not in the index yet"
+    result = nearest(store, "word7")
+    assert sources(result)[0] == ids[7]
+    assert result is not None
+    assert result[0].document.id is None, "it is not in the index yet"
 
 
 def test_the_same_is_found_in_the_tail_without_a_vector_and_with_one(
@@ -60,17 +61,17 @@ def test_the_same_is_found_in_the_tail_without_a_vector_and_with_one(
 ) -> None:
     remember(store, TEXTS)
     in_tail = nearest(store, "word7 likes")
-    filling.fill(store._core.engine)
+    indexer.fill(store._core.engine)
     without = nearest(store, "word7 likes")
     store.reindex()
-    kept = nearest(store, "word7 likes")
+    stored_item = nearest(store, "word7 likes")
     assert in_tail
     assert without
-    assert kept
-    scores = [each.score for each in kept]
-    for found in (in_tail, without):
-        assert [each.score for each in found] == pytest.approx(scores, abs=1e-6)
-        assert found[0].passage.key == kept[0].passage.key
+    assert stored_item
+    scores = [item.score for item in stored_item]
+    for result in (in_tail, without):
+        assert [item.score for item in result] == pytest.approx(scores, abs=1e-6)
+        assert result[0].document.key == stored_item[0].document.key
     before = len(model.texts)
     nearest(store, "word7 likes")
     assert len(model.texts) == before, "all of it is remembered"
@@ -87,10 +88,10 @@ def test_a_search_equals_comparing_one_by_one(store: Store, model: Hashing) -> N
         vector = np.array(model.vector(f"t{number} {text}\n{text}"))
         score = query @ vector / np.linalg.norm(query) / np.linalg.norm(vector)
         expected.append(float(score))
-    found = nearest(store, "likes number word3", most=40)
-    assert found is not None
+    result = nearest(store, "likes number word3", most=40)
+    assert result is not None
     positive = sorted((score for score in expected if score > 0), reverse=True)
-    assert [each.score for each in found] == pytest.approx(positive, abs=2e-3)
+    assert [item.score for item in result] == pytest.approx(positive, abs=2e-3)
 
 
 def test_context_counts_beside_the_words_themselves(store: Store) -> None:
@@ -99,9 +100,9 @@ def test_context_counts_beside_the_words_themselves(store: Store) -> None:
     memory = store.remember("agreed", title="one").id
     store.link_transcript(memory_id=memory, transcript_id=transcript.id, spans=[(19, 22)])
     store.reindex()
-    found = nearest(store, "zebras whales", most=20)
-    assert memory in sources(found)
-    assert other.id not in sources(found)[:3]
+    result = nearest(store, "zebras whales", most=20)
+    assert memory in sources(result)
+    assert other.id not in sources(result)[:3]
 
 
 def test_an_edited_memory_is_found_by_its_new_words_only(store: Store) -> None:
@@ -132,20 +133,20 @@ def test_another_agents_private_memory_and_other_namespaces_stay_apart(store: St
 
 def vector_bytes(store: Store) -> list[bytes]:
     with store._core.engine.reading() as reader:
-        shelves = [row[0] for row in reader.rows("shelves_seen", viewer="a")]
+        shelves = [row[0] for row in reader.rows("partitions_visible", viewer="a")]
         return [
             row[3]
             for shelf in shelves
-            for row in reader.rows("vectors_of_shelf", shelf=shelf, after=0, most=1_000)
+            for row in reader.rows("vectors_of_partition", partition=shelf, after=0, limit=1_000)
         ]
 
 
 def remembered(store: Store) -> bytes:
     """Return all numbers the process remembers, as they are stored."""
     vectors = store._core.vectors
-    known = [each.vectors._form for each in vectors._remembered._shelves.values()]
-    rows = [form.vectors() for form in known if isinstance(form, matrices.Exact)]
-    rows += [row[None, :] for row in vectors._waiting._vectors.values()]
+    _forms = [value.vectors._form for value in vectors._vector_cache._partitions.values()]
+    rows = [form.vectors() for form in _forms if isinstance(form, nearest_neighbors.ExactVectors)]
+    rows += [row[None, :] for row in vectors._pending_vectors._vectors.values()]
     return b"".join(row.astype("<f2").tobytes() for row in rows)
 
 
@@ -157,21 +158,21 @@ def test_forgetting_leaves_no_vector_in_the_files_nor_in_memory(path: Path, mode
         assert sources(nearest(bound, "word7"))[0] == ids[7]
         other._core.vectors.embedder = model
         assert sources(nearest(other, "word7"))[0] == ids[7]
-        gone = [content for content in vector_bytes(bound) if content in remembered(bound)]
+        target = [content for content in vector_bytes(bound) if content in remembered(bound)]
         vector = np.array(model.vector(f"t7 {TEXTS[7]}\n{TEXTS[7]}"))
         content = (vector / np.linalg.norm(vector)).astype("<f2").tobytes()
-        assert content in gone
+        assert content in target
         assert content in remembered(other)
-        waiting = bound._core.vectors._waiting._vectors.values()
+        waiting = bound._core.vectors._pending_vectors._vectors.values()
         tail_content = [row.astype("<f2").tobytes() for row in waiting]
         bound.forget(memory_id=ids[7])
         bound.forget(memory_id=tail)
         assert remembered(bound) == b"", "at once, before anybody searches"
-        for each in (bound, other):
-            assert ids[7] not in sources(nearest(each, "word7", most=50))
-            assert tail not in sources(nearest(each, "zebras tail", most=50))
-            assert content not in remembered(each)
-            assert not any(row in remembered(each) for row in tail_content)
+        for item in (bound, other):
+            assert ids[7] not in sources(nearest(item, "word7", most=50))
+            assert tail not in sources(nearest(item, "zebras tail", most=50))
+            assert content not in remembered(item)
+            assert not any(row in remembered(item) for row in tail_content)
         assert sources(nearest(bound, "word8"))[0] == ids[8]
         assert leftovers(path, [content]) == set()
 
@@ -198,7 +199,7 @@ def test_a_vector_embedded_while_its_passage_is_forgotten_is_not_kept(
 def test_many_moves_are_noticed_and_read_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoranda.search.remembered._MANY_GONE", 5)
+    monkeypatch.setattr("memoranda.search.vectors.cache._MAX_REMOVED", 5)
     ids = remember(store, TEXTS)
     store.reindex()
     assert nearest(store, "likes")
@@ -206,8 +207,8 @@ def test_many_moves_are_noticed_and_read_again(
         store.retract_memory(memory)
     store.reindex()
     for _ in range(3):
-        found = sources(nearest(store, "likes number", most=40))
-        assert set(found) == set(ids[30:])
+        result = sources(nearest(store, "likes number", most=40))
+        assert set(result) == set(ids[30:])
 
 
 def test_a_large_shelf_is_searched_by_sketches(
@@ -216,20 +217,20 @@ def test_a_large_shelf_is_searched_by_sketches(
     ids = remember(store, TEXTS)
     store.reindex()
     exact = nearest(store, "likes word7 number", most=5)
-    store._core.vectors.forget()
-    monkeypatch.setattr(matrices.ShelfVectors.__init__, "__defaults__", (10,))
+    store._core.vectors.drop_caches()
+    monkeypatch.setattr(nearest_neighbors.PartitionVectors.__init__, "__defaults__", (10,))
     near = nearest(store, "likes word7 number", most=5)
-    (known,) = [
-        each.vectors
-        for each in store._core.vectors._remembered._shelves.values()
-        if len(each.vectors) == len(ids)
+    (reference,) = [
+        value.vectors
+        for value in store._core.vectors._vector_cache._partitions.values()
+        if len(value.vectors) == len(ids)
     ]
-    assert known.approximate
+    assert reference.approximate
     assert near is not None
     assert exact is not None
-    assert near[0].passage == exact[0].passage
-    expected = [each.score for each in exact]
-    assert [each.score for each in near] == pytest.approx(expected, abs=1e-3)
+    assert near[0].document == exact[0].document
+    expected = [value.score for value in exact]
+    assert [value.score for value in near] == pytest.approx(expected, abs=1e-3)
 
 
 def test_without_an_embedder_it_is_said_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -250,12 +251,12 @@ def test_another_model_is_not_compared_with_until_reindexed(
     with memoranda.open(path, embedder=new) as store:
         assert nearest(store, "word7") is None
         assert nearest(store, "word7") is None
-        assert len([each for each in caplog.records if "reindex" in each.message]) == 1
+        assert len([record for record in caplog.records if "reindex" in record.message]) == 1
         stats = store.stats()
         assert stats.embedder == "hashing"
-        assert any("memoranda reindex" in told for told in stats.warnings)
+        assert any("memoranda reindex" in warning for warning in stats.warnings)
         (finding,) = [
-            each for each in memoranda.diagnose(path, embedder=new) if each.check == "vectors"
+            record for record in memoranda.diagnose(path, embedder=new) if record.check == "vectors"
         ]
         assert finding.status == "warning"
         done = store.reindex()
@@ -265,7 +266,7 @@ def test_another_model_is_not_compared_with_until_reindexed(
         assert store.stats().embedder == "another"
         assert store.stats().warnings == ()
     (finding,) = [
-        each for each in memoranda.diagnose(path, embedder=new) if each.check == "vectors"
+        record for record in memoranda.diagnose(path, embedder=new) if record.check == "vectors"
     ]
     assert finding.status == "ok"
 
@@ -311,7 +312,7 @@ def test_an_embedder_out_of_order_is_left_alone_for_a_while(
         assert nearest(store, "word7") is None
         assert nearest(store, "word7") is None
         assert len(calls) == 1, "nobody who searches waits for it again"
-        assert len([each for each in caplog.records if "line is dead" in each.message]) == 1
+        assert len([record for record in caplog.records if "line is dead" in record.message]) == 1
         clock.advance(6)
         assert nearest(store, "word7") is None
         assert len(calls) == 2

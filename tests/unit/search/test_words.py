@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Literal
 
@@ -10,9 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.graph.names import normal_name
-from memoranda.search.folding import MOST_CHARACTERS, folded
-from memoranda.search.words import indexed_tokens, root, terms, tokens
+from memoranda.graph.entities import normal_name
+from memoranda.search.text import tokenizer
+from memoranda.search.text.tokenizer import (
+    MAX_INDEXED_CHARACTERS,
+    fold,
+    indexed_tokens,
+    query_terms,
+    term_prefix,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +64,15 @@ def test_the_index_also_has_the_characters_of_pairs() -> None:
     assert indexed_tokens("plain words") == tokens("plain words")
 
 
+@given(st.text(st.sampled_from("ぁゖァヺ㐀䶿一鿿가힣日本語かなカナ한글"), min_size=1, max_size=9))
+def test_letters_of_unspaced_scripts_take_a_short_cut_to_the_same_tokens(text: str) -> None:
+    assert tokenizer._UNSPACED_RUN.fullmatch(text)
+    with pytest.MonkeyPatch.context() as patch:
+        fast = indexed_tokens(text)
+        patch.setattr(tokenizer, "_UNSPACED_RUN", re.compile("(?!)"))
+        assert indexed_tokens(text) == fast
+
+
 def test_only_so_many_marks_of_a_letter_are_put_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     normalize, sizes = unicodedata.normalize, []
 
@@ -66,42 +83,42 @@ def test_only_so_many_marks_of_a_letter_are_put_in_order(monkeypatch: pytest.Mon
     for marks in ("\u0316\u0301", "\u0f73\u0316", "\uff9e\u0301"):
         with monkeypatch.context() as patched:
             patched.setattr(unicodedata, "normalize", sized)
-            found = tokens(f"le{marks * 5_000}tter{marks} {'word ' * 9}")
+            result = tokens(f"le{marks * 5_000}tter{marks} {'word ' * 9}")
         assert max(sizes) < 200
-        assert found[-9:] == ["word"] * 9
+        assert result[-9:] == ["word"] * 9
     assert tokens("e" + "\u0316\u0301" * 9 + "nd") == ["end"]
 
 
 def test_the_query_looks_for_each_word_once() -> None:
-    assert terms("tea, Tea and teas") == ["tea"]
+    assert query_terms("tea, Tea and teas") == ["tea"]
 
 
 def test_only_so_much_of_a_text_is_taken() -> None:
     text = "word " * 60_000
-    assert len(tokens(text)) == MOST_CHARACTERS // 5 + 1
-    assert tokens("x " * MOST_CHARACTERS + "needle").count("needl") == 0
+    assert len(tokens(text)) == MAX_INDEXED_CHARACTERS // 5 + 1
+    assert tokens("x " * MAX_INDEXED_CHARACTERS + "needle").count("needl") == 0
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=200))
 def test_the_index_takes_each_token_for_one(text: str) -> None:
     """The engine's tokenizer must see neither more nor fewer of them, nor change any."""
-    found = indexed_tokens(text.replace("\x00", ""))
+    result = indexed_tokens(text.replace("\x00", ""))
     database = apsw.Connection(":memory:")
     database.execute("CREATE VIRTUAL TABLE w USING fts5(x, tokenize = \"ascii tokenchars '.'\")")
     database.execute("CREATE VIRTUAL TABLE v USING fts5vocab(w, instance)")
-    stored = [f"12.{token}" for token in found]
+    stored = [f"12.{token}" for token in result]
     database.execute("INSERT INTO w VALUES (?)", (" ".join(stored),))
-    seen = database.execute("SELECT term FROM v ORDER BY offset").fetchall()
-    assert [term for (term,) in seen] == stored
+    rows = database.execute("SELECT term FROM v ORDER BY offset").fetchall()
+    assert [term for (term,) in rows] == stored
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=100))
 def test_spellings_of_one_name_are_the_same_words(text: str) -> None:
-    wanted = tokens(text)
-    assert tokens(normal_name(text)) == wanted
-    assert tokens(unicodedata.normalize("NFD", text)) == wanted
+    target = tokens(text)
+    assert tokens(normal_name(text)) == target
+    assert tokens(unicodedata.normalize("NFD", text)) == target
 
 
 @settings(max_examples=150, deadline=None)
@@ -116,8 +133,8 @@ def test_a_long_text_has_the_words_of_its_parts(text: str, size: int) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=200))
 def test_a_folded_text_has_the_root_of_each_of_its_words(text: str) -> None:
-    plain = folded(text)
-    assert [token for token in indexed_tokens(text) if root(token) not in plain] == []
+    plain = fold(text)
+    assert [token for token in indexed_tokens(text) if term_prefix(token) not in plain] == []
 
 
 ENDINGS = st.sampled_from(
@@ -129,4 +146,12 @@ ENDINGS = st.sampled_from(
 @given(st.text("aeioubcdlmnrstyz", min_size=1, max_size=6), st.lists(ENDINGS, max_size=3))
 def test_a_word_begins_with_the_root_of_its_stem(begun: str, endings: list[str]) -> None:
     word = begun + "".join(endings)
-    assert [token for token in tokens(word) if not word.startswith(root(token))] == []
+    assert [token for token in tokens(word) if not word.startswith(term_prefix(token))] == []
+
+
+@pytest.mark.parametrize("size", [1, 2, 511, 512, 513, 1_024, 1_025, 3_000])
+def test_a_long_run_without_spaces_has_every_pair_once(size: int) -> None:
+    text = "".join(chr(0x4E00 + number) for number in range(size))
+    pairs = [text[start : start + 2] for start in range(size - 1)] or [text]
+    assert tokens(text) == pairs
+    assert indexed_tokens(text) == list(dict.fromkeys([*pairs, *text]))

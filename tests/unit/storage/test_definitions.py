@@ -12,8 +12,8 @@ import pytest
 import memoranda
 from memoranda import Corruption, Store
 from memoranda.sdk.doctor import diagnose
-from memoranda.storage.sqlite import definitions, formats
-from memoranda.storage.sqlite.opening import guarded
+from memoranda.storage.sqlite import schema
+from memoranda.storage.sqlite.connection import open_untrusted
 from tests.leftovers import leftovers
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -80,12 +80,12 @@ def redefine(path: Path, name: str, old: str, new: str) -> None:
 @pytest.mark.parametrize("kind", EXTRA)
 def test_what_is_not_ours_is_named_and_nothing_opened(path: Path, kind: str) -> None:
     tamper(path, EXTRA[kind])
-    wanted = rf"the {kind.split()[-1]} 'spy', which Memoranda did not make.*DROP"
-    with pytest.raises(Corruption, match=wanted):
+    target = rf"the {kind.split()[-1]} 'spy', which Memoranda did not make.*DROP"
+    with pytest.raises(Corruption, match=target):
         memoranda.open(path)
-    (found,) = [each for each in diagnose(path, quick=True) if each.check == "store"]
-    assert (found.status, found.error) == ("problem", "Corruption")
-    assert "'spy'" in found.message
+    (result,) = [finding for finding in diagnose(path, quick=True) if finding.check == "store"]
+    assert (result.status, result.error) == ("problem", "Corruption")
+    assert "'spy'" in result.message
     with pytest.raises(Corruption, match="'spy'"):
         memoranda.restore(path, path.with_name("new.db"))
     tamper(path, f"DROP {kind.split()[-1]} spy")
@@ -97,7 +97,7 @@ def test_what_is_not_ours_is_named_and_nothing_opened(path: Path, kind: str) -> 
 def test_what_was_changed_is_named(path: Path, what: str) -> None:
     name, old, new = CHANGED[what]
     redefine(path, name, old, new)
-    with pytest.raises(Corruption, match=f"{name!r} of .* is defined otherwise"):
+    with pytest.raises(Corruption, match=f"{name!r} of .* is not defined as"):
         memoranda.open(path)
 
 
@@ -143,7 +143,7 @@ def test_a_trigger_planted_while_the_store_is_open_keeps_nothing(path: Path) -> 
 
 def test_no_connection_runs_what_a_file_says(path: Path) -> None:
     tamper(path, "CREATE VIEW spy AS SELECT 1 AS x", SPY)
-    with closing(guarded(str(path))) as database:
+    with closing(open_untrusted(str(path))) as database:
         with pytest.raises(apsw.SQLError, match="view"):
             database.execute("SELECT * FROM spy")
         database.execute("UPDATE event SET salts = salts")
@@ -171,18 +171,18 @@ def test_an_older_store_is_looked_at_before_it_is_migrated(golden: Path, tmp_pat
 def test_what_a_format_defines_is_found_out_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[int] = []
-    create = formats.create
+    instance: list[int] = []
+    create = schema.create
 
-    def count(database: apsw.Connection, number: int = formats.FORMAT) -> None:
-        made.append(number)
+    def count(database: apsw.Connection, number: int = schema.FORMAT) -> None:
+        instance.append(number)
         create(database, number)
 
-    monkeypatch.setattr(formats, "create", count)
-    definitions._wanted.cache_clear()
+    monkeypatch.setattr(schema, "create", count)
+    schema._format_definitions.cache_clear()
     for _ in range(3):
         memoranda.open(path).close()
-    assert made == [formats.FORMAT]
+    assert instance == [schema.FORMAT]
 
 
 def test_a_format_that_never_was_is_refused(path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import memoranda
 from memoranda import Store
-from memoranda.storage.newfiles import make_private
+from memoranda.storage.files import make_private
 from tests.unit.cli.runner import Cli
 
 
@@ -25,7 +25,7 @@ def umask(mask: int) -> Iterator[None]:
 
 
 def modes(folder: Path) -> dict[str, int]:
-    return {each.name: each.stat().st_mode & 0o777 for each in folder.iterdir()}
+    return {item.name: item.stat().st_mode & 0o777 for item in folder.iterdir()}
 
 
 def write(store: Store) -> None:

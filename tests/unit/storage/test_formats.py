@@ -15,22 +15,23 @@ import pytest
 
 import memoranda
 from memoranda import diagnose, restore
-from memoranda.storage.sqlite import formats
-from memoranda.storage.sqlite.formats import FORMAT
+from memoranda.storage.sqlite import schema
+from memoranda.storage.sqlite.schema import FORMAT
+from tests.patience import HANG_SECONDS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "0.1.0.db"
 KILLED_MIDWAY = """
 import os, signal, sys
 import memoranda
-from memoranda.storage.sqlite import formats
+from memoranda.storage.sqlite import schema
 
-plain = formats._run
+plain = schema._run
 
 def run(database, name):
     plain(database, name)
     os.kill(os.getpid(), signal.SIGKILL)
 
-formats._run = run
+schema._run = run
 memoranda.open(sys.argv[1])
 """
 OPENS = """
@@ -101,13 +102,13 @@ def test_a_migration_that_is_killed_midway_is_none(old: Path) -> None:
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(old: Path) -> None:
     before = schema_of(old)
-    plain = formats._run
+    plain = schema._run
 
     def run(database: apsw.Connection, name: str) -> None:
         plain(database, name)
         raise apsw.FullError("disk full")
 
-    with mock.patch.object(formats, "_run", run), pytest.raises(memoranda.StoreFull):
+    with mock.patch.object(schema, "_run", run), pytest.raises(memoranda.StoreFull):
         memoranda.open(old)
     assert (format_of(old), schema_of(old)) == (1, before)
 
@@ -115,7 +116,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(old: Path) -> None:
 def test_several_processes_open_an_old_store_at_once(old: Path) -> None:
     command = [sys.executable, "-c", OPENS, str(old)]
     running = [subprocess.Popen([*command, f"agent-{number}"]) for number in range(4)]
-    assert [process.wait(60) for process in running] == [0, 0, 0, 0]
+    assert [process.wait(HANG_SECONDS) for process in running] == [0, 0, 0, 0]
     with memoranda.open(old) as store:
         assert store.verify().commits == 9
         assert store.rebuild().identical
@@ -124,15 +125,15 @@ def test_several_processes_open_an_old_store_at_once(old: Path) -> None:
 
 
 def test_another_process_migrates_in_between(old: Path) -> None:
-    plain = formats.is_outdated
+    plain = schema.is_outdated
 
     def late(database: apsw.Connection, path: Path | None) -> bool:
         outdated = plain(database, path)
-        with mock.patch.object(formats, "is_outdated", plain):
+        with mock.patch.object(schema, "is_outdated", plain):
             memoranda.open(old).close()
         return outdated
 
-    with mock.patch.object(formats, "is_outdated", late), memoranda.open(old) as store:
+    with mock.patch.object(schema, "is_outdated", late), memoranda.open(old) as store:
         assert store.remember("x", agent_id="a").outcome == "created"
 
 

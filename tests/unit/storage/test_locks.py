@@ -15,8 +15,8 @@ import pytest
 
 import memoranda
 from memoranda import Store, StoreBusy
-from memoranda.storage.filelocks import locked
-from memoranda.storage.locks import Wakeup, WeakRegistry, held, new_lock
+from memoranda.storage.files import lock_file
+from memoranda.storage.thread_locks import Wakeup, WeakRegistry, hold, new_lock
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -29,7 +29,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 class TestHeld:
     def test_it_lends_the_value_and_gives_the_lock_back(self) -> None:
         lock, value = new_lock(), object()
-        manager = held(lock, value)
+        manager = hold(lock, value)
         with manager as lent, manager as again:
             assert lent is again is value
             assert not self.is_free(lock)
@@ -37,7 +37,7 @@ class TestHeld:
 
     def test_an_error_in_the_block_gives_it_back(self) -> None:
         lock = new_lock()
-        with pytest.raises(ZeroDivisionError), held(lock, None):
+        with pytest.raises(ZeroDivisionError), hold(lock, None):
             raise ZeroDivisionError
         assert self.is_free(lock)
 
@@ -45,15 +45,15 @@ class TestHeld:
         lock = new_lock()
         with ThreadPoolExecutor(1) as other:
             with lock, pytest.raises(StoreBusy):
-                other.submit(lambda: held(lock, None, 0.01).__enter__()).result()
+                other.submit(lambda: hold(lock, None, 0.01).__enter__()).result()
             assert self.is_free(lock)
 
     @staticmethod
     def is_free(lock: threading.RLock) -> bool:
         def take() -> bool:
-            if taken := lock.acquire(blocking=False):
+            if item := lock.acquire(blocking=False):
                 lock.release()
-            return bool(taken)
+            return bool(item)
 
         with ThreadPoolExecutor(1) as other:
             return other.submit(take).result()
@@ -76,13 +76,13 @@ def test_a_registry_keeps_nothing_alive_and_does_not_grow() -> None:
     class Thing:
         pass
 
-    registry, kept = WeakRegistry[Thing](), [Thing() for _ in range(10)]
-    for thing in kept:
+    registry, stored_item = WeakRegistry[Thing](), [Thing() for _ in range(10)]
+    for thing in stored_item:
         registry.add(thing)
     for _ in range(1_000):
         registry.add(Thing())
     gc.collect()
-    assert set(registry.alive()) == set(kept)
+    assert set(registry.alive()) == set(stored_item)
     assert len(registry._refs) < 200
 
 
@@ -100,11 +100,11 @@ def test_a_lock_is_free_in_a_fork() -> None:
 
 
 def test_a_file_lock_that_is_interrupted_is_given_back(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt) as kept, locked(tmp_path / "a.lock"):
+    with pytest.raises(KeyboardInterrupt) as caught, lock_file(tmp_path / "a.lock"):
         raise KeyboardInterrupt
-    with locked(tmp_path / "a.lock") as file:
+    with lock_file(tmp_path / "a.lock") as file:
         assert not file.closed
-    assert kept.value.__traceback__ is not None
+    assert caught.value.__traceback__ is not None
 
 
 def test_a_handler_that_writes_in_the_middle_of_a_write_is_refused(store: Store) -> None:
@@ -116,12 +116,12 @@ def test_a_handler_that_writes_in_the_middle_of_a_write_is_refused(store: Store)
                 lambda: store.write(key="inner", value={}),
                 lambda: store._core.engine.write(lambda writer: writer.row("event_last")),
             ):
-                with pytest.raises(StoreBusy, match="in the middle of a write") as error:
+                with pytest.raises(StoreBusy, match="is inside a write") as error:
                     call()
                 refused.append(error.value)
 
     store._core.committer._writer.failpoint = handle
-    assert store.write(key="outer", value={}) == 1
+    assert store.write(key="outer", value={}).commit_ts == 1
     assert len(refused) == 2
     assert list(store.list_keys()) == ["outer"]
     assert store.verify(deep=True).commits == 1
@@ -146,12 +146,12 @@ class TestReaders:
     def test_one_that_still_reads_is_not_lent_again(self, store: Store) -> None:
         for number in range(5):
             store.write(key=f"k{number}", value={})
-        engine, kept = store._core.engine, []
+        engine, stored_item = store._core.engine, []
 
         def read() -> None:
             with engine.reading() as reader:
                 rows = reader.stream("meta_rows")
-                kept.append((next(rows), rows))
+                stored_item.append((next(rows), rows))
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
@@ -171,4 +171,4 @@ class TestReaders:
 
         with pytest.raises(KeyboardInterrupt):
             read()
-        assert store.write(key="k", value={}) == store._core.head() == 1
+        assert store.write(key="k", value={}).commit_ts == store._core.head() == 1

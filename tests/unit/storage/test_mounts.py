@@ -8,8 +8,8 @@ import pytest
 
 import memoranda
 from memoranda import InvalidInput
-from memoranda.storage.sqlite import mounts
-from memoranda.storage.sqlite.mounts import network_file_system
+from memoranda.storage.sqlite import placement
+from memoranda.storage.sqlite.placement import network_file_system
 
 MOUNTS = """\
 /dev/vda / ext4 rw 0 0
@@ -45,10 +45,10 @@ def test_where_nobody_tells_nothing_is_refused(tmp_path: Path) -> None:
 def test_a_network_file_system_is_refused_unless_forced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mounts, "network_file_system", lambda _: "nfs4")
+    monkeypatch.setattr(placement, "network_file_system", lambda _: "nfs4")
     path = tmp_path / "store.db"
     with pytest.raises(InvalidInput, match=r"nfs4.*allow_network_file_system"):
         memoranda.open(path)
     assert not path.exists()
     with memoranda.open(path, allow_network_file_system=True) as store:
-        assert store.write(agent_id="a", key="k", value={}) == 1
+        assert store.write(agent_id="a", key="k", value={}).commit_ts == 1

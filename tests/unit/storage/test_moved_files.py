@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def write(store: Store, number: int) -> int:
-    return store.write(agent_id="a", key="k", value={"n": number})
+    return store.write(agent_id="a", key="k", value={"n": number}).commit_ts
 
 
 def value(path: Path) -> object:

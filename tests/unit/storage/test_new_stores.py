@@ -11,7 +11,8 @@ import apsw
 import pytest
 
 import memoranda
-from memoranda.storage.sqlite.journal import use_write_ahead_log
+from memoranda.storage.sqlite.wal import use_write_ahead_log
+from tests.patience import HANG_SECONDS
 
 _OPEN = """
 import sys, memoranda
@@ -45,6 +46,6 @@ def test_eight_processes_make_one_store(tmp_path: Path, attempt: int) -> None:
         assert child.stdin is not None
         child.stdin.write(b"go\n")
         child.stdin.close()
-    assert [child.wait(120) for child in children] == [0] * 8
+    assert [child.wait(HANG_SECONDS) for child in children] == [0] * 8
     with memoranda.open(path, embedder=None) as store:
         assert store.verify().commits == 8

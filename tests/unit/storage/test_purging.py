@@ -9,7 +9,7 @@ import pytest
 
 import memoranda
 from memoranda import KeyRef
-from memoranda.storage.sqlite import purging
+from memoranda.storage.sqlite import wal
 from tests.leftovers import leftovers
 
 
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 def words_of(store: memoranda.Store, count: int, random: Random) -> dict[str, bytes]:
     """Write keys, memories and transcripts of all sizes, and return the word each of them has."""
-    found: dict[str, bytes] = {}
+    result: dict[str, bytes] = {}
     for number in range(count):
         word = f"secret{number:04}{random.getrandbits(48):012x}"
         text = word + "x" * random.choice([0, 3, 40, 300, 2000, 9000])
@@ -28,14 +28,14 @@ def words_of(store: memoranda.Store, count: int, random: Random) -> dict[str, by
         if kind == 0:
             store.write(key=f"k{number}", value={"v": text})
             store.write(key=f"k{number}", value={"v": word})
-            found[f"key k{number}"] = word.encode()
+            result[f"key k{number}"] = word.encode()
         elif kind == 1:
             memory = store.remember(text, title=f"{word}t", tags=[f"{word}g"])
-            found[f"memory_id {memory.id}"] = word.encode()
+            result[f"memory_id {memory.id}"] = word.encode()
         else:
             transcript = store.store_transcript(f"{text} {word}")
-            found[f"transcript_id {transcript.id}"] = word.encode()
-    return found
+            result[f"transcript_id {transcript.id}"] = word.encode()
+    return result
 
 
 def forget(store: memoranda.Store, what: str, *, purge: bool) -> None:
@@ -54,10 +54,10 @@ def test_nothing_is_left_whatever_size_it_had(path: Path) -> None:
         assert store.stats().pending_purge
         assert store.purge()
         assert not store.stats().pending_purge
-        gone = {words[what] for what in going}
-        assert leftovers(path, words.values()) == set(words.values()) - gone
+        target = {words[what] for what in going}
+        assert leftovers(path, words.values()) == set(words.values()) - target
         store.verify()
-    assert leftovers(path, words.values()) == set(words.values()) - gone
+    assert leftovers(path, words.values()) == set(words.values()) - target
 
 
 def test_no_name_is_left(path: Path) -> None:
@@ -66,9 +66,9 @@ def test_no_name_is_left(path: Path) -> None:
         ann, bob = store.bind(agent_id=agent, namespace=space), store.bind(agent_id="bob")
         ann.write(key="k", value={}, txn_id=txn)
         old = ann.remember("old", kind="reflection", visibility="private", title="t")
-        seen = ann.remember("seen", kind="reflection", title="t")
-        resting = bob.reflect("resting", on=[seen.id])
-        ann.supersede(old=seen.id, new=ann.remember("new", kind="reflection").id)
+        memory = ann.remember("seen", kind="reflection", title="t")
+        resting = bob.reflect("resting", on=[memory.id])
+        ann.supersede(old=memory.id, new=ann.remember("new", kind="reflection").id)
         bob.supersede(old=resting.id, new=bob.remember("newer", kind="reflection").id)
         ann.reflect("on it", on=[resting.id, old.id])
         for notice in ann.invalidations():
@@ -80,9 +80,9 @@ def test_no_name_is_left(path: Path) -> None:
         bob.write(key="k", value={}, because=[KeyRef("k", agent_id=agent, namespace=space)])
         ann.forget(key="k", purge=False)
         assert leftovers(path, [agent.encode(), space.encode(), txn.encode()])
-        store.forget(agent_id=agent)
+        store.forget(whole_agent=agent)
         assert leftovers(path, [agent.encode(), txn.encode()]) == set()
-        store.forget(namespace=space)
+        store.forget(whole_namespace=space)
         assert leftovers(path, [agent.encode(), space.encode(), txn.encode()]) == set()
         store.verify()
         assert store.rebuild().identical
@@ -90,7 +90,7 @@ def test_no_name_is_left(path: Path) -> None:
 
 
 def test_a_reader_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(purging, "_READERS_WAIT_MS", 1)
+    monkeypatch.setattr(wal, "_READERS_WAIT_MS", 1)
     with memoranda.open(path) as opened:
         store = opened.bind(agent_id="ann")
         store.write(key="k", value={"v": "secretword"})
@@ -121,8 +121,8 @@ def test_an_interrupt_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch)
         def interrupt() -> bool:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(purging, "_BETWEEN_INTERRUPTS", 100)
-        monkeypatch.setattr(purging, "_notice", interrupt)
+        monkeypatch.setattr(wal, "_STEPS_BETWEEN_INTERRUPTS", 100)
+        monkeypatch.setattr(wal, "_check_interrupts", interrupt)
         with pytest.raises(KeyboardInterrupt):
             store.purge()
         monkeypatch.undo()

@@ -24,6 +24,7 @@ from memoranda import (
     StoreBusy,
     UnsupportedFormat,
 )
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ class TestOpening:
         with pytest.raises(InvalidInput, match="not a Memoranda store"):
             memoranda.open(path, create=False)
         with memoranda.open(path) as store:
-            assert store.write(agent_id="a", key="k", value={}) == 1
+            assert store.write(agent_id="a", key="k", value={}).commit_ts == 1
 
     def test_a_newer_format_is_refused(self, path: Path) -> None:
         memoranda.open(path).close()
@@ -146,7 +147,7 @@ class TestOpening:
             "for n in range(20): store.write(agent_id='a', key='k', value={'n': n})\n"
         )
         children = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
-        assert [child.wait(60) for child in children] == [0, 0, 0, 0]
+        assert [child.wait(HANG_SECONDS) for child in children] == [0, 0, 0, 0]
         with memoranda.open(path) as store:
             assert store.verify().commits == 80
             assert store.stats().epoch == 1
@@ -241,13 +242,13 @@ class TestReaders:
         beside.close()
         assert checkpoint[0] == 0, "a reader is in the way"
         assert path.with_name("store.db-wal").stat().st_size == 0
-        assert [len(list(each)) for each in (read, unread, idle)] == [600, 1, 1]
+        assert [len(list(item)) for item in (read, unread, idle)] == [600, 1, 1]
 
     def test_a_held_write_lock_is_reported_as_busy(
         self, path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store.write(key="k", value={"n": 1})
-        monkeypatch.setattr("memoranda.storage.sqlite.opening.LOCK_WAIT_MS", 20)
+        monkeypatch.setattr("memoranda.storage.sqlite.connection.LOCK_WAIT_MS", 20)
         beside = apsw.Connection(str(path))
         with memoranda.open(path, create=False) as impatient:
             beside.execute("BEGIN IMMEDIATE")
@@ -259,7 +260,7 @@ class TestReaders:
             beside.execute("ROLLBACK")
             assert record is not None
             assert record.value == {"n": 1}
-            assert impatient.write(agent_id="a", key="k", value={"n": 2}) == 2
+            assert impatient.write(agent_id="a", key="k", value={"n": 2}).commit_ts == 2
         beside.close()
 
 
@@ -268,8 +269,7 @@ class TestOthers:
 
     @staticmethod
     def asked(store: Store) -> bool:
-        with store._core.engine.writing() as writer:
-            return writer.others_wrote()
+        return store._core.engine.write(lambda writer: writer.has_foreign_writes())
 
     @pytest.fixture
     def other(self, path: Path, store: Store) -> Iterator[Store]:
@@ -295,14 +295,16 @@ class TestOthers:
 
     def test_nor_does_what_is_rolled_back(self, store: Store, other: Store) -> None:
         other.write(key="k", value={"n": 2})
-        with pytest.raises(ZeroDivisionError), store._core.engine.writing() as writer:
-            writer.run("meta_set", name="settled", value=str(1 // 0))
+        with pytest.raises(ZeroDivisionError):
+            store._core.engine.write(
+                lambda writer: writer.run("meta_set", name="settled", value=str(1 // 0))
+            )
         assert self.asked(store)
 
     def test_nor_does_a_lock_that_was_not_to_be_had(
         self, path: Path, store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("memoranda.storage.sqlite.opening.LOCK_WAIT_MS", 20)
+        monkeypatch.setattr("memoranda.storage.sqlite.connection.LOCK_WAIT_MS", 20)
         with memoranda.open(path, create=False) as impatient:
             self.asked(impatient)
             other.write(key="k", value={"n": 2})

@@ -46,10 +46,10 @@ def test_a_circle_of_two_relations_comes_to_an_end(store: Store) -> None:
     store.link(source=one.id, target=other.id, relation="reflects_on")
     store.link(source=other.id, target=one.id, relation="derived_from")
     reason = store.why(one)
-    assert [each.summary for each in reason.walk()] == ["one", "other", "one"]
-    assert [each.repeated for each in reason.walk()] == [False, False, True]
+    assert [item.summary for item in reason.walk()] == ["one", "other", "one"]
+    assert [item.repeated for item in reason.walk()] == [False, False, True]
     store.retract_memory(other.id)
-    assert [each.is_stale for each in store.why(one).walk()] == [True, True, True]
+    assert [item.is_stale for item in store.why(one).walk()] == [True, True, True]
 
 
 def test_a_circle_made_by_hand_comes_to_an_end(store: Store) -> None:
@@ -60,7 +60,7 @@ def test_a_circle_made_by_hand_comes_to_an_end(store: Store) -> None:
         "INSERT INTO memory_link SELECT target, relation, source, commit_ts, position, valid_from,"
         " until_commit, valid_until FROM memory_link",
     )
-    assert [each.summary for each in store.why(other).walk()] == ["other", "one", "other"]
+    assert [item.summary for item in store.why(other).walk()] == ["other", "one", "other"]
 
 
 def test_a_value_may_rest_on_more_than_a_page(store: Store) -> None:
@@ -68,15 +68,15 @@ def test_a_value_may_rest_on_more_than_a_page(store: Store) -> None:
         ids = [transaction.remember(f"m{number}") for number in range(700)]
         for number in range(700):
             transaction.write(key=f"k{number}", value={"n": number})
-    memories = [found for each in ids if (found := store.get_memory(each)) is not None]
+    memories = [result for memory in ids if (result := store.get_memory(memory)) is not None]
     keys = [KeyRef(f"k{number}") for number in range(700)]
     store.write(key="sum", value={}, because=[*memories, *keys])
     store.retract_memory(ids[650])
     store.delete(key="k3")
     reason = store.why("sum")
     assert len(reason.because) == 1400
-    assert [each.ref for each in reason.because[:700]] == [each.ref for each in memories]
-    stale = [index for index, each in enumerate(reason.because) if each.is_stale]
+    assert [memory.ref for memory in reason.because[:700]] == [memory.ref for memory in memories]
+    stale = [index for index, memory in enumerate(reason.because) if memory.is_stale]
     assert stale == [650, 703]
 
 
@@ -97,10 +97,10 @@ def test_a_level_is_looked_up_at_once(store: Store, monkeypatch: pytest.MonkeyPa
                     return _plain(self, query, **v)
 
                 monkeypatch.setattr(type(reader), name, counting)
-        found = store.get_memory(belief)
-        assert found is not None
+        memory = store.get_memory(belief)
+        assert memory is not None
         counted.clear()
-        assert len(store.why(found).because) == width
+        assert len(store.why(memory).because) == width
         monkeypatch.undo()
         return len(counted)
 

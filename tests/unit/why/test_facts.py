@@ -24,19 +24,19 @@ def store(clock: FixedClock) -> Iterator[Store]:
 
 
 def lives(store: Store, where: str, **more: object) -> FactRef:
-    told = store.assert_fact(subject="Ann", relation="lives in", object=where, **more)  # type: ignore[arg-type]
-    assert told.assertion_id is not None
-    return FactRef(told.assertion_id)
+    fact = store.assert_fact(subject="Ann", relation="lives in", object=where, **more)  # type: ignore[arg-type]
+    assert fact.assertion_id is not None
+    return FactRef(fact.assertion_id)
 
 
 def decide(store: Store, ref: FactRef, key: str = "plan") -> int:
-    return store.write(key=key, value={"to": "there"}, because=[ref])
+    return store.write(key=key, value={"to": "there"}, because=[ref]).commit_ts
 
 
 def doubts(store: Store, key: str = "plan", at: int | None = None) -> tuple[str, ...]:
     reason = store.why(key, at=at)
-    assert reason.is_stale == any(each.stale for each in reason.walk())
-    return tuple(doubt for each in reason.walk() for doubt in each.stale)
+    assert reason.is_stale == any(item.stale for item in reason.walk())
+    return tuple(doubt for item in reason.walk() for doubt in item.stale)
 
 
 def test_a_value_rests_on_a_fact_and_that_on_its_evidence(store: Store) -> None:
@@ -47,7 +47,7 @@ def test_a_value_rests_on_a_fact_and_that_on_its_evidence(store: Store) -> None:
     decide(store, ref)
     decide(store, other, "other")
     reason = store.why("plan")
-    assert [(each.relation, each.kind, each.summary) for each in reason.walk()] == [
+    assert [(item.relation, item.kind, item.summary) for item in reason.walk()] == [
         (None, "key", '{"to":"there"}'),
         ("because", "fact", "Ann lives in Oslo"),
         ("source", "memory", "Ann moved"),

@@ -1,7 +1,8 @@
-"""Following a log from its first event: what is checked of it as it goes by.
+"""Streaming check of a log, from its first event to its last.
 
-Nothing is looked up, so a log can be checked on its way into a file, or out of one. What was erased
-is vouched for by a later event; until that comes, one hash for each erasure is kept.
+It needs no store, so export and import both use it. An erased part is attested by a later event,
+the one that erased it; until that event arrives, the checker keeps one running hash for each
+erasing commit.
 """
 
 from __future__ import annotations
@@ -10,136 +11,146 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from memoranda.audit import merkle, stored
+from memoranda.audit import checkpoints, merkle
 from memoranda.errors import ChainBroken, Corruption, NotProven
-from memoranda.log import chain, pseudonyms
-from memoranda.log.erasing import ENVELOPE, Tally, salts_gone
-from memoranda.log.salting import is_second
+from memoranda.log import chain
+from memoranda.log.commitments import is_version_2
+from memoranda.log.erasure import forget
+from memoranda.log.erasure.rewrite import ENVELOPE, Tally, has_erased_salts
 from memoranda.model import codec
 from memoranda.model.event import ErasedEnvelope, SealedEvent
-from memoranda.model.operations import AnyOperation, Erase, ErasedOperation, standing
+from memoranda.model.operations import AnyOperation, Erase, ErasedOperation, effective_operation
 
 
 class ErasedRow(NamedTuple):
-    """That something at a position was erased, by which commit, and the hash of what is left."""
+    """An erased position of an event: the erasing commit, and the hash of the tombstone there."""
 
     position: int
     erasure: int
     digest: bytes
 
 
-class _Claim(Tally):
-    """What an erasing event has to vouch for, as far as the log has been followed."""
+class _ErasureClaim(Tally):
+    """The erasures that one erasing commit must attest, as far as the log was read."""
 
     def __init__(self, first: int) -> None:
         super().__init__()
         self.first = first
-        """The first commit of which it erased something."""
+        """The first commit with an erased part."""
         self.pseudonyms: set[str] = set()
-        """What stands for names that it erased."""
+        """The pseudonyms that replace erased names."""
 
 
-class Following:
-    """A log, as far as it was followed and found sound."""
+class LogChecker:
+    """Checks the events and checkpoints of one log in order."""
 
     def __init__(self, log_id: str) -> None:
         self.head = chain.genesis(log_id)
-        self._origin = stored.origin_of(log_id)
+        self._origin = checkpoints.origin_of(log_id)
         self._tree = merkle.Frontier()
-        self._claims: dict[int, _Claim] = {}
+        self._claims: dict[int, _ErasureClaim] = {}
 
-    def take(self, event: SealedEvent, rows: Sequence[ErasedRow]) -> tuple[AnyOperation, ...]:
-        """Go on by an event and return its operations, or raise `ChainBroken`."""
+    def add_event(self, event: SealedEvent, rows: Sequence[ErasedRow]) -> tuple[AnyOperation, ...]:
+        """Check the next event and return its operations, or raise `ChainBroken`."""
         self.head = chain.check(self.head, event)
         operations = codec.decode_operations(event.operations)
         self._check_erased(event, operations, rows)
         for row in rows:
-            claim = self._claims.setdefault(row.erasure, _Claim(event.commit_ts))
+            claim = self._claims.setdefault(row.erasure, _ErasureClaim(event.commit_ts))
             claim.add((event.commit_ts, row.position), row.digest)
-        self._settle(event.commit_ts, operations)
+        self._check_erase_operation(event.commit_ts, operations)
         self._tree.append(event.hash)
         return operations
 
     def check_checkpoint(self, size: int, note: str) -> None:
-        """Raise `Corruption` if a note at this place in the log says another root."""
+        """Raise `Corruption` unless a note has the origin, size and root of the log so far."""
         try:
-            found = stored.read(note)
+            checkpoint = checkpoints.parse_note(note)
         except NotProven as error:
             raise Corruption(str(error)) from error
-        here = (self._origin, self._tree.size, self._tree.root())
-        if size != self._tree.size or (found.origin, found.size, found.root) != here:
-            raise Corruption(f"the checkpoint of {size} events is of another log, or stands wrong")
+        current = (self._origin, self._tree.size, self._tree.root())
+        if (
+            size != self._tree.size
+            or (checkpoint.origin, checkpoint.size, checkpoint.root) != current
+        ):
+            raise Corruption(
+                f"the checkpoint of {size} events is of another log, or in the wrong place"
+            )
 
     def finish(self) -> None:
-        """Raise `ChainBroken` if something was erased that no event vouches for."""
+        """Raise `ChainBroken` if an erasure is left that no event attests."""
         if self._claims:
             first = min(self._claims.values(), key=lambda claim: claim.first).first
-            raise ChainBroken(first, "something was erased, and no event says so")
+            raise ChainBroken(first, "something was erased, and no event attests it")
 
     def _check_erased(
         self, event: SealedEvent, operations: Sequence[AnyOperation], rows: Sequence[ErasedRow]
     ) -> None:
-        """Check that what is erased, and nothing else, is what its last row says."""
+        """Check that the erased positions, and no others, match the last row of each."""
         commit_ts = event.commit_ts
-        whole = not any(isinstance(each, ErasedOperation) for each in operations)
+        is_intact = not any(isinstance(item, ErasedOperation) for item in operations)
         envelope = codec.decode_erased_envelope(event.envelope)
-        if whole and not rows and envelope is None:
+        if is_intact and not rows and envelope is None:
             return
         if [*rows] != sorted({row[:2]: row for row in rows}.values()):
-            raise ChainBroken(commit_ts, "what is said of its erased operations is out of order")
+            raise ChainBroken(commit_ts, "the rows of its erased operations are out of order")
         last = {row.position: row for row in rows}
         parts = codec.split(event.operations)
-        erased: dict[int, tuple[ErasedOperation | ErasedEnvelope, bytes]] = {
+        tombstones: dict[int, tuple[ErasedOperation | ErasedEnvelope, bytes]] = {
             position: (operation, parts[position])
             for position, operation in enumerate(operations)
             if isinstance(operation, ErasedOperation)
         }
         if envelope is not None:
-            erased[ENVELOPE] = (envelope, event.envelope)
-        if erased.keys() != last.keys():
-            raise ChainBroken(commit_ts, "something was erased and nothing says why, or was not")
-        for position, (left, encoded) in erased.items():
-            _check_place(event, position, last[position], left.erasure, encoded)
-            self._claim_pseudonyms(event, {row[:2] for row in rows}, position, left)
+            tombstones[ENVELOPE] = (envelope, event.envelope)
+        if tombstones.keys() != last.keys():
+            raise ChainBroken(commit_ts, "its erased operations do not match their rows")
+        for position, (tombstone, encoded) in tombstones.items():
+            _check_tombstone(event, position, last[position], tombstone.erasure, encoded)
+            self._add_pseudonym_claims(event, {row[:2] for row in rows}, position, tombstone)
 
-    def _claim_pseudonyms(
+    def _add_pseudonym_claims(
         self,
         event: SealedEvent,
         erasures: set[tuple[int, int]],
         position: int,
-        left: ErasedOperation | ErasedEnvelope,
+        tombstone: ErasedOperation | ErasedEnvelope,
     ) -> None:
-        """Note which commits have to name the pseudonyms that stand in a place."""
+        """Record which erasing commits must name the pseudonyms in a tombstone."""
         try:
-            claims = [*pseudonyms.claims(left)]
+            claims = [*forget.pseudonym_claims(tombstone)]
         except Corruption as error:
             raise ChainBroken(event.commit_ts, str(error)) from error
-        for erasure, name in claims if is_second(event.salts) else ():
+        for erasure, name in claims if is_version_2(event.salts) else ():
             if (position, erasure) not in erasures:
                 raise ChainBroken(event.commit_ts, "it has a pseudonym that no commit names")
-            claim = self._claims.setdefault(erasure, _Claim(event.commit_ts))
+            claim = self._claims.setdefault(erasure, _ErasureClaim(event.commit_ts))
             claim.pseudonyms.add(name)
 
-    def _settle(self, commit_ts: int, operations: Sequence[AnyOperation]) -> None:
-        """Check what an erasing event vouches for: exactly what was erased in its name."""
-        stands = map(standing, operations)  # who erased something may be forgotten since
-        erasing = [each for each in stands if isinstance(each, Erase)]
+    def _check_erase_operation(self, commit_ts: int, operations: Sequence[AnyOperation]) -> None:
+        """Check that an erasing event attests exactly the erasures made in its name."""
+        current = map(
+            effective_operation, operations
+        )  # who erased something may be forgotten since
+        erasing = [operation for operation in current if isinstance(operation, Erase)]
         claim = self._claims.pop(commit_ts, None)
         if not erasing and claim is None:
             return
-        claim = claim or _Claim(commit_ts)
-        said = [(each.count, each.digest) for each in erasing]
-        if said != [(claim.count, claim.digest)]:
-            raise ChainBroken(claim.first, f"what commit {commit_ts} erased is not what it says")
-        if not claim.pseudonyms <= pseudonyms.named(erasing[0]):
+        claim = claim or _ErasureClaim(commit_ts)
+        totals = [(operation.count, operation.digest) for operation in erasing]
+        if totals != [(claim.count, claim.digest)]:
+            raise ChainBroken(
+                claim.first, f"the erasures of commit {commit_ts} are not those it attests"
+            )
+        if not claim.pseudonyms <= forget.named_pseudonyms(erasing[0]):
             raise ChainBroken(claim.first, "something has a pseudonym that no commit names")
 
 
-def _check_place(
-    event: SealedEvent, position: int, row: ErasedRow, erasure: object, left: bytes
+def _check_tombstone(
+    event: SealedEvent, position: int, row: ErasedRow, erasure: object, encoded: bytes
 ) -> None:
-    known = row.erasure == erasure and row.erasure > event.commit_ts
-    if not known or sha256(left).digest() != row.digest:
-        raise ChainBroken(event.commit_ts, "what stands for something erased was changed")
-    if not salts_gone(event, position):
+    is_claimed = row.erasure == erasure and row.erasure > event.commit_ts
+    if not is_claimed or sha256(encoded).digest() != row.digest:
+        raise ChainBroken(event.commit_ts, "the tombstone of something erased was changed")
+    if not has_erased_salts(event, position):
         raise ChainBroken(event.commit_ts, "the salt of something erased is still there")

@@ -1,7 +1,8 @@
-"""Exporting a log: everything an outsider needs to check it, a line at a time.
+"""Export of a log to a file that can be checked without the store.
 
-The log is followed on the way, so what is written has been found sound. Nothing is held between two
-pages; what is erased in the meantime would leave half of it in the file, so that ends the export.
+Every event is checked before it is written. No snapshot is held between two pages, so an erasure
+may happen during the export. The file would then hold content on some pages and tombstones on
+others, so the export stops with `ErasedDuringExport`.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from hashlib import sha256
 
 import msgspec
 
-from memoranda.audit.following import ErasedRow, Following
-from memoranda.audit.log_lines import (
+from memoranda.audit.log_file.checker import ErasedRow, LogChecker
+from memoranda.audit.log_file.format import (
     BlobLine,
     CheckpointLine,
     End,
@@ -29,11 +30,11 @@ from memoranda.model.event import Head, SealedEvent
 from memoranda.model.operations import AnyOperation
 from memoranda.storage.port import Engine, Progress, Reader
 
-Write = Callable[[bytes], object]
+WriteBytes = Callable[[bytes], object]
 
 
 class ExportedLog(msgspec.Struct, frozen=True):
-    """What an export holds: the commits up to the moment it was begun, in so many lines."""
+    """A finished export: the log up to its head at the start, and the file's lines and bytes."""
 
     log_id: str
     commits: int
@@ -42,14 +43,14 @@ class ExportedLog(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class ErasedMeanwhile(StoreBusy):
+class ErasedDuringExport(StoreBusy):
     """Content was erased while the log was exported. Export it again."""
 
 
-class _Sheet:
-    """What has been written."""
+class _LineWriter:
+    """Writes lines, and counts and hashes them for the last line."""
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: WriteBytes) -> None:
         self._write = write
         self._digest = sha256()
         self.lines = 0
@@ -67,34 +68,34 @@ class _Sheet:
 
 
 class _Page(msgspec.Struct):
-    """A part of the log as of one moment, and what stands beside its events."""
+    """A range of events, with their erasure rows and checkpoints, read in one snapshot."""
 
     events: list[SealedEvent]
-    erased: dict[int, list[ErasedRow]]
+    erasures: dict[int, list[ErasedRow]]
     notes: dict[int, list[str]]
 
 
 def export(
-    engine: Engine, log_id: str, write: Write, progress: Progress | None = None
+    engine: Engine, log_id: str, write: WriteBytes, progress: Progress | None = None
 ) -> ExportedLog:
-    """Write the log as it is now."""
+    """Write the log up to its present head."""
     with engine.reading() as reader:
         head = pages.head(reader, chain.genesis(log_id))
         row = reader.row("event_get", commit_ts=head.commit_ts)
-        version = 1 if row is None else chain.head_behind(row).version
+        version = 1 if row is None else chain.head_after(row).version
         first = reader.rows("checkpoints_between", after=-1, through=0)
-    sheet, following = _Sheet(write), Following(log_id)
-    sheet.put(Header(version, log_id, head.commit_ts, head.hash.hex()))
+    writer, checker = _LineWriter(write), LogChecker(log_id)
+    writer.put(Header(version, log_id, head.commit_ts, head.hash.hex()))
     for size, note in first:
-        _put_checkpoint(sheet, following, size, note)
+        _put_checkpoint(writer, checker, size, note)
     for page in _pages(engine, head):
         for event in page.events:
-            _put_event(engine, sheet, following, event, page)
+            _put_event(engine, writer, checker, event, page)
         if progress is not None:
-            progress(following.head.commit_ts, head.commit_ts)
-    following.finish()
-    sheet.end()
-    return ExportedLog(log_id, head.commit_ts, head.hash.hex(), sheet.lines, sheet.bytes)
+            progress(checker.head.commit_ts, head.commit_ts)
+    checker.finish()
+    writer.end()
+    return ExportedLog(log_id, head.commit_ts, head.hash.hex(), writer.lines, writer.bytes)
 
 
 def _pages(engine: Engine, head: Head) -> Iterator[_Page]:
@@ -104,16 +105,16 @@ def _pages(engine: Engine, head: Head) -> Iterator[_Page]:
             page = _read_page(reader, last, head.commit_ts)
         if not page.events:
             raise ChainBroken(last + 1, "it went missing while the log was read")
-        _check_erased_before(engine, page, head.commit_ts)
+        _check_no_later_erasure(engine, page, head.commit_ts)
         yield page
         last = page.events[-1].commit_ts
 
 
-def _check_erased_before(engine: Engine, page: _Page, through: int) -> None:
-    """Raise if something was erased by a commit behind the last one that is exported."""
+def _check_no_later_erasure(engine: Engine, page: _Page, through: int) -> None:
+    """Raise if a commit after the end of the export erased something on this page."""
     later = {
         row.erasure: commit_ts
-        for commit_ts, rows in page.erased.items()
+        for commit_ts, rows in page.erasures.items()
         for row in rows
         if row.erasure > through
     }
@@ -122,7 +123,7 @@ def _check_erased_before(engine: Engine, page: _Page, through: int) -> None:
     with engine.reading() as reader:
         if max(later) > pages.head_commit(reader):
             raise ChainBroken(later[max(later)], "the commit that erased something is missing")
-    raise ErasedMeanwhile
+    raise ErasedDuringExport
 
 
 def _read_page(reader: Reader, after: int, through: int) -> _Page:
@@ -131,18 +132,18 @@ def _read_page(reader: Reader, after: int, through: int) -> _Page:
     for erasure, commit_ts, position, digest in reader.rows(
         "erased_between", after=after, through=last
     ):
-        page.erased[commit_ts].append(ErasedRow(position, erasure, digest))
+        page.erasures[commit_ts].append(ErasedRow(position, erasure, digest))
     for size, note in reader.rows("checkpoints_between", after=after, through=last):
         page.notes.setdefault(size, []).append(note)
     return page
 
 
 def _put_event(
-    engine: Engine, sheet: _Sheet, following: Following, event: SealedEvent, page: _Page
+    engine: Engine, writer: _LineWriter, checker: LogChecker, event: SealedEvent, page: _Page
 ) -> None:
-    rows = page.erased.get(event.commit_ts, [])
-    operations = following.take(event, rows)
-    sheet.put(
+    rows = page.erasures.get(event.commit_ts, [])
+    operations = checker.add_event(event, rows)
+    writer.put(
         EventLine(
             commit_ts=event.commit_ts,
             committed_at=event.committed_at,
@@ -155,18 +156,20 @@ def _put_event(
     )
     for position, operation in enumerate(operations):
         if operation.blob is not None:
-            content = _content(engine, event, position, operation)
-            sheet.put(BlobLine(event.commit_ts, position, content))
+            content = _read_content(engine, event, position, operation)
+            writer.put(BlobLine(event.commit_ts, position, content))
     for note in page.notes.get(event.commit_ts, ()):
-        _put_checkpoint(sheet, following, event.commit_ts, note)
+        _put_checkpoint(writer, checker, event.commit_ts, note)
 
 
-def _put_checkpoint(sheet: _Sheet, following: Following, size: int, note: str) -> None:
-    following.check_checkpoint(size, note)
-    sheet.put(CheckpointLine(size, note))
+def _put_checkpoint(writer: _LineWriter, checker: LogChecker, size: int, note: str) -> None:
+    checker.check_checkpoint(size, note)
+    writer.put(CheckpointLine(size, note))
 
 
-def _content(engine: Engine, event: SealedEvent, position: int, operation: AnyOperation) -> bytes:
+def _read_content(
+    engine: Engine, event: SealedEvent, position: int, operation: AnyOperation
+) -> bytes:
     try:
         with engine.reading() as reader:
             return blobs.load_of(reader, event.commit_ts, position, operation)
@@ -174,5 +177,5 @@ def _content(engine: Engine, event: SealedEvent, position: int, operation: AnyOp
         with engine.reading() as reader:
             row = reader.row("event_get", commit_ts=event.commit_ts)
         if row is not None and SealedEvent(*row) != event:
-            raise ErasedMeanwhile from error
+            raise ErasedDuringExport from error
         raise ChainBroken(event.commit_ts, str(error)) from error

@@ -1,7 +1,7 @@
-"""The lines of an exported log: what each says, and the one way to spell it.
+"""The lines of an exported log, in their one canonical encoding.
 
-docs/reference/log-format.md is the contract. A line that says the same in another spelling (spaces,
-another order, base64 with stray bits) is refused: what is accepted is exported again to the byte.
+docs/reference/log-format.md is the contract. Another encoding of the same values (spaces, another
+field order, base64 with stray bits) is refused, so an imported log exports to the same bytes again.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import msgspec
 
 from memoranda.errors import Corruption, UnsupportedFormat
 
+# Exported logs keep the project's first name: changing it would make them all unreadable.
 FORMAT = "recollect.log"
 VERSIONS = (1, 2)
-"""A log has the version that its last event has in the chain; an older reader refuses a newer."""
+"""The chain version of the log's last event. A reader refuses versions newer than it knows."""
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Place = Annotated[int, msgspec.Meta(ge=-1, le=2**31)]
@@ -22,7 +23,7 @@ Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 
 
 class Header(msgspec.Struct, frozen=True, tag_field="type", tag=FORMAT, forbid_unknown_fields=True):
-    """The first line: which log it is, and where it ended when it was exported."""
+    """The first line: the log's id, and its head when it was exported."""
 
     version: int
     log_id: Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
@@ -38,7 +39,7 @@ class EventLine(
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """An event: the exact bytes that its hash covers, and by whom what of it was erased."""
+    """An event: the exact bytes that its hash covers, and its erased positions."""
 
     commit_ts: Number
     committed_at: Number
@@ -47,13 +48,13 @@ class EventLine(
     envelope: bytes
     operations: tuple[bytes, ...]
     erased: tuple[tuple[Place, Number, Hash], ...] = ()
-    """Position, the commit that erased what was there, and the hash of what stands there now."""
+    """Rows of (position, erasing commit, SHA-256 of the tombstone at the position)."""
 
 
 class BlobLine(
     msgspec.Struct, frozen=True, tag_field="type", tag="blob", forbid_unknown_fields=True
 ):
-    """Long content of an operation, as it was given: packing it is a store's own matter."""
+    """Long content of an operation, uncompressed: a store may compress it in its own way."""
 
     commit_ts: Number
     position: Place
@@ -63,14 +64,14 @@ class BlobLine(
 class CheckpointLine(
     msgspec.Struct, frozen=True, tag_field="type", tag="checkpoint", forbid_unknown_fields=True
 ):
-    """A signed note that the store has, behind the last event it is about."""
+    """A stored checkpoint, directly after the last event it covers."""
 
     size: Number
     note: str
 
 
 class End(msgspec.Struct, frozen=True, tag_field="type", tag="end", forbid_unknown_fields=True):
-    """The last line: how many there are before it, and the SHA-256 of their bytes."""
+    """The last line: the number of lines before it, and the SHA-256 of their bytes."""
 
     lines: Number
     sha256: Hash
@@ -83,7 +84,7 @@ _decoder = msgspec.json.Decoder(Line)
 
 
 class _Probe(msgspec.Struct):
-    """What every version's first line has."""
+    """The fields that the first line has in every version."""
 
     type: str
     version: int
@@ -93,23 +94,23 @@ _probe = msgspec.json.Decoder(_Probe)
 
 
 def encode(line: Line) -> bytes:
-    """Return a line's bytes, with its end."""
+    """Encode a line, with its newline."""
     return _encoder.encode(line) + b"\n"
 
 
 def decode(line: bytes) -> Line:
-    """Return what a line says, or raise `Corruption` with the reason."""
+    """Decode a line, or raise `Corruption` with the reason."""
     try:
-        found: Line = _decoder.decode(line)
+        decoded: Line = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Corruption(f"it cannot be read: {error}") from error
-    if encode(found) != line:
-        raise Corruption("it is not spelled as an export spells it")
-    return found
+    if encode(decoded) != line:
+        raise Corruption("it is not in the canonical encoding of an export")
+    return decoded
 
 
 def decode_header(line: bytes) -> Header:
-    """Return what the first line says; a newer version is told from what is no log at all."""
+    """Decode the first line; a newer version raises `UnsupportedFormat`, not `Corruption`."""
     try:
         probe = _probe.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -119,7 +120,7 @@ def decode_header(line: bytes) -> Header:
             f"the exported log has version {probe.version}, and this Memoranda reads "
             f"{VERSIONS[-1]}: upgrade Memoranda to import it"
         )
-    found = decode(line)
-    if not isinstance(found, Header) or found.version not in VERSIONS:
+    header = decode(line)
+    if not isinstance(header, Header) or header.version not in VERSIONS:
         raise Corruption("it is not the first line of an exported log")
-    return found
+    return header

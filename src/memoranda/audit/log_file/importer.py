@@ -1,4 +1,4 @@
-"""Importing a log: an exported file becomes an empty store's log, if every line of it is sound."""
+"""Import of an exported log into an empty store; every line is checked before it is stored."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import IO
 
-from memoranda.audit.following import ErasedRow, Following
-from memoranda.audit.log_lines import (
+from memoranda.audit.log_file.checker import ErasedRow, LogChecker
+from memoranda.audit.log_file.format import (
     BlobLine,
     CheckpointLine,
     End,
@@ -21,87 +21,86 @@ from memoranda.audit.log_lines import (
 )
 from memoranda.errors import ChainBroken, Corruption
 from memoranda.log import blobs, pages
-from memoranda.log.verification import Verification, clock_warnings
+from memoranda.log.verify.verifier import Verification, clock_warnings
 from memoranda.log.views import Views, rebuild
-from memoranda.model import codec, slots
-from memoranda.model.clock import Clock
+from memoranda.model import codec
+from memoranda.model.clock import Clock, to_datetime
+from memoranda.model.codec import digest_of, pack
 from memoranda.model.event import SealedEvent
-from memoranda.model.instant import to_datetime
-from memoranda.model.operations import AnyOperation, ErasedOperation
-from memoranda.model.packing import digest_of, pack
+from memoranda.model.operations import AnyOperation, ErasedOperation, slots
 from memoranda.storage.port import Engine, Progress, Writer
 
-_LONGEST_LINE = 2**31 - 1
-"""More than a stored event or a content can have."""
+_MAX_LINE_BYTES = 2**31 - 1
+"""Bytes; more than a stored event or content can have, so a longer line is damaged."""
 
 
-class _Lines:
-    """The lines of a file, counted and hashed on the way."""
+class _LineReader:
+    """Reads the lines of a file, and counts and hashes them."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._digest = sha256()
         self.number = 0
-        """Of the line that was read last."""
+        """The number of the line read last, from 1."""
 
     def next(self) -> bytes:
-        """Return the next line's bytes."""
-        line = self._file.readline(_LONGEST_LINE)
+        """Read the next line."""
+        line = self._file.readline(_MAX_LINE_BYTES)
         if not line.endswith(b"\n"):
             raise Corruption(
-                f"the file is cut behind line {self.number}: its last line is missing"
-                if len(line) < _LONGEST_LINE
-                else f"line {self.number + 1} is longer than any can be"
+                f"the file is cut after line {self.number}: its last line is missing"
+                if len(line) < _MAX_LINE_BYTES
+                else f"line {self.number + 1} is longer than a line can be"
             )
         self.number += 1
         return line
 
     def take(self, line: bytes) -> None:
-        """Count a line in: all but the last one are."""
+        """Add a line to the digest; the last line itself is not part of it."""
         self._digest.update(line)
 
     def check_end(self, end: End) -> None:
-        """Raise unless the last line is about those before it, and nothing follows it."""
+        """Raise unless the last line matches the lines before it, and ends the file."""
         if (end.lines, end.sha256) != (self.number - 1, self._digest.hexdigest()):
-            raise Corruption("the lines before it are not the ones it was written for")
+            raise Corruption("its count or hash does not match the lines before it")
         if self._file.read(1):
-            raise Corruption("something follows, and nothing may")
+            raise Corruption("the file continues after its last line")
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Name the line in whatever is wrong with it."""
+    def error_context(self) -> Iterator[None]:
+        """Add the number of the line to errors raised in the block."""
         try:
             yield
         except ChainBroken as error:
-            told = f"{error.problem} (line {self.number} of the file)"
-            raise ChainBroken(error.commit_ts, told) from error
+            problem = f"{error.problem} (line {self.number} of the file)"
+            raise ChainBroken(error.commit_ts, problem) from error
         except Corruption as error:
             raise Corruption(f"line {self.number}: {error}") from error
 
 
-class _Import:
-    """A log on its way from a file into a store."""
+class _LogReader:
+    """Reads a log from a file into a store, page by page."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._lines = _Lines(file)
+        self._lines = _LineReader(file)
         first = self._lines.next()
-        with self._lines.told():
+        with self._lines.error_context():
             self.header: Header = decode_header(first)
         self._lines.take(first)
-        self._following = Following(self.header.log_id)
-        self._owed: deque[tuple[int, AnyOperation]] = deque()
-        """The operations of the last event whose content has not come yet."""
+        self._checker = LogChecker(self.header.log_id)
+        self._expected_blobs: deque[tuple[int, AnyOperation]] = deque()
+        """The (position, operation) pairs of the last event whose content is still to come."""
         self._last_note = ""
         self.checkpoints = 0
         self.last_checkpoint: int | None = None
         self.last_committed_at = 0
 
     def fill(self, writer: Writer) -> bool:
-        """Take a page of events, and say whether there is more."""
+        """Store one page of events, and return whether there is more."""
         events, size = 0, 0
         while events < pages.PAGE_ROWS and size < pages.PAGE_BYTES:
             encoded = self._lines.next()
-            with self._lines.told():
+            with self._lines.error_context():
                 line = decode(encoded)
                 if isinstance(line, End):
                     self._finish(line)
@@ -114,20 +113,20 @@ class _Import:
 
     @property
     def commits(self) -> int:
-        """How many events were taken."""
-        return self._following.head.commit_ts
+        """The number of events stored so far."""
+        return self._checker.head.commit_ts
 
     def _take(self, writer: Writer, line: Line) -> None:
         if isinstance(line, BlobLine):
             self._take_blob(writer, line)
             return
-        self._check_contents()
+        self._check_no_blob_missing()
         if isinstance(line, EventLine):
             self._take_event(writer, line)
         elif isinstance(line, CheckpointLine):
             self._take_checkpoint(writer, line)
         else:
-            raise Corruption("a second beginning stands in the middle")
+            raise Corruption("it is a second header")
 
     def _take_event(self, writer: Writer, line: EventLine) -> None:
         event = SealedEvent(
@@ -139,14 +138,14 @@ class _Import:
             operations=codec.join(line.operations),
         )
         rows = [ErasedRow(at, by, bytes.fromhex(digest)) for at, by, digest in line.erased]
-        operations = self._following.take(event, rows)
+        operations = self._checker.add_event(event, rows)
         if codec.split(event.operations) != [*line.operations]:
-            raise Corruption("what stands for one operation is not one")
+            raise Corruption("one of its operations is not exactly one value")
         codec.check_canonical(line.envelope)
         for part, operation in zip(line.operations, operations, strict=True):
             codec.check_canonical(part)
             if not isinstance(operation, ErasedOperation) and type(operation) not in slots.LAYOUTS:
-                raise Corruption("what stands for an operation stays only where one was erased")
+                raise Corruption("a residue of an operation may stand only inside a tombstone")
         writer.put(
             "event_append",
             event.commit_ts,
@@ -158,69 +157,75 @@ class _Import:
         )
         for row in rows:
             writer.put("erased_add", row.erasure, event.commit_ts, row.position, row.digest)
-        self._owed.extend(each for each in enumerate(operations) if each[1].blob is not None)
+        self._expected_blobs.extend(
+            entry for entry in enumerate(operations) if entry[1].blob is not None
+        )
         self._last_note = ""
 
     def _take_blob(self, writer: Writer, line: BlobLine) -> None:
-        place = (self.commits, self._owed[0][0]) if self._owed else None
+        place = (self.commits, self._expected_blobs[0][0]) if self._expected_blobs else None
         if place != (line.commit_ts, line.position):
-            raise Corruption("no operation before it has its content here")
-        _, operation = self._owed.popleft()
+            raise Corruption("no operation before it has its content at this position")
+        _, operation = self._expected_blobs.popleft()
         if digest_of(line.content) != operation.blob or not blobs.has_size(operation, line.content):
-            raise ChainBroken(line.commit_ts, "its content does not have the hash the log says")
+            raise ChainBroken(line.commit_ts, "its content does not have the hash in the log")
         blobs.keep(writer, line.commit_ts, line.position, pack(line.content))
 
     def _take_checkpoint(self, writer: Writer, line: CheckpointLine) -> None:
         if line.note.encode() <= self._last_note.encode():
             raise Corruption("the checkpoints are out of order")
-        self._following.check_checkpoint(line.size, line.note)
+        self._checker.check_checkpoint(line.size, line.note)
         writer.put("checkpoint_add", line.size, line.note)
         self._last_note = line.note
         self.checkpoints += 1
         self.last_checkpoint = line.size
 
-    def _check_contents(self) -> None:
-        if self._owed:
+    def _check_no_blob_missing(self) -> None:
+        if self._expected_blobs:
             raise ChainBroken(self.commits, "the content of an operation is missing")
 
     def _finish(self, end: End) -> None:
-        self._check_contents()
+        self._check_no_blob_missing()
         self._lines.check_end(end)
-        self._following.finish()
-        head = self._following.head
-        said = (self.header.commits, self.header.head_hash, self.header.version)
-        if (head.commit_ts, head.hash.hex(), head.version) != said:
+        self._checker.finish()
+        head = self._checker.head
+        announced = (self.header.commits, self.header.head_hash, self.header.version)
+        if (head.commit_ts, head.hash.hex(), head.version) != announced:
             raise Corruption(
-                f"the first line says that the log has {self.header.commits} commits and another "
-                f"head or version, and it has {head.commit_ts}"
+                f"the header announces {self.header.commits} commits with a head hash and version "
+                f"that the log of {head.commit_ts} commits does not have"
             )
         self.last_committed_at = head.committed_at
 
 
-def fill(
+def _second_half(progress: Progress) -> Progress:
+    """Return a progress of which as many steps are done before as it has itself."""
+    return lambda count, total: progress(total + count, 2 * total)
+
+
+def import_into(
     engine: Engine, file: IO[bytes], views: Views, clock: Clock, progress: Progress | None = None
 ) -> Verification:
-    """Fill an empty engine from an exported log, and build its views.
+    """Import an exported log into an empty engine, and build its views.
 
-    Where the log lives is left open: whoever writes to it first begins a new epoch.
+    The file's identity is not recorded, so the first write begins a new epoch. Progress has two
+    steps for each commit: it is read, and its views are built.
     """
-    importing = _Import(file)
-    header, more = importing.header, True
-    with engine.writing() as writer:
-        writer.run("meta_set", name="log_id", value=header.log_id)
-    while more:
-        with engine.writing() as writer:
-            more = importing.fill(writer)
+    log_reader = _LogReader(file)
+    header, has_more = log_reader.header, True
+    engine.write(lambda writer: writer.run("meta_set", name="log_id", value=header.log_id))
+    while has_more:
+        has_more = engine.write(log_reader.fill)
         if progress is not None:
-            progress(importing.commits, header.commits)
-    rebuild(engine, header.log_id, views, progress)
-    last = importing.last_committed_at
+            progress(log_reader.commits, 2 * header.commits)
+    rebuild(engine, header.log_id, views, progress and _second_half(progress))
+    last = log_reader.last_committed_at
     return Verification(
         log_id=header.log_id,
         commits=header.commits,
         head_hash=header.head_hash,
         last_committed_at=to_datetime(last) if header.commits else None,
-        checkpoints=importing.checkpoints,
-        last_checkpoint=importing.last_checkpoint,
+        checkpoints=log_reader.checkpoints,
+        last_checkpoint=log_reader.last_checkpoint,
         warnings=clock_warnings(last, clock) if header.commits else (),
     )

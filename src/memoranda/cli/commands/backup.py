@@ -1,61 +1,63 @@
-"""Commands that copy a store: backups, restoring them, and forks."""
+"""Commands that copy a store: backup, restore, fork, export and import."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from memoranda.cli import inputs
-from memoranda.cli.options import Target, takes_target
-from memoranda.cli.output import warn, write_json
+from memoranda.cli.commands.transcripts import import_chat
+from memoranda.cli.options import Target, takes_store
+from memoranda.cli.output import byte_size, plural, safe, safe_json, warn, write_json
 from memoranda.cli.progress import meter
-from memoranda.cli.text import counted, safe, sized
+
+# Backups and forks.
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@takes_target
+@takes_store
 def backup(target: Target, *, file: str) -> None:
-    """Copy the store to a new file, while others go on writing.
+    """Copy the store to a new file while others write.
 
-    FILE holds everything that was committed when the backup began, all agents together. It appears
-    once it is whole, and it is a store itself: every command can read it with --db.
+    FILE holds every commit up to the start of the backup, of all agents. It appears when it is
+    complete, and it is a store: every command can open it with --db.
     """
-    from memoranda.cli import shapes
+    from memoranda.sdk.as_json import to_json
 
-    with target.store() as store, meter("Backing up") as progress:
-        found = store.backup(file, progress=progress)
+    with target.reader() as store, meter("Backing up") as progress:
+        report = store.backup(file, progress=progress)
     if target.as_json:
-        write_json({"path": file, **shapes.report(found)})
+        write_json({"path": file, **to_json(report)})
         return
-    commits, size = counted(found.commits, "commit"), sized(found.bytes)
+    commits, size = plural(report.commits, "commit"), byte_size(report.bytes)
     click.echo(f"Backed up {commits} to {safe(file)}, {size}.")
 
 
 @click.command()
 @click.argument("backup", metavar="BACKUP", type=click.Path())
-@click.option(
-    "--force", is_flag=True, help="Replace the store that is there, or what is left of it."
-)
-@takes_target
-def restore(target: Target, *, backup: str, force: bool) -> None:
-    """Put a copy of a backup in the place of the store.
+@click.option("--overwrite", is_flag=True, help="Replace an existing store, or the remains of one.")
+@takes_store
+def restore(target: Target, *, backup: str, overwrite: bool) -> None:
+    """Replace the store by a backup.
 
-    The backup's chain is verified first. A store that is there is replaced with --force only, and
-    not while anybody has it open; a write-ahead log that was left of one that is gone may hold its
-    last commits, and is discarded with --force only. The next write begins a new epoch of the log.
+    The backup's hash chain is verified first. An existing store is replaced only with --overwrite,
+    and not while a process has it open. A write-ahead log without a store may hold its last
+    commits; it is discarded only with --overwrite. The next write starts a new epoch of the log.
     """
     import memoranda
-    from memoranda.cli import shapes
+    from memoranda.sdk.as_json import to_json
 
     target.make_folder()
     with meter("Restoring") as progress:
-        found = memoranda.restore(backup, target.location, overwrite=force, progress=progress)
+        report = memoranda.restore(backup, target.location, overwrite=overwrite, progress=progress)
     if target.as_json:
-        write_json({"store": target.location, **shapes.report(found)})
+        write_json({"store": target.location, **to_json(report)})
         return
-    commits = counted(found.commits, "commit")
+    commits = plural(report.commits, "commit")
     click.echo(f"Restored {commits} from {safe(backup)} to {safe(target.location)}.")
-    for warning in found.warnings:
+    for warning in report.warnings:
         warn(warning)
 
 
@@ -65,20 +67,102 @@ def restore(target: Target, *, backup: str, force: bool) -> None:
     "--at",
     metavar="MOMENT",
     required=True,
-    help="The last commit to take: a number, or a time such as 2026-02-07T10:00:00+01:00.",
+    help="The last commit: a number or a time, such as 2026-02-07T10:00:00+01:00.",
 )
-@takes_target
+@takes_store
 def fork(target: Target, *, file: str, at: str) -> None:
-    """Begin a new log in a new file with this one's events up to a moment.
+    """Copy the log up to a moment into a new log.
 
-    The fork has the same operations at the same commits and times, and goes its own way from there.
-    It has an id of its own, so its hashes differ, and its first epoch says where it comes from.
+    The fork is a new store with the same operations at the same commits and times. It has its own
+    log id, so its hashes differ, and its first epoch names its origin.
     """
-    from memoranda.cli import shapes
+    from memoranda.sdk.as_json import to_json
 
-    with target.store() as store, meter("Forking") as progress:
-        found = store.fork(file, at=inputs.moment(at), progress=progress)
+    with target.reader() as store, meter("Forking") as progress:
+        report = store.fork(file, at=inputs.moment(at), progress=progress)
     if target.as_json:
-        write_json({"path": file, **shapes.report(found)})
+        write_json({"path": file, **to_json(report)})
         return
-    click.echo(f"Forked {counted(found.commits, 'commit')} to {safe(file)}.")
+    click.echo(f"Forked {plural(report.commits, 'commit')} to {safe(file)}.")
+
+
+# Exports and imports.
+
+
+@click.group(name="export")
+def export_group() -> None:
+    """Export data to a file."""
+
+
+@click.group(name="import")
+def import_group() -> None:
+    """Import an exported log or conversations."""
+
+
+import_group.add_command(import_chat)
+
+
+@export_group.command(name="log")
+@click.argument("file", metavar="FILE", type=click.Path())
+@takes_store
+def export_log(target: Target, *, file: str) -> None:
+    """Export the log to a new file, as JSON Lines; `-` is stdout.
+
+    FILE holds every commit up to the start of the export, of all agents, and everything that is
+    needed to verify it: `memoranda-verify log FILE` does so without Memoranda. The same log gives
+    the same bytes. Only its owner can read the file, which appears when it is complete.
+
+    Example: memoranda export log log.jsonl
+    """
+    from memoranda.sdk.as_json import to_json
+
+    with (
+        target.reader() as store,
+        meter("Exporting the log", beside_output=file != "-") as progress,
+    ):
+        if file == "-":
+            store.export_log(_Stdout(), progress=progress)
+            return
+        report = store.export_log(file, progress=progress)
+    if target.as_json:
+        write_json({"path": file, **to_json(report)})
+        return
+    commits, size = plural(report.commits, "commit"), byte_size(report.bytes)
+    click.echo(f"Exported {commits} to {safe(file)}, {size}.")
+
+
+@import_group.command(name="log")
+@click.argument("file", metavar="FILE", type=click.Path())
+@takes_store
+def import_log(target: Target, *, file: str) -> None:
+    """Create a store from an exported log; `-` is stdin.
+
+    The store has the same log with the same id. Every line is verified, and the store appears when
+    it is complete; an existing store is never changed. The first write starts a new epoch of the
+    log.
+
+    Example: memoranda import log log.jsonl --db new.db
+    """
+    import memoranda
+    from memoranda.sdk.as_json import to_json
+
+    target.make_folder()
+    source = sys.stdin.buffer if file == "-" else file
+    with meter("Importing the log") as progress:
+        report = memoranda.import_log(source, target.location, progress=progress)
+    if target.as_json:
+        write_json({"store": target.location, **to_json(report)})
+        return
+    commits = plural(report.commits, "commit")
+    click.echo(f"Imported {commits} from {safe(file)} to {safe(target.location)}.")
+    for warning in report.warnings:
+        warn(warning)
+
+
+class _Stdout:
+    """Stdout as a binary file, without control characters on a terminal."""
+
+    def write(self, line: bytes) -> None:
+        """Write a line."""
+        output = safe_json(line.decode()).encode() if sys.stdout.isatty() else line
+        sys.stdout.buffer.write(output)

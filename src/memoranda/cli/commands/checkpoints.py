@@ -1,4 +1,4 @@
-"""Commands for outsiders' sake: checkpoints that are signed, and proofs about the log."""
+"""Commands that sign checkpoints and print proofs, for auditors who do not trust the store."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memoranda.cli.options import Target, takes_target
-from memoranda.cli.output import note, warn, write_each, write_json
-from memoranda.cli.signer_files import SignerFiles, takes_signer
-from memoranda.cli.text import counted, safe
+from memoranda.cli.commands.signers import SignerFiles, takes_signer
+from memoranda.cli.options import Target, takes_store, takes_target
+from memoranda.cli.output import note, plural, safe, warn, write_each, write_json
 from memoranda.errors import InvalidInput
 
 if TYPE_CHECKING:
     from memoranda import PublicKey, SignedCheckpoint
 
+_MAX_SIZE_DIGITS = 20
+"""A longer number does not fit in 64 bits, so it names a file."""
 _OUTPUT = click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(), help="Write to a new file, not to stdout."
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write to a new file instead of stdout.",
 )
 
 
@@ -29,94 +34,94 @@ _OUTPUT = click.option(
 def checkpoint(
     target: Target, *, signer: str | None, folder: str | None, output: str | None
 ) -> None:
-    """Sign the log as it is, and print the signed note.
+    """Sign a checkpoint of the log and print it.
 
-    Keep it where nobody who can write to the store can: against it, `memoranda verify --checkpoint`
-    finds a log that was truncated, or written anew. Nothing is signed that does not go on from what
-    this signer has signed before.
+    Keep it where writers of the store cannot change it: with it, `memoranda verify --checkpoint`
+    detects a log that was truncated or rewritten. A signer refuses a log that does not extend the
+    log it signed before.
     """
-    from memoranda.cli import shapes
-
     if output is not None:
         _check_new(output)
     with target.store() as store:
-        chosen = SignerFiles(folder).choose(signer, store.trusted_keys())
-        if chosen.caution:
-            warn(chosen.caution)
-        made = store.checkpoint(signer=chosen)
+        signing = SignerFiles(folder).choose(signer, store.trusted_keys())
+        if signing.caution:
+            warn(signing.caution)
+        signed_note = store.checkpoint(signer=signing)
     if output is not None:
-        _write(output, made.note)
+        _write(output, signed_note.note)
     if target.as_json:
-        write_json(shapes.report(made))
+        write_json(signed_note)
     elif output is None:
-        _print(made.note)
+        _print(signed_note.note)
     else:
-        click.echo(f"signed {counted(made.size, 'commit')} in {safe(output)}")
+        click.echo(f"signed {plural(signed_note.size, 'commit')} in {safe(output)}")
 
 
 @click.command()
-@takes_target
+@takes_store
 def checkpoints(target: Target) -> None:
-    """List the checkpoints that the store keeps."""
-    from memoranda.cli import shapes
+    """List the checkpoints in the store."""
+    from memoranda.sdk.as_json import time_text
 
-    def line(found: SignedCheckpoint) -> str:
-        when = shapes.time_text(found.committed_at) if found.committed_at else "behind the log"
-        return safe(f"{found.size:>9}  {when}  {', '.join(found.signed_by)}")
+    def line(signed_note: SignedCheckpoint) -> str:
+        time = signed_note.committed_at
+        when = time_text(time) if time else "beyond the log"
+        return safe(f"{signed_note.size:>9}  {when}  {', '.join(signed_note.signed_by)}")
 
-    with target.store() as store:
+    with target.reader() as store:
         write_each(
             store.checkpoints(),
             as_json=target.as_json,
-            shape=shapes.report,
-            lines=line,
-            nothing="no checkpoints: `memoranda checkpoint` signs one",
+            text=line,
+            if_empty="no checkpoints: `memoranda checkpoint` signs one",
         )
 
 
 @click.command()
 @click.argument("commit", metavar="COMMIT", type=int)
 @click.option(
-    "--checkpoint", "which", metavar="SIZE|FILE", help="The checkpoint to prove it for; the last."
+    "--checkpoint", metavar="SIZE|FILE", help="The checkpoint to prove it for; default: the last."
 )
 @_OUTPUT
-@takes_target
-def prove(target: Target, *, commit: int, which: str | None, output: str | None) -> None:
-    """Prove that a commit is in the log, for `memoranda-verify inclusion`.
+@takes_store
+def prove(target: Target, *, commit: int, checkpoint: str | None, output: str | None) -> None:
+    """Print an inclusion proof of a commit.
 
-    The proof is JSON and holds a signed checkpoint: with the log's public key, nothing else is
-    needed to check it.
+    The proof is JSON and contains a signed checkpoint. `memoranda-verify inclusion` verifies it
+    with the log's public key alone.
     """
-    with target.store() as store:
-        checkpoint = None if which is None else size_or_note("checkpoint", which)
-        proof = store.prove(commit, checkpoint=checkpoint)
-    _hand_out(output, proof.json())
+    with target.reader() as store:
+        size = None if checkpoint is None else size_or_note("checkpoint", checkpoint)
+        proof = store.prove(commit, checkpoint=size)
+    _write_or_print(output, proof.json())
 
 
 @click.command("prove-growth")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
 @_OUTPUT
-@takes_target
+@takes_store
 def prove_growth(target: Target, *, old: str, new: str | None, output: str | None) -> None:
-    """Prove that the log only grew between two checkpoints, for `memoranda-verify consistency`.
+    """Print a consistency proof between two checkpoints.
 
-    OLD and NEW are sizes of checkpoints that the store keeps, or files; no NEW means the last one.
+    OLD and NEW are sizes of checkpoints in the store, or files; NEW defaults to the last one.
+    `memoranda-verify consistency` verifies the proof.
     """
-    with target.store() as store:
+    with target.reader() as store:
         proof = store.prove_growth(
             size_or_note("old", old), None if new is None else size_or_note("new", new)
         )
-    _hand_out(output, proof.json())
+    _write_or_print(output, proof.json())
 
 
-def size_or_note(field: str, typed: str) -> int | str:
-    """Return the size that was typed, or the note that is in the file that was named."""
-    return int(typed) if typed.isdecimal() and len(typed) < 20 else note_in(field, typed)
+def size_or_note(field: str, argument: str) -> int | str:
+    """Return a checkpoint's size if the argument is a number, else the note in the file."""
+    is_size = argument.isdecimal() and len(argument) < _MAX_SIZE_DIGITS
+    return int(argument) if is_size else note_in(field, argument)
 
 
 def note_in(field: str, path: str) -> str:
-    """Return the text of a file, or of stdin, as it is."""
+    """Return the text of a file, or of stdin for `-`."""
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         return data.decode()
@@ -127,7 +132,7 @@ def note_in(field: str, path: str) -> str:
 
 
 def keys_in(paths: tuple[str, ...]) -> list[PublicKey] | None:
-    """Return the keys in files, one a line; None where no file is named."""
+    """Return the public keys in files, one a line; None if there are no files."""
     from memoranda.audit import keys
 
     if not paths:
@@ -136,7 +141,7 @@ def keys_in(paths: tuple[str, ...]) -> list[PublicKey] | None:
     return [keys.parse(line) for line in lines if line and not line.startswith("#")]
 
 
-def _hand_out(output: str | None, text: str) -> None:
+def _write_or_print(output: str | None, text: str) -> None:
     if output is None:
         _print(text)
         return
@@ -149,15 +154,15 @@ def _print(text: str) -> None:
 
 
 def _check_new(output: str) -> None:
-    """Refuse a file that is there: it is somebody's evidence."""
-    from memoranda.storage.newfiles import check_free
+    """Refuse to overwrite a file: it may be evidence."""
+    from memoranda.storage.files import check_free
 
     check_free("path", Path(output))
 
 
 def _write(output: str, text: str) -> None:
-    from memoranda.storage.newfiles import appearing
+    from memoranda.storage.files import atomic_file
 
     _check_new(output)
-    with appearing("path", Path(output)) as draft:
+    with atomic_file("path", Path(output)) as draft:
         draft.write_bytes(text.encode())

@@ -1,4 +1,4 @@
-"""`memoranda demo`: an agent works, dies, resumes, believes, learns, recalls, can be asked why."""
+"""`memoranda demo`: an agent works, crashes, resumes, learns, recalls and explains itself."""
 
 from __future__ import annotations
 
@@ -16,72 +16,95 @@ from click.core import ParameterSource
 from memoranda.cli.options import Target, takes_target
 
 if TYPE_CHECKING:
-    from memoranda.cli.stage import Stage
+    from memoranda.cli.demo.stage import Stage
 
-KILLED_AT = 5
+KILL_AT = 5
+"""The invoice at which the agent's process is killed."""
 DEFAULT_AGENT = "clerk"
 
 
 @click.command()
+@click.option("--no-pause", is_flag=True, help="Do not wait for a key between the acts.")
 @takes_target
-def demo(target: Target) -> None:
-    """Watch an agent work, die, resume and account for itself.
+def demo(target: Target, *, no_pause: bool) -> None:
+    """Watch an agent work, crash, resume and explain itself.
 
-    A small agent settles invoices in a process of its own. The process is killed in the middle of a
-    transaction; another one resumes from the state it finds. Then its log is replayed, read in the
-    past and compared between two moments. Then it keeps talks, notes what matters in them, draws
-    beliefs, and changes its mind; whoever built on the old belief decides. Then a job change is
-    told out of order, and a decision that rests on it is asked why. Then conversations are read,
-    and what they say is recalled, the newer before the older. At last the log is verified. The
-    store goes to a temporary folder unless --db names a new path.
+    An agent settles invoices in its own process. The process is killed in the middle of a
+    transaction, and a second one resumes from the stored state. The demo then replays the log,
+    reads a past state, and compares two moments. Next, the agent stores conversations, derives
+    beliefs from them and revises one; a notice asks it to review what rested on the old belief.
+    Then it learns of a job change out of order, and explains a decision that rests on it. Then it
+    extracts facts from conversations and recalls them, the newer answer first. Finally it verifies
+    the log. The store is in a temporary folder, unless --db names a new path. On a terminal, the
+    demo waits for a key between its acts.
     """
-    from memoranda.cli.demo_beliefs import believe
-    from memoranda.cli.demo_facts import learn
-    from memoranda.cli.demo_talks import converse
-    from memoranda.cli.stage import JsonStage, TerminalStage
+    from memoranda.cli.demo.stage import ACTS, JsonStage, TerminalStage
+    from memoranda.cli.demo.story import believe, converse, learn
 
-    path = _place(_named_on_the_command_line(target))
+    path = _new_path(_db_option(target))
     target = Target(str(path), target.agent or DEFAULT_AGENT, target.namespace, target.as_json)
-    stage = JsonStage() if target.as_json else TerminalStage()
+    pauses = not no_pause and sys.stdin.isatty() and sys.stdout.isatty()
+    stage = JsonStage() if target.as_json else TerminalStage(_wait_for_key if pauses else None)
+    acts = iter(ACTS)
     stage.open(path)
-    _work(stage, target, stop_at=KILLED_AT)
+    stage.act(next(acts))
+    _work(stage, target, stop_at=KILL_AT)
     with target.store() as store:
         crash = store.stats().commits
     _work(stage, target)
+    stage.act(next(acts))
     with target.store() as store:
         stage.replay(store.replay())
         stage.past(store, crash)
-        stage.diff(store.diff(a=crash), crash)
+        stage.diff(store.diff(old=crash), crash)
+        stage.act(next(acts))
         believe(store.bind(namespace="beliefs"), stage)
+        stage.act(next(acts))
         learn(store.bind(namespace="facts"), stage)
+        stage.act(next(acts))
         converse(store.bind(namespace="talks"), stage)
+        stage.act(next(acts))
         stage.proof(store)
     stage.close(target, crash)
 
 
-def _named_on_the_command_line(target: Target) -> str | None:
-    """Return the --db that was typed: a user's own store, set in the environment, is left alone."""
+def _wait_for_key() -> None:
+    """Wait until the user presses a key; Ctrl-C and Ctrl-D end the demo."""
+    prompt = "  press any key to go on, Ctrl-C to end"
+    click.secho(prompt, dim=True, nl=False)
+    try:
+        click.getchar()
+    except EOFError as error:
+        raise KeyboardInterrupt from error
+    click.echo(f"\r{' ' * len(prompt)}\r", nl=False)
+
+
+def _db_option(target: Target) -> str | None:
+    """Return --db if it was typed; the store that the environment names is not touched."""
     source = click.get_current_context().get_parameter_source("db")
     return target.db if source is ParameterSource.COMMANDLINE else None
 
 
-def _place(db: str | None) -> Path:
-    """Return where the demo's store goes: never where something is already."""
+def _new_path(db: str | None) -> Path:
+    """Return the path of the demo's store; refuse an existing file."""
     if db is None:
         return Path(tempfile.mkdtemp(prefix="memoranda-demo-")) / "store.db"
     if "://" in db or db == ":memory:":
-        raise click.UsageError(f"{db} is not a plain path: the demo's agent is another process")
+        raise click.UsageError(f"{db} is not a path: the agent opens the store in another process")
     if Path(db).exists():
-        raise click.UsageError(f"{db} exists already: give --db a new path")
+        raise click.UsageError(f"{db} exists: give --db a new path")
     return Path(db)
 
 
 def _work(stage: Stage, target: Target, *, stop_at: int = 0) -> None:
-    """Run the agent's process and tell what it reports; kill it when it has staged `stop_at`."""
-    assert target.agent is not None, "the demo names its agent"
-    command = [sys.executable, "-m", "memoranda.cli.demo_agent", target.location]
+    """Run the agent's process and show its reports; kill it when it has staged `stop_at`."""
+    assert target.agent is not None, "the demo sets its agent"
+    command = [sys.executable, "-m", "memoranda.cli.demo.agent", target.location]
     command += [target.agent, target.namespace, str(stop_at)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as agent:
+    # In a session of its own: Ctrl-C ends this process, which then kills the agent's.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as agent:
         try:
             for report in _reports(agent):
                 stage.tell(agent.pid, report)
@@ -91,10 +114,10 @@ def _work(stage: Stage, target: Target, *, stop_at: int = 0) -> None:
         finally:
             agent.kill()
     if agent.returncode and not stop_at:
-        raise click.ClickException(f"the demo's agent ended with code {agent.returncode}")
+        raise click.ClickException(f"the agent's process ended with code {agent.returncode}")
 
 
 def _reports(agent: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    assert agent.stdout is not None, "the pipe was asked for"
+    assert agent.stdout is not None, "stdout is a pipe"
     for line in agent.stdout:
         yield json.loads(line)

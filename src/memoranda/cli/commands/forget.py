@@ -1,8 +1,7 @@
-"""Commands that erase for good: forgetting, its certificates, and letting the bytes go."""
+"""Commands that erase: forget, sweep, purge, and erasure certificates."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from itertools import islice
@@ -10,150 +9,175 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memoranda.cli.options import Target, takes_limit, takes_target
-from memoranda.cli.output import write_each, write_facts, write_json
-from memoranda.cli.progress import waiting
-from memoranda.cli.text import counted, safe
+from memoranda.cli.completion import complete_agent, complete_id, complete_key, complete_namespace
+from memoranda.cli.ids import full_id
+from memoranda.cli.inputs import is_interactive
+from memoranda.cli.options import Target, takes_limit, takes_store, takes_target
+from memoranda.cli.output import plural, safe, write_each, write_fields, write_json
+from memoranda.cli.progress import spinner
 from memoranda.errors import StoreBusy
 
 if TYPE_CHECKING:
-    from memoranda.log.certificates import Certificate
-    from memoranda.log.previewing import Preview
+    from memoranda.log.erasure.certificate import Certificate
+    from memoranda.log.erasure.preview import Preview
 
 Command = Callable[..., None]
-_SHOWN = 20
-"""How many of what rests on something are named before it is erased."""
+_MAX_LISTED = 20
+"""Addresses that a preview lists, so that it fits on a screen; JSON has all of them."""
 
 
 @click.group()
 def forget() -> None:
-    """Erase something for good, and get a certificate of it.
+    """Erase data for good and certify the erasure.
 
-    What would go is shown first, and asked about on a terminal; elsewhere give --yes. What others
-    built on it stays, and `why` shows that its ground is forgotten. --agent is who asks.
+    Show what would be erased, and ask for confirmation; without a terminal, --yes is required. Data
+    that others derived from it stays, and `why` marks its source as forgotten. --agent is recorded
+    as the actor.
     """
 
 
-def _takes_choices(command: Command) -> Command:
-    """Give a command what all of them take."""
+def _takes_erasure_options(command: Command) -> Command:
+    """Give a command `--yes`, `--dry-run`, `--reason` and the options of a `Target`."""
 
     @takes_target
     @wraps(command)
-    def chosen(target: Target, **given: Any) -> None:
-        command(target, **given)
+    def with_target(target: Target, **options: Any) -> None:
+        command(target, **options)
 
     for option in (
-        click.option("--yes", is_flag=True, help="Do not ask."),
-        click.option("--dry-run", is_flag=True, help="Show what would go, and erase nothing."),
-        click.option("--reason", metavar="TEXT", help="Why: it stands in the certificate."),
+        click.option("--yes", is_flag=True, help="Skip the confirmation."),
+        click.option("--dry-run", is_flag=True, help="Show what would be erased."),
+        click.option("--reason", metavar="TEXT", help="Reason, stored in the certificate."),
     ):
-        chosen = option(chosen)
-    return chosen
+        with_target = option(with_target)
+    return with_target
 
 
 @forget.command()
-@click.argument("memory_id", metavar="ID")
-@_takes_choices
-def memory(target: Target, *, memory_id: str, **choices: Any) -> None:
-    """Forget a memory, all versions of it, and the facts it is the source of."""
-    _forget(target, {"memory_id": memory_id}, **choices)
+@click.argument("memory_id", metavar="ID", shell_complete=complete_id("memory"))
+@_takes_erasure_options
+def memory(target: Target, *, memory_id: str, **options: Any) -> None:
+    """Erase a memory, its versions and its facts.
+
+    Its facts are those it is the source of.
+    """
+    _forget(target, {"memory_id": memory_id}, **options)
 
 
 @forget.command()
-@click.argument("transcript_id", metavar="ID")
-@click.option("--derived", is_flag=True, help="Forget the memories that cite it, too.")
-@_takes_choices
-def transcript(target: Target, *, transcript_id: str, derived: bool, **choices: Any) -> None:
-    """Forget a transcript's words, and the facts it is the source of."""
-    _forget(target, {"transcript_id": transcript_id, "derived": derived}, **choices)
+@click.argument("transcript_id", metavar="ID", shell_complete=complete_id("transcript"))
+@click.option("--derived", is_flag=True, help="Also erase the memories that cite it.")
+@_takes_erasure_options
+def transcript(target: Target, *, transcript_id: str, derived: bool, **options: Any) -> None:
+    """Erase a transcript's text, and the facts it is the source of."""
+    _forget(target, {"transcript_id": transcript_id, "derived": derived}, **options)
 
 
 @forget.command()
-@click.argument("key")
-@_takes_choices
-def key(target: Target, *, key: str, **choices: Any) -> None:
-    """Forget a key of the agent's, with its history and its name."""
-    _forget(target, {"key": key}, **choices)
+@click.argument("key", shell_complete=complete_key)
+@_takes_erasure_options
+def key(target: Target, *, key: str, **options: Any) -> None:
+    """Erase a key of the agent, its history and its name."""
+    _forget(target, {"key": key}, **options)
 
 
 @forget.command()
-@click.argument("assertion_id", metavar="ID")
-@_takes_choices
-def fact(target: Target, *, assertion_id: str, **choices: Any) -> None:
-    """Forget one assertion, with the end that was said with it and its withdrawal."""
-    _forget(target, {"fact": assertion_id}, **choices)
+@click.argument("assertion_id", metavar="ID", shell_complete=complete_id("fact"))
+@_takes_erasure_options
+def fact(target: Target, *, assertion_id: str, **options: Any) -> None:
+    """Erase an assertion, its end and its retraction."""
+    _forget(target, {"fact": assertion_id}, **options)
 
 
 @forget.command()
 @click.argument("name")
-@_takes_choices
-def entity(target: Target, *, name: str, **choices: Any) -> None:
-    """Forget an entity of the agent's: all its names, and every fact that mentions it."""
-    _forget(target, {"entity": name}, **choices)
+@_takes_erasure_options
+def entity(target: Target, *, name: str, **options: Any) -> None:
+    """Erase an entity and every fact of the agent about it."""
+    _forget(target, {"entity": name}, **options)
 
 
 @forget.command()
-@click.argument("agent_id", metavar="NAME")
-@_takes_choices
-def agent(target: Target, *, agent_id: str, **choices: Any) -> None:
-    """Forget an agent in every namespace: all it wrote, and its name."""
-    _forget(target, {"agent_id": agent_id}, **choices)
+@click.argument("agent_id", metavar="NAME", shell_complete=complete_agent)
+@_takes_erasure_options
+def agent(target: Target, *, agent_id: str, **options: Any) -> None:
+    """Erase an agent in every namespace: all its data, and its name."""
+    _forget(target, {"whole_agent": agent_id}, **options)
 
 
 @forget.command()
-@click.argument("path", metavar="PATH")
-@click.option("--children", is_flag=True, help="Forget the namespaces below it, too.")
-@_takes_choices
-def namespace(target: Target, *, path: str, children: bool, **choices: Any) -> None:
-    """Forget everything in exactly this namespace, and its name; those below it stay."""
-    _forget(target, {"namespace": path, "children": children}, **choices)
+@click.argument("path", metavar="PATH", shell_complete=complete_namespace)
+@click.option("--children", is_flag=True, help="Also erase descendant namespaces.")
+@_takes_erasure_options
+def namespace(target: Target, *, path: str, children: bool, **options: Any) -> None:
+    """Erase a namespace and its name, but not its descendants."""
+    _forget(target, {"whole_namespace": path, "children": children}, **options)
 
 
 @forget.command()
-@click.argument("source", metavar="ID")
-@_takes_choices
-def facts(target: Target, *, source: str, **choices: Any) -> None:
-    """Forget the facts that a memory or a transcript is the source of, and keep that."""
-    _forget(target, {"facts_from": source}, **choices)
+@click.argument("source", metavar="ID", shell_complete=complete_id("memory", "transcript"))
+@_takes_erasure_options
+def facts(target: Target, *, source: str, **options: Any) -> None:
+    """Erase the facts of a source, but not the source.
+
+    The source is a memory or a transcript.
+    """
+    _forget(target, {"facts_from": source}, **options)
 
 
-def _forget(target: Target, what: dict[str, Any], *, reason: str | None, **choices: Any) -> None:
-    opened = target.agents_store if {"key", "entity"} & what.keys() else target.store
-    with opened() as store:
-        _erase(target, partial(store.forget, **what, reason=reason), **choices)
+_ID_KINDS = {
+    "memory_id": ("memory",),
+    "transcript_id": ("transcript",),
+    "fact": ("fact",),
+    "facts_from": ("memory", "transcript"),
+}
+"""Argument of `forget` that takes an id -> the kinds of ids."""
+
+
+def _forget(target: Target, subject: dict[str, Any], *, reason: str | None, **options: Any) -> None:
+    needs_agent = bool({"key", "entity"} & subject.keys())
+    with target.agent_store() if needs_agent else target.store() as store:
+        for name in _ID_KINDS.keys() & subject.keys():
+            subject[name] = full_id(store, subject[name], *_ID_KINDS[name])
+        _erase(target, partial(store.forget, **subject, reason=reason), **options)
 
 
 @click.command()
 @click.option(
     "--expired-for",
-    metavar="SECONDS",
-    type=float,
-    help="How long a memory's time must have been over; 30 days, if not said.",
+    metavar="DURATION",
+    help="Erase memories that expired at least so long ago; default: 30d.",
 )
-@click.option("--all-namespaces", is_flag=True, help="Every namespace, not just this and below.")
-@_takes_choices
+@click.option(
+    "--all-namespaces",
+    is_flag=True,
+    help="Sweep every namespace, not just this one and its descendants.",
+)
+@_takes_erasure_options
 def sweep(
     target: Target,
     *,
-    expired_for: float | None,
+    expired_for: str | None,
     all_namespaces: bool,
     reason: str | None,
-    **choices: Any,
+    **options: Any,
 ) -> None:
-    """Erase memories whose time is long over, and transcripts that nothing cites any more.
+    """Erase expired memories and transcripts that nothing cites.
 
-    What a memory that stays rests on stays, and what facts come from.
+    Sources of remaining memories and facts stay.
     """
     from memoranda.model.scope import ALL_NAMESPACES
 
-    said = {"expired_for": expired_for, "reason": reason}
-    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    arguments: dict[str, Any] = {"expired_for": expired_for, "reason": reason}
+    arguments = {name: value for name, value in arguments.items() if value is not None}
     if all_namespaces:
-        given["namespace"] = ALL_NAMESPACES
+        arguments["namespace"] = ALL_NAMESPACES
     with target.store() as store:
-        call = partial(store.sweep, **given)
-        if call(dry_run=True) is not None:
-            _erase(target, call, **choices)
+        call = partial(store.sweep, **arguments)
+        with spinner("Looking"):
+            preview = call(dry_run=True)
+        if preview is not None:
+            _erase(target, call, **options)
         elif target.as_json:
             write_json(None)
         else:
@@ -163,63 +187,57 @@ def sweep(
 def _erase(
     target: Target, call: Callable[..., Certificate | None], *, dry_run: bool, yes: bool
 ) -> None:
-    """Show what would go, ask, and let it."""
-    with waiting("Looking"):
-        found = call(dry_run=True)
-    assert found is not None, "there is something to erase"
-    assert found.preview is not None, "a dry run has a preview"
+    """Show what would be erased, ask for confirmation, and erase it."""
+    with spinner("Looking"):
+        planned = call(dry_run=True)
+    assert planned is not None, "there is something to erase"
+    assert planned.preview is not None, "a dry run has a preview"
     if dry_run:
-        _write_preview(target, found.preview, found.copies)
+        _write_preview(target, planned.preview, planned.copies)
         return
     if not yes:
-        _confirm(found.preview, found.copies)
-    with waiting("Erasing"):
-        made = call()
-    assert made is not None, "there was something to erase"
-    _write_certificate(target, made)
+        _confirm(planned.preview, planned.copies)
+    with spinner("Erasing"):
+        erasure = call()
+    assert erasure is not None, "there was something to erase"
+    _write_certificate(target, erasure)
 
 
 def _confirm(preview: Preview, copies: Sequence[str]) -> None:
-    """Show what would go, and ask; where nobody can be asked, it must have been said before."""
+    """Show what would be erased, and ask; without a terminal, --yes is required."""
     for line in (*_preview_lines(preview), *_copy_lines(copies)):
         click.echo(line, err=True)
-    if not _is_terminal():
-        raise click.UsageError("it cannot be undone, and nobody is there to ask: give --yes")
-    click.confirm("Erase it? It cannot be undone.", abort=True, err=True)
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty()
+    if not is_interactive():
+        raise click.UsageError("an erasure cannot be undone: give --yes to confirm it")
+    click.confirm("Erase this? It cannot be undone.", abort=True, err=True)
 
 
 def _preview_lines(preview: Preview) -> list[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in preview.by_type.items())
-    operations, events = counted(preview.operations, "operation"), counted(preview.events, "event")
-    lines = [f"Would erase {operations} in {events}: {kinds or 'who asked for them'}."]
+    operations, events = plural(preview.operations, "operation"), plural(preview.events, "event")
+    lines = [f"Would erase {operations} in {events}: {kinds or 'their actors'}."]
     if preview.resting:
-        lines.append(f"{counted(len(preview.resting), 'thing')} would be left without ground:")
-        lines.extend(f"  {safe(address)}" for address in preview.resting[:_SHOWN])
-        if len(preview.resting) > _SHOWN:
-            lines.append(f"  … and {len(preview.resting) - _SHOWN:,} more")
+        lines.append(f"{plural(len(preview.resting), 'dependent')} would lose a source:")
+        lines.extend(f"  {safe(address)}" for address in preview.resting[:_MAX_LISTED])
+        if len(preview.resting) > _MAX_LISTED:
+            lines.append(f"  … and {len(preview.resting) - _MAX_LISTED:,} more")
     if preview.cursors:
-        lines.append(f"{counted(len(preview.cursors), 'cursor')} of its own would go.")
+        lines.append(f"Would delete {plural(len(preview.cursors), 'cursor')}.")
     return [*lines, *_mention_lines(preview)]
 
 
 def _mention_lines(preview: Preview) -> list[str]:
-    """Say where the name would still stand."""
+    """Return lines that list where the erased name would still appear."""
     count = len(preview.mentions) + preview.hidden_mentions
     if not count:
         return []
-    lines = [
-        f"The name would still stand in {counted(count, 'thing')}; forget what should go, too:"
-    ]
-    lines.extend(f"  {safe(address)}" for address in preview.mentions[:_SHOWN])
-    if len(preview.mentions) > _SHOWN:
-        lines.append(f"  … and {len(preview.mentions) - _SHOWN:,} more")
+    lines = [f"The name would still appear in {plural(count, 'record')}; erase those separately:"]
+    lines.extend(f"  {safe(address)}" for address in preview.mentions[:_MAX_LISTED])
+    if len(preview.mentions) > _MAX_LISTED:
+        lines.append(f"  … and {len(preview.mentions) - _MAX_LISTED:,} more")
     if preview.hidden_mentions:
-        hidden = counted(preview.hidden_mentions, "private memory", "private memories")
-        lines.append(f"  … and {hidden} of others")
+        hidden = plural(preview.hidden_mentions, "private memory", "private memories")
+        lines.append(f"  … and {hidden} of other agents")
     return lines
 
 
@@ -227,89 +245,94 @@ def _copy_lines(copies: Sequence[str]) -> list[str]:
     if not copies:
         return []
     return [
-        "It may also be in copies that nobody finished, which are yours to remove:",
+        "Unfinished copies may also contain it; delete these files yourself:",
         *(f"  {safe(copy)}" for copy in copies),
     ]
 
 
 def _write_preview(target: Target, preview: Preview, copies: Sequence[str]) -> None:
-    from memoranda.cli import shapes
+    from memoranda.sdk.as_json import to_json
 
     if target.as_json:
-        write_json({**shapes.report(preview), "copies": list(copies)})
+        write_json({**to_json(preview), "copies": list(copies)})
         return
     for line in (*_preview_lines(preview), *_copy_lines(copies)):
         click.echo(line)
 
 
 @click.command()
-@takes_target
+@takes_store
 def purge(target: Target) -> None:
-    """Let the bytes of what was erased leave the files, if that was not done at once.
+    """Remove the bytes of erased data from the files.
 
-    The file is written anew, which takes as long as copying it, and room for a copy.
+    The file is rewritten, which takes the time and the disk space of a copy.
     """
-    with target.store() as store, waiting("Writing the file anew"):
+    with target.store() as store, spinner("Rewriting the file"):
         if not store.purge():
             raise StoreBusy(
-                "somebody reads the store and holds what was there before: end it, and try again"
+                "another process is reading an older snapshot of the store: end it and try again"
             )
     if target.as_json:
         write_json({"pending_purge": False})
         return
-    click.echo("Nothing that was erased is left in the files.")
+    click.echo("The files hold no erased data.")
 
 
 @click.command()
-@click.argument("erasure_id", metavar="[ID]", required=False)
+@click.argument("erasure_id", metavar="[ID]", required=False, shell_complete=complete_id("erasure"))
 @takes_limit
-@takes_target
+@takes_store
 def certificate(target: Target, *, erasure_id: str | None, limit: int | None) -> None:
-    """Show what an erasure came to; without an ID, list all of them."""
-    with target.store() as store:
+    """Show an erasure certificate, or list them all."""
+    with target.reader() as store:
         if erasure_id is not None:
-            _write_certificate(target, store.certificate(erasure_id))
+            whole = full_id(store, erasure_id, "erasure")
+            _write_certificate(target, store.certificate(whole))
             return
         write_each(
             islice(store.erasures(), limit),
             as_json=target.as_json,
-            shape=_shape,
-            lines=_line,
-            nothing="nothing was ever erased",
+            json_form=_json,
+            text=_line,
+            if_empty="no erasures",
         )
 
 
-def _shape(found: Certificate) -> dict[str, Any]:
-    from memoranda.cli import shapes
+def _json(certificate: Certificate) -> dict[str, Any]:
+    from memoranda.sdk.as_json import struct_json
 
-    shape = shapes.report(found)
-    shape.pop("preview")
-    return shape
+    return struct_json(certificate, omit={"preview"})
 
 
-def _line(found: Certificate) -> str:
-    pending = "  pending purge" if found.pending_purge else ""
-    shape, what = _shape(found), counted(found.operations, "operation")
-    return f"{found.erasure_id}  {shape['committed_at']}  {found.target}: {what}{pending}"
-
-
-def _write_certificate(target: Target, found: Certificate) -> None:
-    shape = _shape(found)
-    if target.as_json:
-        write_json(shape)
-        return
-    purged = "no, a reader is in the way: run `memoranda purge`" if found.pending_purge else "yes"
-    told = (
-        ("erasure", found.erasure_id),
-        ("target", found.target),
-        ("operations", f"{found.operations:,} in {counted(found.events, 'event')}"),
-        ("commit", f"{found.commit_ts} at {shape['committed_at']}"),
-        ("by", found.by),
-        ("reason", found.reason or "none given"),
-        ("digest", found.digest),
-        ("pseudonym", found.pseudonym or "none"),
-        ("left the files", purged),
+def _line(certificate: Certificate) -> str:
+    pending = "  pending purge" if certificate.pending_purge else ""
+    time, operations = (
+        _json(certificate)["committed_at"],
+        plural(certificate.operations, "operation"),
     )
-    write_facts(told)
-    for line in _copy_lines(found.copies):
+    return f"{certificate.erasure_id}  {time}  {certificate.target}: {operations}{pending}"
+
+
+def _write_certificate(target: Target, certificate: Certificate) -> None:
+    members = _json(certificate)
+    if target.as_json:
+        write_json(members)
+        return
+    purged = "yes"
+    if certificate.pending_purge:
+        purged = "no, another process reads an older snapshot: run `memoranda purge`"
+    write_fields(
+        (
+            ("erasure", certificate.erasure_id),
+            ("target", certificate.target),
+            ("operations", f"{certificate.operations:,} in {plural(certificate.events, 'event')}"),
+            ("commit", f"{certificate.commit_ts} at {members['committed_at']}"),
+            ("by", certificate.by),
+            ("reason", certificate.reason or "none given"),
+            ("digest", certificate.digest),
+            ("pseudonym", certificate.pseudonym or "none"),
+            ("purged", purged),
+        )
+    )
+    for line in _copy_lines(certificate.copies):
         click.echo(line)

@@ -1,8 +1,9 @@
-"""Commands about the log: what is in it, whether it is sound, and what is derived from it."""
+"""Commands about the log: replay, tail, cursors, verify, rebuild and stats."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -10,27 +11,43 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memoranda.cli import exits
-from memoranda.cli.options import Target, takes_limit, takes_target
-from memoranda.cli.output import warn, write_each, write_facts, write_json
+from memoranda.cli import exit_codes
+from memoranda.cli.completion import complete_key
+from memoranda.cli.options import Target, takes_limit, takes_store, takes_target
+from memoranda.cli.output import (
+    byte_size,
+    plural,
+    safe,
+    takes_wide,
+    warn,
+    write_each,
+    write_fields,
+    write_json,
+)
 from memoranda.cli.progress import meter
-from memoranda.cli.text import counted, safe, sized
 
 if TYPE_CHECKING:
     from memoranda import Stats, Verification
+    from memoranda.model.event import ReplayEvent
+    from memoranda.sdk.store.subscriptions import Subscription
 
 
 @click.command()
-@click.option("--all-agents", is_flag=True, help="What every agent did.")
-@click.option("--all-namespaces", is_flag=True, help="In every namespace the agent wrote in.")
-@click.option("--from", "from_time", metavar="TIME", help="From this time on (RFC 3339).")
-@click.option("--to", "to_time", metavar="TIME", help="Before this time (RFC 3339).")
-@click.option("--after", metavar="COMMIT|TOKEN", help="Behind this commit or resume token.")
-@click.option("--through", metavar="COMMIT", type=int, help="Up to and with this commit.")
+@click.option("--all-agents", is_flag=True, help="Transactions of every agent.")
+@click.option("--all-namespaces", is_flag=True, help="Transactions in every namespace.")
+@click.option("--from", "from_time", metavar="TIME", help="Start at this time.")
+@click.option("--to", "to_time", metavar="TIME", help="End before this time.")
+@click.option("--after", metavar="COMMIT|TOKEN", help="Start after this commit or resume token.")
+@click.option("--through", metavar="COMMIT", type=int, help="End with this commit.")
 @click.option(
-    "--kind", "kinds", metavar="KIND", multiple=True, help="Only write, or delete. Repeatable."
+    "--kind",
+    "kinds",
+    metavar="KIND",
+    multiple=True,
+    help="Filter by kind: write or delete. Repeatable.",
 )
 @takes_limit
+@takes_wide
 @takes_target
 def replay(
     target: Target,
@@ -44,13 +61,13 @@ def replay(
     kinds: tuple[str, ...],
     limit: int | None,
 ) -> None:
-    """Show what an agent did: its transactions, in commit order."""
-    from memoranda.cli import lines, shapes
+    """Show an agent's transactions in commit order."""
+    from memoranda.cli.render import key_text
     from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES
 
-    whose = target.whose_events(all_agents=all_agents, all_namespaces=all_namespaces)
-    opened = target.store() if all_agents else target.agents_store()
-    with opened as store, meter("Replaying", beside_output=False) as progress:
+    scope = target.events_text(all_agents=all_agents, all_namespaces=all_namespaces)
+    reader = target.reader() if all_agents else target.agent_reader()
+    with reader as store, meter("Replaying", beside_output=False) as progress:
         events = store.replay(
             agent_id=ALL_AGENTS if all_agents else None,
             namespace=ALL_NAMESPACES if all_namespaces else None,
@@ -63,9 +80,8 @@ def replay(
         write_each(
             progress.counting(islice(events, limit)),
             as_json=target.as_json,
-            shape=shapes.event,
-            lines=partial(lines.event, with_namespace=all_namespaces, with_agent=all_agents),
-            nothing=f"no events {whose}",
+            text=partial(key_text.event, with_namespace=all_namespaces, with_agent=all_agents),
+            if_empty=f"no events {scope}",
         )
 
 
@@ -74,7 +90,7 @@ def replay(
     "--checkpoint",
     metavar="FILE",
     type=click.Path(),
-    help="A signed checkpoint that was kept elsewhere.",
+    help="A signed checkpoint kept outside the store.",
 )
 @click.option(
     "--key",
@@ -82,156 +98,282 @@ def replay(
     metavar="FILE",
     multiple=True,
     type=click.Path(),
-    help="Public keys you trust, a line each; else it is those the log trusts. Repeatable.",
+    help="Public keys to trust, one a line; default: the keys the log trusts. Repeatable.",
 )
-@click.option("--deep", is_flag=True, help="Also compare every view with one built from the log.")
-@takes_target
+@click.option("--deep", is_flag=True, help="Also rebuild every view and compare.")
+@takes_store
 def verify(
     target: Target, *, checkpoint: str | None, key_files: tuple[str, ...], deep: bool
 ) -> None:
-    """Prove that the log is what was written: walk its hash chain.
+    """Verify the hash chain, the checkpoints and the views.
 
-    The whole log is verified, whichever agent is named, and held to every checkpoint that the store
-    keeps. Only one that was kept elsewhere shows that a log was truncated or chained anew. If
-    anything does not hold, the exit code is 3 and the message names the first bad commit. It is 6
-    if all holds, and erasures left something of events that an older version has written: nothing
-    but the erasing commit says that this is what stood there.
+    Verify the whole log, of all agents, against its hash chain and every checkpoint in the store.
+    Only a checkpoint that was kept elsewhere proves that the log was not truncated or rewritten. If
+    the verification fails, the exit code is 3 and the message names the first bad commit. The exit
+    code is 6 if everything holds, but an erasure by an older version left parts of events that no
+    hash covers.
 
-    With --deep, what reads are answered from is built again in a temporary file and compared; the
-    message names the first row that differs, and `memoranda rebuild` repairs it. Nothing changes.
+    With --deep, rebuild the views in a temporary file and compare them; the message names the first
+    row that differs, and `memoranda rebuild` repairs it. The store does not change.
     """
-    from memoranda.cli import shapes
-    from memoranda.cli.checkpoints import keys_in, note_in
+    from memoranda.cli.commands.checkpoints import keys_in, note_in
 
     note = None if checkpoint is None else note_in("checkpoint", checkpoint)
     keys = keys_in(key_files)
-    with target.store() as store, meter("Verifying") as progress:
-        found = store.verify(checkpoint=note, keys=keys, deep=deep, progress=progress)
+    with target.reader() as store, meter("Verifying") as progress:
+        report = store.verify(checkpoint=note, keys=keys, deep=deep, progress=progress)
     if target.as_json:
-        write_json(shapes.report(found))
-        _end_unproven(found)
+        write_json(report)
+        _exit_if_unproven(report)
         return
-    views = "" if found.rows is None else ", and the views are what the log says"
+    views = "" if report.rows is None else ", and the views match the log"
     click.secho(f"The chain holds{views}.", fg="green")
-    write_facts(
+    write_fields(
         (
-            ("commits", f"{found.commits:,}"),
-            ("last commit", _when(found.last_committed_at)),
-            ("checkpoints", _compared(found)),
-            ("head hash", found.head_hash),
-            ("log id", found.log_id),
+            ("commits", f"{report.commits:,}"),
+            ("last commit", _time(report.last_committed_at)),
+            ("checkpoints", _checkpoints(report)),
+            ("head hash", report.head_hash),
+            ("log id", report.log_id),
             *(
-                (("signed", f"{counted(found.signed, 'commit')} by agents"),)
-                if found.signed
+                (("signed", f"{plural(report.signed, 'commit')} by agents"),)
+                if report.signed
                 else ()
             ),
-            *((("rows compared", f"{found.rows:,}"),) if found.rows is not None else ()),
-            *((("unproven places", f"{found.unproven:,}"),) if found.unproven else ()),
+            *((("rows compared", f"{report.rows:,}"),) if report.rows is not None else ()),
+            *((("unproven places", f"{report.unproven:,}"),) if report.unproven else ()),
         )
     )
-    _warn_all(found.warnings)
-    _end_unproven(found)
+    _warn_all(report.warnings)
+    _exit_if_unproven(report)
 
 
-def _end_unproven(found: Verification) -> None:
-    """End with a code of its own if something is left of older events that nothing proves."""
-    if found.unproven:
-        click.get_current_context().exit(exits.UNPROVEN)
+def _exit_if_unproven(report: Verification) -> None:
+    """Exit with a code of its own if the log has parts that no hash covers."""
+    if report.unproven:
+        click.get_current_context().exit(exit_codes.UNPROVEN)
 
 
 @click.command()
-@takes_target
+@takes_store
 def rebuild(target: Target) -> None:
-    """Build every view again from the log, and compare.
+    """Rebuild every view from the log and compare.
 
-    A view is what reads are answered from. All agents' are rebuilt, whichever one is named; one
-    that had been different is repaired by this.
+    Reads are answered from views. The views of all agents are rebuilt, and a view that differs from
+    the log is repaired.
     """
-    from memoranda.cli import shapes
+    from memoranda.sdk.as_json import to_json
 
     with target.store() as store, meter("Rebuilding") as progress:
-        found = store.rebuild(progress=progress)
+        report = store.rebuild(progress=progress)
     if target.as_json:
-        write_json({**shapes.report(found), "identical": found.identical})
+        write_json({**to_json(report), "identical": report.identical})
         return
-    click.echo(f"Rebuilt {counted(found.rows, 'row')} from {counted(found.events, 'event')}.")
-    if found.identical:
-        click.secho("The views are identical to what was there.", fg="green")
+    click.echo(f"Rebuilt {plural(report.rows, 'row')} from {plural(report.events, 'event')}.")
+    if report.identical:
+        click.secho("The views are identical to the previous ones.", fg="green")
     else:
-        names = ", ".join(found.differing)
-        click.secho(f"Repaired, because they were different: {names}.", fg="yellow")
+        names = ", ".join(report.differing)
+        click.secho(f"Repaired views that differed from the log: {names}.", fg="yellow")
 
 
 @click.command()
-@takes_target
+@takes_store
 def stats(target: Target) -> None:
-    """Show how much the store holds, all agents together."""
-    from memoranda.cli import shapes
+    """Show the size and the state of the store."""
+    from memoranda.sdk.as_json import to_json
 
-    with target.store() as store:
-        found = store.stats()
+    with target.reader(embedder=None) as store:
+        report = store.stats()
     if target.as_json:
-        write_json({"store": target.location, **shapes.report(found)})
+        write_json({"store": target.location, **to_json(report)})
         return
-    write_facts(
+    write_fields(
         (
             ("store", target.location),
-            ("commits", f"{found.commits:,}"),
-            ("last commit", _when(found.last_committed_at)),
-            ("agents", f"{found.agents:,}"),
-            ("namespaces", f"{found.namespaces:,}"),
-            ("keys", f"{found.keys:,}"),
-            ("memories", f"{found.memories:,}"),
-            ("transcripts", f"{found.transcripts:,}"),
-            ("open notices", f"{found.open_notices:,}"),
-            ("facts", f"{found.facts:,}"),
-            ("entities", f"{found.entities:,}"),
-            ("data", sized(found.data_bytes)),
-            ("journal", sized(found.journal_bytes)),
-            ("checkpoint", _signed(found)),
-            ("index", _indexed(found)),
-            ("vectors", _embedded(found)),
-            ("log id", found.log_id),
-            ("epoch", str(found.epoch)),
+            ("commits", f"{report.commits:,}"),
+            ("last commit", _time(report.last_committed_at)),
+            ("agents", f"{report.agents:,}"),
+            ("namespaces", f"{report.namespaces:,}"),
+            ("keys", f"{report.keys:,}"),
+            ("memories", f"{report.memories:,}"),
+            ("transcripts", f"{report.transcripts:,}"),
+            ("open notices", f"{report.open_notices:,}"),
+            ("facts", f"{report.facts:,}"),
+            ("entities", f"{report.entities:,}"),
+            ("data", byte_size(report.data_bytes)),
+            ("journal", byte_size(report.journal_bytes)),
+            ("checkpoint", _last_checkpoint(report)),
+            ("index", _index(report)),
+            ("vectors", _vectors(report)),
+            ("log id", report.log_id),
+            ("epoch", str(report.epoch)),
         )
     )
-    if found.pending_purge:
-        warn("bytes of something that was erased are still in the files: run `memoranda purge`")
-    _warn_all(found.warnings)
+    if report.pending_purge:
+        warn("the files still hold bytes of erased data: run `memoranda purge`")
+    _warn_all(report.warnings)
 
 
-def _compared(found: Verification) -> str:
-    if not found.checkpoints:
-        return "none: what the chain itself does not show, nothing here would"
-    return f"{found.checkpoints:,}, the last of {counted(found.last_checkpoint or 0, 'commit')}"
+def _checkpoints(report: Verification) -> str:
+    if not report.checkpoints:
+        return "none: only the chain was verified, so a rewritten log would pass"
+    return f"{report.checkpoints:,}, the last of {plural(report.last_checkpoint or 0, 'commit')}"
 
 
-def _indexed(found: Stats) -> str:
-    if not found.index_backlog:
-        return "up to date"
-    return f"{counted(found.index_backlog, 'commit')} behind"
+def _index(report: Stats) -> str:
+    if not report.index_backlog:
+        return f"up to date, in {report.language}"
+    return f"{plural(report.index_backlog, 'commit')} behind, in {report.language}"
 
 
-def _embedded(found: Stats) -> str:
-    if found.embedder is None:
+def _vectors(report: Stats) -> str:
+    if report.embedder is None:
         return "none"
-    told = f"{found.vectors:,} of {safe(found.embedder)}"
-    return f"{told}, {found.vector_backlog:,} to come" if found.vector_backlog else told
+    count = f"{report.vectors:,} of {safe(report.embedder)}"
+    return f"{count}, {report.vector_backlog:,} to come" if report.vector_backlog else count
 
 
-def _signed(found: Stats) -> str:
-    if not found.checkpoint_size:
-        return "none: off until somebody signs, see `memoranda checkpoint`"
-    behind = counted(found.commits - found.checkpoint_size, "commit")
-    return f"{_when(found.checkpoint_at)}, {behind} behind"
+def _last_checkpoint(report: Stats) -> str:
+    if not report.checkpoint_size:
+        return "none: `memoranda checkpoint` signs one"
+    lag = plural(report.commits - report.checkpoint_size, "commit")
+    return f"{_time(report.checkpoint_at)}, {lag} behind"
 
 
-def _when(time: datetime | None) -> str:
-    from memoranda.cli import shapes
+def _time(time: datetime | None) -> str:
+    from memoranda.sdk.as_json import time_text
 
-    return shapes.time_text(time) if time else "none yet"
+    return time_text(time) if time else "none yet"
 
 
 def _warn_all(warnings: Iterable[str]) -> None:
     for warning in warnings:
         warn(warning)
+
+
+# Subscriptions: following the log, and the cursors of those who follow it.
+
+_DEFAULT_EVENTS = 10
+"""Past events that `tail` prints first, as the command `tail` prints lines."""
+
+
+@click.command()
+@click.option("--all-agents", is_flag=True, help="Transactions of every agent.")
+@click.option(
+    "--all-namespaces", is_flag=True, help="Transactions in every namespace, new ones too."
+)
+@click.option(
+    "-n",
+    "--last",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help=f"Start with the last N events; default: {_DEFAULT_EVENTS}, or by --after or --cursor.",
+)
+@click.option(
+    "--after",
+    metavar="COMMIT|TOKEN",
+    help="Start after this commit or resume token; 0: at the start.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    metavar="KIND",
+    multiple=True,
+    help="Filter by kind: write or delete. Repeatable.",
+)
+@click.option(
+    "--prefix", default="", shell_complete=complete_key, help="Filter by the prefix of keys."
+)
+@click.option("--notices", is_flag=True, help="Only notices to the agent; see `memoranda inbox`.")
+@click.option(
+    "--cursor",
+    metavar="NAME",
+    help="Store the position under this name, and continue there next time.",
+)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=float,
+    help="Stop when no event came for so long; 0: at the last event.",
+)
+@takes_wide
+@takes_target
+def tail(
+    target: Target,
+    *,
+    all_agents: bool,
+    all_namespaces: bool,
+    last: int | None,
+    after: str | None,
+    kinds: tuple[str, ...],
+    prefix: str,
+    notices: bool,
+    cursor: str | None,
+    timeout: float | None,
+) -> None:
+    """Follow an agent's transactions as they are committed.
+
+    Print the last events, then follow the commits of every process until Ctrl-C or --timeout. With
+    --cursor, an event is acknowledged when it has been printed; one that was not is printed again
+    the next time.
+    """
+    from memoranda.cli.render import key_text
+    from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES
+
+    if last is None and after is None and cursor is None:
+        last = _DEFAULT_EVENTS
+    scope = target.events_text(all_agents=all_agents, all_namespaces=all_namespaces)
+    reader = target.reader() if all_agents else target.agent_reader()
+    with reader as store:
+        subscription = store.subscribe(
+            agent_id=ALL_AGENTS if all_agents else None,
+            namespace=ALL_NAMESPACES if all_namespaces else None,
+            after_commit=after,
+            last=last,
+            kinds=kinds or None,
+            prefix=prefix,
+            notices=notices,
+            cursor=cursor,
+            timeout=timeout,
+        )
+        write_each(
+            _events(subscription, acknowledge=cursor is not None),
+            as_json=target.as_json,
+            text=partial(key_text.event, with_namespace=all_namespaces, with_agent=all_agents),
+            if_empty=f"no events {scope}",
+        )
+
+
+@click.command()
+@click.option("--drop", metavar="NAME", help="Delete this cursor instead.")
+@click.option("--purge", is_flag=True, help="With --drop: remove its name from the files at once.")
+@takes_store
+def cursors(target: Target, *, drop: str | None, purge: bool) -> None:
+    """List subscription cursors and their positions.
+
+    `tail --cursor` and subscriptions of programs create cursors. They belong to the store, not to
+    an agent.
+    """
+    if purge and drop is None:
+        raise click.UsageError("--purge needs --drop")
+    with target.reader() as store:
+        if drop is not None:
+            store.drop_cursor(cursor=drop, purge=purge)
+            return
+        write_each(
+            store.cursors(),
+            as_json=target.as_json,
+            json_form=lambda cursor: {"cursor": cursor[0], "commit_ts": cursor[1]},
+            text=lambda cursor: f"{safe(cursor[0])}  commit {cursor[1]}",
+            if_empty="no cursors",
+        )
+
+
+def _events(subscription: Subscription, *, acknowledge: bool) -> Iterator[ReplayEvent]:
+    """Yield the events; a request for the next one means that the last one was printed."""
+    for event in subscription:
+        yield event
+        sys.stdout.flush()
+        if acknowledge:
+            subscription.ack(event)

@@ -1,4 +1,4 @@
-"""Commands that find things again: recall, and context for a prompt."""
+"""Commands that search: recall, and context for a prompt."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memoranda.cli import inputs
-from memoranda.cli.embedders import chosen, takes_embedder
-from memoranda.cli.fact_options import takes_known_at, takes_valid_at
-from memoranda.cli.options import Target, takes_target
-from memoranda.cli.output import write_each
-from memoranda.cli.progress import waiting
-from memoranda.cli.telling import telling
+from memoranda.cli.options import (
+    Target,
+    choose_embedder,
+    takes_embedder,
+    takes_known_at,
+    takes_target,
+    takes_valid_at,
+)
+from memoranda.cli.output import takes_wide, write_each
+from memoranda.cli.progress import search_notes, spinner
 
 if TYPE_CHECKING:
     from memoranda import Store
@@ -26,117 +30,129 @@ _OPTIONS = (
         "kinds",
         metavar="KIND",
         multiple=True,
-        help="Only memory, fact or passage, or a kind of memories. Repeatable.",
+        help="Filter by kind: memory, fact, passage, or a kind of memory. Repeatable.",
     ),
-    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only with this. Repeatable."),
-    click.option("--metadata", metavar="JSON", help="Only memories with these members."),
-    click.option("--of", "owner", metavar="AGENT", help="Only of this agent."),
-    click.option("--children", is_flag=True, help="Also in the namespaces below."),
-    click.option("--all-namespaces", is_flag=True, help="In every namespace."),
+    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Filter by tag. Repeatable."),
+    click.option("--metadata", metavar="JSON", help="Filter memories by metadata members."),
+    click.option("--of", "owner", metavar="AGENT", help="Filter by owner."),
+    click.option(
+        "--children/--no-children", default=True, help="Include descendant namespaces (default)."
+    ),
+    click.option("--all-namespaces", is_flag=True, help="Search every namespace."),
     takes_valid_at,
     takes_known_at,
+    click.option("--since", metavar="TIME", help="Only what happened or was said from then on."),
+    click.option("--until", metavar="TIME", help="Only what happened or was said before then."),
+    click.option("--speaker", metavar="NAME", help="Only what this person or role said."),
+    click.option("--min-score", metavar="N", type=float, help="Only results with this score."),
     click.option(
         "--include-superseded/--no-superseded",
         default=None,
-        help="Whether what was replaced is shown, marked as such.",
+        help="Include superseded memories, marked as such.",
     ),
-    click.option("--include-expired", is_flag=True, help="Also what has expired."),
+    click.option("--include-expired", is_flag=True, help="Include expired memories."),
     takes_embedder,
 )
 
 
-def takes_question(command: Command) -> Command:
-    """Give a command what says where to look, for what, and as of when."""
+def takes_query(command: Command) -> Command:
+    """Give a command the query and its filters."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return click.argument("query")(command)
 
 
 @click.command()
-@takes_question
-@click.option("-k", "k", metavar="N", type=int, default=10, show_default=True, help="How many.")
-@click.option("--parts", is_flag=True, help="Show how each score came about.")
+@takes_query
+@click.option("-k", "k", metavar="N", type=int, default=10, show_default=True, help="Most results.")
+@click.option("--parts", is_flag=True, help="Show the parts of each score.")
+@takes_wide
 @takes_target
 def recall(
-    target: Target, *, query: str, k: int, parts: bool, embedder: str | None, **asked: Any
+    target: Target, *, query: str, k: int, parts: bool, embedder: str | None, **options: Any
 ) -> None:
-    """Find memories, facts and pieces of transcripts.
+    """Search memories, facts and transcripts.
 
-    QUERY is what to look for, in plain words, `-` to read it from stdin, or `@file`. The best is
-    shown first.
+    QUERY is a text, `-` to read it from stdin, or `@file`. The best result comes first.
     """
-    from memoranda.cli import hit_lines, hit_shapes
+    from memoranda.cli.render import hit_text, memory_text
 
     text = inputs.text(query)
-    with _searching(target, embedder) as store:
-        found = store.recall(text, k=k, **_options(asked))
-    best = found[0].score if found else 1.0
-    ranks = {id(hit): rank for rank, hit in enumerate(found, 1)}
+    with _search_store(target, embedder) as store:
+        hits = store.recall(text, k=k, **_filters(options))
+        successors = {hit.memory.superseded_by for hit in hits if hit.memory is not None}
+        words_of = memory_text.words_in(store)
+        words = {name: words_of(name) for name in successors if name is not None}
+    best = hits[0].score if hits else 1.0
+    ranks = {id(hit): rank for rank, hit in enumerate(hits, 1)}
     write_each(
-        found,
+        hits,
         as_json=target.as_json,
-        shape=hit_shapes.hit,
-        lines=lambda hit: hit_lines.hit(hit, ranks[id(hit)], best, text, parts=parts),
-        nothing=f"nothing found in namespace {target.namespace!r}",
+        text=lambda hit: hit_text.hit(
+            hit, ranks[id(hit)], best, text, parts=parts, words_of=words.__getitem__
+        ),
+        if_empty=f"no results in namespace {target.namespace!r}",
     )
 
 
 @click.command()
-@takes_question
+@takes_query
 @click.option(
     "--budget",
     metavar="N",
     type=int,
     default=2000,
     show_default=True,
-    help="How much: four characters each, which is about a token.",
+    help="Most tokens, each counted as four characters.",
 )
-@click.option("-k", "k", metavar="N", type=int, default=50, show_default=True, help="How many.")
+@click.option("-k", "k", metavar="N", type=int, default=50, show_default=True, help="Most results.")
 @takes_target
 def context(
-    target: Target, *, query: str, budget: int, k: int, embedder: str | None, **asked: Any
+    target: Target, *, query: str, budget: int, k: int, embedder: str | None, **options: Any
 ) -> None:
-    """Find things, and write them as text for a prompt.
+    """Search, and format the results for a prompt.
 
-    It has dates, sources, and what superseded what, and is never longer than the budget.
+    The text has dates, sources and superseding memories, and never exceeds the budget.
     """
-    from memoranda.cli.output import write_json
-    from memoranda.cli.text import safe
+    from memoranda.cli.output import safe, write_json
 
-    with _searching(target, embedder) as store:
-        found = store.recall_context(inputs.text(query), budget=budget, k=k, **_options(asked))
+    with _search_store(target, embedder) as store:
+        text = store.recall_context(inputs.text(query), budget=budget, k=k, **_filters(options))
     if target.as_json:
-        write_json({"context": found})
+        write_json({"context": text})
     else:
-        click.echo("\n".join(safe(line) for line in found.split("\n")))
+        click.echo("\n".join(safe(line) for line in text.split("\n")))
 
 
 @contextmanager
-def _searching(target: Target, embedder: str | None) -> Iterator[Store]:
-    """Open a store to search in; who wants no embedder need not be told that there is none."""
-    told = telling(_nobody) if chosen(embedder) is None else telling()
-    with target.store(embedder=embedder) as store, told, waiting("Searching"):
+def _search_store(target: Target, embedder: str | None) -> Iterator[Store]:
+    """Open the store for a search; without an embedder, start no worker and print no warning."""
+    if choose_embedder(embedder) is None:
+        search_store, notes = target.reader(), search_notes(_ignore)
+    else:
+        search_store, notes = target.store(embedder=embedder), search_notes()
+    with search_store as store, notes, spinner("Searching"):
         yield store
 
 
-def _nobody(_: str) -> None:
-    """Tell nobody."""
+def _ignore(_: str) -> None:
+    """Drop a warning that there are no vectors: the user chose none."""
 
 
-def _options(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return what was asked in the words of the library; what was not said is left out."""
+def _filters(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the given options as arguments of the library."""
     from memoranda import ALL_NAMESPACES
-    from memoranda.cli import fact_inputs
 
-    options = {name: value for name, value in asked.items() if value not in (None, (), False)}
-    if options.pop("all_namespaces", False):
-        options["namespace"] = ALL_NAMESPACES
-    if "owner" in options:
-        options["agent_id"] = options.pop("owner")
-    if "metadata" in options:
-        options["metadata"] = inputs.document(options["metadata"])
-    if asked["include_superseded"] is False:
-        options["include_superseded"] = False
-    options["valid_at"] = fact_inputs.instant(asked["valid_at"])
-    options["known_at"] = inputs.moment(asked["known_at"])
-    return options
+    filters = {name: value for name, value in options.items() if value not in (None, (), False)}
+    if filters.pop("all_namespaces", False):
+        filters["namespace"] = ALL_NAMESPACES
+    if "owner" in filters:
+        filters["agent_id"] = filters.pop("owner")
+    if "metadata" in filters:
+        filters["metadata"] = inputs.document(filters["metadata"], "metadata")
+    if options["include_superseded"] is False:
+        filters["include_superseded"] = False
+    filters["children"] = options["children"]
+    filters["valid_at"] = options["valid_at"]
+    filters["known_at"] = inputs.moment(options["known_at"])
+    return filters

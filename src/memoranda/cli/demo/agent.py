@@ -1,7 +1,7 @@
-"""The agent of `memoranda demo`: a clerk who settles invoices, one transaction each.
+"""The agent of `memoranda demo`: a clerk that settles invoices, one transaction each.
 
-It is a process of its own, so that it can be killed. All it knows is in the store: what it reports
-on stdout is for the audience, and a new process goes on where the state says the last one was.
+It runs in its own process, so that it can be killed. Its whole state is in the store: a new process
+continues where the stored state ends. The reports on stdout are only for display.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ INVOICES = (
     ("Paper & Co", 130),
 )
 STRICTER_FROM = 6
-"""Before this invoice the clerk's own spending makes it lower its limit."""
+"""Before this invoice the clerk lowers its limit, because its spending is high."""
 
 
 def main(path: str, agent_id: str, namespace: str, stop_at: str) -> None:
-    """Settle what is left to settle; wait to be killed when invoice `stop_at` is staged."""
+    """Settle the remaining invoices; wait to be killed when invoice `stop_at` is staged."""
     clock = SystemClock()
-    with memoranda.open(path) as opened:
-        store = opened.bind(agent_id=agent_id, namespace=namespace)
+    with memoranda.open(path) as root:
+        store = root.bind(agent_id=agent_id, namespace=namespace)
         if store.get_state(key="policy") is None:
             store.write(key="policy", value={"limit": 500})
         progress = store.get_state(key="progress")
-        begin_at = progress.value["settled"] + 1 if progress else 1
-        report("begin", number=begin_at)
-        for number in range(begin_at, len(INVOICES) + 1):
+        first = progress.value["settled"] + 1 if progress else 1
+        report("begin", number=first)
+        for number in range(first, len(INVOICES) + 1):
             clock.sleep(0.15)
             settle(store, number, hold=str(number) == stop_at, clock=clock)
 
 
 def settle(store: Store, number: int, *, hold: bool, clock: SystemClock) -> None:
-    """Decide one invoice: the decision, the ledger and the progress change together."""
+    """Decide one invoice; the decision, the ledger and the progress are one transaction."""
     if number == STRICTER_FROM:
         store.write(key="policy", value={"limit": 300}, because=[KeyRef("ledger")])
         report("policy", limit=300)
@@ -56,7 +56,7 @@ def settle(store: Store, number: int, *, hold: bool, clock: SystemClock) -> None
 
 
 def decide(transaction: Transaction, number: int) -> dict[str, object]:
-    """Stage everything that follows from one invoice."""
+    """Stage the decision on an invoice, the ledger and the progress."""
     vendor, amount = INVOICES[number - 1]
     policy = transaction.get_state(key="policy")
     ledger = transaction.get_state(key="ledger")
@@ -70,9 +70,9 @@ def decide(transaction: Transaction, number: int) -> dict[str, object]:
     return decision
 
 
-def report(what: str, **details: object) -> None:
-    """Tell the audience."""
-    sys.stdout.write(json.dumps({"what": what, **details}) + "\n")
+def report(step: str, **details: object) -> None:
+    """Print a step as JSON for the demo, which reads stdout."""
+    sys.stdout.write(json.dumps({"what": step, **details}) + "\n")
     sys.stdout.flush()
 
 

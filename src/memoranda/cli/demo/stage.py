@@ -1,4 +1,4 @@
-"""How `memoranda demo` is shown: on a terminal for people, as JSON lines for programs."""
+"""The display of `memoranda demo`: text for a terminal, or JSON Lines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import click
 from rich.console import Console
@@ -16,191 +16,260 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from memoranda.cli import hit_lines, hit_shapes, reason_shapes, shapes
-from memoranda.cli.bars import Bar, draw, glyphs_for
 from memoranda.cli.options import Target
-from memoranda.cli.output import colour_wanted, write_json
-from memoranda.cli.refs import spelled
+from memoranda.cli.output import fit, use_colour, write_json
+from memoranda.cli.references import format_ref
+from memoranda.cli.render import hit_text
+from memoranda.cli.render.timeline_chart import Bar, draw, glyphs_for
 from memoranda.graph.records import Fact
 from memoranda.model.event import ReplayEvent
-from memoranda.sdk.store import Store
-from memoranda.search.hits import Hit
-from memoranda.state.records import StateChange
+from memoranda.sdk.as_json import reason_nodes, to_json
+from memoranda.sdk.store.store import Store
+from memoranda.search.results import Hit
+from memoranda.state.reads import StateChange
 from memoranda.why.reason import Reason
 
 Report = dict[str, Any]
-_LOOKED_AT = ("policy", "ledger", "progress")
+_COMPARED_KEYS = ("policy", "ledger", "progress")
 _DECISION = "invoice/7"
-_PARTS = {
-    "note": ("Its beliefs", "three talks are kept word for word, and noted where it matters"),
-    "words": ("The words", "what the last belief is made of, however far away"),
-    "superseded": ("A change of mind", "whoever built on the old belief is told"),
+_CHART_COLUMNS = 78
+_TITLES = {
+    "note": ("Beliefs", "three conversations are stored, with notes that quote them"),
+    "words": ("Sources", "the quotations that the last belief rests on, through other beliefs"),
+    "superseded": (
+        "A revision",
+        "the owner of every belief that rested on the old one is notified",
+    ),
 }
-"""Where a part of the second act begins, its title and what is said beside it."""
+"""First step of a part of the second act -> its title and subtitle."""
 _BELIEFS = {
     "note": "[green]noted[/green]      {content} [dim]bytes {span[0]} to {span[1]}[/dim]",
     "reflection": "[cyan]believes[/cyan]   {content}",
     "words": "[dim]{hop} links away[/dim]  “{words}”",
     "superseded": "[yellow]superseded[/yellow] {old} → {new}",
-    "notice": "[yellow]to decide[/yellow]  {about} [dim]rests on what was superseded[/dim]",
+    "notice": "[yellow]to decide[/yellow]  {about} [dim]its source was superseded[/dim]",
     "decision": "[green]{decision}d[/green]    {content}",
 }
-"""How each step is told."""
+"""Step of the second act -> its line."""
 
 
 _FACTS = {
-    "fact": "[green]learned[/green]    {said} since {since}{then}",
+    "fact": "[green]learned[/green]    {said} since {since}{closed_text}",
     "decided": "[cyan]decided[/cyan]    {key} {value}",
     "believed": "{valid_at}: as known at commit {known_at}, Ann worked at [bold]{object}[/bold]",
-    "corrected": "[yellow]corrected[/yellow]  {belief} [dim]{notified} told[/dim]",
+    "corrected": "[yellow]corrected[/yellow]  {belief} [dim]{notified} notified[/dim]",
 }
-"""How each step of the third act is told."""
+"""Step of the third act -> its line."""
+
+
+class Act(NamedTuple):
+    """A part of the demo."""
+
+    title: str
+    matters: str
+    """Why a user should care, in one line."""
+    summary: str
+    """What was shown, for the end."""
+
+
+ACTS = (
+    Act(
+        "A crash in the middle",
+        "An agent that dies half-way must neither lose work nor do it twice.",
+        "a process was killed in a transaction, and the next one lost nothing",
+    ),
+    Act(
+        "Back in time",
+        "To debug an agent, you need what it knew when it acted, not what it knows now.",
+        "every transaction was replayed, and a past state was read and compared",
+    ),
+    Act(
+        "Beliefs and their sources",
+        "A belief is only as good as the words it rests on, and words are corrected.",
+        "beliefs were traced to quotations, and a revision notified their owners",
+    ),
+    Act(
+        "Facts in time",
+        "News arrives out of order; the timeline must come out right all the same.",
+        "a late fact corrected a timeline, and a decision explained itself",
+    ),
+    Act(
+        "Recall",
+        "An answer that was true last year is a wrong answer today.",
+        "facts were extracted from conversations, and the newer answer came first",
+    ),
+    Act(
+        "Proof",
+        "An audit needs more than a promise that nobody edited the log.",
+        "the hash chain of the whole log was verified",
+    ),
+)
 
 
 class Stage(Protocol):
-    """Where the demo is played."""
+    """A display of the demo."""
+
+    def act(self, act: Act) -> None:
+        """Announce the next act, and why it matters."""
+        ...
 
     def open(self, path: Path) -> None:
-        """Say where the store is."""
+        """Show the path of the store."""
         ...
 
     def tell(self, pid: int, report: Report) -> None:
-        """Pass on what an agent's process reports, or what happened to it."""
+        """Show a report of the agent's process, or its end."""
         ...
 
     def replay(self, events: Iterable[ReplayEvent]) -> None:
-        """Show what the agent did."""
+        """Show the agent's transactions."""
         ...
 
     def past(self, store: Store, crash: int) -> None:
-        """Show what it knew when it was killed, and what it knows now."""
+        """Show the state at the crash beside the state now."""
         ...
 
     def diff(self, changes: Iterable[StateChange], crash: int) -> None:
-        """Show what has changed in between."""
+        """Show the changes since the crash."""
         ...
 
     def belief(self, report: Report) -> None:
-        """Show one step on the way from words to a belief, and on from there."""
+        """Show a step of the second act: from a conversation to a belief and its revision."""
         ...
 
     def fact(self, report: Report) -> None:
-        """Show one step on the way from words to facts, and to what rests on them."""
+        """Show a step of the third act: from a conversation to facts and a decision."""
         ...
 
     def timeline(self, facts: Sequence[Fact], title: str) -> None:
-        """Show when things held."""
+        """Show the valid times of facts."""
         ...
 
     def why(self, reason: Reason, title: str) -> None:
-        """Show what a decision rests on."""
+        """Show the tree of reasons of a decision."""
         ...
 
     def talk(self, report: Report) -> None:
-        """Show a conversation, what was drawn from it, or what a search says of itself."""
+        """Show a conversation, an extracted fact, or a note of the search."""
         ...
 
-    def hits(self, found: Sequence[Hit], query: str, subtitle: str) -> None:
-        """Show what was found, and how each score came about."""
+    def hits(self, hits: Sequence[Hit], query: str, subtitle: str) -> None:
+        """Show search results and the parts of their scores."""
         ...
 
     def proof(self, store: Store) -> None:
-        """Show that the log is whole, and what a decision rests on."""
+        """Show that the log verifies, and the reason of a decision."""
         ...
 
     def close(self, target: Target, crash: int) -> None:
-        """Say what to try next."""
+        """Show commands to try next."""
         ...
 
 
 class JsonStage:
-    """One JSON object for everything that happens."""
+    """A display that prints one JSON object for each step."""
+
+    def act(self, act: Act) -> None:
+        """Print the title, and why it matters."""
+        write_json({"what": "act", "title": act.title, "matters": act.matters})
 
     def open(self, path: Path) -> None:
-        """Say where the store is."""
+        """Print the path of the store."""
         write_json({"what": "store", "path": str(path)})
 
     def tell(self, pid: int, report: Report) -> None:
-        """Pass the report on."""
+        """Print the report."""
         write_json({**report, "process": pid})
 
     def replay(self, events: Iterable[ReplayEvent]) -> None:
-        """Give the events."""
+        """Print the events."""
         for event in events:
-            write_json({"what": "event", **shapes.event(event)})
+            write_json({"what": "event", **to_json(event)})
 
     def past(self, store: Store, crash: int) -> None:
-        """Give both values of each key."""
-        for key, then, now in _then_and_now(store, crash):
-            write_json({"what": "past", "key": key, "at": crash, "then": then, "now": now})
+        """Print both values of each key."""
+        for key, past, now in _past_and_present(store, crash):
+            write_json({"what": "past", "key": key, "at": crash, "then": past, "now": now})
 
     def diff(self, changes: Iterable[StateChange], crash: int) -> None:
-        """Give the changes."""
+        """Print the changes."""
         for change in changes:
-            write_json({"what": "change", "since": crash, **shapes.change(change)})
+            write_json({"what": "change", "since": crash, **to_json(change)})
 
     def belief(self, report: Report) -> None:
-        """Pass the step on."""
+        """Print the step."""
         write_json(report)
 
     def fact(self, report: Report) -> None:
-        """Pass the step on."""
+        """Print the step."""
         write_json(report)
 
     def timeline(self, facts: Sequence[Fact], title: str) -> None:
-        """Give the facts."""
+        """Print the facts."""
         for fact in facts:
-            write_json({"what": "timeline", "title": title, **_stretch(fact)})
+            write_json({"what": "timeline", "title": title, **_valid_time(fact)})
 
     def why(self, reason: Reason, title: str) -> None:
-        """Give the parts of the tree."""
-        for place in reason_shapes.places(reason):
-            write_json({"what": "reason", "title": title, **reason_shapes.place(place)})
+        """Print the nodes of the tree."""
+        for node in reason_nodes(reason):
+            write_json({"what": "reason", "title": title, **node})
 
     def talk(self, report: Report) -> None:
-        """Pass the step on."""
+        """Print the step."""
         write_json(report)
 
-    def hits(self, found: Sequence[Hit], query: str, subtitle: str) -> None:
-        """Give each hit."""
-        for hit in found:
-            write_json({"what": "hit", "query": query, "title": subtitle, **hit_shapes.hit(hit)})
+    def hits(self, hits: Sequence[Hit], query: str, subtitle: str) -> None:
+        """Print the hits."""
+        for hit in hits:
+            write_json({"what": "hit", "query": query, "title": subtitle, **to_json(hit)})
 
     def proof(self, store: Store) -> None:
-        """Give the verification."""
-        write_json({"what": "verification", **shapes.report(store.verify())})
+        """Print the verification."""
+        write_json({"what": "verification", **to_json(store.verify())})
 
     def close(self, target: Target, crash: int) -> None:
-        """Have nothing to add."""
+        """Print nothing."""
 
 
 class TerminalStage:
-    """Something to look at."""
+    """A display for a terminal; it pauses before every act but the first, if it is told how."""
 
-    def __init__(self) -> None:
-        self._console = Console(highlight=False, soft_wrap=True, no_color=not colour_wanted())
+    def __init__(self, pause: Callable[[], None] | None = None) -> None:
+        self._pause = pause
+        self._acts: list[Act] = []
+        self._console = Console(highlight=False, soft_wrap=True, no_color=not use_colour())
         self._part = ""
 
     def open(self, path: Path) -> None:
-        """Say where the store is."""
+        """Print the path of the store."""
         self._title("A clerk settles invoices", f"its memory is one file: {path}")
 
+    def act(self, act: Act) -> None:
+        """Print the number and the title of the act, and why it matters."""
+        if self._acts and self._pause is not None:
+            click.echo()
+            self._pause()
+        self._acts.append(act)
+        number = f"Act {len(self._acts)} of {len(ACTS)}"
+        self._console.print(f"\n[bold cyan]{number}: {act.title}[/bold cyan]")
+        self._console.print(f"[cyan]{act.matters}[/cyan]\n")
+
     def tell(self, pid: int, report: Report) -> None:
-        """Give each report a line."""
+        """Print a line for the report."""
         number = report.get("number")
         if report["what"] == "begin":
-            told = "starts with nothing" if number == 1 else "finds its state and resumes"
-            self._say(f"[cyan]process {pid}[/cyan] {told}: invoice {number} is next")
+            start = "starts without state" if number == 1 else "finds its state and resumes"
+            self._print(f"[cyan]process {pid}[/cyan] {start}: invoice {number} is next")
         elif report["what"] == "policy":
-            self._say(f"[yellow]policy[/yellow]     spending is high: limit {report['limit']}")
+            self._print(f"[yellow]policy[/yellow]     spending is high: limit {report['limit']}")
         elif report["what"] == "killed":
-            self._tell_of_death(pid, report)
+            self._print_kill(pid, report)
         else:
-            self._tell_of_invoice(report)
+            self._print_invoice(report)
 
     def replay(self, events: Iterable[ReplayEvent]) -> None:
-        """Show a table, an event a row."""
-        self._title("Its replay", "one event a transaction, in commit order")
+        """Print a table with a row for each event."""
+        self._title("Replay", "one event for each transaction, in commit order")
         table = Table(box=None, pad_edge=True, header_style="dim")
         for heading in ("commit", "time", "transaction", "operations"):
             table.add_column(heading, no_wrap=heading != "operations")
@@ -214,126 +283,131 @@ class TerminalStage:
         self._console.print(table, soft_wrap=False)
 
     def past(self, store: Store, crash: int) -> None:
-        """Show both values of each key beside each other."""
-        self._title("The past", f"what it knew at commit {crash}, the moment it was killed")
-        for key, then, now in _then_and_now(store, crash):
-            self._say(f"{key:<9} then {json.dumps(then):<16} now {json.dumps(now)}")
+        """Print both values of each key side by side."""
+        self._title("Time travel", f"the state as of commit {crash}, the last before the crash")
+        for key, past, now in _past_and_present(store, crash):
+            self._print(f"{key:<9} then {json.dumps(past):<16} now {json.dumps(now)}")
 
     def diff(self, changes: Iterable[StateChange], crash: int) -> None:
-        """Show each change with its mark."""
+        """Print a line for each change."""
         marks = {"added": "[green]+", "removed": "[red]-", "changed": "[yellow]~"}
-        self._title("The difference", f"commit {crash} against now")
+        self._title("Diff", f"commit {crash} compared with now")
         for change in changes:
             before = json.dumps(change.before.value) + " → " if change.before else ""
             after = json.dumps(change.after.value) if change.after else "deleted"
-            self._say(f"{marks[change.kind]}[/] {change.key:<10} {before}{after}")
+            self._print(f"{marks[change.kind]}[/] {change.key:<10} {before}{after}")
 
     def belief(self, report: Report) -> None:
-        """Give each step a line, and a title where another part begins."""
-        what = report["what"]
-        if what in _PARTS and what != self._part:
-            self._part = what
-            self._title(*_PARTS[what])
-        self._say(_BELIEFS[what].format(**report))
+        """Print a line for the step, and a title if it is the first of a part."""
+        step = report["what"]
+        if step in _TITLES and step != self._part:
+            self._part = step
+            self._title(*_TITLES[step])
+        self._print(_BELIEFS[step].format(**report))
 
     def fact(self, report: Report) -> None:
-        """Give each step a line."""
+        """Print a line for the step."""
         if report["what"] == "fact" and self._part != "fact":
             self._part = "fact"
-            self._title("Facts", "from words to a fact, and from that to a decision")
-        closed = ", ".join(report.get("closed", ())).title()
-        report = {**report, "then": f" [dim]and no longer at {closed}[/dim]" if closed else ""}
-        self._say(_FACTS[report["what"]].format(**report))
+            self._title("Facts", "from a conversation to a fact, and from the fact to a decision")
+        employers = ", ".join(report.get("closed", ())).title()
+        closed_text = f" [dim]and no longer at {employers}[/dim]" if employers else ""
+        self._print(_FACTS[report["what"]].format(**report, closed_text=closed_text))
 
     def timeline(self, facts: Sequence[Fact], title: str) -> None:
         """Draw bars over an axis of dates."""
-        self._title(title, "each employer's time, as far as it is known")
+        self._title(title, "the valid time of each employer")
         rows = [Bar(str(fact.object), fact.valid_from, fact.valid_to) for fact in facts]
-        for line in draw(rows, 78, glyphs=glyphs_for(sys.stdout.encoding)):
+        for line in draw(rows, _CHART_COLUMNS, glyphs=glyphs_for(sys.stdout.encoding)):
             click.echo(f"  {line}")
         click.echo()
 
     def why(self, reason: Reason, title: str) -> None:
         """Draw the tree."""
-        self._title(title, "what the decision rests on, down to the words")
+        self._title(title, "the sources of the decision, down to the quotations")
         for line in str(reason).splitlines():
-            click.secho(f"  {line}", fg="yellow" if "STALE" in line else None)
+            click.secho(f"  {fit(line, beside='  ')}", fg="yellow" if "STALE" in line else None)
 
     def talk(self, report: Report) -> None:
-        """Show what was said line by line, and what was drawn from it with the words."""
+        """Print a conversation line by line, or an extracted fact with its quotation."""
         if report["what"] == "heard":
-            self._title("A conversation", "kept word for word, and read by rules: no model")
+            self._title(
+                "A conversation", "stored as it is; rules extract its facts, without a model"
+            )
             for line in report["lines"]:
                 self._console.out(f"  {line}")
             self._console.print()
         elif report["what"] == "aside":
-            self._say(f"[dim]{escape(report['said'])}[/dim]")
+            self._print(f"[dim]{escape(report['said'])}[/dim]")
         else:
-            said = f"[green]drawn[/green]      {report['said']}"
-            self._say(f"{said} [dim]“{escape(report['words'])}”[/dim]")
+            fact = f"[green]extracted[/green]  {report['said']}"
+            self._print(f"{fact} [dim]“{escape(report['words'])}”[/dim]")
 
-    def hits(self, found: Sequence[Hit], query: str, subtitle: str) -> None:
-        """Show each hit with its rank and its parts."""
+    def hits(self, hits: Sequence[Hit], query: str, subtitle: str) -> None:
+        """Print each hit with its rank and the parts of its score."""
         self._title(query, subtitle)
-        best = found[0].score if found else 1.0
-        for rank, hit in enumerate(found, 1):
-            click.echo(hit_lines.hit(hit, rank, best, query, parts=True))
+        best = hits[0].score if hits else 1.0
+        for rank, hit in enumerate(hits, 1):
+            click.echo(hit_text.hit(hit, rank, best, query, parts=True))
 
     def proof(self, store: Store) -> None:
-        """Show the chain's head and a decision's reason."""
-        (decided,) = store.history(key=_DECISION)
-        (policy,) = decided.because
-        found = store.verify()
-        self._title("The proof", "nothing was changed behind its back")
-        self._say(f"{found.commits} commits, the chain holds, head [dim]{found.head_hash[:16]}…[/]")
-        verdict = (decided.value or {})["verdict"]
-        self._say(f"{_DECISION} was {verdict} because of {spelled(policy)}")
+        """Print the head of the chain, and the reason of a decision."""
+        (decision,) = store.history(key=_DECISION)
+        (policy,) = decision.because
+        report = store.verify()
+        self._title("Verification", "no event was changed after it was written")
+        head = f"head [dim]{report.head_hash[:16]}…[/]"
+        self._print(f"{report.commits} commits, the chain holds, {head}")
+        verdict = (decision.value or {})["verdict"]
+        self._print(f"{_DECISION} was {verdict} because of {format_ref(policy)}")
 
     def close(self, target: Target, crash: int) -> None:
-        """Show commands that can be pasted."""
-        words = [sys.argv[0] if shutil.which("memoranda") is None else "memoranda"]
-        place = ["--db", target.location, "--agent", str(target.agent)]
-        if target.namespace != "default":
-            place += ["--namespace", target.namespace]
-        self._title("Ask it yourself", "the store stays where it is")
-        for command in (f"diff {crash}", f"get ledger --at {crash}", "history policy", "replay"):
-            self._console.out("  " + shlex.join([*words, *command.split(), *place]))
-        asked = ["why", "orders/polaris", *place[:4], "--namespace", "facts"]
-        self._console.out("  " + shlex.join([*words, *asked]))
-        asked = ["recall", "who likes sailing?", *place[:4], "--namespace", "talks"]
-        self._console.out("  " + shlex.join([*words, *asked]))
+        """Print commands that can be pasted into a shell."""
+        program = sys.argv[0] if shutil.which("memoranda") is None else "memoranda"
+        store = ["--db", target.location, "--agent", str(target.agent)]
+        scope = [] if target.namespace == "default" else ["--namespace", target.namespace]
+        self._title("What you saw", "all of it in one file, on one log")
+        for number, act in enumerate(self._acts, 1):
+            self._print(f"{number}. {act.summary}")
+        self._title("Try it yourself", "the store is not deleted")
+        for arguments in (
+            ["why", "orders/polaris", *store, "--namespace", "facts"],
+            ["recall", "who likes sailing?", *store, "--namespace", "talks"],
+            ["diff", str(crash), *store, *scope],
+        ):
+            self._console.out("  " + shlex.join([program, *arguments]))
         self._console.print()
 
     def _title(self, title: str, subtitle: str) -> None:
         self._console.print(f"\n[bold]{title}[/bold]  [dim]{subtitle}[/dim]\n")
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self._console.print(f"  {line}")
 
-    def _tell_of_invoice(self, report: Report) -> None:
+    def _print_invoice(self, report: Report) -> None:
         verdict = {"paid": "[green]✓ paid[/green]", "held": "[red]✗ held[/red]"}[report["verdict"]]
         commit = report.get("commit_ts")
         end = f"[dim]commit {commit}[/dim]" if commit else "staged …"
         line = f"{report['vendor']:<15} {report['amount']:>4}  {verdict}"
-        self._say(f"invoice {report['number']}  {line}   {end}")
+        self._print(f"invoice {report['number']}  {line}   {end}")
 
-    def _tell_of_death(self, pid: int, report: Report) -> None:
-        told = (
+    def _print_kill(self, pid: int, report: Report) -> None:
+        message = (
             f"process {pid} got SIGKILL while invoice {report['number']} was staged but not "
-            "committed.\nOf that transaction nothing is in the log: no decision, no money spent."
+            "committed.\nThe log has nothing of that transaction: no decision, and no spending."
         )
-        panel = Panel(told, border_style="red", title="killed", title_align="left", expand=False)
+        panel = Panel(message, border_style="red", title="killed", title_align="left", expand=False)
         self._console.print(panel)
 
 
-def _then_and_now(store: Store, crash: int) -> Iterable[tuple[str, Any, Any]]:
-    for key in _LOOKED_AT:
-        then, now = store.get_state(key=key, at=crash), store.get_state(key=key)
-        assert then is not None, "the agent had written it before"
+def _past_and_present(store: Store, crash: int) -> Iterable[tuple[str, Any, Any]]:
+    for key in _COMPARED_KEYS:
+        past, now = store.get_state(key=key, at=crash), store.get_state(key=key)
+        assert past is not None, "the agent wrote it before the crash"
         assert now is not None, "the agent never deletes it"
-        yield key, then.value, now.value
+        yield key, past.value, now.value
 
 
-def _stretch(fact: Fact) -> Report:
+def _valid_time(fact: Fact) -> Report:
     end = None if fact.valid_to is None else fact.valid_to.isoformat()
     return {"object": str(fact.object), "valid_from": fact.valid_from.isoformat(), "valid_to": end}

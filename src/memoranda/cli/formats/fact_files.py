@@ -1,7 +1,7 @@
-"""Files of facts: CSV with a header, and JSON Lines. What a line says, and lines to write.
+"""Files of facts: CSV with a header, and JSON Lines.
 
-A row keeps where it stands and its own text, so that one that cannot be taken can be written to a
-file which, once mended, is read like any other.
+A row keeps its line number and its text, so that a rejected row can be members to a file which the
+user corrects and imports.
 """
 
 from __future__ import annotations
@@ -12,93 +12,106 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, repeat
-from typing import Any, BinaryIO, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol
 
-from memoranda.cli.fact_inputs import instant, thing
+from memoranda.cli.inputs import fact_object
 from memoranda.errors import InvalidInput
 
-NEEDED = ("subject", "relation", "object")
-COLUMNS = (*NEEDED, "object_kind", "valid_from", "valid_to", "confidence", "source")
-REPORTED = ("line", "reason")
-"""What is said of a row that was set aside; read again, it is passed over."""
-_REPORT = re.compile(r'\A\d+,("([^"]|"")*"|[^",]*),')
-"""How a line begins that was set aside before."""
-_LONGEST_LINE = 2**20
+if TYPE_CHECKING:
+    from memoranda.graph.records import Fact
+
+REQUIRED_COLUMNS = ("subject", "relation", "object")
+COLUMNS = (
+    *REQUIRED_COLUMNS,
+    "object_kind",
+    "valid_from",
+    "valid_to",
+    "confidence",
+    "visibility",
+    "source",
+)
+REJECTION_COLUMNS = ("line", "reason")
+"""Columns that a file of rejected rows has before the others; a reader skips them."""
+_REJECTION = re.compile(r'\A\d+,("([^"]|"")*"|[^",]*),')
+"""The cells of `REJECTION_COLUMNS` at the start of a line that is not valid CSV."""
+_MAX_LINE_BYTES = 2**20
+"""A longer line is an error: it is not a fact, and reading it would take unbounded memory."""
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Row(dict[str, Any]):
-    """What a row says, in the words of the library."""
+    """The fields of a row, as arguments of `assert_fact`."""
 
     line: int = 0
     text: str = ""
     problem: InvalidInput | None = None
-    """Why it could not be understood; it says nothing then."""
+    """Why it could not be parsed; the row has no fields then."""
     broken: bool = False
-    """Whether its text is of no form: where it ends is then a guess."""
+    """Whether its text is not valid CSV, so that its end is uncertain."""
 
 
 class Rows(Protocol):
-    """One form of a file of facts."""
+    """A reader of one file format."""
 
     def read(self) -> Iterator[Row]:
-        """Yield the rows, also those that cannot be understood."""
+        """Yield the rows, also those that cannot be parsed."""
         ...
 
     def header(self) -> str:
-        """Return what stands before rows that are set aside."""
+        """Return the header of a file of rejected rows."""
         ...
 
-    def set_aside(self, row: Row, reason: str) -> str:
-        """Return a row that could not be taken, as a line."""
+    def rejected_line(self, row: Row, reason: str) -> str:
+        """Return a row as a line of a file of rejected rows."""
         ...
 
 
 class Lines:
-    """The lines of a file in UTF-8, counted; it remembers those since it was last asked."""
+    """The lines of a file in UTF-8, with their numbers; `take` returns the lines of one row."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file = file
         self._name = name
-        self._since: list[str] = []
+        self._lines: list[str] = []
+        """The lines that were read since the last `take`."""
         self.number = 0
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        raw = self._file.readline(_LONGEST_LINE)
+        raw = self._file.readline(_MAX_LINE_BYTES)
         if not raw:
             raise StopIteration
         self.number += 1
-        if len(raw) == _LONGEST_LINE and not raw.endswith(b"\n"):
-            raise self.wrong(f"is longer than {_LONGEST_LINE:,} bytes")
+        if len(raw) == _MAX_LINE_BYTES and not raw.endswith(b"\n"):
+            raise self.error(f"is longer than {_MAX_LINE_BYTES:,} bytes")
         if self.number == 1:
             if raw.startswith(_UTF16):
-                raise self.wrong("is UTF-16: save the file as UTF-8")
+                raise self.error("is UTF-16: save the file as UTF-8")
             raw = raw.removeprefix(_BOM)
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
             problem = f"is not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
-            raise self.wrong(problem) from error
-        self._since.append(line)
+            raise self.error(problem) from error
+        self._lines.append(line)
         return line
 
-    def wrong(self, problem: str) -> InvalidInput:
+    def error(self, problem: str) -> InvalidInput:
         """Return an error about the current line."""
         return InvalidInput("path", f"line {max(self.number, 1)} of {self._name} {problem}")
 
-    def taken(self) -> str:
-        """Return the lines since the last call, without the end of the last one."""
-        text = "".join(self._since).removesuffix("\n").removesuffix("\r")
-        self._since.clear()
+    def take(self) -> str:
+        """Return the lines since the last call, without the last line's end."""
+        text = "".join(self._lines).removesuffix("\n").removesuffix("\r")
+        self._lines.clear()
         return text
 
 
 class CsvRows:
-    """Comma-separated values; the first line names the columns."""
+    """A reader of CSV; the first line is the header."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
@@ -106,112 +119,112 @@ class CsvRows:
         try:
             header = next(self._reader, [])
         except csv.Error as error:
-            raise lines.wrong(f"is no header: {error}") from error
-        lines.taken()
+            raise lines.error(f"is not a CSV header: {error}") from error
+        lines.take()
         self._columns = [name.strip().lower() for name in header]
         _check_columns(lines, self._columns)
-        self._reported = tuple(self._columns[: len(REPORTED)]) == REPORTED
+        self._has_rejections = tuple(self._columns[: len(REJECTION_COLUMNS)]) == REJECTION_COLUMNS
 
     def read(self) -> Iterator[Row]:
-        """Yield the rows; lines without anything in them are none."""
+        """Yield the rows, without empty lines."""
         while True:
-            begin = self._lines.number + 1
+            first_line = self._lines.number + 1
             row = Row()
             try:
                 cells = next(self._reader, None)
             except csv.Error as error:
-                row.problem = InvalidInput("row", f"is no CSV: {error}")
-                row.text, row.broken = self._lines.taken(), True
+                row.problem = InvalidInput("row", f"is not CSV: {error}")
+                row.text, row.broken = self._lines.take(), True
             else:
-                self._lines.taken()
+                self._lines.take()
                 if cells is None:
                     return
                 if not cells:
                     continue
                 self._fill(row, cells)
-            row.line = begin
+            row.line = first_line
             yield row
 
     def header(self) -> str:
-        """Return the columns, behind those that report."""
-        return csv_line([*REPORTED, *self._said(self._columns)])
+        """Return the columns, after those of the rejection."""
+        return csv_line([*REJECTION_COLUMNS, *self._without_rejection(self._columns)])
 
-    def set_aside(self, row: Row, reason: str) -> str:
-        """Return the row's cells behind the report; what is no CSV, as it was.
+    def rejected_line(self, row: Row, reason: str) -> str:
+        """Return the line number, the reason and the row's cells; text that is not CSV, unchanged.
 
-        A quote that is not closed swallows lines that are right: each of these has a report, so
-        that all can be read once the quote is mended.
+        An unclosed quotation mark swallows the valid lines after it. Each of these lines gets its
+        own rejection, so that all of them can be read once the quotation mark is corrected.
         """
         if not row.broken:
             return f"{csv_line([row.line, reason])},{row.text}"
-        texts = (self._unreported(text) for text in row.text.split("\n"))
-        reports = chain([reason], repeat(f"goes with line {row.line}"))
-        numbered = zip(count(row.line), reports, texts)  # two of them do not end
-        return "\n".join(f"{csv_line(report)},{text}" for *report, text in numbered)
+        texts = (self._text_without_rejection(text) for text in row.text.split("\n"))
+        reasons = chain([reason], repeat(f"goes with line {row.line}"))
+        lines = zip(count(row.line), reasons, texts)  # texts is the only finite one
+        return "\n".join(f"{csv_line(rejection)},{text}" for *rejection, text in lines)
 
     def _fill(self, row: Row, cells: Sequence[str]) -> None:
-        row.text = csv_line(self._said(cells))
+        row.text = csv_line(self._without_rejection(cells))
         if len(cells) != len(self._columns):
-            there, wanted = len(cells), len(self._columns)
-            row.problem = InvalidInput("row", f"has {there} cells, and the header has {wanted}")
+            problem = f"has {len(cells)} cells, and the header has {len(self._columns)}"
+            row.problem = InvalidInput("row", problem)
             return
-        said = dict(zip(self._columns, cells, strict=True))
-        _understand(row, {name: cell for name, cell in said.items() if cell})
+        members = dict(zip(self._columns, cells, strict=True))
+        _parse(row, {name: cell for name, cell in members.items() if cell})
 
-    def _said(self, cells: Sequence[str]) -> Sequence[str]:
-        """Return the cells without those of an earlier report."""
-        return cells[len(REPORTED) :] if self._reported else cells
+    def _without_rejection(self, cells: Sequence[str]) -> Sequence[str]:
+        """Return the cells without those of an earlier rejection."""
+        return cells[len(REJECTION_COLUMNS) :] if self._has_rejections else cells
 
-    def _unreported(self, text: str) -> str:
-        """Return the text of what is no CSV, without an earlier report, which is."""
-        return _REPORT.sub("", text, count=1) if self._reported else text
+    def _text_without_rejection(self, text: str) -> str:
+        """Return a text that is not CSV without the cells of an earlier rejection."""
+        return _REJECTION.sub("", text, count=1) if self._has_rejections else text
 
 
 class JsonRows:
-    """An object a line."""
+    """A reader of JSON Lines."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
 
     def read(self) -> Iterator[Row]:
-        """Yield the rows; lines without anything in them are none."""
+        """Yield the rows, without empty lines."""
         for line in self._lines:
-            self._lines.taken()
+            self._lines.take()
             if not line.strip():
                 continue
             row = Row()
             row.line, row.text = self._lines.number, line.rstrip("\r\n")
             try:
-                said = json.loads(line)
+                value = json.loads(line)
             except (ValueError, RecursionError) as error:
                 row.problem = InvalidInput("row", f"is not JSON: {error}")
             else:
-                self._fill(row, said)
+                self._fill(row, value)
             yield row
 
     def header(self) -> str:
-        """Return nothing: an object names its own members."""
+        """Return an empty text: JSON objects name their members."""
         return ""
 
-    def set_aside(self, row: Row, reason: str) -> str:
-        """Return the object with the report in it; what is none, as a text."""
-        report = {"line": row.line, "reason": reason}
+    def rejected_line(self, row: Row, reason: str) -> str:
+        """Return the object with the line number and the reason; other text, as a member."""
+        rejection = {"line": row.line, "reason": reason}
         try:
-            said = json.loads(row.text)
+            value = json.loads(row.text)
         except (ValueError, RecursionError):
-            said = None
-        kept = said if isinstance(said, dict) else {"text": row.text}
-        return _encodable({**report, **_unreported(kept)})
+            value = None
+        members = value if isinstance(value, dict) else {"text": row.text}
+        return _encode({**rejection, **_without_rejection(members)})
 
-    def _fill(self, row: Row, said: object) -> None:
-        if not isinstance(said, dict):
-            row.problem = InvalidInput("row", "is no JSON object")
+    def _fill(self, row: Row, value: object) -> None:
+        if not isinstance(value, dict):
+            row.problem = InvalidInput("row", "is not a JSON object")
             return
-        if unknown := [name for name in said if name not in (*COLUMNS, *REPORTED)]:
+        if unknown := [name for name in value if name not in (*COLUMNS, *REJECTION_COLUMNS)]:
             problem = f"has {unknown[0]!r}, which is none of {', '.join(COLUMNS)}"
             row.problem = InvalidInput("row", problem)
             return
-        _understand(row, {name: value for name, value in said.items() if value is not None})
+        _parse(row, {name: member for name, member in value.items() if member is not None})
 
 
 FORMS: Mapping[str, type[CsvRows | JsonRows]] = {"csv": CsvRows, "jsonl": JsonRows}
@@ -224,9 +237,9 @@ class CsvLines:
     begin: ClassVar[str] = ",".join(COLUMNS[:-1]) + "\n"
 
     @staticmethod
-    def line(said: Mapping[str, Any]) -> str:
-        """Return a fact."""
-        cells = ("" if said[name] is None else said[name] for name in COLUMNS[:-1])
+    def line(members: Mapping[str, Any]) -> str:
+        """Return a fact as a line."""
+        cells = ("" if members[name] is None else members[name] for name in COLUMNS[:-1])
         return csv_line(cells) + "\n"
 
 
@@ -236,73 +249,80 @@ class JsonLines:
     begin: ClassVar[str] = ""
 
     @staticmethod
-    def line(said: Mapping[str, Any]) -> str:
-        """Return a fact."""
-        return _encodable({name: value for name, value in said.items() if value is not None}) + "\n"
+    def line(members: Mapping[str, Any]) -> str:
+        """Return a fact as a line."""
+        return _encode({name: value for name, value in members.items() if value is not None}) + "\n"
 
 
 WRITERS: Mapping[str, type[CsvLines | JsonLines]] = {"csv": CsvLines, "jsonl": JsonLines}
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """Return cells as CSV, without an end: that would be the place to lose a carriage return."""
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\r\n").writerow(cells)
-    return written.getvalue().removesuffix("\r\n")
+    """Return cells as CSV without a line end.
+
+    The writer quotes a cell with a carriage return only if that is part of its line end.
+    """
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerow(cells)
+    return buffer.getvalue().removesuffix("\r\n")
 
 
 def _check_columns(lines: Lines, columns: Sequence[str]) -> None:
     if not any(columns):
-        raise lines.wrong(f"is empty: a header is expected, such as {','.join(COLUMNS)}")
+        raise lines.error(f"is empty: a header is expected, such as {','.join(COLUMNS)}")
     for name in columns:
-        if name not in (*COLUMNS, *REPORTED):
-            known = ", ".join(COLUMNS)
-            raise lines.wrong(f"has the column {name!r}, which is none of {known}")
+        if name not in (*COLUMNS, *REJECTION_COLUMNS):
+            names = ", ".join(COLUMNS)
+            raise lines.error(f"has the column {name!r}, which is none of {names}")
         if columns.count(name) > 1:
-            raise lines.wrong(f"has the column {name!r} twice")
-    for name in NEEDED:
+            raise lines.error(f"has the column {name!r} twice")
+    for name in REQUIRED_COLUMNS:
         if name not in columns:
-            found = ", ".join(columns)
-            raise lines.wrong(f"has no column {name!r}: it has {found}")
+            raise lines.error(f"has no column {name!r}: it has {', '.join(columns)}")
 
 
-def _understand(row: Row, said: Mapping[str, Any]) -> None:
-    """Put what was written into the words of the library, or say what is wrong with it."""
+def _parse(row: Row, members: Mapping[str, Any]) -> None:
+    """Set the fields of a row from the members of a line, or its problem."""
     try:
-        row.update(_said(said))
+        row.update(_fields(members))
     except InvalidInput as error:
         row.clear()
         row.problem = error
 
 
-def _said(written: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name in NEEDED:
-        if name not in written:
+def _fields(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name in REQUIRED_COLUMNS:
+        if name not in members:
             raise InvalidInput(name, "is empty")
-    yield "subject", written["subject"]
-    yield "relation", written["relation"]
-    yield "object", _object(written["object"], written.get("object_kind"))
+    yield "subject", members["subject"]
+    yield "relation", members["relation"]
+    yield "object", _object(members["object"], members.get("object_kind"))
     for name in ("valid_from", "valid_to"):
-        if name in written:
-            value = written[name]
-            yield name, instant(value.strip()) if isinstance(value, str) else value
-    if "valid_to" in written and "valid_from" not in written:
-        raise InvalidInput("valid_from", "is empty, and valid_to is not: say since when it held")
-    if "confidence" in written:
-        yield "confidence", _number(written["confidence"])
-    if "source" in written:
-        yield "source", written["source"]
+        if name in members:
+            value = members[name]
+            yield name, value.strip() if isinstance(value, str) else value
+    if "valid_to" in members and "valid_from" not in members:
+        raise InvalidInput(
+            "valid_from", "is empty, and valid_to is not: give the start of the valid time"
+        )
+    if "confidence" in members:
+        yield "confidence", _number(members["confidence"])
+    if "visibility" in members:
+        value = members["visibility"]
+        yield "visibility", value.strip() if isinstance(value, str) else value
+    if "source" in members:
+        yield "source", members["source"]
 
 
 def _object(value: object, kind: object) -> object:
-    """Return a name or a value; JSON has numbers and truth values of its own."""
-    from memoranda.graph.literal import Literal
+    """Return an entity's name or a literal; numbers and booleans of JSON are literals."""
+    from memoranda.graph.entities import Literal
 
     if isinstance(value, (bool, int, float)):
-        return Literal(value) if kind is None else thing(json.dumps(value), str(kind))
+        return Literal(value) if kind is None else fact_object(json.dumps(value), str(kind))
     if kind is None or not isinstance(value, str):
         return value
-    return thing(value, str(kind).strip())
+    return fact_object(value, str(kind).strip())
 
 
 def _number(value: object) -> object:
@@ -314,15 +334,23 @@ def _number(value: object) -> object:
         raise InvalidInput("confidence", f"{value!r} is not a number from 0 to 1") from error
 
 
-def _encodable(said: Mapping[str, Any]) -> str:
-    """Return JSON as people read it; half a character, which JSON can spell, stays spelled."""
-    text = json.dumps(said, ensure_ascii=False)
+def _encode(members: Mapping[str, Any]) -> str:
+    """Return readable JSON; a lone surrogate, which UTF-8 cannot encode, stays an escape."""
+    text = json.dumps(members, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return json.dumps(said)
+        return json.dumps(members)
     return text
 
 
-def _unreported(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in said.items() if name not in REPORTED}
+def _without_rejection(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if name not in REJECTION_COLUMNS}
+
+
+def file_row(fact: Fact, visibility: str) -> dict[str, Any]:
+    """Return the columns of a fact; any store can import them."""
+    from memoranda.sdk.as_json import to_json
+
+    members = to_json(fact) | {"visibility": visibility}
+    return {name: members[name] for name in COLUMNS[:-1]}

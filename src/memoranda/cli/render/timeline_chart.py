@@ -1,32 +1,42 @@
-"""An axis of time: which dates stand where, so that they can be read and none hides another."""
+"""Timelines as bars over an axis of dates, in UTC.
+
+The caller passes the rows, the width of the terminal and the characters it can show.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, time
+from functools import partial
 from typing import NamedTuple
 
-from memoranda.model.instant import to_datetime, to_micros
+import click
+
+from memoranda.cli.output import safe
+from memoranda.model.clock import to_datetime, to_micros
+
+# The axis: round dates at columns, as many as fit without overlapping.
 
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
 _MONTH = 2_629_746 * _SECOND
-_A_MONDAY = 4 * _DAY
-_BY_THE_CLOCK = 2 * _DAY
-"""What is shorter than this has times of a day on its axis, and its day beside it."""
-_SPACE = 2
-"""How many columns there are between two dates, unless the last has to move to the left."""
+_FIRST_MONDAY = 4 * _DAY
+"""1970-01-05, in microseconds since the epoch: steps of whole weeks begin on a Monday."""
+_CLOCK_RANGE = 2 * _DAY
+"""A shorter axis is labelled with times of day, and its date stands beside it."""
+_LABEL_GAP = 2
+"""Columns between two labels, unless the last one has to move to the left."""
 
 
 class Tick(NamedTuple):
-    """A place on the axis, and what is written there."""
+    """A column of the axis, and its label."""
 
     column: int
     text: str
 
 
 class Axis(NamedTuple):
-    """So many columns, of which the first `scaled` go from the first instant to the last."""
+    """An axis of `width` columns; the first `scaled` ones span the first to the last instant."""
 
     first: int
     last: int
@@ -34,20 +44,20 @@ class Axis(NamedTuple):
     scaled: int
     ticks: tuple[Tick, ...] = ()
     context: str = ""
-    """The day it begins, where the ticks are times of a day."""
+    """The date of the first instant, if the ticks are times of day."""
 
     def column(self, micros: int) -> int:
-        """Return the nearest edge of a column, so that what ends meets what begins then."""
+        """Return the nearest column edge: a bar that ends then meets one that begins then."""
         length = self.last - self.first
         return ((micros - self.first) * self.scaled * 2 + length) // (length * 2) if length else 0
 
     def tick(self, micros: int, write: Callable[[datetime], str]) -> Tick:
-        """Return the mark of an instant."""
+        """Return the tick of an instant."""
         return Tick(min(self.column(micros), self.width - 1), write(to_datetime(micros)))
 
     @property
     def labels(self) -> str:
-        """What stands over the ticks; where one would run into another, it is left out."""
+        """The line of labels; a label that would overlap the previous one is left out."""
         line = ""
         for tick in self.ticks:
             column = min(tick.column, self.width - len(tick.text))
@@ -57,28 +67,28 @@ class Axis(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A distance between ticks, and how a tick is written."""
+    """A distance between ticks, and the format of their labels."""
 
     micros: int
-    """For months, about."""
+    """Approximate if the step is a number of months."""
     months: int
-    """0 where it is a number of microseconds."""
+    """0 if the step is a number of microseconds."""
     size: int
-    """How many characters a date has."""
+    """Characters of a label."""
     write: Callable[[datetime], str]
 
 
 def make_axis(first: int, last: int, width: int, *, onward: bool) -> Axis:
-    """Return the axis between two instants in microseconds, with all the dates it has room for.
+    """Return the axis between two instants in microseconds, with all the labels that fit.
 
-    Where something goes on beyond the last instant there are columns left to show that.
+    With `onward`, the last columns are left free for bars that have no end.
     """
     axis = Axis(first, last, width, width - max(width // 12, 2) if onward else width)
     clock = needs_context(first, last)
     if clock:
         axis = axis._replace(context=_day(to_datetime(first)))
     for step in _STEPS:
-        fits = step.micros * axis.scaled >= (step.size + _SPACE) * (last - first)
+        fits = step.micros * axis.scaled >= (step.size + _LABEL_GAP) * (last - first)
         if fits and (step.micros < _DAY) == clock:
             ticks = (axis.tick(micros, step.write) for micros in _rounded(step, first, last))
             rounded = axis._replace(ticks=tuple(ticks))
@@ -89,12 +99,12 @@ def make_axis(first: int, last: int, width: int, *, onward: bool) -> Axis:
 
 
 def needs_context(first: int, last: int) -> bool:
-    """Say whether the axis is read together with its day, which stands beside it."""
-    return last - first < _BY_THE_CLOCK and not (first == last and first % _DAY == 0)
+    """Return whether the axis is labelled with times of day, so that its date is needed."""
+    return last - first < _CLOCK_RANGE and not (first == last and first % _DAY == 0)
 
 
 def _ends(axis: Axis) -> tuple[Tick, ...]:
-    """Return both ends, where no two round dates have room, or the one instant there is."""
+    """Return ticks at both ends, for an axis on which no two round dates fit."""
     length = axis.last - axis.first
     write = _clock(15 if length < _SECOND and axis.first % _SECOND + length else 8)
     if length > _DAY // 2 or not needs_context(axis.first, axis.last):
@@ -106,7 +116,7 @@ def _ends(axis: Axis) -> tuple[Tick, ...]:
 def _rounded(step: _Step, first: int, last: int) -> Iterator[int]:
     """Yield the round instants from the first to the last."""
     if not step.months:
-        origin = _A_MONDAY if step.micros >= _DAY else 0
+        origin = _FIRST_MONDAY if step.micros >= _DAY else 0
         begin = origin - (origin - first) // step.micros * step.micros
         yield from range(begin, last + 1, step.micros)
         return
@@ -132,7 +142,7 @@ def _year(when: datetime) -> str:
 
 def _clock(characters: int) -> Callable[[datetime], str]:
     def write(when: datetime) -> str:
-        """Write the time, or the day where a new one begins."""
+        """Return the time of day, or the date at midnight."""
         if when.time() == time.min:
             return _day(when)[5:]
         return when.time().isoformat("microseconds")[:characters]
@@ -141,7 +151,7 @@ def _clock(characters: int) -> Callable[[datetime], str]:
 
 
 def _steps() -> Iterator[_Step]:
-    """Yield the distances that are easily read, the shortest first."""
+    """Yield the steps that are easy to read, shortest first."""
     for places in range(6, 0, -1):
         for count in (1, 2, 5):
             size = 9 + places
@@ -159,3 +169,152 @@ def _steps() -> Iterator[_Step]:
 
 
 _STEPS = tuple(_steps())
+
+
+# The bars: valid-time intervals, one a row, over one axis.
+
+MIN_WIDTH = 40
+"""Columns; narrower terminals get lines of this width."""
+_MIN_BAR_COLUMNS = 22
+"""Columns that notes leave to the bars: two dates fit over them."""
+_MIN_NOTE_COLUMNS = 4
+_DATE_COLUMNS = 10
+_GAP = "  "
+_dim = partial(click.style, dim=True)
+_green = partial(click.style, fg="green")
+
+
+class Bar(NamedTuple):
+    """One row: a label, an interval and a note."""
+
+    label: str
+    start: datetime
+    end: datetime | None = None
+    """None: the interval is open."""
+    note: str = ""
+
+
+class Glyphs(NamedTuple):
+    """The characters of a chart."""
+
+    block: str
+    onward: str
+    """The end of a bar without an end."""
+    moment: str
+    """An interval of length zero."""
+    line: str
+    tick: str
+    ellipsis: str
+    """The end of a text that was cut."""
+
+
+BLOCKS = Glyphs("█", "▶", "│", "─", "┬", "…")
+ASCII = Glyphs("#", ">", "|", "-", "+", "~")
+
+
+def glyphs_for(encoding: str | None) -> Glyphs:
+    """Return the characters that the encoding of a terminal has."""
+    try:
+        "".join(BLOCKS).encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return BLOCKS
+
+
+def draw(
+    rows: Sequence[Bar], width: int, *, until: datetime | None = None, glyphs: Glyphs = BLOCKS
+) -> list[str]:
+    """Return the lines of a chart: labels, a ruler, then a line for each row.
+
+    The axis spans the times of the rows, and `until` if that is later. No line is wider than
+    `width`, or than `MIN_WIDTH` if that is more.
+    """
+    if not rows:
+        return []
+    spans = [_span(row) for row in rows]
+    first, last = _range(spans, until)
+    columns = _columns(rows, max(width, MIN_WIDTH), with_day=needs_context(first, last))
+    axis = make_axis(first, last, columns.bars, onward=any(end is None for _, end in spans))
+    lines = _heading(axis, columns.label, glyphs)
+    for row, span in zip(rows, spans, strict=True):
+        lines.append(_line(row, _bar(axis, *span, glyphs), columns, glyphs))
+    return lines
+
+
+class _Columns(NamedTuple):
+    """The widths of the parts of a line; with 0 columns, notes are left out."""
+
+    label: int
+    bars: int
+    note: int
+
+
+def _columns(rows: Sequence[Bar], width: int, *, with_day: bool) -> _Columns:
+    """Share the width: labels get up to three tenths of it, notes up to a quarter."""
+    label = max(_cells(safe(row.label)) for row in rows)
+    label = min(max(label, _DATE_COLUMNS if with_day else 1), width * 3 // 10)
+    bars = width - label - len(_GAP)
+    longest = max(_cells(safe(row.note)) for row in rows)
+    note = min(longest, width // 4, bars - len(_GAP) - _MIN_BAR_COLUMNS)
+    if not longest or note < min(longest, _MIN_NOTE_COLUMNS):
+        return _Columns(label, bars, 0)
+    return _Columns(label, bars - len(_GAP) - note, note)
+
+
+def _line(row: Bar, bar: str, columns: _Columns, glyphs: Glyphs) -> str:
+    parts = [_padded(row.label, columns.label, glyphs), _green(bar) if row.end is None else bar]
+    if columns.note and row.note:
+        parts[1] += " " * (columns.bars - len(bar))
+        parts.append(_dim(_cut(safe(row.note), columns.note, glyphs)))
+    return _GAP.join(parts)
+
+
+def _span(row: Bar) -> tuple[int, int | None]:
+    """Return start and end in microseconds; an end before the start is moved to it."""
+    start = to_micros("start", row.start)
+    return start, None if row.end is None else max(start, to_micros("end", row.end))
+
+
+def _range(spans: Sequence[tuple[int, int | None]], until: datetime | None) -> tuple[int, int]:
+    times = [time for span in spans for time in span if time is not None]
+    last = max(times) if until is None else max(*times, to_micros("until", until))
+    return min(times), last
+
+
+def _heading(axis: Axis, label_width: int, glyphs: Glyphs) -> list[str]:
+    ruler = [glyphs.line] * axis.width
+    for tick in axis.ticks:
+        ruler[tick.column] = glyphs.tick
+    context = _padded(axis.context, label_width, glyphs)
+    dates = f"{context}{_GAP}{axis.labels}".rstrip()
+    return [_dim(dates), _dim(f"{' ' * label_width}{_GAP}{''.join(ruler)}")]
+
+
+def _bar(axis: Axis, start: int, end: int | None, glyphs: Glyphs) -> str:
+    """Return a bar and the blanks before it; an interval shorter than a column fills one."""
+    first = min(axis.column(start), axis.width - 1)
+    before = " " * first
+    if end is None:
+        return before + glyphs.block * (axis.width - 1 - first) + glyphs.onward
+    if end == start:
+        return before + glyphs.moment
+    return before + glyphs.block * max(min(axis.column(end), axis.width) - first, 1)
+
+
+def _cells(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _cut(text: str, width: int, glyphs: Glyphs) -> str:
+    from rich.cells import set_cell_size
+
+    if _cells(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + glyphs.ellipsis
+
+
+def _padded(text: str, width: int, glyphs: Glyphs) -> str:
+    visible = _cut(safe(text), width, glyphs)
+    return visible + " " * (width - _cells(visible))

@@ -1,8 +1,4 @@
-"""Dates in a sentence: where they stand, and what they say of when something was.
-
-Only what is clear is read: a month alone needs a word such as `in` or `since` before it, and days
-that are written with slashes, which mean different days to different people, are left alone.
-"""
+"""Find dates in a sentence, absolute or relative to the time of the message."""
 
 from __future__ import annotations
 
@@ -13,10 +9,19 @@ from enum import Enum
 
 import msgspec
 
-from memoranda.extract.days import READINGS, Seen, Stretch, ago, counted, shifted
+from memoranda.model.periods import (
+    Period,
+    ReferenceTime,
+    ago,
+    parse_count,
+    read_period,
+    shift_months,
+)
+
+# Only clear dates are read. A month alone needs a preposition such as `in` or `since`. Dates with
+# slashes are skipped: their order of day and month is ambiguous.
 
 _BEFORE = r"(?:early |late |mid-?|the end of |the beginning of |around |about )?"
-_READINGS = tuple((re.compile(text, re.I), read, alone) for text, read, alone in READINGS)
 _LEADING = re.compile(
     r"(?<![\w-])(?P<how>since|from|starting|as of|until|till|up to|on|in|back in|during|by|between"
     r")?"
@@ -24,7 +29,7 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _JOINT = re.compile(rf"\s*(?:to|until|till|and|-|\u2013|\u2014|through)\s*{_BEFORE}", re.IGNORECASE)
-_LENGTH = re.compile(
+_DURATION = re.compile(
     r"(?<!\w)for (?:the (?:last|past) )?(?P<n>an?|\d{1,3}|a couple of|one|two|three|four|five|six"
     r"|seven|eight|nine|ten|eleven|twelve) (?P<u>days?|weeks?|months?|years?)(?: now)?\b",
     re.IGNORECASE,
@@ -34,8 +39,8 @@ _SINCE = frozenset({"since", "from", "starting", "as of"})
 _UNTIL = frozenset({"until", "till", "up to", "by"})
 
 
-class Relation(Enum):
-    """What a date says of when something was."""
+class DateRelation(Enum):
+    """The relation of a fact to a date, by the preposition."""
 
     ON = "on"
     SINCE = "since"
@@ -43,90 +48,95 @@ class Relation(Enum):
     RANGE = "range"
 
 
-class Dated(msgspec.Struct, frozen=True):
-    """A date in a sentence."""
+class DateMention(msgspec.Struct, frozen=True):
+    """A date in a sentence: its character range, preposition included, and its meaning."""
 
     start: int
     end: int
-    relation: Relation
-    first: datetime
-    beyond: datetime | None = None
-    """Where a range ends."""
+    relation: DateRelation
+    valid_from: datetime
+    valid_to: datetime | None = None
+    """The end of a range; None for the other relations."""
     vague: bool = False
-    """Whether it is only `today`, which says little."""
+    """Whether it is `today`, which does not make a sentence worth a memory."""
 
 
-def dates(text: str, at: datetime, *, to_come: bool = False) -> list[Dated]:
-    """Return the dates in a sentence that was said at a time, in order."""
-    seen, found, place = Seen(at, to_come), list[Dated](), 0
-    while (dated := _next(text, place, seen)) is not None:
-        found.append(dated)
-        place = dated.end
-    return found
+def find_dates(text: str, at: datetime, *, in_future: bool = False) -> list[DateMention]:
+    """Return the dates in a sentence of a message with this time, in order."""
+    reference, dates, position = ReferenceTime(at, in_future), list[DateMention](), 0
+    while (date := _next(text, position, reference)) is not None:
+        dates.append(date)
+        position = date.end
+    return dates
 
 
-def _next(text: str, place: int, seen: Seen) -> Dated | None:
-    length = _length(text, place, seen)
-    for leading in _beginnings(text, place):
-        if length is not None and length.start <= leading.start():
-            return length
-        read = _read(text, leading, seen)
-        if read is not None:
-            return read
-    return length
+def _next(text: str, position: int, reference: ReferenceTime) -> DateMention | None:
+    """Return the first date or duration after a position."""
+    duration = _duration(text, position, reference)
+    for preposition in _prepositions(text, position):
+        if duration is not None and duration.start <= preposition.start():
+            return duration
+        date = _read_date(text, preposition, reference)
+        if date is not None:
+            return date
+    return duration
 
 
-def _beginnings(text: str, place: int) -> Iterator[re.Match[str]]:
-    """Yield where a date may begin, which is where a word does."""
-    for word in _WORD.finditer(text, place):
+def _prepositions(text: str, position: int) -> Iterator[re.Match[str]]:
+    """Yield the places where a date may start, which is at each word, with its preposition."""
+    for word in _WORD.finditer(text, position):
         leading = _LEADING.match(text, word.start())
         if leading is not None:
             yield leading
 
 
-def _length(text: str, place: int, seen: Seen) -> Dated | None:
-    found = _LENGTH.search(text, place)
-    if found is None:
+def _duration(text: str, position: int, reference: ReferenceTime) -> DateMention | None:
+    """Return the next duration, as in `for two years`, which gives a start."""
+    match = _DURATION.search(text, position)
+    if match is None:
         return None
-    first = ago(counted(found["n"]), found["u"], seen.at)
-    return None if first is None else Dated(found.start(), found.end(), Relation.SINCE, first)
+    first = ago(parse_count(match["n"]), match["u"], reference.at)
+    return (
+        None
+        if first is None
+        else DateMention(match.start(), match.end(), DateRelation.SINCE, first)
+    )
 
 
-def _read(text: str, leading: re.Match[str], seen: Seen) -> Dated | None:
-    how = (leading["how"] or "").lower()
-    one = _point(text, leading.end(), seen, led=bool(how))
-    if one is None:
+def _read_date(
+    text: str, preposition: re.Match[str], reference: ReferenceTime
+) -> DateMention | None:
+    """Return the date after a preposition, or the range of two dates; None: it is not clear."""
+    word = (preposition["how"] or "").lower()
+    date = read_period(text, preposition.end(), reference, has_preposition=bool(word))
+    if date is None:
         return None
-    stretch, end = one
-    if how in _UNTIL and one != _point(text, leading.end(), Seen(seen.at, to_come=True), led=True):
-        return None  # `until June`: last year's or the next, only the verb could tell
-    if how in ("from", "between"):
+    period, end = date
+    if word in _UNTIL:
+        future = ReferenceTime(reference.at, in_future=True)
+        if date != read_period(text, preposition.end(), future, has_preposition=True):
+            return None  # `until June`, past or next: only the tense of the verb could tell
+    if word in ("from", "between"):
         joint = _JOINT.match(text, end)
-        other = None if joint is None else _point(text, joint.end(), seen, led=True)
-        if other is not None:
-            return _range(leading.start(), other[1], stretch, other[0])
-    if how == "between":
+        last = None
+        if joint is not None:
+            last = read_period(text, joint.end(), reference, has_preposition=True)
+        if last is not None:
+            return _range(preposition.start(), last[1], period, last[0])
+    if word == "between":
         return None
-    relation = Relation.SINCE if how in _SINCE else Relation.ON
-    relation = Relation.UNTIL if how in _UNTIL else relation
-    vague = text[leading.end() : end].lower() == "today"
-    return Dated(leading.start(), end, relation, stretch.first, vague=vague)
+    relation = DateRelation.SINCE if word in _SINCE else DateRelation.ON
+    relation = DateRelation.UNTIL if word in _UNTIL else relation
+    vague = text[preposition.end() : end].lower() == "today"
+    return DateMention(preposition.start(), end, relation, period.start, vague=vague)
 
 
-def _range(start: int, end: int, first: Stretch, last: Stretch) -> Dated | None:
-    """Join two dates; the first may leave its year to the other, as in `March to May 2023`."""
-    begin = first.first
-    if begin > last.first and begin.year - last.first.year <= 1:
-        begin = shifted(begin, months=-12)
-    beyond = last.first if last.first > begin else last.beyond
-    return None if beyond <= begin else Dated(start, end, Relation.RANGE, begin, beyond)
-
-
-def _point(text: str, place: int, seen: Seen, *, led: bool) -> tuple[Stretch, int] | None:
-    for pattern, read, alone in _READINGS:
-        found = pattern.match(text, place)
-        if found is None:
-            continue
-        stretch = read(found, seen) if alone or led else None
-        return None if stretch is None else (stretch, found.end())
-    return None
+def _range(start: int, end: int, first: Period, last: Period) -> DateMention | None:
+    """Join two dates; the first may leave its year to the second, as in `March to May 2023`."""
+    valid_from = first.start
+    if valid_from > last.start and valid_from.year - last.start.year <= 1:
+        valid_from = shift_months(valid_from, months=-12)
+    valid_to = last.start if last.start > valid_from else last.end
+    if valid_to <= valid_from:
+        return None
+    return DateMention(start, end, DateRelation.RANGE, valid_from, valid_to)

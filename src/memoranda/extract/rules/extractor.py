@@ -1,7 +1,7 @@
-"""An extractor that needs no model: it reads a few kinds of plain English sentences.
+"""The rule-based extractor: a few kinds of plain English sentences, without a model.
 
-It is precise rather than greedy. What it does not understand, or what is asked, imagined, quoted or
-reported, it leaves alone; the words are in the transcript all the same.
+The rules prefer precision to recall. They skip sentences that they do not understand, as well as
+questions, hypotheses, quotations and hearsay. The transcript keeps the text in any case.
 """
 
 from __future__ import annotations
@@ -11,65 +11,74 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from memoranda.extract.protocol import ExtractedFact, ExtractedMemory, Extraction, Message
-from memoranda.extract.relations import SINGLE_VALUED
+from memoranda.extract.protocol import (
+    SINGLE_VALUED,
+    ExtractedFact,
+    ExtractedMemory,
+    Extraction,
+    Message,
+)
+from memoranda.extract.rules.statements import read_message
 
-_MACHINES = frozenset(
+_MACHINE_ROLES = frozenset(
     {"assistant", "system", "tool", "function", "developer", "bot", "ai", "model"}
 )
-"""Roles that do not speak of themselves."""
+"""Speakers whose messages are skipped: what a machine says of itself is not a fact."""
 
 
 class RuleExtractor:
-    """Reads who is what, works at, lives in, reports to, likes and prefers what, and when.
+    """Extracts the relations is, works at, lives in, reports to, likes and prefers, with dates.
 
-    What is said in the first person is about who speaks. Dates are read relative to when it was
-    said. Memories are sentences that state such a thing, or that have a date.
+    Statements in the first person are about the speaker. Dates are relative to the time of the
+    message. Sentences that state such a fact, or that have a date, become memories.
     """
 
     name = "rules/1"
-    """Another version reads otherwise, and extracts anew."""
+    """The version is part of the name: other rules extract a transcript again."""
     single_valued = SINGLE_VALUED
-    """One home, one employer and one superior at a time."""
 
     def extract(self, messages: Sequence[Message], /, *, occurred_at: datetime) -> Extraction:
         """Return what the messages state."""
-        from memoranda.extract.reading import read  # its patterns take a while to be made
-
         memories: dict[str, ExtractedMemory] = {}
         facts = _Facts()
         people = {message.speaker.casefold() for message in messages} - {""}
         for message in messages:
-            if message.speaker.casefold() in _MACHINES:
+            if _MACHINE_ROLES & {message.speaker.casefold(), message.role.casefold()}:
                 continue
-            for memory, said in read(message, message.at or occurred_at, people):
-                known = memories.get(memory.content)
-                memories[memory.content] = _joined(known, memory) if known else memory
-                facts.add(said)
+            for memory, sentence_facts in read_message(message, message.at or occurred_at, people):
+                earlier = memories.get(memory.content)
+                memories[memory.content] = _cite_both(earlier, memory) if earlier else memory
+                facts.add(sentence_facts)
         return Extraction(memories=tuple(memories.values()), facts=tuple(facts.all))
 
 
 class _Facts:
-    """Facts in the order in which they were said; what is said again at once, only cites more."""
+    """Facts in the order of their sentences. A repetition adds a span to the earlier fact.
+
+    It is a repetition only if it equals the last sentence about the same subjects and relations.
+    After `lives in Oslo`, `lives in Rome`, a second `lives in Oslo` is a new fact.
+    """
 
     def __init__(self) -> None:
         self.all: list[ExtractedFact] = []
         self._last: dict[tuple[str, str], tuple[list[ExtractedFact], int]] = {}
+        """The last sentence's facts about a subject and relation, without spans, and the index of
+        its first fact in `all`."""
 
-    def add(self, said: list[ExtractedFact]) -> None:
-        """Take what a sentence says, unless it is the last word on it already."""
-        bare = [replace(fact, spans=()) for fact in said]
-        abouts = {(fact.subject, fact.relation) for fact in said}
-        known = [self._last.get(about, ([], 0)) for about in abouts]
-        if said and all(before == bare for before, _ in known):
-            for place, fact in enumerate(said, start=known[0][1]):
-                old = self.all[place]
-                self.all[place] = replace(old, spans=old.spans + fact.spans)
+    def add(self, facts: list[ExtractedFact]) -> None:
+        """Add the facts of one sentence."""
+        without_spans = [replace(fact, spans=()) for fact in facts]
+        topics = {(fact.subject, fact.relation) for fact in facts}
+        last = [self._last.get(topic, ([], 0)) for topic in topics]
+        if facts and all(last_facts == without_spans for last_facts, _ in last):
+            for index, fact in enumerate(facts, start=last[0][1]):
+                earlier = self.all[index]
+                self.all[index] = replace(earlier, spans=earlier.spans + fact.spans)
             return
-        self._last.update((about, (bare, len(self.all))) for about in abouts)
-        self.all += said
+        self._last.update((topic, (without_spans, len(self.all))) for topic in topics)
+        self.all += facts
 
 
-def _joined(known: ExtractedMemory, again: ExtractedMemory) -> ExtractedMemory:
-    """Return what was said twice as one memory, which cites both places."""
-    return replace(known, spans=known.spans + again.spans)
+def _cite_both(earlier: ExtractedMemory, repetition: ExtractedMemory) -> ExtractedMemory:
+    """Return a memory that was stated twice, with the spans of both."""
+    return replace(earlier, spans=earlier.spans + repetition.spans)

@@ -1,4 +1,15 @@
-"""Batches: transactions decided, chained, appended and applied, with one sync for all."""
+"""Batches: decide, chain, append and apply transactions, with one disk sync for all of them.
+
+All requests of a batch are processed in one storage transaction, in their order:
+
+1. Look up an idempotency key, and return the earlier commit if the log has it.
+2. Check the deadline, and that nothing the transaction read has changed.
+3. Decide: the views' rules turn requests into operations, or refuse the request.
+4. Seal the event (salts, signature, hash), append it to the log, and apply it to the views.
+
+A refused request wrote nothing, so the batch goes on without it. Any other error rolls back the
+whole batch.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +25,8 @@ from memoranda.errors import (
     Conflict,
     InvalidInput,
     LinkCycle,
-    NotFound,
     MemorandaError,
+    NotFound,
     ReflectionTooDeep,
     TransactionConflict,
     TransactionExpired,
@@ -24,26 +35,29 @@ from memoranda.log import (
     blobs,
     chain,
     commitments,
-    epochs,
-    fingerprints,
-    forgetting,
-    horizons,
+    lineage,
     pages,
-    refusals,
-    retries,
-    salting,
-    signing,
 )
-from memoranda.log.compaction import Compactor
-from memoranda.log.failpoints import Failpoint
-from memoranda.log.slices import Plan, Slice, SliceEraser, Step
-from memoranda.log.transaction import Request
-from memoranda.log.views import Commit, Views
-from memoranda.model.clock import Clock
+from memoranda.log.commit import (
+    idempotency,
+    refusals,
+    signature,
+)
+from memoranda.log.commit.failpoints import Failpoint
+from memoranda.log.commit.outcome import CommitOutcome, CommitResult
+from memoranda.log.commit.staged_transaction import Request
+from memoranda.log.compaction import (
+    horizon,
+)
+from memoranda.log.compaction.compactor import Compactor, Plan, Slice, SliceEraser, Step
+from memoranda.log.erasure import (
+    forget,
+)
+from memoranda.log.views import Commit, DecidedEvent, Views
+from memoranda.model.clock import Clock, check_commit_time
 from memoranda.model.erasure import AGENT, Forget
 from memoranda.model.event import Envelope, Head
 from memoranda.model.ids import IdSource
-from memoranda.model.instant import check_commit_time
 from memoranda.model.operations import AnyOperation, Erase
 from memoranda.storage.port import Engine, OutcomeUnknown, Writer
 
@@ -55,15 +69,11 @@ _REFUSALS = (
     ReflectionTooDeep,
     TransactionExpired,
 )
-"""Errors about one transaction, raised before anything of it is written; the batch goes on."""
-
-
-Outcome = int | MemorandaError
-"""The commit a request became, or why it became none."""
+"""Errors that concern one request and are raised before it writes anything: the batch goes on."""
 
 
 class BatchWriter:
-    """Turns requests into events. Used by one thread at a time."""
+    """Turns requests into events. Only the leader of the group commit uses it."""
 
     def __init__(
         self,
@@ -74,7 +84,7 @@ class BatchWriter:
         clock: Clock,
         ids: IdSource,
         failpoint: Failpoint,
-        behind: Callable[[], None],
+        after_batch: Callable[[], None],
     ) -> None:
         self._engine = engine
         self._genesis = chain.genesis(log_id)
@@ -83,216 +93,239 @@ class BatchWriter:
         self._clock = clock
         self._ids = ids
         self.failpoint = failpoint
-        self.behind = behind
-        """Called when a batch is written and everybody was told."""
+        self.after_batch = after_batch
+        """Called after a batch is written and its callers have their outcomes."""
         self.refusals = refusals.Refusals(clock)
-        self._salts = salting.SaltSource(ids)
-        self._at_home = False
+        self._salts = commitments.SaltSource(ids)
+        self._home_recorded = False
+        """Whether the log names this file as its home: then no epoch has to begin."""
         self._certain = True
+        """Whether the last storage transaction is known to be committed or rolled back."""
         self._head: Head | None = None
-        """The log's end, as far as this process knows; None if it must look."""
+        """The log's head, cached; None: read it. Dropped when another connection has written."""
 
-    def write(self, requests: Sequence[Request]) -> list[Outcome]:
-        """Return what became of each request, durable by then."""
-        known, self._certain = self._certain, False  # until it is known how this ends
-        if not known:
-            self._forget()
+    def write(self, requests: Sequence[Request]) -> list[CommitOutcome]:
+        """Write a batch, and return the outcome of each request once it is durable."""
+        was_certain, self._certain = self._certain, False  # until the outcome is known
+        if not was_certain:
+            self._drop_caches()
         try:
-            head, outcomes, refused = self._engine.write(partial(self._settle_all, requests))
+            head, outcomes, refused = self._engine.write(partial(self._process_batch, requests))
         except OutcomeUnknown as error:
-            return [_caused(CommitUnknown(request.txn_id), error) for request in requests]
-        except MemorandaError as error:  # rolled back
-            return [_caused(copy(error), error.__cause__) for _ in requests]
-        self._at_home = self._at_home or head is not self._head
+            return [_with_cause(CommitUnknown(request.txn_id), error) for request in requests]
+        except MemorandaError as error:  # the whole batch was rolled back
+            return [_with_cause(copy(error), error.__cause__) for _ in requests]
+        self._home_recorded = self._home_recorded or head is not self._head
         self._head = head
         self._certain = True
-        for each in refused:
-            self.refusals.refused(*each)
+        for refusal in refused:
+            self.refusals.record(*refusal)
         self.failpoint("after-commit")
         return outcomes
 
     def note_refusals(self, *, counts: bool = False) -> None:
-        """Write what was refused lately, and the `counts` of what is not noted one by one.
+        """Log the recent refusals; with `counts`, also how many were only counted.
 
-        Nobody is told if it fails: what is not written is said with what is refused next.
+        A failure is not reported: the next note includes these refusals in its count.
         """
-        noted = self.refusals.take_all() if counts else self.refusals.take()
-        if noted:
-            (outcome,) = self.write((refusals.request(self._ids.unique(), noted),))
+        notes = self.refusals.take_all() if counts else self.refusals.take()
+        if notes:
+            (outcome,) = self.write((refusals.request(self._ids.unique(), notes),))
             if isinstance(outcome, MemorandaError):
-                self.refusals.lost(noted)
+                self.refusals.restore(notes)
 
     def compactor(self, plan: Plan) -> Compactor:
-        """Return who compacts a namespace."""
+        """Return the compactor of a plan."""
         return Compactor(self._engine, self._views, self._ids, plan)
 
-    def carry_out(self, plan: Plan, part: Slice) -> Step:
-        """Carry out a slice of a compaction, durable by then."""
-        self._forget()
+    def write_slice(self, plan: Plan, part: Slice) -> Step:
+        """Write one slice of a compaction as a commit of its own, and return once it is durable."""
+        self._drop_caches()
         request = Request(
             self._ids.unique(), False, plan.by, (), b"", frozenset(), 0, 0.0, signing=plan.signing
         )
         try:
-            step = self._engine.write(partial(self._carry_out, plan, part, request))
+            step = self._engine.write(partial(self._write_slice, plan, part, request))
         except OutcomeUnknown as error:
             raise CommitUnknown(request.txn_id) from error
         finally:
-            self._forget()
+            self._drop_caches()
         return replace(step, seconds=self._clock.monotonic() - step.seconds)
 
-    def _carry_out(self, plan: Plan, part: Slice, request: Request, writer: Writer) -> Step:
-        begun = self._clock.monotonic()  # from here on others wait
+    def _write_slice(self, plan: Plan, part: Slice, request: Request, writer: Writer) -> Step:
+        started = self._clock.monotonic()  # the write lock is held from here on
         head = pages.head(writer, self._genesis)
-        self._time_behind(head)
-        claimed = self._claimed(writer, request, ())
+        self._next_commit_time(head)
+        key_claims = self._key_claims(writer, request, ())
         eraser = SliceEraser(writer, self._views, self._ids, plan, head)
-        operations, step = eraser.carry_out(part, self.failpoint)
+        operations, step = eraser.erase_slice(part, self.failpoint)
         if operations:
-            home = self._engine.home()
-            moved = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
-            head = self._append(writer, request, head, [*moved, *claimed, *operations])
+            home = self._engine.file_identity()
+            epochs = lineage.new_epoch_if_moved(writer, home, self._log_id, head, self._ids)
+            head, _ = self._append(writer, request, head, [*epochs, *key_claims, *operations])
             self.failpoint("compaction-appended")
             step = replace(step, commit_ts=head.commit_ts)
         self.failpoint("before-commit")
-        return replace(step, seconds=begun)
+        return replace(step, seconds=started)
 
-    def _forget(self) -> None:
-        """Remember nothing of the tables: something was rolled back, or may have been."""
+    def _drop_caches(self) -> None:
+        """Drop everything cached from the tables: a rollback may have undone it."""
         self._head = None
-        self._at_home = False
-        self._views.forget()
-        self._salts.forget()
+        self._home_recorded = False
+        self._views.drop_caches()
+        self._salts.drop_caches()
 
-    def _settle_all(
+    def _process_batch(
         self, requests: Sequence[Request], writer: Writer
-    ) -> tuple[Head, list[Outcome], list[tuple[MemorandaError, str]]]:
-        """Return the log's new head, what became of each request, and who was refused what."""
+    ) -> tuple[Head, list[CommitOutcome], list[tuple[MemorandaError, str]]]:
+        """Return the log's new head, each request's outcome, and each refusal with its actor."""
         self.failpoint("batch-begun")
-        if writer.others_wrote() or self._head is None:
-            self._views.forget()
-            self._salts.forget()
+        if writer.has_foreign_writes() or self._head is None:
+            self._views.drop_caches()
+            self._salts.drop_caches()
             self._head = pages.head(writer, self._genesis)
         head = self._head
-        outcomes: list[Outcome] = []
-        refused: list[tuple[MemorandaError, str]] = []
+        outcomes: list[CommitOutcome] = []
+        refusals: list[tuple[MemorandaError, str]] = []
         for request in requests:
             try:
-                head, outcome = self._settle(writer, request, head)
+                head, outcome = self._process(writer, request, head)
             except _REFUSALS as error:
                 outcome = error
-                refused.append((error, request.actor))
+                refusals.append((error, request.actor))
             outcomes.append(outcome)
         self.failpoint("before-commit")
-        return head, outcomes, refused
+        return head, outcomes, refusals
 
-    def _settle(self, writer: Writer, request: Request, head: Head) -> tuple[Head, Outcome]:
-        """Return the log's new head, and what became of one request."""
-        looked_up = request.named or request.again
-        if looked_up and (earlier := retries.find_earlier(writer, self._views, request)):
-            return head, earlier
+    def _process(self, writer: Writer, request: Request, head: Head) -> tuple[Head, CommitOutcome]:
+        """Process one request; return the log's new head and the outcome."""
+        may_be_retry = request.idempotent or request.may_be_logged
+        if may_be_retry and (earlier := idempotency.find_earlier(writer, self._views, request)):
+            return head, CommitResult(earlier)
         if not request.staged:
-            return head, head.commit_ts
+            return head, CommitResult(head.commit_ts)
         if self._clock.monotonic() > request.deadline:
             raise TransactionExpired
-        self._time_behind(head)  # refused before anything is written, or erased
-        if request.since != head.commit_ts:
+        self._next_commit_time(head)  # raises before anything is written or erased
+        if request.base_commit != head.commit_ts:
             self._check_unchanged(writer, request)
         try:
             operations = self._decide(writer, request, head)
         except NotFound:
-            farewell = _farewell(writer, request)
-            if farewell is None:
+            earlier_erasure = _find_farewell(writer, request)
+            if earlier_erasure is None:
                 raise
-            return head, farewell
-        if not operations and not request.named:  # it is all as it was asked to be
-            return head, head.commit_ts
+            return head, CommitResult(earlier_erasure)
+        if not operations and not request.idempotent:  # the request changes nothing
+            return head, CommitResult(head.commit_ts)
         self.failpoint("decided")
-        head = self._append(writer, request, head, operations)
-        return head, head.commit_ts
+        head, commit = self._append(writer, request, head, operations)
+        return head, CommitResult(commit.commit_ts, commit)
 
-    def _time_behind(self, head: Head) -> int:
-        """Return the time of the next commit."""
+    def _next_commit_time(self, head: Head) -> int:
+        """Return the next commit's time in microseconds: the clock's, but after the head's."""
         return check_commit_time(max(head.committed_at + 1, self._clock.now()))
 
     def _check_unchanged(self, writer: Writer, request: Request) -> None:
-        """Raise if what a transaction was made from is not as it was when it began."""
+        """Raise `TransactionConflict` if the transaction's reads or derived ids are outdated."""
         if request.reads:
             self._check_reads(writer, request)
-        if request.era is not None and request.era != retries.era(
+        if request.era is not None and request.era != idempotency.era(
             writer, request.txn_id, request.actor, pages.head_commit(writer)
         ):
             raise TransactionConflict(
-                f"something was forgotten since commit {request.since}, where this transaction "
-                "began, so the ids it gave out may be taken: run it again, as `store.transact` does"
+                f"something was forgotten since commit {request.base_commit}, where this "
+                "transaction began, so the ids it derived may be in use: run it again, as "
+                "`store.transact` does"
             )
 
     def _check_reads(self, writer: Writer, request: Request) -> None:
-        since = request.since
-        behind = horizons.set_behind(writer, since)
-        if forgetting.was_forgotten_since(writer, since) or any(
-            each.commit_ts > since for each in behind
+        base_commit = request.base_commit
+        horizons = horizon.set_after(writer, base_commit)
+        if forget.was_forgotten_after(writer, base_commit) or any(
+            changed_horizon.commit_ts > base_commit for changed_horizon in horizons
         ):
             raise TransactionConflict(
-                f"something was erased since commit {request.since}, where this transaction began, "
-                "and it may have read that: run it again, as `store.transact` does"
+                f"something was erased since commit {request.base_commit}, where this "
+                "transaction began, and it may have read that: run it again, as `store.transact` "
+                "does"
             )
-        changed = self._views.changed(writer, request.reads, request.since)
-        if changed is not None:
+        read = self._views.first_changed(writer, request.reads, request.base_commit)
+        if read is not None:
             error = TransactionConflict(
-                f"{changed} has changed since commit {request.since}, where this transaction "
+                f"{read} has changed since commit {request.base_commit}, where this transaction "
                 "began: run it again, as `store.transact` does"
             )
-            error.reads = (changed,)
+            error.reads = (read,)
             raise error
 
     def _decide(self, writer: Writer, request: Request, head: Head) -> list[AnyOperation]:
-        if request.erases is None:
-            operations = self._views.decide(writer, request.staged)
-            if request.signing is not None and (operations or request.named):
-                operations[:0] = self._claimed(writer, request, operations)
-        else:  # whatever could refuse it comes before anything is erased
-            operations = self._claimed(writer, request, ())
+        if request.erases is not None:
+            # every check that can refuse the request runs before anything is erased
+            operations = self._key_claims(writer, request, ())
             operations.append(self._erase(writer, request.erases, request.actor, head))
-        if not self._at_home and (operations or request.named):
-            home = self._engine.home()
-            operations[:0] = epochs.begin_if_moved(writer, home, self._log_id, head, self._ids)
+            return self._with_epoch(writer, request, head, operations)
+        decision = self._views.begin(writer)
+        try:
+            operations = decision.decide(request.staged)
+            if request.signing is not None and (operations or request.idempotent):
+                operations[:0] = self._key_claims(writer, request, operations)
+            operations = self._with_epoch(writer, request, head, operations)
+            if decision.has_consequences(operations):
+                time = self._next_commit_time(head)
+                event = DecidedEvent(head.commit_ts + 1, time, request.actor, operations)
+                operations += decision.conclude(event)
+            return operations
+        finally:
+            decision.close()
+
+    def _with_epoch(
+        self, writer: Writer, request: Request, head: Head, operations: list[AnyOperation]
+    ) -> list[AnyOperation]:
+        """Return the operations, after an epoch if the first event in this file needs one."""
+        if not self._home_recorded and (operations or request.idempotent):
+            home = self._engine.file_identity()
+            operations[:0] = lineage.new_epoch_if_moved(writer, home, self._log_id, head, self._ids)
         return operations
 
-    def _claimed(
+    def _key_claims(
         self, writer: Writer, request: Request, operations: Sequence[AnyOperation]
     ) -> list[AnyOperation]:
-        """Return what comes of it that a key is claimed to sign for the actor."""
-        if request.signing is None or _forgets_itself(request):
+        """Return the TrustKey operations that the actor's signature needs and the request lacks."""
+        if request.signing is None or _erases_its_actor(request):
             return []
-        claimed = self._views.decide(writer, (request.signing.claim,))
-        return signing.without_repeats(claimed, operations)
+        key_claims = self._views.decide(writer, (request.signing.claim,))
+        return signature.remove_repeated_claims(key_claims, operations)
 
-    def _erase(self, writer: Writer, asked: Forget, by: str, head: Head) -> AnyOperation:
-        """Erase what is asked for, and return the operation that says so."""
-        self._salts.forget()
-        return forgetting.forget(
-            writer, self._views, asked, by=by, commit_ts=head.commit_ts + 1, ids=self._ids
+    def _erase(self, writer: Writer, erasure: Forget, by: str, head: Head) -> AnyOperation:
+        """Erase a target, and return the `Erase` operation that records it."""
+        self._salts.drop_caches()
+        return forget.forget(
+            writer, self._views, erasure, by=by, commit_ts=head.commit_ts + 1, ids=self._ids
         )
 
     def _append(
         self, writer: Writer, request: Request, head: Head, operations: list[AnyOperation]
-    ) -> Head:
+    ) -> tuple[Head, Commit]:
+        """Append one event to the log and apply it; return the new head and the commit."""
         salts, erases = self._salts.draw(operations), request.erases
         if erases is None:
-            asked = chain.request_hash(salts, request.encoded, len(operations))
-        else:  # what is to be erased must not be guessed: the salt of its hash is kept nowhere
-            drawn = self._ids.entropy(commitments.SALT_SIZE)
-            asked = chain.request_hash(drawn, request.encoded, 0)
-        if request.named:
-            asked += fingerprints.of(request.staged)
-        actor = request.actor if erases is None else _actor(request, operations)
-        envelope = Envelope(request.txn_id, actor, asked)
-        committed_at = self._time_behind(head)
-        if request.signing is not None and not _forgets_itself(request):
+            request_hash = chain.request_hash(salts, request.encoded, len(operations))
+        else:  # no salt is kept, so that nobody can confirm a guess of the erased target
+            throwaway_salt = self._ids.entropy(commitments.SALT_SIZE)
+            request_hash = chain.request_hash(throwaway_salt, request.encoded, 0)
+        if request.idempotent:
+            request_hash += idempotency.fingerprint_of(request.staged)
+        actor = request.actor if erases is None else _recorded_actor(request, operations)
+        envelope = Envelope(request.txn_id, actor, request_hash)
+        committed_at = self._next_commit_time(head)
+        if request.signing is not None and not _erases_its_actor(request):
             place = (head.commit_ts + 1, committed_at)
-            within = signing.Within(self._log_id, head.hash)
-            envelope = signing.signed(envelope, place, salts, operations, request.signing, within)
-        event = chain.seal(head, committed_at, salts, envelope, operations, self._salts.known)
+            context = signature.SigningContext(self._log_id, head.hash)
+            envelope = signature.sign_envelope(
+                envelope, place, salts, operations, request.signing, context
+            )
+        event = chain.seal(head, committed_at, salts, envelope, operations, self._salts.commitments)
         writer.put("event_append", *msgspec.structs.astuple(event))
         if request.blobs:
             blobs.append(writer, event.commit_ts, operations, request.blobs)
@@ -302,31 +335,34 @@ class BatchWriter:
         )
         self._views.apply(writer, commit)
         self.failpoint("applied")
-        return Head(event.commit_ts, event.committed_at, event.hash)
+        return Head(event.commit_ts, event.committed_at, event.hash), commit
 
 
-def _caused(error: MemorandaError, cause: BaseException | None) -> MemorandaError:
-    """Return the error with its cause: each who waits raises one of its own."""
+def _with_cause(error: MemorandaError, cause: BaseException | None) -> MemorandaError:
+    """Return an error with its cause; every waiting caller raises an error object of its own."""
     error.__cause__ = cause
     return error
 
 
-def _forgets_itself(request: Request) -> bool:
-    """Say whether who asks is to be forgotten: then nothing of what is written names it."""
-    asked = request.erases
-    return asked is not None and (asked.target.kind, asked.target.name) == (AGENT, request.actor)
+def _erases_its_actor(request: Request) -> bool:
+    """Return whether an agent erases itself: then nothing that is written may name it."""
+    erasure = request.erases
+    return erasure is not None and (erasure.target.kind, erasure.target.name) == (
+        AGENT,
+        request.actor,
+    )
 
 
-def _actor(request: Request, operations: Sequence[AnyOperation]) -> str:
-    """Return who is to stand in the envelope: not who asks to be forgotten."""
-    if not _forgets_itself(request):
+def _recorded_actor(request: Request, operations: Sequence[AnyOperation]) -> str:
+    """Return the actor to record; an agent that erases itself is recorded by its pseudonym."""
+    if not _erases_its_actor(request):
         return request.actor
-    (said,) = (each for each in operations if isinstance(each, Erase))
-    return said.by
+    (erase,) = (operation for operation in operations if isinstance(operation, Erase))
+    return erase.by
 
 
-def _farewell(writer: Writer, request: Request) -> int | None:
-    """Return the commit in which who asks was forgotten before, if this asks for it again."""
-    if not request.named or not _forgets_itself(request):
+def _find_farewell(writer: Writer, request: Request) -> int | None:
+    """Return the commit in which the actor erased itself, if this request is a retry of it."""
+    if not request.idempotent or not _erases_its_actor(request):
         return None
-    return retries.find_farewell(writer, request)
+    return idempotency.find_farewell(writer, request)

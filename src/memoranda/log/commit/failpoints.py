@@ -1,23 +1,23 @@
-"""Named moments of a commit, where a test can make the process die.
+"""Named points of a commit at which a test can kill the process.
 
 batch-begun    the write lock is held, nothing is decided
-decided        a transaction's operations are known, nothing of it is written
+decided        a transaction's operations are decided, none is written
 appended       its event is written, its views are not
 applied        its views are written
 before-commit  the whole batch is written, the storage has not committed
-after-commit   the batch is durable, nobody was told
-acknowledged   everybody was told
+after-commit   the batch is durable, no caller has its outcome
+acknowledged   every caller has its outcome
 
-Each slice of a compaction has moments of its own before it is committed:
+Each slice of a compaction passes two more before it is committed:
 
-compaction-erased    what goes is gone from the events and the views, nothing says so
-compaction-appended  the event that says so is written
+compaction-erased    the content is gone from the events and the views, no event records it
+compaction-appended  the event that records it is written
 
-And so has the index, which is filled behind the commits:
+The full-text index, which is filled after the commits, has its own:
 
-derived   a part of what waits is ready to be written, and no lock is held
-indexing  it is in the index, the storage has not committed that
-indexed   it has
+derived   a part of the index queue is ready to be written, and no lock is held
+indexing  it is in the index, the storage has not committed it
+indexed   the storage has committed it
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Failpoint = Callable[[str], None]
-"""Called with the name of each moment as it is passed."""
+"""Called with the name of each point as it is reached."""
 
 NAMES = (
     "batch-begun",
@@ -42,5 +42,5 @@ OF_INDEXING = ("derived", "indexing", "indexed")
 OF_COMPACTION = ("compaction-erased", "compaction-appended")
 
 
-def pass_by(name: str) -> None:
-    """Do nothing, as outside of tests."""
+def no_failpoint(name: str) -> None:
+    """Do nothing: the failpoint outside of tests."""

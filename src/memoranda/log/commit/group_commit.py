@@ -1,19 +1,41 @@
-"""The committer: group commit.
+"""Group commit: transactions queue, one thread leads, and a whole batch shares one disk sync.
 
-Whoever commits joins a queue. If nobody is writing, the first one *leads*: it takes what is queued,
-writes it as one batch with one sync, and tells everybody how it went. Meanwhile others queue up for
-the next batch. A thread leads until its own commit is written and wakes the next in line; commits
-awaited by event loops are led by a worker thread, which wakes each loop once a batch. A thread that
-is alone writes at once, past the queue.
+A commit is handled in one of four ways. `commit` and `submit` decide which:
 
-Those whose commits were written together often come again together, so a leader that had company
-lets them queue up first, as long as more keep coming: one large batch costs much less than two
-small ones, of which the second is written while the threads of the first compete with it.
+1. The queue is empty, there is no leader and the last batch had one commit: the calling thread
+   becomes the leader and writes its own request at once, without the queue (`_try_lead_alone`).
+2. There is no leader: the thread queues its request and becomes the leader. It writes a batch from
+   the front of the queue, delivers every outcome, and repeats until its own commit is written.
+   Then it gives up leadership and wakes the first thread of the queue.
+3. There is a leader: the thread queues its request and waits. It is woken either with its outcome
+   or because leadership is free and it is first in the queue. Then case 2 applies.
+4. The request comes from an event loop: a worker thread leads until the queue is empty, and
+   notifies each loop once per batch.
 
-An interrupt may come between any two calls, in a leader too. So nothing that others wait for hangs
-on what a leader does at its end: it gives up the lead by one assignment, and whoever waits looks
-again now and then. A request that a leader took and did not settle is queued once more by who waits
-for it, and is looked up in the log before it is written, where it may be by then.
+Commits that were written together often come back together. So a leader whose last batch had
+several commits waits for as many again, as long as more keep arriving: one large batch costs much
+less than two small ones, and the second would be written while the threads of the first compete
+with it for the interpreter.
+
+A compaction writes its slices through the same leadership. It reserves it (`_reserved_for`), so
+that batches and slices alternate and neither starves.
+
+Which lock protects what:
+
+* `_mutex` protects the queue, `_queued_bytes`, taking leadership, the reservation, `_closed` and
+  `_worker`. It is held for a few assignments, never while anything is written or waited for.
+* Leadership (`_leader`) protects the `BatchWriter` and everything below it, which are used by one
+  thread at a time. It is not a lock: it is taken under the mutex and given up by an assignment.
+
+Interrupts. Ctrl-C can arrive between any two calls, in the leader too. Three rules keep the others
+from waiting for ever:
+
+* Every method that may take leadership gives it up at the start of its `finally` block, by an
+  assignment. No call stands before it, so no interrupt can come in between.
+* A wake-up is a hint. A waiting thread looks for itself every `RECHECK_SECONDS`.
+* A request that a leader took out of the queue and did not settle is queued again by the leader,
+  or by the thread that waits for it (`recover`). It may be durable by then, so it is marked
+  `may_be_logged` and looked up in the log before it is written again.
 """
 
 from __future__ import annotations
@@ -24,35 +46,127 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import msgspec
 
-from memoranda.errors import CommitUnknown, StoreBusy, StoreClosed
-from memoranda.log.batch import BatchWriter
-from memoranda.log.compaction import Compaction
-from memoranda.log.pending import Channel, Lead, Pending, WaitingThread, commit_of, tell
-from memoranda.log.signal import Signal
-from memoranda.log.slices import Plan, Slice, Step
-from memoranda.log.transaction import Request
-from memoranda.storage.locks import (
-    Wakeup,
-    busy_with_itself,
-    check_process,
-    new_lock,
-)
+from memoranda.errors import CommitUnknown, MemorandaError, StoreBusy, StoreClosed
+from memoranda.log.commit.batch import BatchWriter
+from memoranda.log.commit.outcome import CommitOutcome, CommitResult
+from memoranda.log.commit.staged_transaction import Request
+from memoranda.log.compaction.compactor import Compaction, Plan, Slice, Step
+from memoranda.log.read.wakeup import Signal
+from memoranda.storage.thread_locks import Wakeup, check_process, new_lock, reentrant_write_error
 
-QUEUE_COMMITS = 10_000
-QUEUE_BYTES = 256 * 1024 * 1024
-BATCH_COMMITS = 512
-BATCH_BYTES = 16 * 1024 * 1024
-LOOK_AGAIN = 0.5
-"""Seconds after which those who wait look for themselves, should a wake-up have been lost."""
-_YIELD = 0.002
-"""Seconds between two looks whether somebody else still writes."""
-_LONGEST_PAUSE = 0.1
-"""Seconds that a compaction leaves to others behind a slice, at most."""
-_PATIENCE = 0.0005
-"""Seconds in which one more has to come for a leader to wait on."""
+# Pending commits: how a waiting caller learns the outcome of its request.
+
+
+def unwrap_outcome(outcome: CommitOutcome) -> CommitResult:
+    """Return the commit, or raise the error that prevented it."""
+    if isinstance(outcome, MemorandaError):
+        raise outcome
+    return outcome
+
+
+class LeaderToken:
+    """Identifies one call that leads or wants to lead, and the thread it runs in."""
+
+    __slots__ = ("thread",)
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+
+
+class PendingCommit:
+    """A request that is queued or being written."""
+
+    __slots__ = ("channel", "leader", "outcome", "request", "size")
+
+    def __init__(self, request: Request, channel: Channel | WaitingThread) -> None:
+        self.request = request
+        self.channel = channel
+        self.size = request.size
+        self.leader: LeaderToken | None = None
+        """The leader that took it out of the queue; None while it is queued."""
+        self.outcome: CommitOutcome | None = None
+        """None until the request is decided and durable."""
+
+    def result(self) -> CommitResult:
+        """Return the commit, or raise the error that prevented it."""
+        assert self.outcome is not None, "result() was called before the outcome was delivered"
+        return unwrap_outcome(self.outcome)
+
+
+class Channel(Protocol):
+    """How an event loop is notified of the commits it waits for."""
+
+    def settle(self, settled: Sequence[PendingCommit]) -> None:
+        """Report that these have their outcome; called once per batch, in the leader's thread."""
+        ...
+
+
+class WaitingThread(Wakeup):
+    """A thread that waits for one commit.
+
+    The threads of a batch wake each other in a chain: the leader wakes the first one, and each
+    wakes the next. Woken all at once they would compete for the interpreter, which runs only one.
+    """
+
+    __slots__ = ("next_waiter",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.next_waiter: WaitingThread | None = None
+
+    def wake_next(self) -> None:
+        """Wake the next thread of the chain, if there is one."""
+        waiter, self.next_waiter = self.next_waiter, None
+        if waiter is not None:
+            waiter.set()
+
+
+def deliver_outcomes(
+    batch: Sequence[PendingCommit], outcomes: Sequence[CommitOutcome], own: WaitingThread | None
+) -> None:
+    """Give every request of a batch its outcome, and wake the callers.
+
+    `own` is the leader's own channel: its thread is awake already.
+    """
+    # The chain is linked before any outcome is set. A thread that sees its outcome may leave at
+    # once, and must know by then which thread it has to wake.
+    first: WaitingThread | None = None
+    for pending in reversed(batch):
+        if isinstance(pending.channel, WaitingThread) and pending.channel is not own:
+            pending.channel.next_waiter, first = first, pending.channel
+    loops: dict[Channel, list[PendingCommit]] = {}
+    for pending, outcome in zip(batch, outcomes, strict=True):
+        pending.outcome = outcome
+        if not isinstance(pending.channel, WaitingThread):
+            loops.setdefault(pending.channel, []).append(pending)
+    for channel, settled in loops.items():
+        channel.settle(settled)
+    if first is not None:
+        first.set()
+
+
+# The committer.
+
+MAX_QUEUED_COMMITS = 10_000
+"""Commits that may wait; one more raises `StoreBusy`, so that memory stays bounded."""
+MAX_QUEUED_BYTES = 256 * 1024 * 1024
+"""Bytes of requests that may wait, for the same reason."""
+MAX_BATCH_COMMITS = 512
+"""Commits per batch: the sync is spread over enough of them, and none waits long for the others."""
+MAX_BATCH_BYTES = 16 * 1024 * 1024
+"""Bytes of requests per batch, which bounds how long a batch holds the write lock."""
+RECHECK_SECONDS = 0.5
+"""Seconds after which a waiting thread looks for itself, in case a wake-up was lost."""
+_LEADER_POLL_SECONDS = 0.002
+"""Seconds between two checks whether another thread still leads."""
+_MAX_COMPACTION_PAUSE_SECONDS = 0.1
+"""Longest pause of a compaction after a slice; it normally pauses as long as the slice took."""
+_PEER_WAIT_SECONDS = 0.0005
+"""Seconds within which one more commit must arrive for a leader to go on waiting for peers."""
 
 
 class Committer:
@@ -63,114 +177,113 @@ class Committer:
         self._signal = signal
         self._owner = os.getpid()
         self._mutex = new_lock()
-        self._gathered = Wakeup()
-        self._company = 1
-        """How many commits the last batch had."""
-        self._queue: deque[Pending] = deque()
+        self._batch_ready = Wakeup()
+        """Set when the queue has as many commits as the last batch had."""
+        self._last_batch_size = 1
+        """Commits in the last batch: an estimate of how many threads commit at the same time."""
+        self._queue: deque[PendingCommit] = deque()
         self._queued_bytes = 0
-        self._leader: Lead | None = None
-        """Who writes; none: whoever comes next. Wake-ups only hint at a change.
-
-        It is taken under the mutex, by a call whose `finally` begins by giving it up: an
-        assignment, before which no call stands, so no interrupt can come in between.
-        """
-        self._turn: Lead | None = None
-        """Who writes a slice of a compaction once nobody leads; nobody else takes the lead then."""
+        self._leader: LeaderToken | None = None
+        """The call that may write; None: the next one that asks takes it."""
+        self._reserved_for: LeaderToken | None = None
+        """The compaction that leads next: no other call takes leadership while this is set."""
         self._closed = False
         self._worker: ThreadPoolExecutor | None = None
+        """Leads for event loops, which must not block."""
 
-    def commit(self, request: Request) -> int:
-        """Commit and return the commit's number, or raise; what was not decided was not written."""
+    def commit(self, request: Request) -> CommitResult:
+        """Commit and return the commit, or raise the error that prevented it.
+
+        Only `CommitUnknown` leaves open whether the transaction was written.
+        """
         check_process(self._owner)
-        lead = Lead()
+        token = LeaderToken()
         try:
-            if not self._leads_alone(lead):
-                return self._commit_in_line(request, lead)
+            if not self._try_lead_alone(token):
+                return self._commit_in_queue(request, token)
             (outcome,) = self._writer.write((request,))
-            self._written()
-            return commit_of(outcome)
+            self._after_write()
+            return unwrap_outcome(outcome)
         finally:
-            if self._leader is lead:
+            if self._leader is token:
                 self._leader = None
                 self._wake_next()
 
-    def _commit_in_line(self, request: Request, lead: Lead) -> int:
-        """Queue up, and wait or lead until it is written."""
+    def _commit_in_queue(self, request: Request, token: LeaderToken) -> CommitResult:
+        """Queue a request, then wait or lead until it is written."""
         channel = WaitingThread()
-        pending = Pending(request, channel)
+        pending = PendingCommit(request, channel)
         try:
-            self._join(pending)
+            self._enqueue(pending)
             while pending.outcome is None:
-                if self._takes_the_lead(lead):
-                    self._lead(lead, channel)
+                if self._try_lead(token):
+                    self._write_batch(token, channel)
                 else:
-                    channel.wait(LOOK_AGAIN)
+                    channel.wait(RECHECK_SECONDS)
                 self.recover(pending)
             return pending.result()
         finally:
-            channel.pass_on()
+            channel.wake_next()
             if pending.outcome is None:
                 self.withdraw(pending)
 
     def compact(self, plan: Plan, *, confirmed: bool) -> Compaction:
-        """Compact a namespace, or find out what that would do, while others write."""
+        """Compact a namespace while others write; unless `confirmed`, only preview it."""
         check_process(self._owner)
-        return self._writer.compactor(plan).run(self._carry_out, confirmed=confirmed)
+        return self._writer.compactor(plan).run(self._write_slice, confirmed=confirmed)
 
-    def _carry_out(self, plan: Plan, part: Slice) -> Step:
-        """Write a slice of a compaction, then let others write for as long."""
-        lead = Lead()
+    def _write_slice(self, plan: Plan, part: Slice) -> Step:
+        """Write a slice of a compaction, then pause for as long as that took."""
+        token = LeaderToken()
         try:
-            self._lead_next(lead)
-            step = self._writer.carry_out(plan, part)
+            self._wait_to_lead(token)
+            step = self._writer.write_slice(plan, part)
             if step.commit_ts is not None:
-                self._written()
+                self._after_write()
         finally:
-            if self._turn is lead:
-                self._turn = None
-            if self._leader is lead:
+            if self._reserved_for is token:
+                self._reserved_for = None
+            if self._leader is token:
                 self._leader = None
             self._wake_next()
         if step.seconds > 0:
-            Wakeup().wait(min(step.seconds, _LONGEST_PAUSE))
+            Wakeup().wait(min(step.seconds, _MAX_COMPACTION_PAUSE_SECONDS))
         return step
 
-    def _lead_next(self, lead: Lead) -> None:
-        """Wait until nobody has the lead, and take it.
-
-        Meanwhile nobody else takes it: a slice follows a batch, and a batch follows a slice.
-        """
+    def _wait_to_lead(self, token: LeaderToken) -> None:
+        """Reserve leadership, and wait until the current leader gives it up."""
         pause = Wakeup()
-        while not self._takes_its_turn(lead):
+        while not self._try_reserved_lead(token):
             if self._closed:
                 raise StoreClosed
-            pause.wait(_YIELD)
+            pause.wait(_LEADER_POLL_SECONDS)
         if self._closed:
             raise StoreClosed
 
-    def _takes_its_turn(self, lead: Lead) -> bool:
+    def _try_reserved_lead(self, token: LeaderToken) -> bool:
+        """Reserve leadership if it is not reserved, and take it if that is possible."""
         with self._mutex:
-            if self._turn is None:
-                self._turn = lead
-        return self._takes_the_lead(lead)
+            if self._reserved_for is None:
+                self._reserved_for = token
+        return self._try_lead(token)
 
-    def submit(self, request: Request, channel: Channel) -> Pending:
-        """Queue a commit; once `set_off` was called, the channel is told when it is settled."""
+    def submit(self, request: Request, channel: Channel) -> PendingCommit:
+        """Queue a commit of an event loop; `ensure_leader` must be called afterwards."""
         check_process(self._owner)
-        pending = Pending(request, channel)
-        self._join(pending)
+        pending = PendingCommit(request, channel)
+        self._enqueue(pending)
         return pending
 
-    def set_off(self) -> None:
-        """See to it that what is queued is written."""
+    def ensure_leader(self) -> None:
+        """Start the worker if requests are queued and no thread leads."""
         check_process(self._owner)
         with self._mutex:
             idle = self._queue and self._leader is None
         if idle:
-            self._lead_in_worker()
+            self._start_worker()
 
-    def withdraw(self, pending: Pending) -> bool:
-        """Take a request back, if it is not being written yet, and say whether that worked."""
+    def withdraw(self, pending: PendingCommit) -> bool:
+        """Remove a request from the queue; return False if it is already being written."""
         with self._mutex:
             if pending not in self._queue:
                 return False
@@ -178,183 +291,194 @@ class Committer:
             self._queue.remove(pending)
             return True
 
-    def recover(self, pending: Pending) -> None:
-        """Queue a request again whose leader was interrupted before it told what became of it."""
-        if pending.lead is None or self._leader is pending.lead or pending.outcome is not None:
+    def recover(self, pending: PendingCommit) -> None:
+        """Queue a request again if its leader was interrupted before it delivered the outcome."""
+        if pending.leader is None or self._leader is pending.leader or pending.outcome is not None:
             return
         with self._mutex:
             if pending not in self._queue and pending.outcome is None:
                 self._requeue(pending)
 
     def close(self) -> None:
-        """Take no more, and wait until everything taken is written."""
+        """Accept no more requests, and return when all accepted ones are written."""
         if self._owner != os.getpid():
             return
         with self._mutex:
             self._closed = True
         self.write_queued()
-        self._note_the_rest()
+        self._write_refusal_counts()
         with self._mutex:
             worker, self._worker = self._worker, None
         if worker is not None:
             worker.shutdown()
 
     def write_queued(self) -> None:
-        """Write what is queued, and wait for what others are writing."""
-        if self._owner != os.getpid() or self._interrupts_itself():
+        """Write all queued requests, and wait for another leader's batch."""
+        if self._owner != os.getpid() or self._is_reentrant():
             return
-        lead, pause = Lead(), Wakeup()
+        token, pause = LeaderToken(), Wakeup()
         while self._queue or self._leader is not None:
             try:
-                if not self._takes_the_lead(lead):
-                    pause.wait(_YIELD)
+                if not self._try_lead(token):
+                    pause.wait(_LEADER_POLL_SECONDS)
                 elif self._queue:
-                    self._lead(lead)
+                    self._write_batch(token)
             finally:
-                if self._leader is lead:
+                if self._leader is token:
                     self._leader = None
                     self._wake_next()
 
-    def _note_the_rest(self) -> None:
-        """Say how many refusals were not noted, as nothing comes any more that could say it."""
-        if self._interrupts_itself():
+    def _write_refusal_counts(self) -> None:
+        """Log how many refusals were only counted: no later note can report them."""
+        if self._is_reentrant():
             return
-        lead = Lead()
+        token = LeaderToken()
         try:
-            if self._takes_the_lead(lead):
+            if self._try_lead(token):
                 self._writer.note_refusals(counts=True)
         finally:
-            if self._leader is lead:
+            if self._leader is token:
                 self._leader = None
 
-    def _join(self, pending: Pending) -> None:
-        """Queue a request."""
+    def _enqueue(self, pending: PendingCommit) -> None:
+        """Append a request to the queue, or raise `StoreBusy` if the queue is full."""
         with self._mutex:
             if self._closed:
                 raise StoreClosed
             queue, size = self._queue, pending.size
-            if len(queue) >= QUEUE_COMMITS or self._queued_bytes + size > QUEUE_BYTES:
+            if len(queue) >= MAX_QUEUED_COMMITS or self._queued_bytes + size > MAX_QUEUED_BYTES:
                 raise StoreBusy(
                     f"{len(queue)} commits of {self._queued_bytes} bytes are waiting to be "
                     "written, and no more fit: try again shortly"
                 )
             self._queued_bytes += size
             queue.append(pending)
-            if len(queue) == self._company > 1:
-                self._gathered.set()
+            if len(queue) == self._last_batch_size > 1:
+                self._batch_ready.set()
 
-    def _leads_alone(self, lead: Lead) -> bool:
-        """Take the lead if there is nobody to share it with: then no queue is needed."""
+    def _try_lead_alone(self, token: LeaderToken) -> bool:
+        """Take leadership if no other thread commits at the moment (case 1)."""
         with self._mutex:
-            free = self._leader is None and self._turn is None
-            alone = free and not self._queue and self._company == 1
-            if not alone or self._closed:
+            is_free = self._leader is None and self._reserved_for is None
+            no_peers = is_free and not self._queue and self._last_batch_size == 1
+            if not no_peers or self._closed:
                 return False
-            self._leader = lead
+            self._leader = token
             return True
 
-    def _takes_the_lead(self, lead: Lead) -> bool:
+    def _try_lead(self, token: LeaderToken) -> bool:
+        """Take leadership unless another call has it or reserved it; return whether we lead."""
         with self._mutex:
             leader = self._leader
             if leader is None:
-                if self._turn is not None and self._turn is not lead:
+                if self._reserved_for is not None and self._reserved_for is not token:
                     return False
-                leader = self._leader = lead
-            elif leader is not lead and leader.thread == lead.thread:
-                raise busy_with_itself()
-            return leader is lead
+                leader = self._leader = token
+            elif leader is not token and leader.thread == token.thread:
+                # A signal handler interrupted the leader in this very thread: waiting would be a
+                # deadlock.
+                raise reentrant_write_error()
+            return leader is token
 
-    def _interrupts_itself(self) -> bool:
-        """Say whether this is a signal handler's call in the thread that writes itself."""
+    def _is_reentrant(self) -> bool:
+        """Return whether this is a signal handler's call inside the thread that leads."""
         leader = self._leader
         return leader is not None and leader.thread == threading.get_ident()
 
     def _wake_next(self) -> None:
-        """Wake whoever is first in the queue, now that nobody leads."""
+        """Wake the first caller of the queue, which may now lead."""
         with self._mutex:
-            following = self._queue[0].channel if self._queue else None
-        if isinstance(following, WaitingThread):
-            following.set()
-        elif following is not None:
-            self._lead_in_worker()
+            channel = self._queue[0].channel if self._queue else None
+        if isinstance(channel, WaitingThread):
+            channel.set()
+        elif channel is not None:
+            self._start_worker()
 
-    def _lead(self, lead: Lead, own: WaitingThread | None = None) -> None:
-        """Write one batch and tell everybody in it how it went; who leads knows it already."""
-        batch: list[Pending] = []
+    def _write_batch(self, token: LeaderToken, own: WaitingThread | None = None) -> None:
+        """Write one batch and deliver its outcomes; `own` is the leader's own channel."""
+        batch: list[PendingCommit] = []
         try:
-            self._take(lead, batch)
+            self._fill_batch(token, batch)
             outcomes = self._writer.write([pending.request for pending in batch])
-            tell(batch, outcomes, own)
+            deliver_outcomes(batch, outcomes, own)
         finally:
-            left = [pending for pending in batch if pending.outcome is None]
-            if not left:
+            unsettled = [pending for pending in batch if pending.outcome is None]
+            if not unsettled:
                 pass
-            elif isinstance(sys.exception(), Exception):  # a defect, which may come again
-                tell(left, [CommitUnknown(pending.request.txn_id) for pending in left], own)
-            else:  # an interrupt, with which the others have nothing to do
-                self._give_back(left)
-        self._written()
+            elif isinstance(sys.exception(), Exception):
+                # A defect, which may happen again with the same requests: do not retry them.
+                errors = [CommitUnknown(pending.request.txn_id) for pending in unsettled]
+                deliver_outcomes(unsettled, errors, own)
+            else:
+                # An interrupt of this thread only: the next leader writes the others' requests.
+                self._requeue_in_front(unsettled)
+        self._after_write()
 
-    def _give_back(self, batch: Sequence[Pending]) -> None:
-        """Queue what an interrupt left unsettled again, in front and in order."""
+    def _requeue_in_front(self, batch: Sequence[PendingCommit]) -> None:
+        """Put unsettled requests back at the front of the queue, in their order."""
         with self._mutex:
             for pending in reversed(batch):
                 if pending not in self._queue:
                     self._requeue(pending)
                     self._queue.rotate(1)
 
-    def _requeue(self, pending: Pending) -> None:
-        pending.request = msgspec.structs.replace(pending.request, again=True)
-        pending.lead = None
+    def _requeue(self, pending: PendingCommit) -> None:
+        """Append a request that may be in the log already; the mutex is held."""
+        pending.request = msgspec.structs.replace(pending.request, may_be_logged=True)
+        pending.leader = None
         self._queued_bytes += pending.size
         self._queue.append(pending)
 
-    def _written(self) -> None:
-        """Tell those who wait for events, once those who wait for the batch know."""
+    def _after_write(self) -> None:
+        """Log refusals and wake subscriptions, after the callers have their outcomes."""
         self._writer.failpoint("acknowledged")
         self._writer.note_refusals()
         self._signal.notify()
-        self._writer.behind()
+        self._writer.after_batch()
 
-    def _take(self, lead: Lead, batch: list[Pending]) -> None:
-        """Move what is queued into a batch; an interrupt leaves nothing in neither of them."""
-        if len(self._queue) < self._company:
-            self._gather()
+    def _fill_batch(self, token: LeaderToken, batch: list[PendingCommit]) -> None:
+        """Move requests from the queue into a batch.
+
+        Each is appended to the batch before it leaves the queue. An interrupt in between leaves it
+        in both, never in neither, and `_requeue_in_front` skips what is still queued.
+        """
+        if len(self._queue) < self._last_batch_size:
+            self._wait_for_peers()
         size = 0
         with self._mutex:
             queue = self._queue
-            while queue and len(batch) < BATCH_COMMITS and size < BATCH_BYTES:
+            while queue and len(batch) < MAX_BATCH_COMMITS and size < MAX_BATCH_BYTES:
                 pending = queue[0]
-                pending.lead = lead
+                pending.leader = token
                 batch.append(pending)
                 size += pending.size
                 self._queued_bytes -= pending.size
                 queue.popleft()
-        self._company = len(batch)
+        self._last_batch_size = len(batch)
 
-    def _gather(self) -> None:
-        """Wait for as many as came last time, while more keep coming."""
-        self._gathered.clear()
-        seen = 0
-        while seen < len(self._queue) < self._company:
-            seen = len(self._queue)
-            self._gathered.wait(_PATIENCE)
+    def _wait_for_peers(self) -> None:
+        """Wait until as many requests are queued as the last batch had, or no more arrive."""
+        self._batch_ready.clear()
+        previous = 0
+        while previous < len(self._queue) < self._last_batch_size:
+            previous = len(self._queue)
+            self._batch_ready.wait(_PEER_WAIT_SECONDS)
 
-    def _lead_in_worker(self) -> None:
+    def _start_worker(self) -> None:
         with self._mutex:
             if self._worker is None:
                 self._worker = ThreadPoolExecutor(1, thread_name_prefix="memoranda-committer")
-            self._worker.submit(self._work)
+            self._worker.submit(self._lead_in_worker)
 
-    def _work(self) -> None:
-        """Lead until nothing is queued, or somebody else does."""
-        lead = Lead()
+    def _lead_in_worker(self) -> None:
+        """Lead until the queue is empty, another call leads, or a compaction is to lead next."""
+        token = LeaderToken()
         try:
-            while self._queue and self._takes_the_lead(lead):
-                self._lead(lead)
-                if self._turn is not None:
+            while self._queue and self._try_lead(token):
+                self._write_batch(token)
+                if self._reserved_for is not None:
                     break
         finally:
-            if self._leader is lead:
+            if self._leader is token:
                 self._leader = None
                 self._wake_next()

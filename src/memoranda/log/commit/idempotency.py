@@ -1,132 +1,186 @@
-"""Retries: whether the log has a request already, under the caller's txn_id.
+"""Idempotency keys: whether the log already has a request, and in which commit.
 
-    1. The request's salt is there: the salted hash of the request decides.
-    2. It went with something that was erased: the fingerprint decides. Requests that differ in
-       erased content alone have one fingerprint, so the later one counts as a retry.
-    3. An erasure that is asked for by a name has no more in its fingerprint than its kind. It is a
-       retry only if there is nothing left that it would erase.
-    4. The event is older than fingerprints: unless 3 decides, it can no longer be compared.
+A request under a txn_id that the log has is compared with the earlier one:
 
-Another request under a txn_id that is taken raises; never is it left out and passed for done.
+1. The earlier request's salt still exists: the salted hashes are compared.
+2. The salt was erased with a part of the transaction: the fingerprints are compared. Requests that
+   differ only in erased content have the same fingerprint, so the later one counts as a retry.
+3. The fingerprint of an erasure by name covers only the target's kind. Such a request is a retry
+   only if nothing is left that it would erase.
+4. The event is older than fingerprints: unless case 3 decides, it can no longer be compared.
+
+A different request under a txn_id that is taken raises; it is never skipped and reported as done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
 
 import msgspec
 
 from memoranda.errors import IdempotencyMismatch
-from memoranda.log import chain, fingerprints, pages
-from memoranda.log.envelopes import HASH_SIZE, token
-from memoranda.log.forgetting import would_erase
-from memoranda.log.reducing import ENGINE_SPACES
-from memoranda.log.transaction import Request
+from memoranda.log import chain, pages
+from memoranda.log.commit.staged_transaction import Request
+from memoranda.log.erasure.forget import would_erase
+from memoranda.log.erasure.redact import ENGINE_NAMESPACES
+from memoranda.log.erasure.rewrite import HASH_SIZE, retry_token
 from memoranda.log.views import Views
 from memoranda.model import codec
 from memoranda.model.erasure import AGENT, PSEUDONYM_PREFIX, SWEEP, Forget
 from memoranda.model.event import TOKEN_SIZE, SealedEvent
+from memoranda.model.ids import is_derived_id
 from memoranda.model.operations import AnyOperation, Erase, ErasedOperation
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader
 
+# Fingerprints: identify a request without its content.
+#
+# A request is compared with an earlier one of its txn_id by a salted hash. That salt is erased as
+# soon as a part of the earlier transaction is. The fingerprint remains: a hash over the kinds of
+# the requests, in order, and over the ids they name. Erased values cannot be confirmed by guessing,
+# since it covers no text, no name and no id that is derived from one.
+
+FINGERPRINT_SIZE = 16
+# The domain keeps the project's first name: changing it would invalidate stored fingerprints.
+_DOMAIN = b"recollect request fingerprint\0"
+_ASSERTION_ID = "assertion_id"
+"""The field whose ids may be derived from an assertion's content."""
+
+
+def fingerprint_of(staged: Sequence[msgspec.Struct]) -> bytes:
+    """Return the fingerprint of a transaction's requests."""
+    shapes = [_shape(request) for request in staged]
+    return sha256(_DOMAIN + msgspec.msgpack.encode(shapes)).digest()[:FINGERPRINT_SIZE]
+
+
+def _shape(request: msgspec.Struct) -> list[object]:
+    """Return a request's kind, and the ids and kinds it names."""
+    tag = request.__struct_config__.tag
+    if isinstance(request, Forget):
+        return [tag, *_target_shape(request)]
+    return [tag, *_identity(request)]
+
+
+def _target_shape(request: Forget) -> Iterator[object]:
+    target = request.target
+    yield target.kind
+    yield target.identity
+    yield target.children
+    yield target.derived
+
+
+def _identity(request: msgspec.Struct) -> Iterator[str | None]:
+    fields: Sequence[str] = getattr(type(request), "identity", ())
+    for field in fields:
+        value = getattr(request, field)
+        yield None if field == _ASSERTION_ID and is_derived_id(value) else value
+
+
+# Retries: find the earlier commit of a request.
+
 
 def find_earlier(reader: Reader, views: Views, request: Request) -> int | None:
-    """Return the commit of the same request, if the log has it; another one raises."""
+    """Return the commit of the same request, if the log has it; raise if it has another one."""
     commit_ts = commit_of(reader, request.txn_id, request.actor)
     if commit_ts is None:
         return None
-    event = _event(reader, commit_ts)
+    event = _load_event(reader, commit_ts)
     operations = codec.decode_operations(event.operations)
     if not chain.can_compare(event, operations):
-        _check_fingerprint(reader, views, request, event, _fingerprint(event))
+        _check_fingerprint(reader, views, request, event, _stored_fingerprint(event))
     else:
-        known = codec.decode_envelope(event.envelope).request_hash[:HASH_SIZE]
-        if chain.request_hash(event.salts, request.encoded, len(operations)) != known:
-            raise _other(request, commit_ts)
+        request_hash = codec.decode_envelope(event.envelope).request_hash[:HASH_SIZE]
+        if chain.request_hash(event.salts, request.encoded, len(operations)) != request_hash:
+            raise _mismatch(request, commit_ts)
     return commit_ts
 
 
 def commit_of(reader: Reader, txn_id: str, actor: str) -> int | None:
-    """Return the commit that a transaction of this name became, be its envelope gone or not."""
+    """Return the commit of a txn_id, whether or not its envelope was erased."""
     row = reader.row("txn_find", txn_id=txn_id, actor=actor)
     if row is None:
-        row = reader.row("txn_find", txn_id=token(txn_id, actor).hex(), actor="")
+        row = reader.row("txn_find", txn_id=retry_token(txn_id, actor).hex(), actor="")
     return None if row is None else int(row[0])
 
 
 def find_farewell(reader: Reader, request: Request) -> int | None:
-    """Return the commit in which an agent of which nothing is left had itself forgotten.
+    """Return the commit in which an agent erased itself, if nothing of it is left.
 
-    It stands there under a pseudonym, so it is known by its txn_id alone. If several agents used
-    that, nothing tells whose farewell is whose.
+    The log has it under a pseudonym, so it is found by its txn_id alone. If several agents used
+    that txn_id, they cannot be told apart, and the request is refused.
     """
     commits = [
         int(commit_ts)
         for actor, commit_ts in reader.rows("txn_any", txn_id=request.txn_id)
-        if _is_farewell(_event(reader, commit_ts), actor)
+        if _is_farewell(_load_event(reader, commit_ts), actor)
     ]
     if len(commits) > 1:
-        raise _incomparable(request, commits[-1])
+        raise _not_comparable(request, commits[-1])
     return commits[0] if commits else None
 
 
 def era(reader: Reader, txn_id: str, actor: str, head: int) -> int:
-    """Return the commit that last took txn_ids out of the log, as of the txn_id's own commit.
+    """Return the commit that last erased an envelope, as of the txn_id's own commit.
 
-    What uses a txn_id again that is gone is another transaction, and so are its ids. A retry has
-    those of its first attempt, whatever was erased since.
+    A txn_id that was erased and is used again names another transaction, which needs other ids. So
+    the era is part of derived ids. A retry gets the ids of its first attempt, whatever was erased
+    since.
     """
     commit_ts = commit_of(reader, txn_id, actor)
     if commit_ts is not None:
-        if not _fingerprint(_event(reader, commit_ts)):
-            return 0  # its ids are older than eras
+        if not _stored_fingerprint(_load_event(reader, commit_ts)):
+            return 0  # its ids were derived without an era
         head = commit_ts
-    found = reader.row("envelope_erasure", through=head)
-    return 0 if found is None else int(found[0])
+    row = reader.row("envelope_erasure", through=head)
+    return 0 if row is None else int(row[0])
 
 
 def _check_fingerprint(
     reader: Reader, views: Views, request: Request, event: SealedEvent, fingerprint: bytes
 ) -> None:
-    """Raise unless a request is the one that an event was, as far as that can be known."""
+    """Raise unless a request is the one an event was made from, as far as that is known."""
     erases = request.erases
     if fingerprint:
-        differs = fingerprint != fingerprints.of(request.staged)
-        if differs or not _Left(reader, event).allows(request.staged):
-            raise _other(request, event.commit_ts)
+        differs = fingerprint != fingerprint_of(request.staged)
+        if differs or not _Residues(reader, event).allows(request.staged):
+            raise _mismatch(request, event.commit_ts)
     elif erases is None or not _is_erasure_of(erases, event):
-        raise _incomparable(request, event.commit_ts)
+        raise _not_comparable(request, event.commit_ts)
     if erases is None or erases.target.kind == SWEEP:
         return
-    known = fingerprint and erases.target.identity is not None
-    if not known and would_erase(reader, views, erases):
-        raise _incomparable(request, event.commit_ts)
+    is_same_target = fingerprint and erases.target.identity is not None
+    if not is_same_target and would_erase(reader, views, erases):
+        raise _not_comparable(request, event.commit_ts)
 
 
-class _Left:
-    """Where what is left of a transaction stands, and which scopes it may have been in."""
+class _Residues:
+    """The residues of a transaction, and the scopes they may have been in."""
 
     def __init__(self, reader: Reader, event: SealedEvent) -> None:
         self._reader = reader
-        found = codec.decode_operations(event.operations)
-        self._operations = [each for each in found if each.namespace not in ENGINE_SPACES]
+        operations = codec.decode_operations(event.operations)
+        self._operations = [
+            operation for operation in operations if operation.namespace not in ENGINE_NAMESPACES
+        ]
 
     def allows(self, staged: Sequence[msgspec.Struct]) -> bool:
-        """Say whether it can be what is left of these requests.
+        """Return whether these can be the residues of the requests.
 
-        A request that changes nothing leaves no operation. So only what always leaves one is
-        looked for, and the namespace of a single request if there is any operation.
+        A request that changes nothing leaves no operation. So only requests that always leave one
+        are searched for, and the namespace of a single request if there is any operation.
         """
         for request in staged:
             scope: Scope | None = getattr(request, "scope", None)
             if scope is None:
                 continue
             if getattr(type(request), "stays_in_scope", False):
-                if not any(self._fits(scope, each) for each in self._operations):
+                if not any(self._fits(scope, operation) for operation in self._operations):
                     return False
             elif len(staged) == 1 and self._operations:
-                return any(self._is_in(scope.namespace, each) for each in self._operations)
+                return any(
+                    self._is_in(scope.namespace, operation) for operation in self._operations
+                )
         return True
 
     def _fits(self, scope: Scope, operation: AnyOperation) -> bool:
@@ -134,37 +188,40 @@ class _Left:
             return False
         if not _is_pseudonym(operation.agent_id):
             return scope.agent_id == operation.agent_id
-        through = _erased_in(operation)
-        known = self._reader.rows(
+        through = _erasing_commit(operation)
+        rows = self._reader.rows(
             "scopes_with_events", agent_id=scope.agent_id, after=0, through=through
         )
-        return not known
+        return not rows
 
     def _is_in(self, namespace: str, operation: AnyOperation) -> bool:
-        """Say whether an operation may have been in a namespace; one that went has no commits."""
+        """Return whether an operation may have been in a namespace.
+
+        An erased name has no commits under it any more.
+        """
         if not _is_pseudonym(operation.namespace):
             return namespace == operation.namespace
-        through = _erased_in(operation)
-        known = self._reader.row(
+        through = _erasing_commit(operation)
+        row = self._reader.row(
             "namespace_touched", namespace=namespace, agent_id=None, after=0, through=through
         )
-        return known is None
+        return row is None
 
 
 def _is_pseudonym(name: str) -> bool:
     return name.startswith(PSEUDONYM_PREFIX)
 
 
-def _erased_in(operation: AnyOperation) -> int:
-    """Return the commit behind which a name that went can have come back."""
+def _erasing_commit(operation: AnyOperation) -> int:
+    """Return the commit after which an erased name may have been used again."""
     return operation.erasure if isinstance(operation, ErasedOperation) else 0
 
 
 def _is_erasure_of(erases: Forget, event: SealedEvent) -> bool:
-    """Say whether an event erased a target of the same kind."""
+    """Return whether an event erased a target of the same kind."""
     return any(
         isinstance(operation, Erase) and operation.target == erases.target.kind
-        for operation in codec.decode_standing(event.operations)
+        for operation in codec.decode_effective(event.operations)
     )
 
 
@@ -173,30 +230,33 @@ def _is_farewell(event: SealedEvent, actor: str) -> bool:
         isinstance(operation, Erase)
         and operation.target == AGENT
         and actor == operation.by == operation.pseudonym
-        for operation in codec.decode_standing(event.operations)
+        for operation in codec.decode_effective(event.operations)
     )
 
 
-def _fingerprint(event: SealedEvent) -> bytes:
-    """Return the fingerprint of the request that an event was; empty: it is older than these."""
+def _stored_fingerprint(event: SealedEvent) -> bytes:
+    """Return the fingerprint of an event's request; empty if the event has none."""
     envelope = codec.decode_envelope(event.envelope)
     return envelope.request_hash[HASH_SIZE if envelope.txn_id else TOKEN_SIZE :]
 
 
-def _event(reader: Reader, commit_ts: int) -> SealedEvent:
+def _load_event(reader: Reader, commit_ts: int) -> SealedEvent:
     (event,) = pages.events_of(reader, [commit_ts])
     return event
 
 
-def _other(request: Request, commit_ts: int) -> IdempotencyMismatch:
+def _mismatch(request: Request, commit_ts: int) -> IdempotencyMismatch:
     return IdempotencyMismatch(
-        f"txn_id {request.txn_id!r} was committed as {commit_ts} with other operations: "
-        "use a new txn_id"
+        f"txn_id {request.txn_id!r} was committed as {commit_ts} with other operations: if this is "
+        "a retry, its work is done; if it is something else, use a new txn_id",
+        commit_ts=commit_ts,
     )
 
 
-def _incomparable(request: Request, commit_ts: int) -> IdempotencyMismatch:
+def _not_comparable(request: Request, commit_ts: int) -> IdempotencyMismatch:
     return IdempotencyMismatch(
         f"txn_id {request.txn_id!r} was committed as {commit_ts}, and as something was erased "
-        "since, that request can no longer be compared with this one: use a new txn_id"
+        "since, that request can no longer be compared with this one: if this is a retry, its work "
+        "is done; if it is something else, use a new txn_id",
+        commit_ts=commit_ts,
     )

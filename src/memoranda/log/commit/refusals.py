@@ -1,8 +1,9 @@
-"""Refusals that matter for security: noted in the log, by ids alone, and not too many of them.
+"""Refusals that matter for security: logged with ids only, and rate-limited.
 
-Whoever is refused is told at once. The note is a transaction of the engine's own behind the refused
-one, in the audit's scope, where no agent's replay sees it. Of one kind and one agent only so many
-are noted in a while; how many more there were is said in the next note, or when the store closes.
+The refused caller gets its error at once. The note is a transaction of the engine, after the batch
+of the refused one, in the audit scope, which no agent's replay shows. Per kind and agent only
+`MAX_NOTES` are logged per window; the next note, or the last one at closing, says how many more
+there were.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 from memoranda.errors import LinkCycle, MemorandaError, ReflectionTooDeep
-from memoranda.log.transaction import Request
+from memoranda.log.commit.staged_transaction import Request
 from memoranda.model import codec
 from memoranda.model.clock import Clock
 from memoranda.model.operations import AUDIT_SCOPE, Refuse
@@ -21,100 +22,103 @@ CYCLE = "link.cycle_refused"
 DEPTH = "reflection.depth_exceeded"
 PERMISSION = "permission.denied"
 KINDS = (CYCLE, DEPTH, PERMISSION)
-"""The types of audit event that refusals are."""
+"""The audit event types of refusals."""
 
-MOST_NOTED = 10
-"""How many refusals of one kind and agent are noted in a `WINDOW`."""
-WINDOW = 60.0
-MOST_PAIRS = 1024
-"""How many kinds and agents are remembered at once."""
+MAX_NOTES = 10
+"""Refusals of one kind and agent that are logged per `WINDOW_SECONDS`."""
+WINDOW_SECONDS = 60.0
+"""Length of the window: long enough that an attack cannot fill the log, and is still visible."""
+MAX_WINDOWS = 1024
+"""Pairs of kind and agent that are tracked at once, which bounds the memory they take."""
 
 
-class _Recent:
-    """What came of one kind and one agent in the current window."""
+class _Window:
+    """The recent refusals of one kind and one agent."""
 
-    __slots__ = ("left_out", "noted", "since")
+    __slots__ = ("left_out", "notes", "started")
 
-    def __init__(self, since: float, left_out: int) -> None:
-        self.since = since
-        self.noted = 0
+    def __init__(self, started: float, left_out: int) -> None:
+        self.started = started
+        self.notes = 0
         self.left_out = left_out
 
 
 class Refusals:
-    """What was refused and is to be noted. Used by one thread at a time."""
+    """The refusals that are to be logged. Only the leader of the group commit uses it."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._recent: OrderedDict[tuple[str, str], _Recent] = OrderedDict()
-        self.waiting: list[Refuse] = []
-        """What is to be written next."""
+        self._windows: OrderedDict[tuple[str, str], _Window] = OrderedDict()
+        self.pending: list[Refuse] = []
+        """Notes to be logged with the next batch."""
 
-    def refused(self, error: MemorandaError, by: str) -> None:
-        """Take an error that somebody is told, if it is of a kind that is noted."""
+    def record(self, error: MemorandaError, by: str) -> None:
+        """Note an error that a caller gets, if it is of a kind that is logged."""
         if isinstance(error, LinkCycle):
-            self.note(CYCLE, by, (each for each in error.path[:2] if each is not None))
+            self.note(
+                CYCLE, by, (memory_id for memory_id in error.path[:2] if memory_id is not None)
+            )
         elif isinstance(error, ReflectionTooDeep):
             self.note(DEPTH, by, error.memory_ids)
 
-    def note(self, what: str, by: str, about: Iterable[str]) -> None:
-        """Let a refusal be noted, or counted where there were too many lately."""
-        recent = self._window(what, by)
-        if recent.noted >= MOST_NOTED:
-            recent.left_out += 1
+    def note(self, kind: str, by: str, about: Iterable[str]) -> None:
+        """Queue a refusal to be logged, or count it if there were too many in the window."""
+        window = self._window(kind, by)
+        if window.notes >= MAX_NOTES:
+            window.left_out += 1
             return
-        recent.noted += 1
-        self.waiting.append(_refuse(what, by, tuple(about), recent.left_out))
-        recent.left_out = 0
+        window.notes += 1
+        self.pending.append(_refuse(kind, by, tuple(about), window.left_out))
+        window.left_out = 0
 
     def take(self) -> list[Refuse]:
-        """Return what is to be written; it is not kept any longer."""
-        taken, self.waiting = self.waiting, []
-        return taken
+        """Return the queued notes, and empty the queue."""
+        notes, self.pending = self.pending, []
+        return notes
 
     def take_all(self) -> list[Refuse]:
-        """Return what is to be written, and what was only counted, too."""
-        for (what, by), recent in self._recent.items():
-            self._say_count(what, by, recent)
+        """Return the queued notes, and a note for every count that none of them includes."""
+        for (kind, by), window in self._windows.items():
+            self._note_count(kind, by, window)
         return self.take()
 
-    def lost(self, taken: Iterable[Refuse]) -> None:
-        """Count what could not be written: it is said with what comes next."""
-        for each in taken:
-            self._window(each.what, each.by).left_out += each.left_out + bool(each.about)
+    def restore(self, notes: Iterable[Refuse]) -> None:
+        """Count notes that could not be written: the next note includes them."""
+        for note in notes:
+            self._window(note.what, note.by).left_out += note.left_out + bool(note.about)
 
-    def _window(self, what: str, by: str) -> _Recent:
-        """Return what came lately of a kind and an agent, as the latest of all."""
-        now, pair = self._clock.monotonic(), (what, by)
-        recent = self._recent.pop(pair, None)
-        if recent is None or now - recent.since >= WINDOW:
-            recent = _Recent(now, 0 if recent is None else recent.left_out)
-        self._recent[pair] = recent
-        if len(self._recent) > MOST_PAIRS:
-            (what, by), oldest = self._recent.popitem(last=False)
-            self._say_count(what, by, oldest)
-        return recent
+    def _window(self, kind: str, by: str) -> _Window:
+        """Return the window of a kind and an agent, and make it the most recent one."""
+        now, key = self._clock.monotonic(), (kind, by)
+        window = self._windows.pop(key, None)
+        if window is None or now - window.started >= WINDOW_SECONDS:
+            window = _Window(now, 0 if window is None else window.left_out)
+        self._windows[key] = window
+        if len(self._windows) > MAX_WINDOWS:
+            (kind, by), oldest = self._windows.popitem(last=False)
+            self._note_count(kind, by, oldest)
+        return window
 
-    def _say_count(self, what: str, by: str, recent: _Recent) -> None:
-        """Let it be said how many were left out, with nothing else."""
-        if recent.left_out:
-            self.waiting.append(_refuse(what, by, (), recent.left_out))
-            recent.left_out = 0
+    def _note_count(self, kind: str, by: str, window: _Window) -> None:
+        """Queue a note that has nothing but the count."""
+        if window.left_out:
+            self.pending.append(_refuse(kind, by, (), window.left_out))
+            window.left_out = 0
 
 
-def request(txn_id: str, noted: Sequence[Refuse]) -> Request:
-    """Return the transaction in which the engine notes something."""
+def request(txn_id: str, notes: Sequence[Refuse]) -> Request:
+    """Return the engine's transaction that logs these notes."""
     return Request(
         txn_id=txn_id,
-        named=False,
+        idempotent=False,
         actor=AUDIT_SCOPE.agent_id,
-        staged=noted,
-        encoded=codec.join([*map(codec.encode, noted)]),
+        staged=notes,
+        encoded=codec.join([*map(codec.encode, notes)]),
         reads=frozenset(),
-        since=0,
+        base_commit=0,
         deadline=math.inf,
     )
 
 
-def _refuse(what: str, by: str, about: tuple[str, ...], left_out: int) -> Refuse:
-    return Refuse(AUDIT_SCOPE.namespace, AUDIT_SCOPE.agent_id, what, by, about, left_out)
+def _refuse(kind: str, by: str, about: tuple[str, ...], left_out: int) -> Refuse:
+    return Refuse(AUDIT_SCOPE.namespace, AUDIT_SCOPE.agent_id, kind, by, about, left_out)

@@ -1,4 +1,4 @@
-"""Transactions before they are committed: what is staged, what was read, and until when."""
+"""Transactions before they are committed: their requests, reads and deadline."""
 
 from __future__ import annotations
 
@@ -7,40 +7,43 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from memoranda.errors import InvalidInput, TransactionClosed, TransactionExpired
-from memoranda.log.signing import Signing
+from memoranda.errors import InvalidInput, NotFound, TransactionClosed, TransactionExpired
+from memoranda.log.commit.signature import TransactionSigner
 from memoranda.model import codec
 from memoranda.model.clock import Clock
+from memoranda.model.codec import unpacked_size
 from memoranda.model.erasure import Forget
-from memoranda.model.ids import IdSource, derived
-from memoranda.model.limits import Limits
-from memoranda.model.packing import unpacked_size
+from memoranda.model.ids import IdSource, derive_id
+from memoranda.model.limits import Limits, renamed
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """What a transaction asks the committer for."""
+    """A transaction as the committer gets it."""
 
     txn_id: str
-    named: bool
-    """Whether the caller chose the txn_id: only then can the log have it already."""
+    idempotent: bool
+    """Whether the caller chose the txn_id: only then the log may have it already."""
     actor: str
     staged: Sequence[msgspec.Struct]
     encoded: bytes
+    """The staged requests, encoded: what `request_hash` covers."""
     reads: frozenset[msgspec.Struct]
-    since: int
+    base_commit: int
+    """The commit its reads are as of."""
     deadline: float
+    """Monotonic time in seconds after which it is refused."""
     blobs: Mapping[bytes, bytes] = {}
-    """Long content, packed, by the hash of what it unpacks to."""
-    signing: Signing | None = None
-    """Who signs it; nobody, if the handle has no signer."""
+    """Long content, packed, by the hash of the unpacked content."""
+    signing: TransactionSigner | None = None
+    """The signer; None if the handle has none."""
     era: int | None = None
-    """What the ids it gave out were derived in, if any were."""
-    again: bool = False
-    """Whether somebody was interrupted while writing it: the log may have it already."""
+    """The era its derived ids were made in; None if it derived none (see `idempotency.era`)."""
+    may_be_logged: bool = False
+    """Whether a leader was interrupted while it wrote this: the log may have it already."""
 
     @property
     def erases(self) -> Forget | None:
-        """What is to be erased, if that is what it asks for: it asks for nothing else then."""
+        """The erasure, if it is one; an erasure has no other requests."""
         first = self.staged[0] if self.staged else None
         return first if isinstance(first, Forget) else None
 
@@ -50,29 +53,29 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         staged: msgspec.Struct,
         *,
         txn_id: str,
-        named: bool,
+        idempotent: bool,
         actor: str,
         deadline: float,
         limits: Limits,
-        signing: Signing | None = None,
+        signing: TransactionSigner | None = None,
     ) -> Request:
-        """Return what a transaction asks for that stages one thing and reads nothing."""
+        """Return the request of a transaction with one staged request and no reads."""
         encoded = codec.encode_all((staged,))
-        _check_size(len(encoded) - 1, limits)  # the first byte only says that it is one
+        _check_size(len(encoded) - 1, limits)  # the first byte is the array header
         return cls(
-            txn_id, named, actor, (staged,), encoded, frozenset(), 0, deadline, signing=signing
+            txn_id, idempotent, actor, (staged,), encoded, frozenset(), 0, deadline, signing=signing
         )
 
     @property
     def size(self) -> int:
-        """How many bytes it takes up while it waits."""
+        """Bytes it takes up in the queue."""
         size = len(self.encoded)
         return size + sum(map(len, self.blobs.values())) if self.blobs else size
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to write and nothing to look up."""
-        return not self.staged and not self.named
+        """Whether there is nothing to write and no txn_id to look up."""
+        return not self.staged and not self.idempotent
 
 
 class _Status(enum.Enum):
@@ -82,24 +85,24 @@ class _Status(enum.Enum):
 
 
 class Draft:
-    """A transaction that is being put together, by one caller and not yet in the log."""
+    """A transaction that one caller is building; nothing of it is in the log."""
 
     def __init__(
         self,
         *,
         txn_id: str,
-        named: bool,
+        idempotent: bool,
         actor: str,
-        since: int,
+        base_commit: int,
         timeout: float,
         clock: Clock,
         limits: Limits,
-        signing: Signing | None = None,
+        signing: TransactionSigner | None = None,
         era: int = 0,
     ) -> None:
         self.txn_id = txn_id
-        self.since = since
-        self._named = named
+        self.base_commit = base_commit
+        self._idempotent = idempotent
         self._actor = actor
         self._clock = clock
         self._deadline = clock.monotonic() + timeout
@@ -113,14 +116,16 @@ class Draft:
         self._ids_given = 0
         self._reads: set[msgspec.Struct] = set()
         self._status = _Status.OPEN
+        self._arguments: dict[int, Mapping[str, str]] = {}
+        """Field of a staged request -> the caller's argument, by position, where they differ."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been neither committed nor aborted."""
+        """Whether it is neither committed nor aborted."""
         return self._status is _Status.OPEN
 
     def check(self) -> None:
-        """Raise if nothing more can be done in this transaction."""
+        """Raise if the transaction is closed or its deadline has passed."""
         if self._status is not _Status.OPEN:
             raise TransactionClosed(
                 f"transaction {self.txn_id!r} is {self._status.value}: begin a new one"
@@ -129,26 +134,32 @@ class Draft:
             raise TransactionExpired
 
     def new_id(self, ids: IdSource) -> str:
-        """Return an id for something staged; a retry under the caller's txn_id gives it again."""
-        if not self._named:
+        """Return an id for a staged item; a retry under the same txn_id gets the same ids."""
+        if not self._idempotent:
             return ids.unique()
         self._ids_given += 1
         era = (str(self._era),) if self._era else ()
-        return derived("staged", self._actor, self.txn_id, str(self._ids_given), *era)
+        return derive_id("staged", self._actor, self.txn_id, str(self._ids_given), *era)
 
     def blob(self, digest: bytes) -> bytes | None:
-        """Return long content that was staged, packed."""
+        """Return staged long content, packed."""
         return self._blobs.get(digest)
 
-    def stage(self, *requests: msgspec.Struct, blobs: Mapping[bytes, bytes] | None = None) -> None:
-        """Add requests and their long content: all, or none if the limits would be passed.
+    def stage(
+        self,
+        *requests: msgspec.Struct,
+        blobs: Mapping[bytes, bytes] | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add requests and their long content: all of them, or none if a limit would be exceeded.
 
-        Long content counts as what it unpacks to, which is what reading it costs.
+        Long content counts with its unpacked size, which is what reading it costs. `arguments` are
+        the names by which the caller knows the fields of the requests, for errors.
         """
         encoded, limits = [*map(codec.encode, requests)], self._limits
         size = self._size
-        for each in encoded:
-            size += len(each)
+        for part in encoded:
+            size += len(part)
         if blobs:
             size += sum(map(unpacked_size, blobs.values()))
         if len(self._staged) + len(requests) > limits.transaction_operations:
@@ -157,32 +168,40 @@ class Draft:
                 f"has over {limits.transaction_operations} operations, the limit",
             )
         _check_size(size, limits)
+        if arguments:
+            positions = range(len(self._staged), len(self._staged) + len(requests))
+            self._arguments.update(dict.fromkeys(positions, arguments))
         self._staged += requests
         self._encoded += encoded
         if blobs:
             self._blobs.update(blobs)
         self._size = size
 
+    def named_by_caller(self, error: InvalidInput | NotFound) -> InvalidInput | NotFound:
+        """Return an error of the commit under the name of the argument that the caller used."""
+        position = error.position
+        return error if position is None else renamed(error, self._arguments.get(position, {}))
+
     def track(self, read: msgspec.Struct) -> None:
-        """Remember a read: if its answer changes before the commit, the commit fails."""
+        """Record a read: the commit fails if its answer changes before."""
         self.check()
         self._reads.add(read)
 
     def close(self, *, committed: bool) -> None:
-        """Finish: nothing more can be staged, read or committed."""
+        """Close it: nothing more can be staged, read or committed."""
         self._status = _Status.COMMITTED if committed else _Status.ABORTED
 
     def request(self) -> Request:
-        """Return what to commit."""
+        """Return the request to commit."""
         self.check()
         return Request(
             txn_id=self.txn_id,
-            named=self._named,
+            idempotent=self._idempotent,
             actor=self._actor,
             staged=tuple(self._staged),
             encoded=codec.join(self._encoded),
             reads=frozenset(self._reads),
-            since=self.since,
+            base_commit=self.base_commit,
             deadline=self._deadline,
             blobs=self._blobs,
             signing=self._signing,

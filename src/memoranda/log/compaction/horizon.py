@@ -1,4 +1,4 @@
-"""Horizons: from which commit on a namespace is known, where older operations were summed up."""
+"""Compaction horizons: the oldest commit at which a namespace can still be read."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from memoranda.storage.port import Reader, Row
 
 
 class Horizon(msgspec.Struct, frozen=True):
-    """A namespace that is known from a commit on, and the commit that summed it up."""
+    """The horizon of a namespace, and the commit that set it."""
 
     namespace: str
     commit_ts: int
     summed_in: int
-    """The commit from which on nothing is told of what was before the horizon."""
+    """The commit that set it: from there on, reads before the horizon are refused."""
     unfinished: bool = False
-    """Whether some of what is to go is still there: who compacts again goes on with it."""
+    """Whether operations remain to be erased: the next compaction continues it."""
 
 
 def find(reader: Reader, namespace: str) -> Horizon | None:
@@ -27,53 +27,51 @@ def find(reader: Reader, namespace: str) -> Horizon | None:
     return _horizon(row) if row else None
 
 
-def listed(reader: Reader) -> list[Horizon]:
-    """Return every horizon there is."""
+def all_horizons(reader: Reader) -> list[Horizon]:
+    """Return every horizon."""
     return [_horizon(row) for row in reader.rows("horizon_rows")]
 
 
-def set_behind(reader: Reader, since: int) -> list[Horizon]:
+def set_after(reader: Reader, after: int) -> list[Horizon]:
     """Return the horizons that were set after a commit."""
-    return [_horizon(row) for row in reader.rows("horizons_behind", since=since)]
+    return [_horizon(row) for row in reader.rows("horizons_set_after", after=after)]
 
 
 def unfinished(reader: Reader) -> list[Horizon]:
-    """Return the horizons up to which something is still to go."""
-    return [horizon for horizon in listed(reader) if horizon.unfinished]
+    """Return the horizons of interrupted compactions."""
+    return [horizon for horizon in all_horizons(reader) if horizon.unfinished]
 
 
 def check(reader: Reader, namespaces: Iterable[str], at: int) -> None:
-    """Raise `Compacted` if one of these namespaces is not known any more as of a commit."""
+    """Raise `Compacted` if one of these namespaces cannot be read as of a commit."""
     for namespace in dict.fromkeys(namespaces):
         row = reader.row("horizon_above", namespace=namespace, at=at)
         if row is not None:
             raise _unknown(namespace, at, row[0])
 
 
-def check_below(
-    reader: Reader, at: int, *, namespace: str, children: object, beyond: object
-) -> None:
-    """Raise `Compacted` if a namespace of a range is not known any more as of a commit."""
+def check_below(reader: Reader, at: int, *, namespace: str, children: object, end: object) -> None:
+    """Raise `Compacted` if a namespace of a range cannot be read as of a commit."""
     row = reader.row(
-        "horizon_above_in_range", at=at, namespace=namespace, children=children, beyond=beyond
+        "horizon_above_in_range", at=at, namespace=namespace, children=children, end=end
     )
     if row is not None:
         raise _unknown(row[0], at, row[1])
 
 
-def check_vouched(reader: Reader, through: int) -> None:
-    """Raise `Compacted` if a log up to a commit would lack one that summed up a part of it."""
-    for horizon in listed(reader):
+def check_attested(reader: Reader, through: int) -> None:
+    """Raise `Compacted` if a log that ends at a commit would lack the commit that set a horizon."""
+    for horizon in all_horizons(reader):
         if through < horizon.summed_in:
             raise Compacted(
                 horizon.summed_in,
-                f"commit {horizon.summed_in}, which summed up namespace {horizon.namespace!r}, is "
-                f"behind commit {through}",
+                f"commit {horizon.summed_in}, which compacted namespace {horizon.namespace!r}, is "
+                f"after commit {through}",
             )
 
 
-def known_from(reader: Reader, commit: int) -> int:
-    """Return the first commit, at or behind one, as of which everything is known."""
+def first_readable_commit(reader: Reader, commit: int) -> int:
+    """Return the first commit, from this one on, as of which every namespace can be read."""
     row = reader.row("horizon_highest")
     return commit if row is None else max(commit, row[0])
 
@@ -84,4 +82,4 @@ def _horizon(row: Row) -> Horizon:
 
 
 def _unknown(namespace: str, at: int, horizon: int) -> Compacted:
-    return Compacted(horizon, f"namespace {namespace!r} is not known as of commit {at}")
+    return Compacted(horizon, f"namespace {namespace!r} cannot be read as of commit {at}")

@@ -1,7 +1,8 @@
-"""Summing up: how a reader of the log gets past what was compacted.
+"""Compaction summaries: how a replay passes a compacted part of the log.
 
 Up to its horizon a namespace's operations are not shown one by one, but in one event at the
-horizon, with all that is left of them, in the order they were made: applied, they give what held.
+horizon. It has all remaining operations in their order: applied, they give the state at the
+horizon.
 """
 
 from __future__ import annotations
@@ -11,132 +12,144 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from memoranda.errors import Compacted
-from memoranda.log import horizons, pages
-from memoranda.log.horizons import Horizon
-from memoranda.log.selection import Selection
+from memoranda.log import pages
+from memoranda.log.compaction import horizon as compaction_horizon
+from memoranda.log.compaction.horizon import Horizon
+from memoranda.log.read.visibility import Selection
 from memoranda.model import codec
 from memoranda.model.event import ReplayEvent
-from memoranda.model.operations import AnyOperation, OperationType
+from memoranda.model.operations import AnyOperation, OperationType, effective_operation
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES
-from memoranda.storage.port import Engine, Reader, Row
+from memoranda.storage.port import Engine, Reader
 
 
-class Summing:
-    """The horizons that a replay passes."""
+class CompactionSummaries:
+    """The horizons that a replay passes, and their summary events."""
 
     def __init__(self, engine: Engine, log_id: str, selection: Selection) -> None:
         self._engine = engine
         self._log_id = log_id
         self._selection = selection
         self._agent_id = None if selection.agent_id is ALL_AGENTS else selection.agent_id
-        self._ahead: dict[str, Horizon] = {}
+        self._horizons: dict[str, Horizon] = {}
 
-    def begin(self, reader: Reader, after: int, through: int) -> None:
-        """Find the horizons that are passed; a replay that ends before one cannot be given."""
+    def find_horizons(self, reader: Reader, after: int, through: int) -> None:
+        """Find the horizons ahead; raise `Compacted` if the replay would end before one."""
         for horizon in self._selected(reader):
-            if after >= horizon.commit_ts or self._ahead.get(horizon.namespace) == horizon:
+            if after >= horizon.commit_ts or self._horizons.get(horizon.namespace) == horizon:
                 continue
             end = min(through, horizon.commit_ts)
-            if not self._missed(reader, horizon.namespace, after, end):
+            if not self._was_touched(reader, horizon.namespace, after, end):
                 continue
             if through < horizon.commit_ts:
                 raise Compacted(
                     horizon.commit_ts,
                     f"namespace {horizon.namespace!r} cannot be replayed up to commit {through}",
                 )
-            self._ahead[horizon.namespace] = horizon
+            self._horizons[horizon.namespace] = horizon
 
-    def is_new(self, after: int, through: int) -> bool:
-        """Say whether a horizon is passed, from a commit on, that was set since this was asked.
+    def finds_new_horizon(self, after: int, through: int) -> bool:
+        """Return whether a horizon ahead was set since the last call.
 
-        Nothing is erased of a namespace before its horizon is set: what was read before this is
-        asked, and no new one found, is whole.
+        Nothing of a namespace is erased before its horizon is set. So rows that were read before a
+        call that finds no new horizon are complete.
         """
-        known = dict(self._ahead)
+        previous = dict(self._horizons)
         with self._engine.reading() as reader:
-            self.begin(reader, after, through)
-        return known != self._ahead
+            self.find_horizons(reader, after, through)
+        return previous != self._horizons
 
     @property
-    def leap(self) -> int | None:
-        """The commit to go on behind, if nothing else is asked for up to there."""
-        if self._selection.namespace is ALL_NAMESPACES or not self._ahead:
+    def skip_to(self) -> int | None:
+        """The commit to continue after, if the replay shows nothing before it."""
+        if self._selection.namespace is ALL_NAMESPACES or not self._horizons:
             return None
-        return next(iter(self._ahead.values())).commit_ts
+        return next(iter(self._horizons.values())).commit_ts
 
-    def passed(self, events: list[ReplayEvent], after: int, through: int) -> list[ReplayEvent]:
-        """Return the events of a stretch, with what is summed up in one at each horizon."""
-        if not self._ahead:
+    def insert_summaries(
+        self, events: list[ReplayEvent], after: int, through: int
+    ) -> list[ReplayEvent]:
+        """Return the events of a stretch, with a summary event at each horizon."""
+        if not self._horizons:
             return events
-        shown = {event.commit_ts: self._without(event) for event in events}
-        for horizon in [each for each in self._ahead.values() if after < each.commit_ts <= through]:
-            whole = self._summary(horizon)
-            there = shown.get(horizon.commit_ts)
-            if there is not None and (there.summary or there.operations):
-                whole = replace(
-                    there, operations=(*whole.operations, *there.operations), summary=True
+        by_commit = {event.commit_ts: self._unsummarized(event) for event in events}
+        for horizon in self._horizons.values():
+            if not after < horizon.commit_ts <= through:
+                continue
+            summary = self._summary(horizon)
+            own_event = by_commit.get(horizon.commit_ts)
+            if own_event is not None and (own_event.summary or own_event.operations):
+                summary = replace(
+                    own_event, operations=(*summary.operations, *own_event.operations), summary=True
                 )
-            shown[horizon.commit_ts] = whole
-        told = (shown[commit_ts] for commit_ts in sorted(shown))
-        return [event for event in told if event.operations or event.summary]
+            by_commit[horizon.commit_ts] = summary
+        sorted_events = (by_commit[commit_ts] for commit_ts in sorted(by_commit))
+        return [event for event in sorted_events if event.operations or event.summary]
 
     def _selected(self, reader: Reader) -> list[Horizon]:
         namespace = self._selection.namespace
         if namespace is ALL_NAMESPACES:
-            return horizons.listed(reader)
-        found = horizons.find(reader, namespace)
-        return [] if found is None else [found]
+            return compaction_horizon.all_horizons(reader)
+        horizon = compaction_horizon.find(reader, namespace)
+        return [] if horizon is None else [horizon]
 
-    def _missed(self, reader: Reader, namespace: str, after: int, through: int) -> bool:
-        """Say whether there was anything in these commits that a reader has not seen."""
+    def _was_touched(self, reader: Reader, namespace: str, after: int, through: int) -> bool:
+        """Return whether these commits touched a namespace: else the reader misses nothing."""
         values = {"agent_id": self._agent_id, "namespace": namespace}
         row = reader.row("namespace_touched", **values, after=after, through=through)
         return row is not None
 
-    def _without(self, event: ReplayEvent) -> ReplayEvent:
-        left = [each for each in event.operations if not self._is_summed(event.commit_ts, each)]
-        return event if len(left) == len(event.operations) else event.only(left)
+    def _unsummarized(self, event: ReplayEvent) -> ReplayEvent:
+        remaining = [
+            operation
+            for operation in event.operations
+            if not self._is_summarized(event.commit_ts, operation)
+        ]
+        return event if len(remaining) == len(event.operations) else event.only(remaining)
 
-    def _is_summed(self, commit_ts: int, operation: AnyOperation) -> bool:
-        horizon = self._ahead.get(operation.namespace)
+    def _is_summarized(self, commit_ts: int, operation: AnyOperation) -> bool:
+        horizon = self._horizons.get(operation.namespace)
         return horizon is not None and commit_ts <= horizon.commit_ts
 
     def _summary(self, horizon: Horizon) -> ReplayEvent:
-        """Return what is left up to a horizon, as of one moment: more of it may be going."""
-        includes, left = self._selection.includes, list[AnyOperation]()
+        """Return the summary event of a horizon, read in one snapshot: slices may be running."""
+        includes, remaining = self._selection.includes, list[AnyOperation]()
         with self._engine.snapshot() as reader:
-            for row in self._rows(reader, horizon):
-                left.extend(
+            for places, operations in self._stored(reader, horizon):
+                remaining.extend(
                     operation
-                    for operation in codec.decode_standing(row[4])
+                    for operation in map(effective_operation, codec.decode_at(operations, places))
                     if operation.namespace == horizon.namespace
                     and operation.type is not OperationType.ERASED
                     and includes(operation)
                 )
-            there = reader.row("event_shown", commit_ts=horizon.commit_ts)
-            summed = reader.row("event_shown", commit_ts=horizon.summed_in)
-        assert there is not None, "a horizon is a commit"
-        assert summed is not None, "another commit has set it"
-        by = codec.decode_envelope(summed[3])
+            row = reader.row("event_shown", commit_ts=horizon.commit_ts)
+            setting_row = reader.row("event_shown", commit_ts=horizon.summed_in)
+        assert row is not None, "a horizon is a commit"
+        assert setting_row is not None, "another commit has set the horizon"
+        envelope = codec.decode_envelope(setting_row[3])
         return ReplayEvent(
             horizon.commit_ts,
-            there[1],
-            by.txn_id,
-            by.actor,
-            tuple(left),
-            there[2],
+            row[1],
+            envelope.txn_id,
+            envelope.actor,
+            tuple(remaining),
+            row[2],
             self._log_id,
             True,
         )
 
-    def _rows(self, reader: Reader, horizon: Horizon) -> Iterator[Row]:
-        """Yield the events up to a horizon that may have something of what is asked for."""
+    def _stored(self, reader: Reader, horizon: Horizon) -> Iterator[tuple[bytes | None, bytes]]:
+        """Yield the encoded operations up to a horizon that may have some of the selection.
+
+        Each comes with the spans of the selected scope's operations, if these are indexed.
+        """
         after, query, scope = 0, "event_page_of_all", dict[str, int]()
         if self._agent_id is not None:
             row = reader.row("scope_find", agent_id=self._agent_id, namespace=horizon.namespace)
-            assert row is not None, "it was touched"
-            query, scope = "event_page_of_scope", {"scope_id": row[0]}
-        bounds = {"through": horizon.commit_ts, "most": pages.PAGE_ROWS}
+            assert row is not None, "the namespace was touched"
+            query, scope = "event_places_of_scope", {"scope_id": row[0]}
+        bounds = {"through": horizon.commit_ts, "limit": pages.PAGE_ROWS}
         while rows := reader.rows(query, **scope, **bounds, after=after, budget=pages.PAGE_BYTES):
-            yield from rows
+            yield from ((row[-2] if scope else None, row[-1]) for row in rows)
             after = rows[-1][0]

@@ -1,55 +1,67 @@
-"""Certificates: what a store says of an erasure, read from the log."""
+"""Certificates: what the log says of an erasure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
 import msgspec
 
 from memoranda.log import pages
-from memoranda.log.previewing import Preview
-from memoranda.log.purging import first_pending
-from memoranda.model import codec
+from memoranda.log.erasure.preview import Preview
+from memoranda.log.erasure.purge import first_pending
+from memoranda.log.views import Commit
+from memoranda.model.clock import to_datetime
 from memoranda.model.event import SealedEvent
-from memoranda.model.instant import to_datetime
 from memoranda.model.operations import Erase
+from memoranda.model.receipt import Outcome
 from memoranda.storage.port import Engine, Reader
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
-    """That something was erased: when, by whom and why, but not what.
+    """Proof that something was erased: when, by whom and why, but not what.
 
-    It says nothing that could be compared with a guess of what was erased.
+    It has nothing that could be compared with a guess of the erased content.
     """
 
     erasure_id: str
-    """What it is asked for by; a dry run has none."""
+    """The id to ask for it by; a dry run has none."""
     target: str
-    """What kind of thing: memory, transcript, key, fact, entity, agent, namespace, facts, sweep or
+    """Kind of target: memory, transcript, key, fact, entity, agent, namespace, facts, sweep or
     compaction."""
     commit_ts: int | None
     committed_at: datetime | None
     by: str
     reason: str | None
     operations: int
-    """How many operations were erased, or something of them."""
+    """Operations that were erased, wholly or in part."""
     events: int
-    """In how many events."""
+    """Events that these are in."""
     digest: str
-    """A hash over what stands in their places now, their leaf hashes in it."""
+    """Hash over the bytes in their places now, which include their leaf hashes."""
     pseudonym: str | None = None
-    """What stands wherever the name stood of an agent or a namespace."""
+    """The name in place of that of an erased agent or namespace."""
     pending_purge: bool = False
-    """Whether its bytes may still be in the files: `purge` lets them go."""
+    """Whether erased bytes may still be in the files: `purge` removes them."""
     copies: tuple[str, ...] = ()
-    """Folders beside the store, or among temporary files, in which somebody makes a copy of it, or
-    was killed while making one: what is erased may be in them, and no purge reaches there."""
+    """Folders beside the store, or for temporary files, in which a copy of it is being made, or was
+    left by a killed process. They may hold the erased content, and no purge reaches them."""
     preview: Preview | None = None
-    """Of a dry run: what would be erased, and what rests on it."""
+    """For a dry run: what would be erased, and what rests on it."""
+
+    @property
+    def id(self) -> str:
+        """The id of the erasure, as `erasure_id`."""
+        return self.erasure_id
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the erasure did: deleted; unchanged for a dry run."""
+        return "unchanged" if self.commit_ts is None else "deleted"
 
 
 class Certificates:
-    """Every erasure of a log, oldest first, a page at a time."""
+    """Every erasure of a log, oldest first, in pages."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -58,49 +70,61 @@ class Certificates:
     def next_page(self) -> list[Certificate]:
         """Return the next certificates."""
         with self._engine.snapshot() as reader:
-            rows = reader.rows("erasures_page", after=self._after, most=pages.PAGE_ROWS)
+            rows = reader.rows("erasures_page", after=self._after, limit=pages.PAGE_ROWS)
             if rows:
                 self._after = rows[-1][0]
-            found = [certificate_of(reader, row[0]) for row in rows]
-        return [each for each in found if each is not None]
+            certificates = [_read_certificate(reader, row[0]) for row in rows]
+        return [certificate for certificate in certificates if certificate is not None]
 
 
 def find(reader: Reader, erasure_id: str) -> Certificate | None:
     """Return the certificate of an erasure."""
+    matches = (item for item in _all(reader) if item.erasure_id == erasure_id)
+    return next(matches, None)
+
+
+def ids_with_prefix(reader: Reader, prefix: str) -> list[str]:
+    """Return the ids of the erasures that begin with a prefix, in order."""
+    ids = (item.erasure_id for item in _all(reader))
+    return sorted(name for name in ids if name.startswith(prefix))
+
+
+def _all(reader: Reader) -> Iterator[Certificate]:
     after = 0
-    while rows := reader.rows("erasures_page", after=after, most=pages.PAGE_ROWS):
-        for (after,) in rows:
-            found = certificate_of(reader, after)
-            if found is not None and found.erasure_id == erasure_id:
-                return found
-    return None
+    while rows := reader.rows("erasures_page", after=after, limit=pages.PAGE_ROWS):
+        for (commit_ts,) in rows:
+            after = commit_ts
+            certificate = _read_certificate(reader, commit_ts)
+            if certificate is not None:
+                yield certificate
 
 
-def certificate_of(reader: Reader, commit_ts: int) -> Certificate | None:
-    """Return what a commit says that it erased."""
+def _read_certificate(reader: Reader, commit_ts: int) -> Certificate | None:
     row = reader.row("event_get", commit_ts=commit_ts)
-    if row is None:
-        return None
-    event = SealedEvent(*row)
-    for operation in codec.decode_standing(event.operations):
+    return None if row is None else certificate_of(reader, Commit.of(SealedEvent(*row)))
+
+
+def certificate_of(reader: Reader, commit: Commit) -> Certificate | None:
+    """Return the certificate of an erasing commit; None if it erased nothing."""
+    for operation in commit.operations:
         if isinstance(operation, Erase):
-            return _certificate(reader, event, operation)
+            return _certificate(reader, commit, operation)
     return None
 
 
-def _certificate(reader: Reader, event: SealedEvent, said: Erase) -> Certificate:
-    operations, events = reader.row("erased_counts", erasure=event.commit_ts) or (0, 0)
+def _certificate(reader: Reader, commit: Commit, erase: Erase) -> Certificate:
+    operations, events = reader.row("erased_counts", erasure=commit.commit_ts) or (0, 0)
     pending = first_pending(reader)
     return Certificate(
-        erasure_id=said.erasure_id,
-        target=said.target,
-        commit_ts=event.commit_ts,
-        committed_at=to_datetime(event.committed_at),
-        by=said.by,
-        reason=said.reason,
+        erasure_id=erase.erasure_id,
+        target=erase.target,
+        commit_ts=commit.commit_ts,
+        committed_at=to_datetime(commit.committed_at),
+        by=erase.by,
+        reason=erase.reason,
         operations=operations,
         events=events,
-        digest=said.digest.hex(),
-        pseudonym=said.pseudonym,
-        pending_purge=pending is not None and pending <= event.commit_ts,
+        digest=erase.digest.hex(),
+        pseudonym=erase.pseudonym,
+        pending_purge=pending is not None and pending <= commit.commit_ts,
     )

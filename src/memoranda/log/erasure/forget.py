@@ -1,18 +1,18 @@
-"""Forgetting: finding everything in the log that goes with a target, and erasing it."""
+"""Forgetting: find everything in the log that belongs to a target, and erase it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
 
-from memoranda.errors import NotFound
+from memoranda.errors import Corruption, NotFound
 from memoranda.log import pages
-from memoranda.log.cursors import drop_cursors_of
-from memoranda.log.erasing import Erasure
-from memoranda.log.redaction import Left
-from memoranda.log.reducing import Names, left_if_changed, without_content
+from memoranda.log.erasure.redact import Names, Replacement, replacement_if_changed, without_content
+from memoranda.log.erasure.rewrite import Erasure
+from memoranda.log.read.cursors import drop_cursors_of
 from memoranda.log.views import Views
 from memoranda.model import codec
 from memoranda.model.erasure import (
@@ -27,11 +27,12 @@ from memoranda.model.erasure import (
     SWEEP,
     TRANSCRIPT,
     Forget,
-    Place,
+    LogPosition,
     Target,
 )
-from memoranda.model.graph_operations import ENTITY as NAMED
-from memoranda.model.ids import IdSource, is_derived
+from memoranda.model.event import TOKEN_SIZE, ErasedEnvelope
+from memoranda.model.ids import IdSource, is_derived_id
+from memoranda.model.memory import inbox_of
 from memoranda.model.operations import (
     ENGINE_SCOPE,
     AnyOperation,
@@ -39,226 +40,291 @@ from memoranda.model.operations import (
     Cite,
     Erase,
     KeepTranscript,
-    Mentioned,
+    NamesResidue,
+    Redacted,
     Remember,
-    Rest,
+    Residue,
 )
+from memoranda.model.operations.graph import ENTITY as NAMED
+from memoranda.model.operations.redacted import HiddenName, PseudonymSlot
 from memoranda.storage.port import Reader, Writer
+
+# Pseudonyms: where residues have them, and which commit must name them.
+#
+# A pseudonym opens no commitment, so anybody could have written it. It is valid only if it has the
+# form of a generated one, and the erasing commit names it in its `Erase` operation.
+
+_PSEUDONYM_FORM = re.compile(re.escape(PSEUDONYM_PREFIX) + r"[0-9a-f]{16}")
+_RETRY_SIZES = (0, TOKEN_SIZE, 2 * TOKEN_SIZE)
+"""Nothing, a token, or a token and a fingerprint: hashes, which carry no content."""
+
+Claim = tuple[int, str]
+"""A commit, and the pseudonym that its `Erase` operation must name."""
+
+
+def pseudonym_claims(residue: AnyOperation | ErasedEnvelope) -> Iterator[Claim]:
+    """Yield each pseudonym of a residue, with the commit that must name it."""
+    if isinstance(residue, ErasedEnvelope):
+        if len(residue.retry) not in _RETRY_SIZES:
+            raise Corruption("the retry token of an erased envelope has a wrong size")
+        if residue.actor:
+            yield residue.erasure, _check_pseudonym(residue.actor)
+    elif isinstance(residue, Redacted):
+        first, second = residue.scope_slots
+        if isinstance(first, HiddenName):
+            yield first.erasure, _namespace_pseudonym(residue.namespace)
+        if isinstance(second, HiddenName):
+            yield second.erasure, _check_pseudonym(residue.agent_id)
+        for slot in residue.slots:
+            if isinstance(slot, PseudonymSlot):
+                yield slot.erasure, _check_pseudonym(slot.name)
+
+
+def named_pseudonyms(erase: Erase) -> frozenset[str]:
+    """Return the pseudonyms that an erasing commit names."""
+    own = () if erase.pseudonym is None else (erase.pseudonym,)
+    return frozenset((*own, *erase.pseudonyms))
+
+
+def _namespace_pseudonym(namespace: str) -> str:
+    """Return the pseudonym of a namespace or of its inbox."""
+    first = namespace.split("/")[0]
+    if namespace not in (first, inbox_of(first)):
+        raise Corruption(f"{namespace!r} stands for a forgotten namespace, and is no pseudonym")
+    return _check_pseudonym(first)
+
+
+def _check_pseudonym(name: str) -> str:
+    if not _PSEUDONYM_FORM.fullmatch(name):
+        raise Corruption(f"{name!r} stands for a forgotten name, and is no pseudonym")
+    return name
+
+
+# Forgetting: find everything that belongs to a target, and erase it.
 
 _PSEUDONYM_BYTES = 8
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What goes with a target: places whose content does, and a name that does everywhere."""
+    """What an erasure covers: positions whose content goes, and a name that goes everywhere."""
 
-    places: frozenset[Place]
+    places: frozenset[LogPosition]
     names: Names | None = None
     mentioning: frozenset[int] = frozenset()
-    """The commits in which the name may stand."""
+    """The commits in which the name may occur."""
     entity: frozenset[str] = frozenset()
-    """The keys of the names of an entity that goes."""
+    """The name keys of an erased entity."""
 
     @property
     def commits(self) -> set[int]:
-        """Every commit that has to be looked at."""
+        """Every commit that has to be examined."""
         return {commit for commit, _ in self.places} | self.mentioning
 
-    def left_of(self, place: Place, operation: AnyOperation) -> Left | None:
-        """Return what stays of an operation; None: all of it."""
+    def replacement_of(self, place: LogPosition, operation: AnyOperation) -> Replacement | None:
+        """Return the replacement of an operation; None: it stays as it is."""
         names = self.names
         if place in self.places and (names is None or not names.owns(operation)):
-            left = self._without_content(operation)
-            return left_if_changed(operation, left, (operation.namespace, operation.agent_id))
-        return None if names is None else names.left_of(operation)
-
-    def _without_content(self, operation: AnyOperation) -> Rest | None:
-        if self.entity and isinstance(operation, Mentioned):
-            gone = [each.kind == NAMED and each.key in self.entity for each in operation.names]
-            stays = tuple(
-                name for name, goes in zip(operation.names, gone, strict=True) if not goes
+            residue = self._without_content(operation)
+            return replacement_if_changed(
+                operation, residue, (operation.namespace, operation.agent_id)
             )
-            return replace(operation, names=stays) if stays else None
+        return None if names is None else names.replacement_of(operation)
+
+    def _without_content(self, operation: AnyOperation) -> Residue | None:
+        if self.entity and isinstance(operation, NamesResidue):
+            names = tuple(
+                name
+                for name in operation.names
+                if name.kind != NAMED or name.key not in self.entity
+            )
+            return replace(operation, names=names) if names else None
         return without_content(operation)
 
 
 def forget(
-    writer: Writer, views: Views, asked: Forget, *, by: str, commit_ts: int, ids: IdSource
+    writer: Writer, views: Views, request: Forget, *, by: str, commit_ts: int, ids: IdSource
 ) -> Erase:
-    """Erase what goes with a target, or raise `NotFound`, and return what is to be said of it."""
-    pseudonym = new_pseudonym(ids) if asked.target.kind in (AGENT, NAMESPACE) else None
-    found = find(writer, views, asked.target, asked.viewer, pseudonym)
+    """Erase a target, and return the `Erase` operation that records it, or raise `NotFound`."""
+    pseudonym = new_pseudonym(ids) if request.target.kind in (AGENT, NAMESPACE) else None
+    findings = find(writer, views, request.target, request.viewer, pseudonym)
     actor = None
-    if asked.target.kind == AGENT and pseudonym is not None:
-        actor = (asked.target.name, pseudonym)
+    if request.target.kind == AGENT and pseudonym is not None:
+        actor = (request.target.name, pseudonym)
     erasure = Erasure(writer, views, commit_ts, ids)
-    erasure.erase(found.commits, found.left_of, actor, envelopes=True)
+    erasure.erase(findings.commits, findings.replacement_of, actor, envelopes=True)
     if not erasure.tally.count:
-        raise not_found(asked.target)
+        raise not_found_error(request.target)
     erasure.forget_requests()
-    if asked.target.kind == AGENT:
-        writer.run("scope_drop_agent", agent_id=asked.target.name)
-        drop_cursors_of(writer, asked.target.name)
-    if found.names is not None and asked.target.kind == NAMESPACE:
-        for namespace in found.names.spaces:
+    if request.target.kind == AGENT:
+        writer.run("scope_drop_agent", agent_id=request.target.name)
+        drop_cursors_of(writer, request.target.name)
+    if findings.names is not None and request.target.kind == NAMESPACE:
+        for namespace in findings.names.namespaces:
             writer.run("scope_drop_namespace", namespace=namespace)
-        if asked.target.children:
-            name = asked.target.name
-            writer.run("scope_drop_below", first=f"{name}/", beyond=f"{name}0")
+        if request.target.children:
+            name = request.target.name
+            writer.run("scope_drop_below", first=f"{name}/", end=f"{name}0")
     return Erase(
         ENGINE_SCOPE.namespace,
         ENGINE_SCOPE.agent_id,
-        asked.erasure_id,
-        asked.target.kind,
+        request.erasure_id,
+        request.target.kind,
         pseudonym if pseudonym and actor and by == actor[0] else by,
-        asked.reason,
+        request.reason,
         erasure.tally.count,
         erasure.tally.digest,
         pseudonym,
     )
 
 
-def was_forgotten_since(reader: Reader, since: int) -> bool:
-    """Say whether anything was erased after a commit that could be asked for then.
+def was_forgotten_after(reader: Reader, after: int) -> bool:
+    """Return whether anything readable was erased after a commit.
 
-    A compaction erases nothing that could be, from its horizon on.
+    A compaction does not count: it erases nothing that can be read from its horizon on.
     """
-    while (row := reader.row("erasure_behind", after=since)) is not None:
-        (since,) = row
-        (event,) = pages.events_of(reader, [since])
-        said = (each for each in codec.decode_standing(event.operations) if isinstance(each, Erase))
-        if any(each.target != COMPACTION for each in said):
+    while (row := reader.row("next_erasure", after=after)) is not None:
+        (after,) = row
+        (event,) = pages.events_of(reader, [after])
+        erases = (
+            erase for erase in codec.decode_effective(event.operations) if isinstance(erase, Erase)
+        )
+        if any(erase.target != COMPACTION for erase in erases):
             return True
     return False
 
 
-def would_erase(reader: Reader, views: Views, asked: Forget) -> bool:
-    """Say whether there is anything that goes with a target."""
+def would_erase(reader: Reader, views: Views, request: Forget) -> bool:
+    """Return whether there is anything to erase for a request."""
     try:
-        found = find(reader, views, asked.target, asked.viewer, PSEUDONYM_PREFIX)
+        findings = find(reader, views, request.target, request.viewer, PSEUDONYM_PREFIX)
     except NotFound:
         return False
-    actor = asked.target.name if asked.target.kind == AGENT else None
+    actor = request.target.name if request.target.kind == AGENT else None
     return any(
         codec.decode_envelope(event.envelope).actor == actor
         or any(
-            found.left_of((event.commit_ts, position), operation) is not None
-            for position, operation in enumerate(codec.decode_standing(event.operations))
+            findings.replacement_of((event.commit_ts, position), operation) is not None
+            for position, operation in enumerate(codec.decode_effective(event.operations))
         )
-        for event in pages.events_of(reader, sorted(found.commits))
+        for event in pages.events_of(reader, sorted(findings.commits))
     )
 
 
 def find(
     reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None = None
 ) -> Findings:
-    """Return everything that goes with a target, or raise `NotFound`."""
-    found = _find(reader, views, target, viewer, pseudonym)
-    facts = frozenset(_derived_facts(reader, found))
+    """Return everything that belongs to a target, or raise `NotFound`."""
+    findings = _find(reader, views, target, viewer, pseudonym)
+    facts = frozenset(_derived_facts(reader, findings))
     if not facts:
-        return found
-    names = replace(found.names or Names(), facts=facts)
-    return replace(found, names=names, mentioning=_mentioning(reader, names))
+        return findings
+    names = replace(findings.names or Names(), facts=facts)
+    return replace(findings, names=names, mentioning=_commits_mentioning(reader, names))
 
 
-def _derived_facts(reader: Reader, found: Findings) -> Iterator[str]:
-    """Yield the assertions that go, and whose ids tell what they said to who guesses it."""
-    for event in pages.events_of(reader, sorted(found.commits)):
-        for position, operation in enumerate(codec.decode_standing(event.operations)):
-            if isinstance(operation, Assert) and is_derived(operation.assertion_id):
-                left = found.left_of((event.commit_ts, position), operation)
-                if left is not None and left.rest is None:
+def _derived_facts(reader: Reader, findings: Findings) -> Iterator[str]:
+    """Yield the ids of erased assertions that are derived from their content."""
+    for event in pages.events_of(reader, sorted(findings.commits)):
+        for position, operation in enumerate(codec.decode_effective(event.operations)):
+            if isinstance(operation, Assert) and is_derived_id(operation.assertion_id):
+                replacement = findings.replacement_of((event.commit_ts, position), operation)
+                if replacement is not None and replacement.residue is None:
                     yield operation.assertion_id
 
 
 def _find(
     reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None
 ) -> Findings:
-    """Return the operations and the name that go with a target."""
+    """Return the positions and the name of a target, without derived assertion ids."""
     if target.kind == SWEEP:
-        return _find_overdue(reader, views, target)
+        return _find_expired(reader, views, target)
     if target.kind in (AGENT, NAMESPACE):
         return _find_named(reader, views, target, viewer, pseudonym)
     if target.kind == FACTS:
         return _find_facts(reader, views, target, viewer)
     places = views.places(reader, target, viewer)
     if not places:
-        raise not_found(target)
+        raise not_found_error(target)
     if target.kind == ENTITY:
         keys = frozenset(name.key for name in views.names(reader, target))
         return Findings(frozenset(places), entity=keys)
     if target.kind != KEY:
-        places |= _facts_from(reader, views, target.name, viewer)
-        for memory_id in _citing(reader, target) if target.derived else ():
+        places |= _facts_with_source(reader, views, target.name, viewer)
+        for memory_id in _citing_memories(reader, target) if target.derived else ():
             places |= views.places(reader, Target(MEMORY, memory_id), None)
-            places |= _facts_from(reader, views, memory_id, None)
+            places |= _facts_with_source(reader, views, memory_id, None)
         return Findings(frozenset(places))
     assert target.scope is not None, "a key has a scope"
     names = Names(key=(target.scope, target.name))
-    return Findings(frozenset(places), names, _mentioning(reader, names))
+    return Findings(frozenset(places), names, _commits_mentioning(reader, names))
 
 
 def _find_facts(reader: Reader, views: Views, target: Target, viewer: str | None) -> Findings:
-    """Return what was said on the ground of a memory or a transcript that somebody may see."""
+    """Return the facts whose source is a memory or transcript that the viewer may see."""
     sources: tuple[Target, ...] = (Target(MEMORY, target.name), Target(TRANSCRIPT, target.name))
-    places = _facts_from(reader, views, target.name, viewer)
+    places = _facts_with_source(reader, views, target.name, viewer)
     if not places or not any(views.places(reader, source, viewer) for source in sources):
-        raise not_found(target)
+        raise not_found_error(target)
     return Findings(frozenset(places))
 
 
-def _find_overdue(reader: Reader, views: Views, sweep: Target) -> Findings:
-    """Return what nothing needs any more; what facts come from is needed, with its own ground."""
-    due = views.overdue(reader, sweep, frozenset())
-    spared = {each.name for each in due if _facts_from(reader, views, each.name, None)}
+def _find_expired(reader: Reader, views: Views, sweep: Target) -> Findings:
+    """Return the expired memories that nothing needs; the sources of facts are needed."""
+    targets = views.expired_targets(reader, sweep, frozenset())
+    spared = {
+        target.name for target in targets if _facts_with_source(reader, views, target.name, None)
+    }
     if spared:
-        due = views.overdue(reader, sweep, spared)
-    if not due:
-        raise not_found(sweep)
-    return Findings(frozenset().union(*(views.places(reader, each, None) for each in due)))
+        targets = views.expired_targets(reader, sweep, spared)
+    if not targets:
+        raise not_found_error(sweep)
+    return Findings(frozenset().union(*(views.places(reader, target, None) for target in targets)))
 
 
 def _find_named(
     reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None
 ) -> Findings:
-    """Return what an agent or a namespace has, and what others said on the ground of that."""
+    """Return an agent's or namespace's operations, and the facts that others took from them."""
     if target.kind == AGENT:
         names = Names(agent_id=target.name, pseudonym=pseudonym)
     else:
         names = Names(namespace=target.name, pseudonym=pseudonym, children=target.children)
-    mentioning = _mentioning(reader, names)
-    places: set[Place] = set()
+    mentioning = _commits_mentioning(reader, names)
+    places: set[LogPosition] = set()
     for source in _sources(reader, names, mentioning):
-        places |= _facts_from(reader, views, source, viewer)
+        places |= _facts_with_source(reader, views, source, viewer)
     return Findings(frozenset(places), names, mentioning)
 
 
-def _citing(reader: Reader, transcript: Target) -> set[str]:
-    """Return the memories that ever cited a transcript, whoever's they are."""
+def _citing_memories(reader: Reader, transcript: Target) -> set[str]:
+    """Return the memories that ever cited a transcript, of any agent."""
     needle = msgspec.msgpack.encode(transcript.name)
     commits = [row[0] for row in reader.rows("events_with", needle=needle)]
     return {
         operation.memory_id
         for event in pages.events_of(reader, sorted(commits))
-        for operation in codec.decode_standing(event.operations)
+        for operation in codec.decode_effective(event.operations)
         if isinstance(operation, Cite) and operation.transcript_id == transcript.name
     }
 
 
-def _facts_from(reader: Reader, views: Views, source: str, viewer: str | None) -> set[Place]:
+def _facts_with_source(
+    reader: Reader, views: Views, source: str, viewer: str | None
+) -> set[LogPosition]:
     return views.places(reader, Target(FACTS, source), viewer)
 
 
-def _mentioning(reader: Reader, names: Names) -> frozenset[int]:
-    """Return the commits in which a name stands, somewhere: one look at the whole log."""
+def _commits_mentioning(reader: Reader, names: Names) -> frozenset[int]:
+    """Return the commits in which a name may occur, by one scan of the whole log."""
     return frozenset(
         row[0] for needle in names.needles for row in reader.rows("events_with", needle=needle)
     )
 
 
 def _sources(reader: Reader, names: Names, commits: Iterable[int]) -> Iterator[str]:
-    """Yield the memories and transcripts that are an agent's, or in a namespace."""
+    """Yield the memories and transcripts that belong to an agent or a namespace."""
     for event in pages.events_of(reader, sorted(commits)):
-        for operation in codec.decode_standing(event.operations):
+        for operation in codec.decode_effective(event.operations):
             if names.owns(operation):
                 if isinstance(operation, Remember):
                     yield operation.memory_id
@@ -267,14 +333,14 @@ def _sources(reader: Reader, names: Names, commits: Iterable[int]) -> Iterator[s
 
 
 def new_pseudonym(ids: IdSource) -> str:
-    """Return a name that says nothing, for an agent or a namespace that is forgotten."""
+    """Return a new, meaningless name for an erased agent or namespace."""
     return f"{PSEUDONYM_PREFIX}{ids.entropy(_PSEUDONYM_BYTES).hex()}"
 
 
-def not_found(target: Target) -> NotFound:
+def not_found_error(target: Target) -> NotFound:
     """Return the error that there is nothing to forget."""
     if target.kind == SWEEP:
         return NotFound("there is nothing to sweep")
     if target.kind == FACTS:
-        return NotFound(f"no fact has {target.name!r} as its source")
-    return NotFound(f"there is no {target} to forget")
+        return NotFound(f"not found: a fact with {target.name!r} as its source")
+    return NotFound(f"not found: {target}")

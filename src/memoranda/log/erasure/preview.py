@@ -1,19 +1,19 @@
-"""Previews: what forgetting something would erase, and what would be left without its ground."""
+"""Erasure previews: what would be erased, what depends on it, and what still mentions a name."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from memoranda.log import pages
-from memoranda.log.cursors import cursor_names, cursors_of
-from memoranda.log.forgetting import Findings, find, not_found
-from memoranda.log.mentions import Mentions
+from memoranda.log import blobs, pages
+from memoranda.log.erasure.forget import Findings, find, not_found_error
+from memoranda.log.read.cursors import cursor_names, cursors_of
 from memoranda.log.views import Views
 from memoranda.model import codec
-from memoranda.model.erasure import AGENT, NAMESPACE, Forget, Target
+from memoranda.model.erasure import AGENT, NAMESPACE, Forget, LogPosition, Target
 from memoranda.model.event import SealedEvent
 from memoranda.model.operations import (
     AddLink,
@@ -23,62 +23,132 @@ from memoranda.model.operations import (
     CloseLink,
     Delete,
     KeepTranscript,
-    MemoryStub,
+    MemoryTombstone,
     Remember,
-    TranscriptStub,
+    TranscriptTombstone,
     Write,
 )
-from memoranda.model.refs import KeyRef, MemoryRef, Ref
+from memoranda.model.refs import KeyRef, Ref, id_in
 from memoranda.storage.port import Reader
 
-_UNNAMED = "forgotten"
+# Mentions: where a name would still occur after the erasure.
+#
+# Forgetting removes a name from the fields that are meant for names. In a value, a memory or a
+# transcript that stays, the name is part of somebody's content. The preview lists those, so that
+# the caller can decide first.
+
+
+class Mentions:
+    """Collects the addresses of content that mentions a name, as whole words in any case."""
+
+    def __init__(self, reader: Reader, names: Iterable[str], viewer: str | None) -> None:
+        self._reader = reader
+        self._viewer = viewer
+        words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        self._pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) if words else None
+        self.addresses: set[str] = set()
+        self._hidden: set[str] = set()
+
+    @property
+    def hidden(self) -> int:
+        """Private memories of other agents that mention a name."""
+        return len(self._hidden)
+
+    def add(self, place: LogPosition, operation: AnyOperation) -> None:
+        """Examine an operation that stays."""
+        if self._pattern is None or not self._is_mentioned(place, operation):
+            return
+        if operation.private and self._viewer not in (None, operation.agent_id):
+            self._hidden.add(operation.key)
+        elif isinstance(operation, (Write, Delete)):
+            parts = (operation.namespace, operation.agent_id, operation.key)
+            self.addresses.add("key:" + "|".join(parts))
+        elif operation.key:
+            self.addresses.add(operation.key)
+
+    def add_text(self, address: str, text: str) -> None:
+        """Examine a text that belongs to no operation."""
+        if self._pattern is not None and self._pattern.search(text):
+            self.addresses.add(address)
+
+    def _is_mentioned(self, place: LogPosition, operation: AnyOperation) -> bool:
+        assert self._pattern is not None, "there is a name to look for"
+        texts = _texts(msgspec.msgpack.decode(codec.encode(operation)))
+        if any(map(self._pattern.search, texts)):
+            return True
+        if operation.blob is None:
+            return False
+        content = blobs.load_of(self._reader, *place, operation)
+        return self._pattern.search(content.decode()) is not None
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text in an encoded operation."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes):  # a JSON value, or a hash
+        yield value.decode(errors="replace")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(key)
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+# Previews: what an erasure would erase, and what depends on it.
+
+_PREVIEW_PSEUDONYM = "forgotten"
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What forgetting something would erase, and what rests on that."""
+    """What an erasure would erase, and what rests on that."""
 
     operations: int
     events: int
     by_type: Mapping[str, int]
-    """How many operations of each type would be erased, or something of them."""
+    """Erased operations by type, wholly or in part."""
     resting: tuple[str, ...]
-    """The keys and memories that rest on it, as addresses; `key:` and `memory:` begin them."""
+    """Addresses of the keys and memories that rest on it; they begin with `key:` or `memory:`."""
     mentions: tuple[str, ...] = ()
-    """What would stay and has the name of an agent, a namespace or an entity in its words."""
+    """Addresses of content that stays and mentions the name of the agent, namespace or entity."""
     hidden_mentions: int = 0
-    """How many private memories of others have it, too."""
+    """How many private memories of others mention it."""
     cursors: tuple[str, ...] = ()
-    """The cursors of an agent, which go with it."""
+    """The agent's cursors, which would be dropped."""
 
 
-def preview(reader: Reader, views: Views, asked: Forget) -> Preview:
-    """Return what would go with a target, or raise `NotFound`; nothing is changed."""
-    found = find(reader, views, asked.target, asked.viewer, _UNNAMED)
-    going = _Going(found, asked.target.name if asked.target.kind == AGENT else None)
-    for event in pages.events_of(reader, sorted(found.commits)):
-        going.take(event)
-    if not going.events:
-        raise not_found(asked.target)
-    resting = _Resting(going, asked.viewer)
-    mentions = Mentions(reader, _names(reader, views, asked.target), asked.viewer)
+def preview(reader: Reader, views: Views, request: Forget) -> Preview:
+    """Return what would be erased, or raise `NotFound`; nothing is changed."""
+    findings = find(reader, views, request.target, request.viewer, _PREVIEW_PSEUDONYM)
+    erased_items = _ErasedItems(
+        findings, request.target.name if request.target.kind == AGENT else None
+    )
+    for event in pages.events_of(reader, sorted(findings.commits)):
+        erased_items.count(event)
+    if not erased_items.events:
+        raise not_found_error(request.target)
+    dependents = _Dependents(erased_items, request.viewer)
+    mentions = Mentions(reader, _names(reader, views, request.target), request.viewer)
     for event in pages.events(reader, after=0, through=pages.head_commit(reader)):
-        for position, operation in enumerate(codec.decode_standing(event.operations)):
-            resting.take(operation)
+        for position, operation in enumerate(codec.decode_effective(event.operations)):
+            dependents.follow(operation)
             place = (event.commit_ts, position)
-            left = found.left_of(place, operation)
-            stays = operation if left is None else left.rest
+            replacement = findings.replacement_of(place, operation)
+            stays = operation if replacement is None else replacement.residue
             if stays is not None:
-                mentions.take(place, stays)
-    agent = asked.target.name if asked.target.kind == AGENT else None
+                mentions.add(place, stays)
+    agent = request.target.name if request.target.kind == AGENT else None
     own = cursors_of(reader, agent)
     for name in cursor_names(reader):
         if name not in own:
-            mentions.take_text(f"cursor:{name}", name)
+            mentions.add_text(f"cursor:{name}", name)
     return Preview(
-        operations=sum(going.types.values()),
-        events=going.events,
-        by_type=dict(sorted(going.types.items())),
-        resting=tuple(sorted(resting.addresses)),
+        operations=sum(erased_items.types.values()),
+        events=erased_items.events,
+        by_type=dict(sorted(erased_items.types.items())),
+        resting=tuple(sorted(dependents.addresses)),
         mentions=tuple(sorted(mentions.addresses)),
         hidden_mentions=mentions.hidden,
         cursors=tuple(own),
@@ -86,18 +156,18 @@ def preview(reader: Reader, views: Views, asked: Forget) -> Preview:
 
 
 def _names(reader: Reader, views: Views, target: Target) -> list[str]:
-    """Return the names that go, where it is names that do."""
+    """Return the names that would be erased, if the target has any."""
     if target.kind in (AGENT, NAMESPACE):
         return [target.name]
-    known = [name.text for name in views.names(reader, target)]
-    return [*known, target.name] if known else []
+    names = [name.text for name in views.names(reader, target)]
+    return [*names, target.name] if names else []
 
 
-class _Going:
-    """What would be erased."""
+class _ErasedItems:
+    """Counts and identifies what would be erased."""
 
-    def __init__(self, found: Findings, actor: str | None) -> None:
-        self._found = found
+    def __init__(self, findings: Findings, actor: str | None) -> None:
+        self._findings = findings
         self._actor = actor
         self.types: Counter[str] = Counter()
         self.events = 0
@@ -105,17 +175,19 @@ class _Going:
         """Of memories, transcripts and assertions."""
         self.keys: set[tuple[str, str, str]] = set()
 
-    def take(self, event: SealedEvent) -> None:
-        """Count what would go of an event."""
-        changed = codec.decode_envelope(event.envelope).actor == self._actor
-        for position, operation in enumerate(codec.decode_standing(event.operations)):
-            left = self._found.left_of((event.commit_ts, position), operation)
-            if left is not None:
-                changed = True
+    def count(self, event: SealedEvent) -> None:
+        """Count what would be erased of an event."""
+        is_affected = codec.decode_envelope(event.envelope).actor == self._actor
+        for position, operation in enumerate(codec.decode_effective(event.operations)):
+            replacement = self._findings.replacement_of((event.commit_ts, position), operation)
+            if replacement is not None:
+                is_affected = True
                 self.types[operation.type.value] += 1
-                if left.rest is None or isinstance(left.rest, (MemoryStub, TranscriptStub)):
+                if replacement.residue is None or isinstance(
+                    replacement.residue, (MemoryTombstone, TranscriptTombstone)
+                ):
                     self._note(operation)
-        self.events += changed
+        self.events += is_affected
 
     def _note(self, operation: AnyOperation) -> None:
         if isinstance(operation, Remember):
@@ -128,35 +200,40 @@ class _Going:
             self.keys.add((operation.namespace, operation.agent_id, operation.key))
 
     def has(self, ref: Ref) -> bool:
-        """Say whether what a reference names would go."""
+        """Return whether the referent would be erased."""
         if isinstance(ref, KeyRef):
             return (ref.namespace, ref.agent_id, ref.key) in self.keys
-        return (ref.memory_id if isinstance(ref, MemoryRef) else ref.assertion_id) in self.ids
+        return id_in(ref) in self.ids
 
 
-class _Resting:
-    """What names something that would be erased, and would stay itself."""
+class _Dependents:
+    """Collects what refers to erased items and would stay itself."""
 
-    def __init__(self, going: _Going, viewer: str | None) -> None:
-        self._going = going
+    def __init__(self, erased_items: _ErasedItems, viewer: str | None) -> None:
+        self._erased_items = erased_items
         self._viewer = viewer
         self.addresses: set[str] = set()
 
-    def take(self, operation: AnyOperation) -> None:
-        """Follow the log: what holds at its end counts."""
-        going = self._going
+    def follow(self, operation: AnyOperation) -> None:
+        """Examine the next operation of the log; the last one about an address decides."""
+        erased_items = self._erased_items
         if operation.private and self._viewer not in (None, operation.agent_id):
             return
         if isinstance(operation, (Write, Delete)):
             because = operation.because if isinstance(operation, Write) else ()
             own = (operation.namespace, operation.agent_id, operation.key)
-            named = own not in going.keys and any(map(going.has, because))
-            self._set("key:" + "|".join(own), named=named)
-        elif isinstance(operation, (AddLink, CloseLink)) and operation.target in going.ids:
-            named = isinstance(operation, AddLink) and operation.source not in going.ids
-            self._set(f"memory:{operation.source}", named=named)
-        elif isinstance(operation, Cite) and operation.transcript_id in going.ids:
-            self._set(f"memory:{operation.memory_id}", named=operation.memory_id not in going.ids)
+            rests_on_erased = own not in erased_items.keys and any(map(erased_items.has, because))
+            self._set("key:" + "|".join(own), is_dependent=rests_on_erased)
+        elif isinstance(operation, (AddLink, CloseLink)) and operation.target in erased_items.ids:
+            rests_on_erased = (
+                isinstance(operation, AddLink) and operation.source not in erased_items.ids
+            )
+            self._set(f"memory:{operation.source}", is_dependent=rests_on_erased)
+        elif isinstance(operation, Cite) and operation.transcript_id in erased_items.ids:
+            self._set(
+                f"memory:{operation.memory_id}",
+                is_dependent=operation.memory_id not in erased_items.ids,
+            )
 
-    def _set(self, address: str, *, named: bool) -> None:
-        (self.addresses.add if named else self.addresses.discard)(address)
+    def _set(self, address: str, *, is_dependent: bool) -> None:
+        (self.addresses.add if is_dependent else self.addresses.discard)(address)

@@ -1,7 +1,8 @@
-"""Purging: what was erased is out of reach at once, and leaves the storage's bytes with this.
+"""Purging: remove erased bytes from the storage's files.
 
-Which erasures still wait for it is kept in `meta`, from the transaction that erased on: a crash, or
-a reader that is in the way, changes nothing about that.
+An erasure makes content unreadable at once; its bytes may remain in free pages until a purge. Which
+erasures are pending is stored in `meta`, in the erasing transaction itself, so a crash or a reader
+that blocks the purge does not lose it.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ def first_pending(reader: Reader) -> int | None:
 
 
 def note_pending(writer: Writer, erasure: int) -> None:
-    """Note that what a commit erases has yet to leave the storage."""
+    """Note that an erasure's bytes have to be purged."""
     first = first_pending(writer)
     value = f"{erasure if first is None else first}-{erasure}"
     writer.run("meta_set", name=_NAME, value=value)
 
 
 def purge(engine: Engine) -> bool:
-    """Let what was erased leave the storage, and say whether all of it has."""
+    """Remove erased bytes from the storage, and return whether all of them are gone."""
     with engine.reading() as reader:
         pending = reader.row("meta_get", name=_NAME)
     if pending is None:
@@ -35,7 +36,7 @@ def purge(engine: Engine) -> bool:
 
     def done(writer: Writer) -> bool:
         if writer.row("meta_get", name=_NAME) != pending:
-            return False  # something was erased meanwhile
+            return False  # something else was erased in the meantime
         writer.run("meta_remove", name=_NAME)
         return True
 

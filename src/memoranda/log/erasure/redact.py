@@ -1,12 +1,12 @@
-"""Redaction: what is left in the place of an operation of which something is erased.
+"""Redaction: the residue of an operation when its content, or a name in it, is erased.
 
-Whoever decides that says what is to apply there (`Left`). Here it becomes slots that stay, opened,
-and commitments to those that are dropped; nothing that was not said in the place can be left there.
+A residue has ids and no content. It applies in place of the operation, so that nothing else
+changes: a link to a forgotten memory still leads to a tombstone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -14,144 +14,363 @@ from msgspec.structs import asdict, replace
 
 from memoranda.log import commitments
 from memoranda.log.commitments import SALT_SIZE
-from memoranda.model import codec, slots
-from memoranda.model.operations import AnyOperation, Begun, Continued, Mentioned, Redacted, Rest
-from memoranda.model.redacted import (
-    NAMING,
+from memoranda.model import codec
+from memoranda.model.memory import inbox_of
+from memoranda.model.operations import (
+    AUDIT_SCOPE,
+    ENGINE_SCOPE,
+    AddLink,
+    AnyOperation,
+    ChangeResidue,
+    Cite,
+    Classify,
+    CloseLink,
+    Configure,
+    ErasedOperation,
+    KeepTranscript,
+    MemoryTombstone,
+    NamesResidue,
+    Notify,
+    NotifyStale,
+    Redacted,
+    Remember,
+    RememberResidue,
+    Residue,
+    Resolve,
+    TranscriptTombstone,
+    Write,
+    slots,
+)
+from memoranda.model.operations.redacted import (
+    AGENT_FIELDS,
+    ERASED_REFERENT,
     AnySlot,
-    Blanked,
-    Hidden,
-    Kept,
-    Listed,
+    BlankedRef,
+    HiddenName,
+    ListSlot,
     NameSlot,
-    Renamed,
-    blanked,
+    OpenSlot,
+    PseudonymSlot,
+    blank_ref,
     fields_of,
 )
-from memoranda.model.refs import Ref
-from memoranda.model.slots import BECAUSE, Slot
+from memoranda.model.operations.slots import BECAUSE, Slot
+from memoranda.model.refs import FactRef, KeyRef, Ref
+from memoranda.model.scope import Scope
+
+# Redaction: turn the decision what remains into slots.
+#
+# A caller decides what applies in the operation's place (`Replacement`). Here every slot of the
+# operation becomes one of:
+#
+#   OpenSlot        salt and value: it remains, and opens its commitment
+#   PseudonymSlot   a name was replaced: the commitment to the name, and the pseudonym
+#   ListSlot        a list of which single items were blanked
+#   bytes           it is erased: only the commitment remains
+#
+# A residue is computed from the slots that remain, so it cannot contain anything that the original
+# operation did not commit to. `redact` asserts that it is the residue that was asked for.
 
 _NAMES: Final = ("subject", "relation", "object")
-_GONE: Final = object()
-"""Stands for a field that is not left."""
+_ABSENT: Final = object()
+"""Marks a field that does not remain; None is a value a field can have."""
 
 
-class Left(msgspec.Struct, frozen=True):
-    """What is to stay of an operation: whose it was, and what applies in its place."""
+class Replacement(msgspec.Struct, frozen=True):
+    """What takes an operation's place: its scope, perhaps with a pseudonym, and its residue."""
 
     namespace: str
     agent_id: str
-    rest: Rest | None = None
+    residue: Residue | None = None
 
 
-def redacted(
-    before: AnyOperation, salts: tuple[bytes, bytes], left: Left, erasure: int, salt: bytes
+def redact(
+    before: AnyOperation,
+    salts: tuple[bytes, bytes],
+    replacement: Replacement,
+    erasure: int,
+    salt: bytes,
 ) -> Redacted:
-    """Return what is left of an operation; `salts` are its scope's and its own, if it is whole."""
-    whole = before if isinstance(before, Redacted) else _opened(before, salts)
-    there = fields_of(whole)
-    wanted = _wanted(there, left.rest)
-    kept = tuple(
-        _slot(whole, index, slot, there, wanted, erasure)
-        for index, slot in enumerate(_layout(whole))
+    """Return the redacted form of an operation.
+
+    `salts` are those of its scope and its own, if nothing of it was erased yet. `salt` is new and
+    makes the redacted bytes unique.
+    """
+    source = before if isinstance(before, Redacted) else _open_all_slots(before, salts)
+    fields = fields_of(source)
+    target_fields = _residue_fields(fields, replacement.residue)
+    new_slots = tuple(
+        _redact_slot(source, index, slot, fields, target_fields, erasure)
+        for index, slot in enumerate(_layout(source))
     )
-    some = any(not isinstance(slot, bytes) for slot in kept)
-    made = Redacted(
-        left.namespace,
-        left.agent_id,
+    has_content = any(not isinstance(slot, bytes) for slot in new_slots)
+    result = Redacted(
+        replacement.namespace,
+        replacement.agent_id,
         erasure,
         salt,
-        _scope_slots(whole, left, erasure),
-        whole.kind if some else 0,
-        kept,
-        _numbers(left.rest),
+        _redact_scope(source, replacement, erasure),
+        source.kind if has_content else 0,
+        new_slots,
+        _numbers(replacement.residue),
     )
-    assert made.rest == _unsalted(left.rest), "something would be left that was not said there"
-    return made
+    assert result.residue == _unsalted(replacement.residue), (
+        "the residue would say what the operation did not"
+    )
+    return result
 
 
-def _opened(before: AnyOperation, salts: tuple[bytes, bytes]) -> Redacted:
-    """Return a whole operation as one of which nothing is dropped yet."""
+def _open_all_slots(before: AnyOperation, salts: tuple[bytes, bytes]) -> Redacted:
+    """Return an unredacted operation in its redacted form, with every slot open."""
     (scope, own), part = salts, codec.encode(before)
     names = (scope[:SALT_SIZE], scope[SALT_SIZE:])
-    opened = tuple(commitments.opened(part, own))
-    return Redacted(before.namespace, before.agent_id, 0, b"", names, part[1], opened)
+    open_slots = tuple(commitments.open_slots(part, own))
+    return Redacted(before.namespace, before.agent_id, 0, b"", names, part[1], open_slots)
 
 
-def _layout(whole: Redacted) -> slots.Layout:
-    if not whole.kind:
-        return tuple(() for _ in whole.slots)
-    return slots.layout(slots.KINDS[whole.kind], listed=len(whole.slots) > 1)
+def _layout(source: Redacted) -> slots.Layout:
+    if not source.kind:
+        return tuple(() for _ in source.slots)
+    return slots.layout(slots.KINDS[source.kind], has_refs=len(source.slots) > 1)
 
 
-def _wanted(there: Mapping[str, Any], rest: Rest | None) -> Mapping[str, Any]:
-    """Return the fields that are to be left, by name."""
-    if rest is None:
+def _residue_fields(fields: Mapping[str, Any], residue: Residue | None) -> Mapping[str, Any]:
+    """Return the fields that remain, by name."""
+    if residue is None:
         return {}
-    if isinstance(rest, Mentioned):
-        return {name: there.get(name) for name in _NAMES if there.get(name) in (None, *rest.names)}
-    if isinstance(rest, Continued):
-        gone = {"content": rest.without_content, "details": rest.without_details}
-        return {name: value for name, value in asdict(rest.base).items() if not gone.get(name)}
-    found = asdict(rest)
-    if isinstance(rest, Begun) and rest.details is None:
-        del found["details"]
-    return found
+    if isinstance(residue, NamesResidue):
+        return {
+            name: fields.get(name) for name in _NAMES if fields.get(name) in (None, *residue.names)
+        }
+    if isinstance(residue, ChangeResidue):
+        is_erased = {"content": residue.without_content, "details": residue.without_details}
+        return {
+            name: value for name, value in asdict(residue.base).items() if not is_erased.get(name)
+        }
+    target_fields = asdict(residue)
+    if isinstance(residue, RememberResidue) and residue.details is None:
+        del target_fields["details"]
+    return target_fields
 
 
-def _slot(
-    whole: Redacted,
+def _redact_slot(
+    source: Redacted,
     index: int,
     slot: Slot,
-    there: Mapping[str, Any],
-    wanted: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    target_fields: Mapping[str, Any],
     erasure: int,
 ) -> AnySlot:
-    """Return what is left of a slot: all of it, a pseudonym, some items, or its commitment."""
-    stood = whole.slots[index]
-    if isinstance(stood, bytes):
-        return stood
-    if all(wanted.get(name, _GONE) == there[name] for name in slot):
-        return stood
-    if isinstance(stood, Listed) and BECAUSE in wanted:
-        return _listed(stood, there[BECAUSE], wanted[BECAUSE])
-    dropped = commitments.of_slot(whole.kind, index, stood)
-    if NAMING.issuperset(slot) and isinstance(wanted.get(slot[0]), str):
-        return Renamed(dropped, erasure, wanted[slot[0]])
+    """Return a slot as it remains: open, pseudonym, list with blanked items, or commitment."""
+    old_slot = source.slots[index]
+    if isinstance(old_slot, bytes):
+        return old_slot
+    if all(target_fields.get(name, _ABSENT) == fields[name] for name in slot):
+        return old_slot
+    if isinstance(old_slot, ListSlot) and BECAUSE in target_fields:
+        return _redact_list(old_slot, fields[BECAUSE], target_fields[BECAUSE])
+    dropped = commitments.slot_commitment(source.kind, index, old_slot)
+    if AGENT_FIELDS.issuperset(slot) and isinstance(target_fields.get(slot[0]), str):
+        return PseudonymSlot(dropped, erasure, target_fields[slot[0]])
     return dropped
 
 
-def _listed(stood: Listed, before: Sequence[Ref], after: Sequence[Ref]) -> Listed:
-    """Return a list with those references blanked that name something forgotten."""
-    return Listed(
+def _redact_list(old_slot: ListSlot, before: Sequence[Ref], after: Sequence[Ref]) -> ListSlot:
+    """Return a list in which the references to something forgotten are blanked."""
+    return ListSlot(
         tuple(
-            item if old == new else _blanked(item, new)
-            for item, old, new in zip(stood.items, before, after, strict=True)
+            item if old == new else _blank_item(item, new)
+            for item, old, new in zip(old_slot.items, before, after, strict=True)
         )
     )
 
 
-def _blanked(item: Kept | Blanked, ref: Ref) -> Blanked:
-    return blanked(commitments.of_item(item), ref)
+def _blank_item(item: OpenSlot | BlankedRef, ref: Ref) -> BlankedRef:
+    return blank_ref(commitments.item_commitment(item), ref)
 
 
-def _scope_slots(whole: Redacted, left: Left, erasure: int) -> tuple[NameSlot, NameSlot]:
-    """Return what is left of the names of a scope: their salts, or that pseudonyms stand there."""
-    first, second = whole.scope_slots
-    for_namespace, for_agent = commitments.name_commitments(whole)
-    if left.namespace != whole.namespace:
-        first = Hidden(for_namespace, erasure)
-    if left.agent_id != whole.agent_id:
-        second = Hidden(for_agent, erasure)
+def _redact_scope(
+    source: Redacted, replacement: Replacement, erasure: int
+) -> tuple[NameSlot, NameSlot]:
+    """Return the slots of the scope's names: their salts, or the commitments behind pseudonyms."""
+    first, second = source.scope_slots
+    for_namespace, for_agent = commitments.name_commitments(source)
+    if replacement.namespace != source.namespace:
+        first = HiddenName(for_namespace, erasure)
+    if replacement.agent_id != source.agent_id:
+        second = HiddenName(for_agent, erasure)
     return first, second
 
 
-def _numbers(rest: Rest | None) -> tuple[int | None, ...]:
-    if not isinstance(rest, Continued):
+def _numbers(residue: Residue | None) -> tuple[int | None, ...]:
+    if not isinstance(residue, ChangeResidue):
         return ()
-    return rest.expires_at, rest.depth, rest.access_count, rest.last_accessed_at
+    return residue.expires_at, residue.depth, residue.access_count, residue.last_accessed_at
 
 
-def _unsalted(rest: Rest | None) -> Rest | None:
-    """Return what is to be left without the salt that it has where nothing else salts it."""
-    return replace(rest, salt=b"") if isinstance(rest, Begun | Mentioned) else rest
+def _unsalted(residue: Residue | None) -> Residue | None:
+    """Return the residue without its own salt, which redacted slots do not need."""
+    return (
+        replace(residue, salt=b"")
+        if isinstance(residue, RememberResidue | NamesResidue)
+        else residue
+    )
+
+
+# Decisions: the residue of an operation whose content, or a name in it, is erased.
+
+ENGINE_NAMESPACES = (ENGINE_SCOPE.namespace, AUDIT_SCOPE.namespace)
+_FACT_NEEDLE = msgspec.msgpack.encode(FactRef("-" * 36)).split(b"-")[0]
+"""The bytes that every encoded reference to a fact begins with."""
+
+
+def _same(operation: Any) -> Any:
+    return operation
+
+
+_RESIDUES: Mapping[type, Callable[[Any], Residue]] = {
+    Remember: lambda op: MemoryTombstone(op.namespace, op.agent_id, op.memory_id, op.private),
+    RememberResidue: lambda op: MemoryTombstone(
+        op.namespace, op.agent_id, op.memory_id, op.private
+    ),
+    KeepTranscript: lambda op: TranscriptTombstone(op.namespace, op.agent_id, op.transcript_id),
+    Resolve: lambda op: replace(op, note=None),
+    AddLink: _same,
+    CloseLink: _same,
+    Cite: _same,
+    Notify: _same,
+    NotifyStale: _same,
+    Configure: _same,
+    Classify: _same,
+    MemoryTombstone: _same,
+    TranscriptTombstone: _same,
+}
+"""The residue of each kind of operation; operations of other kinds have none."""
+
+
+def without_content(operation: AnyOperation) -> Residue | None:
+    """Return the residue of an operation without its content; None: nothing remains."""
+    make_residue = _RESIDUES.get(type(operation))
+    return None if make_residue is None else make_residue(operation)
+
+
+def replacement_if_changed(
+    operation: AnyOperation, residue: AnyOperation | None, scope: tuple[str, str]
+) -> Replacement | None:
+    """Return the replacement of an operation, or None if it stays as it is."""
+    if residue == operation:
+        return None
+    same = scope == (operation.namespace, operation.agent_id)
+    if same and isinstance(operation, ErasedOperation):
+        return None
+    assert not isinstance(residue, ErasedOperation), "a residue is an operation or None"
+    return Replacement(*scope, residue)
+
+
+class Names(msgspec.Struct, frozen=True):
+    """A name that is erased wherever it occurs: of an agent, a namespace or a key.
+
+    Also the assertion ids that are derived from the content of erased assertions: they would
+    confirm a guess of it.
+    """
+
+    agent_id: str | None = None
+    namespace: str | None = None
+    children: bool = False
+    """Whether the child namespaces are erased too, all under the same pseudonym."""
+    key: tuple[Scope, str] | None = None
+    pseudonym: str | None = None
+    facts: frozenset[str] = frozenset()
+
+    @property
+    def needles(self) -> list[bytes]:
+        """Byte strings of which every event that contains the name has at least one."""
+        if self.facts:
+            return [*replace(self, facts=frozenset()).needles, _FACT_NEEDLE]
+        if self.key is not None:
+            ref = msgspec.msgpack.encode(KeyRef(self.key[1], 0, "", ""))
+            return [ref.removesuffix(b"\x00\xa0\xa0")]  # any version, of any scope
+        if self.namespace is not None and self.children:
+            return [msgspec.msgpack.encode(self.namespace), f"{self.namespace}/".encode()]
+        names = self.namespaces if self.agent_id is None else [self.agent_id]
+        return [msgspec.msgpack.encode(name) for name in names]
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespace, and its inbox namespace, which has its notices."""
+        if self.namespace is None:
+            return []
+        return list(dict.fromkeys((self.namespace, inbox_of(self.namespace))))
+
+    def covers_namespace(self, namespace: str) -> bool:
+        """Return whether a namespace is erased."""
+        if self.namespace is not None and self.children:
+            return f"{namespace}/".startswith(f"{self.namespace}/")
+        return namespace in self.namespaces
+
+    def owns(self, operation: AnyOperation) -> bool:
+        """Return whether an operation belongs to the agent or namespace; the engine's never do."""
+        if operation.namespace in ENGINE_NAMESPACES:
+            return False
+        if self.agent_id is not None:
+            return operation.agent_id == self.agent_id
+        return self.covers_namespace(operation.namespace)
+
+    def replacement_of(self, operation: AnyOperation) -> Replacement | None:
+        """Return the replacement of an operation: without the name, and its owner's content."""
+        scope = self._scope_without_name(operation)
+        if not self.owns(operation):
+            return replacement_if_changed(operation, self._without_name(operation), scope)
+        residue = without_content(operation)
+        if residue is not None and self.namespace and isinstance(residue, (Configure, Classify)):
+            residue = None
+        nameless = None if residue is None else self._without_name(residue)
+        return replacement_if_changed(operation, nameless, scope)
+
+    def _scope_without_name(self, operation: AnyOperation) -> tuple[str, str]:
+        """Return the operation's scope with the pseudonym in place of the name."""
+        namespace, agent_id = operation.namespace, operation.agent_id
+        if self.pseudonym is None or namespace in ENGINE_NAMESPACES:
+            return namespace, agent_id
+        if agent_id == self.agent_id:
+            return namespace, self.pseudonym
+        if self.namespace is not None and self.covers_namespace(namespace):
+            return self._namespace_without_name(namespace, self.pseudonym), agent_id
+        return namespace, agent_id
+
+    def _namespace_without_name(self, namespace: str, pseudonym: str) -> str:
+        """Return the pseudonym of a namespace; the pseudonym of an inbox is an inbox too."""
+        is_inbox = namespace != self.namespace and namespace == inbox_of(namespace)
+        return inbox_of(pseudonym) if is_inbox else pseudonym
+
+    def _without_name(self, operation: AnyOperation) -> AnyOperation:
+        namespace, agent_id = self._scope_without_name(operation)
+        changes: dict[str, Any] = {}
+        if (namespace, agent_id) != (operation.namespace, operation.agent_id):
+            changes = {"namespace": namespace, "agent_id": agent_id}
+        for field in AGENT_FIELDS if self.agent_id is not None else ():
+            if getattr(operation, field, None) == self.agent_id:
+                changes[field] = self.pseudonym
+        if isinstance(operation, Write) and operation.because:
+            because = tuple(map(self._ref_without_name, operation.because))
+            if because != operation.because:
+                changes["because"] = because
+        return replace(operation, **changes) if changes else operation
+
+    def _ref_without_name(self, ref: Ref) -> Ref:
+        if isinstance(ref, FactRef) and ref.assertion_id in self.facts:
+            return FactRef(ERASED_REFERENT)
+        if not isinstance(ref, KeyRef) or ref.key == ERASED_REFERENT:
+            return ref
+        if self.key is not None:
+            scope, key = self.key
+            names_target = (ref.namespace, ref.agent_id, ref.key) == (
+                scope.namespace,
+                scope.agent_id,
+                key,
+            )
+        elif self.agent_id is not None:
+            names_target = ref.agent_id == self.agent_id
+        else:
+            names_target = ref.namespace is not None and self.covers_namespace(ref.namespace)
+        return KeyRef(ERASED_REFERENT, ref.version) if names_target else ref

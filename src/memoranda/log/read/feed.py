@@ -1,4 +1,4 @@
-"""Feeds: replay that goes on, from history into what is committed from now on."""
+"""Feeds: replay that continues from history into new commits."""
 
 from __future__ import annotations
 
@@ -8,47 +8,51 @@ from collections.abc import Iterator
 import msgspec
 
 from memoranda.errors import InvalidInput
-from memoranda.log import moments, pages
-from memoranda.log.cursors import Cursor
-from memoranda.log.replay import Bounds, Replay
-from memoranda.log.selection import Selection
+from memoranda.log import pages
+from memoranda.log.read import as_of
+from memoranda.log.read.cursors import Cursor
+from memoranda.log.read.replay import Bounds, Replay
+from memoranda.log.read.visibility import Selection
 from memoranda.model.event import ReplayEvent
-from memoranda.model.limits import shown
+from memoranda.model.limits import check_integer
+from memoranda.model.receipt import HasCommit
 from memoranda.storage.port import Engine, Reader
 
-_MOST_COMMIT = 2**63 - 1
+_MAX_COMMIT = 2**63 - 1
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a feed begins, as the caller says it. A cursor that has a place knows better."""
+    """Where a feed begins, as the caller states it; a stored cursor takes precedence."""
 
-    after_commit: int | str | None = None
+    after_commit: int | str | HasCommit | None = None
     last: int | None = None
     cursor: Cursor | None = None
 
     def check(self) -> None:
-        """Refuse what makes no sense, alone or together."""
+        """Raise `InvalidInput` for a combination that is not allowed."""
         if self.last is None:
             return
-        _check_count("last", self.last)
-        for other in ("after_commit", "cursor"):
-            if getattr(self, other) is not None:
-                raise InvalidInput("last", f"cannot stand beside {other}: each says where to begin")
+        check_integer("last", self.last, minimum=0, noun="a number of events")
+        for field in ("after_commit", "cursor"):
+            if getattr(self, field) is not None:
+                raise InvalidInput(
+                    "last", f"cannot be combined with {field}: each says where to begin"
+                )
 
     def resolve(self, reader: Reader, log_id: str) -> int:
-        """Return the commit to begin behind: the log's end, if nothing else is said."""
+        """Return the commit to begin after: by default the log's end."""
         if self.after_commit is None:
             return pages.head_commit(reader)
-        commit = moments.commit_of_token(reader, "after_commit", log_id, self.after_commit)
-        return min(commit, _MOST_COMMIT)
+        commit = as_of.commit_of_token(reader, "after_commit", log_id, self.after_commit)
+        return min(commit, _MAX_COMMIT)
 
 
 class Feed:
-    """The log behind a commit, page by page, as far as it goes; and more when it has grown.
+    """The log after a commit, page by page, including commits made since.
 
-    It never waits, and trusts no wake-up: it replays from where it is to the log's end, over and
-    over. So it sees scopes that come into being meanwhile, gives nothing twice and leaves nothing
-    out. After an error it goes on behind the last page it gave.
+    It never waits, and does not depend on wake-ups: it replays from its position to the log's end
+    again and again. So it sees scopes that are created meanwhile, returns nothing twice and leaves
+    nothing out. After an error it continues behind the last page it returned.
     """
 
     def __init__(self, engine: Engine, log_id: str, selection: Selection, start: Start) -> None:
@@ -58,27 +62,29 @@ class Feed:
         self._selection = selection
         self._cursor = start.cursor
         with engine.reading() as reader:
-            kept = start.cursor.find(reader) if start.cursor else None
-            self.position = start.resolve(reader, log_id) if kept is None else kept
-            """The commit up to which everything asked for has been given."""
-        self._new_cursor = start.cursor if kept is None else None
+            cursor_commit = start.cursor.find(reader) if start.cursor else None
+            self.position = (
+                start.resolve(reader, log_id) if cursor_commit is None else cursor_commit
+            )
+            """The commit through which all selected events were returned."""
+        self._new_cursor = start.cursor if cursor_commit is None else None
         self._last = start.last or 0
         self._search: Iterator[int | None] | None = None
         self._window: Replay | None = None
 
     @property
     def caught_up(self) -> bool:
-        """Whether the last page reached the log's end, where it was then."""
+        """Whether the last page reached the log's end at that time."""
         return self._window is None and not self._last
 
     def next_page(self) -> list[ReplayEvent]:
-        """Return the next events, after a short while: perhaps none, though not `caught_up`."""
+        """Return the next events soon; an empty page does not mean `caught_up`."""
         if self._new_cursor is not None:
             self._new_cursor.begin(self.position)
             self._new_cursor = None
-        if self._last and not self._set_back():
+        if self._last and not self._find_start():
             return []
-        window, self._window = self._window, None  # an error in it is its end
+        window, self._window = self._window, None  # dropped if it raises
         if window is None:
             window = self._replay(after=self.position)
         page = window.next_stretch()
@@ -88,25 +94,25 @@ class Feed:
         return page
 
     def acknowledge(self, event: ReplayEvent) -> None:
-        """Move the cursor behind an event, durably."""
+        """Move the cursor to an event, durably."""
         if self._cursor is None:
-            raise InvalidInput("cursor", "is missing: subscribe(cursor=…) keeps what is done")
+            raise InvalidInput("cursor", "is missing: subscribe(cursor=…) stores the position")
         self._cursor.advance(event)
 
-    def _set_back(self) -> bool:
-        """Search for the first of the last events for a while, and say whether it is found."""
+    def _find_start(self) -> bool:
+        """Search for the first of the last events for a while; return whether it was found."""
         search, self._search = self._search, None
         if search is None:
-            search = self._look_back()
-        found = next(search)
-        if found is None:
+            search = self._search_back()
+        commit = next(search)
+        if commit is None:
             self._search = search
             return False
-        self.position, self._last = found, 0
+        self.position, self._last = commit, 0
         return True
 
-    def _look_back(self) -> Iterator[int | None]:
-        """Yield the commit to begin behind, looking ever farther back; None: not found yet."""
+    def _search_back(self) -> Iterator[int | None]:
+        """Yield the commit to begin after, searching ever farther back; None: not found yet."""
         head = after = self.position
         width = last = min(self._last, head)
         while after > 0:
@@ -124,8 +130,3 @@ class Feed:
     def _replay(self, *, after: int, through: int | None = None) -> Replay:
         bounds = Bounds(after_commit=after, through_commit=through)
         return Replay(self._engine, self._log_id, self._selection, bounds)
-
-
-def _check_count(field: str, count: object) -> None:
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise InvalidInput(field, f"{shown(count)} is not a number of events, 0 or more")

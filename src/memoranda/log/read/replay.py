@@ -1,54 +1,56 @@
-"""Replay: what was done, in order, as far as the log went when it was asked."""
+"""Replay: the selected operations of the log in order, up to the head at the time of the call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
 from msgspec.structs import replace
 
 from memoranda.errors import Corruption
-from memoranda.log import merging, moments, pages, signing
-from memoranda.log.masking import masked
-from memoranda.log.selection import Selection
-from memoranda.log.summing import Summing
+from memoranda.log import pages
+from memoranda.log.commit import signature
+from memoranda.log.compaction.summary import CompactionSummaries
+from memoranda.log.read import as_of, visibility
+from memoranda.log.read.visibility import Selection, mask_private
 from memoranda.model import codec
+from memoranda.model.clock import Instant, to_micros
 from memoranda.model.event import ReplayEvent
-from memoranda.model.instant import Instant, to_micros
-from memoranda.model.operations import Erased, Redacted, is_restated, is_unproven, shown
+from memoranda.model.operations import Erased, Redacted, is_restated, is_unproven, visible_operation
+from memoranda.model.receipt import HasCommit
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES
 from memoranda.storage.port import Engine, Reader, Row
 
-_ERASED = frozenset((Erased, Redacted))
+_ERASED_KINDS = frozenset((Erased, Redacted))
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """Which part of the log is asked for, as the caller says it."""
+    """The requested part of the log, as the caller states it."""
 
     from_timestamp: Instant | None = None
     to_timestamp: Instant | None = None
-    after_commit: int | str | None = None
-    through_commit: int | None = None
+    after_commit: int | str | HasCommit | None = None
+    through_commit: int | HasCommit | None = None
 
     def resolve(self, reader: Reader, log_id: str) -> tuple[int, int]:
-        """Return the commits as (after, through]; what is committed later is never part of it."""
+        """Return the commits as (after, through]; later commits are never included."""
         after, through = 0, pages.head_commit(reader)
         if self.after_commit is not None:
-            after = moments.commit_of_token(reader, "after_commit", log_id, self.after_commit)
+            after = as_of.commit_of_token(reader, "after_commit", log_id, self.after_commit)
         if self.through_commit is not None:
-            through = min(through, moments.check_commit("through_commit", self.through_commit))
+            through = min(through, as_of.check_commit("through_commit", self.through_commit))
         if self.from_timestamp is not None:
             first = to_micros("from_timestamp", self.from_timestamp)
-            after = max(after, moments.commit_at_time(reader, first - 1))
+            after = max(after, as_of.commit_at_time(reader, first - 1))
         if self.to_timestamp is not None:
             end = to_micros("to_timestamp", self.to_timestamp)
-            through = min(through, moments.commit_at_time(reader, end - 1))
+            through = min(through, as_of.commit_at_time(reader, end - 1))
         return after, through
 
 
 class Replay:
-    """The pages of one replay. Its bounds are fixed when it is made."""
+    """The pages of one replay; its bounds are fixed when it is created."""
 
     def __init__(
         self, engine: Engine, log_id: str, selection: Selection, bounds: Bounds | None = None
@@ -59,12 +61,12 @@ class Replay:
         with engine.reading() as reader:
             after, self.through = (bounds or Bounds()).resolve(reader, log_id)
             scopes = self._find_scopes(reader, after) if after < self.through else []
-            self._summing = Summing(engine, log_id, selection)
-            self._summing.begin(reader, after, self.through)
+            self._summaries = CompactionSummaries(engine, log_id, selection)
+            self._summaries.find_horizons(reader, after, self.through)
         self.at = after
-        """The commit up to which everything has been read."""
+        """The commit through which everything was read."""
         self._scopes = scopes
-        self._merged: Iterator[int] | None = None
+        self._commit_iterator: Iterator[tuple[int, list[int]]] | None = None
 
     def next_page(self) -> list[ReplayEvent]:
         """Return the next events."""
@@ -74,31 +76,31 @@ class Replay:
         return page
 
     def next_stretch(self) -> list[ReplayEvent]:
-        """Return what is asked for in the next stretch of the log: perhaps nothing, but soon."""
-        after, leap = self.at, self._summing.leap
+        """Return the selected events of the next stretch of the log, soon: perhaps none."""
+        after, leap = self.at, self._summaries.skip_to
         if leap is not None and after < leap:
             self.at = leap
-            return self._summing.passed([], after, leap)
+            return self._summaries.insert_summaries([], after, leap)
         rows = self._next_rows() if self.at < self.through else []
-        if rows and self._summing.is_new(after, self.through):
-            self._merged = None  # something of what was read may have gone meanwhile
+        if rows and self._summaries.finds_new_horizon(after, self.through):
+            self._commit_iterator = None  # what was read may be erased meanwhile: read it again
             return []
         self.at = rows[-1][0] if rows else max(self.at, self.through)
         decode, part_of = self._decode, self._selection.part_of
         events = [part for row in rows if (part := part_of(decode(row)))]
-        return self._summing.passed(self._masked(events), after, self.at)
+        return self._summaries.insert_summaries(self._masked(events), after, self.at)
 
     def _masked(self, events: list[ReplayEvent]) -> list[ReplayEvent]:
-        """Return events without the names of what others keep to themselves."""
+        """Return events without references to other agents' private items."""
         viewer = self._selection.viewer
         if viewer in (None, self._selection.agent_id) or not events:
             return events
-        assert viewer is not None, "somebody looks"
+        assert viewer is not None, "a viewer is given"
         with self._engine.reading() as reader:
-            return masked(reader, events, viewer)
+            return mask_private(reader, events, viewer)
 
     def _find_scopes(self, reader: Reader, after: int) -> list[int]:
-        """Return the scopes of the agent that may have something to show."""
+        """Return the agent's scopes that may have selected operations."""
         agent_id, namespace = self._selection.agent_id, self._selection.namespace
         if agent_id is ALL_AGENTS:
             return []
@@ -111,9 +113,9 @@ class Replay:
         return [row[0] for row in rows]
 
     def _next_rows(self) -> list[Row]:
-        """Read the next events: each once, though several of the agent's scopes may be in it."""
+        """Read the next events, each once, although several of the agent's scopes may be in it."""
         if len(self._scopes) > 1:
-            return self._rows_of_many()
+            return self._rows_of_scopes()
         if self._selection.agent_id is ALL_AGENTS:
             return self._page("event_page_of_all")
         return self._page("event_places_of_scope", scope_id=self._scopes[0]) if self._scopes else []
@@ -125,51 +127,61 @@ class Replay:
                 **scope,
                 after=self.at,
                 through=self.through,
-                most=pages.PAGE_ROWS,
+                limit=pages.PAGE_ROWS,
                 budget=pages.PAGE_BYTES,
             )
 
-    def _rows_of_many(self) -> list[Row]:
-        """Merge the commits' numbers first, which are small, and read each event once."""
-        commits, self._merged = self._merged, None  # begun anew, if this fails
+    def _rows_of_scopes(self) -> list[Row]:
+        """Merge the commit numbers of all scopes, and read each event once."""
+        commits, self._commit_iterator = self._commit_iterator, None  # created again if this fails
         if commits is None:
-            commits = merging.commits_of(
+            commits = visibility.commits_of(
                 self._engine, self._scopes, after=self.at, through=self.through
             )
         rows: list[Row] = []
         budget = pages.PAGE_BYTES
-        for commit_ts in islice(commits, pages.PAGE_ROWS):
+        for commit_ts, scopes in islice(commits, pages.PAGE_ROWS):
             with self._engine.reading() as reader:
-                row = reader.row("event_shown", commit_ts=commit_ts)
-            if row is None:
-                raise Corruption(f"commit {commit_ts}, which the index names, is not in the log")
+                row = self._row_of_scopes(reader, commit_ts, scopes)
             rows.append(row)
             budget -= len(row[-1])
             if budget <= 0:
                 break
-        self._merged = commits
+        self._commit_iterator = commits
         return rows
+
+    def _row_of_scopes(self, reader: Reader, commit_ts: int, scopes: Sequence[int]) -> Row:
+        """Read an event, and the spans of the scopes' operations if all of them are indexed.
+
+        Both are read in one query: an erasure in between would move the spans.
+        """
+        row = reader.row("event_places_of_scopes", commit_ts=commit_ts, scopes=scopes)
+        if row is None:
+            raise Corruption(f"commit {commit_ts} is in the index and not in the log")
+        *columns, encoded_places, operations = row
+        places = [bytes.fromhex(place) for place in msgspec.json.decode(encoded_places)]
+        return (*columns, codec.join_spans(places), operations)
 
     def _decode(self, row: Row) -> ReplayEvent:
         commit_ts, committed_at, event_hash, envelope, *places, operations = row
         try:
             sender = codec.read_envelope(envelope)
             if places and places[0] is not None:
-                said = codec.read_spans(operations, places[0])
+                decoded = codec.read_spans(operations, places[0])
             else:
-                said = codec.read_operations(operations)
-        except codec.UNREADABLE:  # or erased
-            sender, said = codec.decode_envelope(envelope), codec.decode_operations(operations)
+                decoded = codec.read_operations(operations)
+        except codec.UNREADABLE:  # damaged, or partly erased
+            sender, decoded = codec.decode_envelope(envelope), codec.decode_operations(operations)
         event = ReplayEvent(
-            commit_ts, committed_at, sender.txn_id, sender.actor, said, event_hash, self._log_id
+            commit_ts, committed_at, sender.txn_id, sender.actor, decoded, event_hash, self._log_id
         )
-        if sender.signature is None and _ERASED.isdisjoint(map(type, said)):  # as most are
+        if sender.signature is None and _ERASED_KINDS.isdisjoint(map(type, decoded)):  # as most are
             return event
-        restated = any(is_restated(each) for each in said)
+        restated = any(is_restated(operation) for operation in decoded)
         return replace(
             event,
-            operations=tuple(map(shown, said)),
-            # who signed did not sign what is left of what was erased
-            signature=None if restated else signing.shown(sender),
-            unproven=any(is_unproven(each) for each in said),
+            operations=tuple(map(visible_operation, decoded)),
+            # the agent did not sign a residue that replaces a name
+            signature=None if restated else signature.signature_hex(sender),
+            unproven=any(is_unproven(operation) for operation in decoded),
         )

@@ -1,52 +1,188 @@
-"""Scope ids: the small numbers that stand for agents in namespaces in the indexes."""
+"""The log's own index: scope ids, the commits of each scope, and transaction ids."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memoranda.model.operations import AUDIT_SCOPE, AnyOperation
-from memoranda.model.scope import NOBODY
-from memoranda.storage.port import Writer
+from msgspec.structs import replace
+
+from memoranda.log.views import Commit, Eraser, LookUp, RewrittenEvent, View
+from memoranda.model import codec
+from memoranda.model.operations import AUDIT_SCOPE, AnyOperation, Epoch, Refuse, Summary
+from memoranda.model.scope import DEFAULT_ACTOR
+from memoranda.storage.port import Reader, Writer
+
+# Scope ids: small numbers for pairs of agent and namespace.
 
 INDEX_VERSION = 3
-"""Raised when other scopes are found, or more of them noted: stores are then indexed anew."""
+"""Increased when other scopes are indexed: stores are then indexed again when opened."""
 
 
-class Scopes:
-    """Remembers the ids it has seen. Ids never change once they are committed."""
+class ScopeIds:
+    """Caches scope ids, which never change once they are committed."""
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str], int] = {}
 
     def id_of(self, writer: Writer, agent_id: str, namespace: str) -> int:
-        """Return the id, giving a scope that is new the next one."""
-        known = self._ids.get((agent_id, namespace))
-        if known is not None:
-            return known
+        """Return the id of a scope; a new scope gets the next one."""
+        scope_id = self._ids.get((agent_id, namespace))
+        if scope_id is not None:
+            return scope_id
         writer.run("scope_add", agent_id=agent_id, namespace=namespace)
         row = writer.row("scope_find", agent_id=agent_id, namespace=namespace)
-        assert row is not None, "it was just added"
+        assert row is not None, "the scope was just added"
         self._ids[agent_id, namespace] = row[0]
         return int(row[0])
 
-    def forget(self) -> None:
+    def drop_caches(self) -> None:
         """Drop every id: one of them may have been rolled back."""
         self._ids.clear()
 
 
-def touched(actor: str, operations: Sequence[AnyOperation]) -> set[tuple[str, str]]:
-    """Return the agents and namespaces an event is found under.
+def touched_scopes(actor: str, operations: Sequence[AnyOperation]) -> set[tuple[str, str]]:
+    """Return the pairs of agent and namespace that an event is indexed under.
 
-    They are those whose operations it has. Whoever else did something in it, to others or in vain,
-    is found in the audit's namespace; a handle that nobody is bound to does no such thing.
+    These are the scopes of its operations. An agent that acted on others' scopes only, or without
+    effect, is indexed in the audit namespace; a handle without an agent is not.
     """
-    if len(operations) == 1:  # as mostly, and mostly its own agent's
-        (only,) = operations
-        if getattr(only, "by", actor) in (only.agent_id, NOBODY, ""):
-            return {(only.agent_id, only.namespace)}
-    found = {(operation.agent_id, operation.namespace) for operation in operations}
-    owners = {agent_id for agent_id, _ in found}
+    if len(operations) == 1:  # the most frequent case
+        (single,) = operations
+        if getattr(single, "by", actor) in (single.agent_id, DEFAULT_ACTOR, ""):
+            return {(single.agent_id, single.namespace)}
+    scopes = {(operation.agent_id, operation.namespace) for operation in operations}
+    owners = {agent_id for agent_id, _ in scopes}
     for by in {getattr(operation, "by", actor) for operation in operations}:
-        if by and by not in owners and by != NOBODY:
-            found.add((by, AUDIT_SCOPE.namespace))
-    return found
+        if by and by not in owners and by != DEFAULT_ACTOR:
+            scopes.add((by, AUDIT_SCOPE.namespace))
+    return scopes
+
+
+# The log's own view: the commits of each scope, the commit of each txn_id, and horizons.
+
+_MAX_UNINDEXED_OPERATIONS = 16
+"""Operations up to which a replay decodes the whole event, so that no spans are indexed."""
+
+
+class _RefusalRules:
+    """The rules for the engine's notes of refusals.
+
+    A count of refusals is logged later, and its agent may have been forgotten since, by any
+    process: its name must not come back.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def decide(self, staged: Refuse, /) -> tuple[Refuse]:
+        """Return the note; a mere count has no agent if the log no longer knows it."""
+        only_counted = staged.left_out and not staged.about
+        if only_counted and self._reader.row("agent_known", agent_id=staged.by) is None:
+            return (replace(staged, by=DEFAULT_ACTOR),)
+        return (staged,)
+
+
+class LogIndex(View):
+    """The view that replay, idempotency and the audit read.
+
+    What an agent did outside its own scopes is indexed under its name in the audit namespace.
+    """
+
+    name = "log"
+    version = INDEX_VERSION
+    request_types = (Refuse,)
+    clear_queries = ("event_scope_clear", "txn_clear", "horizon_clear")
+    prune_queries = ("scope_prune",)
+    row_queries = ("event_scope_rows", "txn_rows", "horizon_rows", "scope_rows")
+
+    def __init__(self, scopes: ScopeIds) -> None:
+        self._scopes = scopes
+
+    def apply(self, writer: Writer, commit: Commit, /) -> None:
+        """Index the commit under its txn_id and under every scope it touched."""
+        envelope, commit_ts = commit.envelope, commit.commit_ts
+        if (name := envelope.retry_key) is not None:  # None: the envelope was erased
+            writer.put("txn_add", *name, commit_ts)
+        for operation in commit.operations:
+            if type(operation) is Epoch:  # the cheapest test, as it runs for every operation
+                writer.run("meta_set", name="epoch", value=str(operation.version))
+            elif type(operation) is Summary:
+                _set_horizon(writer, commit_ts, operation)
+        places = _places(commit)
+        for agent_id, namespace in _scopes_of(commit):
+            scope_id = self._scopes.id_of(writer, agent_id, namespace)
+            writer.put("event_scope_add", scope_id, commit_ts, places.get((agent_id, namespace)))
+
+    def eraser(self, writer: Writer, /) -> LogIndexEraser:
+        """Return the object that indexes rewritten events."""
+        return LogIndexEraser(writer, self._scopes)
+
+    def rules(self, reader: Reader, look_up: LookUp, /) -> _RefusalRules:  # noqa: ARG002
+        """Return the rules for the engine's notes."""
+        return _RefusalRules(reader)
+
+    def drop_caches(self) -> None:
+        """Drop the cached scope ids."""
+        self._scopes.drop_caches()
+
+
+class LogIndexEraser(Eraser):
+    """Updates the index of rewritten events."""
+
+    def __init__(self, writer: Writer, scopes: ScopeIds) -> None:
+        self._writer = writer
+        self._scopes = scopes
+
+    def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
+        """Index the event under its remaining scopes and txn_id."""
+        writer, before, commit_ts = self._writer, rewritten.before, rewritten.before.commit_ts
+        old_key, new_key = before.envelope.retry_key, rewritten.after.envelope.retry_key
+        if old_key is not None and old_key != new_key:
+            writer.run("txn_remove", txn_id=old_key[0], actor=old_key[1])
+            if new_key is not None:
+                writer.put("txn_add", *new_key, commit_ts)
+        old, new = _scopes_of(before), _scopes_of(rewritten.after)
+        for agent_id, namespace in old - new:
+            writer.run(
+                "event_scope_remove", commit_ts=commit_ts, agent_id=agent_id, namespace=namespace
+            )
+            if namespace == AUDIT_SCOPE.namespace:  # an actor's name, which no other row needs
+                writer.run("scope_drop_unused", agent_id=agent_id, namespace=namespace)
+        for _, old_operation, new_operation in rewritten.changes():
+            if isinstance(old_operation, Summary) and not isinstance(new_operation, Summary):
+                writer.run("horizon_remove", namespace=old_operation.namespace)
+        places = _places(rewritten.after)
+        changed_scopes = new if len(before.operations) > _MAX_UNINDEXED_OPERATIONS else new - old
+        for agent_id, namespace in changed_scopes:
+            scope_id = self._scopes.id_of(writer, agent_id, namespace)
+            writer.put("event_scope_add", scope_id, commit_ts, places.get((agent_id, namespace)))
+
+
+def _scopes_of(commit: Commit) -> set[tuple[str, str]]:
+    return touched_scopes(commit.envelope.actor, commit.operations)
+
+
+def _places(commit: Commit) -> dict[tuple[str, str], bytes]:
+    """Return the spans of the operations of each scope that has a small part of a large event."""
+    if len(commit.operations) <= _MAX_UNINDEXED_OPERATIONS:
+        return {}
+    spans = codec.spans(commit.encoded)
+    spans_of: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for span, operation in zip(spans or (), commit.operations, strict=False):
+        spans_of.setdefault((operation.agent_id, operation.namespace), []).append(span)
+    limit = len(commit.operations) // 2
+    return {
+        scope: codec.pack_spans(scope_spans)
+        for scope, scope_spans in spans_of.items()
+        if len(scope_spans) <= limit
+    }
+
+
+def _set_horizon(writer: Writer, commit_ts: int, operation: Summary) -> None:
+    writer.run(
+        "horizon_set",
+        namespace=operation.namespace,
+        commit_ts=operation.horizon,
+        summed_in=commit_ts,
+        unfinished=int(operation.unfinished),
+    )

@@ -1,73 +1,77 @@
-"""A signal that the log has grown. It is only a hint: readers always look."""
+"""A signal that the log has grown. It is only a hint: readers always read the log."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from memoranda.storage.locks import Wakeup, new_lock
+from memoranda.storage.thread_locks import Wakeup, new_lock
 
-LOOK_SECONDS = 0.05
-"""How often the log is looked at for what other processes committed."""
-RESTS = (0.0, 0.002, 0.005, 0.01, 0.02, LOOK_SECONDS)
-"""How long who was woken in vain, once, twice, … in a row, rests before it waits again. Otherwise
-those who wait for something rare would be busy with whatever else is committed."""
+POLL_SECONDS = 0.05
+"""Seconds between two reads of the log's head, for commits of other processes."""
+SPURIOUS_WAKEUP_BACKOFF = (0.0, 0.002, 0.005, 0.01, 0.02, POLL_SECONDS)
+"""Back-off after the n-th spurious wake-up in a row, in seconds. Without it a reader that waits for
+something rare would be busy with every other commit."""
 
 
 class Signal:
-    """Counts how often the log grew, and wakes those who wait for more.
+    """Counts how often the log grew, and wakes waiting readers.
 
-    It is given after each commit of this process. Other processes give none: while anybody waits,
-    one of those who do looks at the log now and then, for all of them.
+    It is notified after each commit of this process. Other processes do not notify it: while
+    readers wait, one of them polls the log's head for all (`claim_poll`).
+
+    `_lock` protects the counters and the list of watchers that `notify` takes; wake functions are
+    called after it is released. `wait` adds and removes its own watcher by single dict operations,
+    without the lock: an interrupt cannot leave it taken.
     """
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._next_look = 0.0
+        self._next_poll = 0.0
         self._head = -1
         self._watchers: dict[object, Callable[[], None]] = {}
         self.count = 0
-        """How often it was given. Take it before looking, so that nothing is missed."""
+        """How often it was notified. Read it before the log, so that no commit is missed."""
 
     def notify(self) -> None:
-        """Wake everybody who waits."""
+        """Wake all waiting readers."""
         with self._lock:
             self.count += 1
             watchers = tuple(self._watchers.values()) if self._watchers else ()
         for wake in watchers:
             wake()
 
-    def wait(self, seen: int, seconds: float) -> None:
-        """Wait until it has been given more than `seen` times, or for so long at most."""
+    def wait(self, count: int, seconds: float) -> None:
+        """Wait until it was notified more than `count` times, at most for so many seconds."""
         woken = Wakeup()
         try:
             self._watchers[woken] = woken.set
-            if self.count <= seen:
+            if self.count <= count:
                 woken.wait(seconds)
         finally:
             self._watchers.pop(woken, None)
 
     def watch(self, wake: Callable[[], None]) -> object:
-        """Call `wake` whenever the signal is given, from any thread; returns what ends it."""
+        """Call `wake` at each notification, from any thread; return the token for `unwatch`."""
         watcher = object()
         with self._lock:
             self._watchers[watcher] = wake
         return watcher
 
     def unwatch(self, watcher: object) -> None:
-        """Stop calling."""
+        """Stop calling the function of a token."""
         with self._lock:
             self._watchers.pop(watcher, None)
 
-    def claim_look(self, now: float) -> bool:
-        """Say whether it is time to look at the log's head; only one of those who ask shall."""
+    def claim_poll(self, now: float) -> bool:
+        """Return whether the caller should poll the log's head; one of all callers gets True."""
         with self._lock:
-            if now < self._next_look:
+            if now < self._next_poll:
                 return False
-            self._next_look = now + LOOK_SECONDS
+            self._next_poll = now + POLL_SECONDS
             return True
 
     def note_head(self, head: int) -> None:
-        """Take note of what was seen, and wake everybody if it is more than was seen before."""
+        """Record the head that was read, and wake all readers if it has grown."""
         with self._lock:
             grown, self._head = head > self._head, max(head, self._head)
         if grown:

@@ -1,8 +1,7 @@
-"""Comparison: whether every view is what the log says, found out without changing the store.
+"""Deep verification: compare every view with one rebuilt from the log, without changing the store.
 
-The views are built again from the log in a database of their own, in the folder for temporary
-files, and compared row by row. All of it is read as of one moment: the snapshot is held until the
-last row is compared, as a backup's is until it is copied.
+The views are rebuilt in a scratch database in the folder for temporary files, and compared row by
+row. Everything is read in one snapshot, which is held until the last row is compared.
 """
 
 from __future__ import annotations
@@ -10,26 +9,32 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
 from memoranda.errors import ChainBroken, Corruption, StoreFull, ViewsDiffer
-from memoranda.log.chain import Opened
-from memoranda.log.verification import Follow, Verification, sealed, told
+from memoranda.log.chain import OpenedEvent
+from memoranda.log.verify.verifier import (
+    ChainWalk,
+    EventObserver,
+    PageObserver,
+    Verification,
+    sealed_events,
+    verification_of,
+)
 from memoranda.log.views import Commit, Views
-from memoranda.log.walk import Attend, Walk
 from memoranda.model.clock import Clock
-from memoranda.model.limits import shown
-from memoranda.storage.newfiles import told_as_ours
+from memoranda.model.limits import short_repr
+from memoranda.storage.files import TEMP_PREFIX, tag_of, translate_os_errors, work_folder
 from memoranda.storage.port import Engine, Progress, Reader, Row, Writer
-from memoranda.storage.workfolders import APART, tag_of, work_folder
 
-_OFTEN = 4096
-"""After how many rows somebody may want to know that work goes on."""
-_MOST_NAMED = 5
-"""How many columns of a row say which one it is; they come first."""
+_REPORT_INTERVAL = 4096
+"""Rows between two progress reports."""
+_MAX_KEY_COLUMNS = 5
+"""Leading columns that identify a row in an error message."""
 _COMMITS = ("commit_ts", "from_commit")
-"""The columns that say which commit a row comes from."""
+"""Columns that name the commit a row comes from."""
 
 
 def verify_deep(
@@ -38,39 +43,39 @@ def verify_deep(
     clock: Clock,
     views: Views,
     progress: Progress | None = None,
-    follow: Follow | None = None,
-    attend: Attend | None = None,
+    on_page: PageObserver | None = None,
+    on_event: EventObserver | None = None,
 ) -> Verification:
-    """Check the log as `verify` does, and every view; raise `ViewsDiffer` for the first bad row.
+    """Verify the log and every view; raise `ViewsDiffer` for the first bad row.
 
-    `views` are ones that nobody else uses: they remember rows of the database they fill.
+    `views` must be used for nothing else: they cache rows of the database they fill.
     """
-    with _apart(engine, log_id) as apart, engine.snapshot() as reader:
-        _check_schema(reader, apart)
-        walk = Walk(reader, log_id, attend=attend)
-        rows = _compare(reader, walk, apart, views, progress, follow)
+    with _scratch_database(engine, log_id) as scratch, engine.snapshot() as reader:
+        _check_schema(reader, scratch)
+        walk = ChainWalk(reader, log_id, on_event=on_event)
+        rows = _compare(reader, walk, scratch, views, progress, on_page)
         _check_structure(reader)
-    return told(walk, log_id, clock, rows)
+    return verification_of(walk, log_id, clock, rows)
 
 
 def compare_views(
     engine: Engine, log_id: str, views: Views, progress: Progress | None = None
 ) -> int:
-    """Compare the views alone, of a store that may have an older format; return how many rows."""
-    with _apart(engine, log_id) as apart, engine.snapshot() as reader:
-        return _compare(reader, Walk(reader, log_id), apart, views, progress)
+    """Compare only the views, also of a store with an older format; return how many rows."""
+    with _scratch_database(engine, log_id) as scratch, engine.snapshot() as reader:
+        return _compare(reader, ChainWalk(reader, log_id), scratch, views, progress)
 
 
 @contextmanager
-def _apart(engine: Engine, log_id: str) -> Iterator[Engine]:
-    """Lend an empty database, which is gone when the block ends, unless the process is killed."""
+def _scratch_database(engine: Engine, log_id: str) -> Iterator[Engine]:
+    """Provide an empty database that is removed at the end of the block."""
     place = Path(tempfile.gettempdir())
     with ExitStack() as stack:
-        with told_as_ours(place / "views.db"):
-            folder = stack.enter_context(work_folder(place, APART, tag_of(log_id)))
-        apart = stack.enter_context(closing(engine.another(folder / "views.db")))
+        with translate_os_errors(place / "views.db"):
+            folder = stack.enter_context(work_folder(place, TEMP_PREFIX, tag_of(log_id)))
+        scratch = stack.enter_context(closing(engine.open_at(folder / "views.db")))
         try:
-            yield apart
+            yield scratch
         except StoreFull as error:
             raise StoreFull(
                 f"there is no room in {place} to build the views again: free some, or name another "
@@ -80,39 +85,38 @@ def _apart(engine: Engine, log_id: str) -> Iterator[Engine]:
 
 def _compare(
     reader: Reader,
-    walk: Walk,
-    apart: Engine,
+    walk: ChainWalk,
+    scratch: Engine,
     views: Views,
     progress: Progress | None,
-    follow: Follow | None = None,
+    on_page: PageObserver | None = None,
 ) -> int:
-    """Walk to the end, and return how many rows of the views are what the log says."""
+    """Walk to the end of the log, and return how many rows of the views agree with it."""
 
     def report() -> None:
         if progress is not None:
             progress(walk.head.commit_ts, walk.through)
 
+    views.read_log_from(reader)
     while page := walk.next_page(reader):
-        with apart.writing() as writer:
-            _apply(writer, page, views)
-        if follow is not None:
-            follow(sealed(page))
+        scratch.write(partial(_apply, page, views))
+        if on_page is not None:
+            on_page(sealed_events(page))
         report()
     walk.finish(reader)
-    with apart.writing() as writer:
-        views.stamp(writer)
-    with apart.snapshot() as rebuilt:
+    scratch.write(views.record_versions)
+    with scratch.snapshot() as rebuilt:
         comparison = _Comparison(reader, rebuilt, report)
         for view in views.all:
-            for query in view.rows:
+            for query in view.row_queries:
                 comparison.compare(view.name, query)
         comparison.compare("log", "meta_rows")
     return comparison.rows
 
 
-def _apply(writer: Writer, page: Sequence[Opened], views: Views) -> None:
-    for opened in page:
-        commit = Commit.opened(opened)
+def _apply(page: Sequence[OpenedEvent], views: Views, writer: Writer) -> None:
+    for event in page:
+        commit = Commit.from_verified(event)
         try:
             views.apply(writer, commit)
         except Corruption as error:
@@ -120,7 +124,7 @@ def _apply(writer: Writer, page: Sequence[Opened], views: Views) -> None:
 
 
 class _Comparison:
-    """Two databases, of which one is right, and how many of their rows were found to be equal."""
+    """Compares the stored rows with the rebuilt ones, and counts them."""
 
     def __init__(self, reader: Reader, rebuilt: Reader, report: Callable[[], None]) -> None:
         self._reader = reader
@@ -133,11 +137,13 @@ class _Comparison:
         table = query.removesuffix("_rows")
         pairs = zip_longest(self._reader.stream(query), self._rebuilt.stream(query))
         try:
-            for found, wanted in pairs:
-                if found != wanted:
-                    raise self._difference(view, query, (found, wanted), next(pairs, (None, None)))
+            for stored_row, rebuilt_row in pairs:
+                if stored_row != rebuilt_row:
+                    raise self._difference(
+                        view, query, (stored_row, rebuilt_row), next(pairs, (None, None))
+                    )
                 self.rows += 1
-                if not self.rows % _OFTEN:
+                if not self.rows % _REPORT_INTERVAL:
                     self._report()
         except ViewsDiffer:
             raise
@@ -151,30 +157,34 @@ class _Comparison:
         pair: tuple[Row | None, Row | None],
         following: tuple[Row | None, Row | None],
     ) -> ViewsDiffer:
-        """Return what is wrong, as far as the two next rows tell."""
-        found, wanted = pair
+        """Return the error for a pair of rows; the next pair tells missing from extra rows."""
+        stored_row, rebuilt_row = pair
         columns = self._rebuilt.columns(query)
-        others: list[str] = []
-        misplaced = following == (wanted, found)
-        if wanted is None or (following[0] == wanted and not misplaced):
-            assert found is not None, "at least one of them is there"
-            row, problem = found, "there should be no row with {}"
-        elif found is None or (following[1] == found and not misplaced):
-            row, problem = wanted, "the row with {} is missing"
+        differing: list[str] = []
+        misplaced = following == (rebuilt_row, stored_row)
+        if rebuilt_row is None or (following[0] == rebuilt_row and not misplaced):
+            assert stored_row is not None, "at least one of them is there"
+            row, problem = stored_row, "there should be no row with {}"
+        elif stored_row is None or (following[1] == stored_row and not misplaced):
+            row, problem = rebuilt_row, "the row with {} is missing"
         else:
-            row = wanted
-            others = [
-                name for name, one, two in zip(columns, found, wanted, strict=True) if one != two
+            row = rebuilt_row
+            differing = [
+                name
+                for name, old, new in zip(columns, stored_row, rebuilt_row, strict=True)
+                if old != new
             ]
             problem = "the row with {} is out of order" if misplaced else "the row with {} differs"
-        named = dict(zip(columns, row, strict=True))
-        key = [(name, value) for name, value in named.items() if misplaced or name not in others]
-        identity = dict(key[:_MOST_NAMED])
-        text = ", ".join(f"{name}={shown(value)}" for name, value in identity.items())
+        values = dict(zip(columns, row, strict=True))
+        key = [
+            (name, value) for name, value in values.items() if misplaced or name not in differing
+        ]
+        identity = dict(key[:_MAX_KEY_COLUMNS])
+        text = ", ".join(f"{name}={short_repr(value)}" for name, value in identity.items())
         problem = problem.format(text)
-        if others and not misplaced:
-            problem += f" in {', '.join(others)}"
-        commits = (named[name] for name in _COMMITS if isinstance(named.get(name), int))
+        if differing and not misplaced:
+            problem += f" in {', '.join(differing)}"
+        commits = (values[name] for name in _COMMITS if isinstance(values.get(name), int))
         return ViewsDiffer(
             view,
             query.removesuffix("_rows"),
@@ -184,13 +194,13 @@ class _Comparison:
         )
 
 
-def _check_schema(reader: Reader, apart: Engine) -> None:
-    """Refuse tables, indexes and triggers that are not what this version makes."""
-    with apart.reading() as other:
-        wanted = {row[:2]: row for row in other.rows("schema_rows")}
-    found = {row[:2]: row for row in reader.rows("schema_rows")}
-    for kind, name in sorted(found.keys() | wanted.keys()):
-        if found.get((kind, name)) != wanted.get((kind, name)):
+def _check_schema(reader: Reader, scratch: Engine) -> None:
+    """Raise `Corruption` for a table, index or trigger that this version does not create."""
+    with scratch.reading() as rebuilt:
+        rebuilt_rows = {row[:2]: row for row in rebuilt.rows("schema_rows")}
+    rows = {row[:2]: row for row in reader.rows("schema_rows")}
+    for kind, name in sorted(rows.keys() | rebuilt_rows.keys()):
+        if rows.get((kind, name)) != rebuilt_rows.get((kind, name)):
             raise Corruption(
                 f"the {kind} {name!r} is not what Memoranda makes: it was added, dropped or "
                 "changed; restore a backup, or fork the log into a new store"
@@ -199,7 +209,7 @@ def _check_schema(reader: Reader, apart: Engine) -> None:
 
 def _check_structure(reader: Reader) -> None:
     """Let the database check the pages, indexes and columns of each table."""
-    reader.row("words_look")
+    reader.row("fulltext_refresh")
     for kind, name, *_ in reader.rows("schema_rows"):
         if kind != "table":
             continue

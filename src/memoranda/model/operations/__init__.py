@@ -1,18 +1,18 @@
-"""The vocabulary of the log: every operation that can ever stand in it.
+"""The vocabulary of the log: every operation that an event can have.
 
-An operation here is *resolved*: versions, ids and times are decided, and applying it needs nothing
-from outside. Its stored form is a msgpack array that begins with the operation's number. A number
-is never reused and its fields never change; a new layout gets a new number, so every log that was
-ever written can be read. New fields at the end, with a default, are the one exception.
+An operation is *resolved*: its versions, ids and times are decided, and applying it needs no other
+input. Its stored form is a msgpack array that begins with the operation's tag. A tag is never
+reused and its fields never change; a new layout gets a new tag, so that every log ever written can
+be read. New fields at the end, with a default, are the only exception.
 """
 
 from __future__ import annotations
 
 from typing import cast
 
-from memoranda.model.audit_operations import Erase, Refuse, RetireKey, Summary, TrustKey
-from memoranda.model.carried import Begun, Carried, Continued, Mentioned
-from memoranda.model.graph_operations import (
+from memoranda.model.operations.audit import Erase, Refuse, RetireKey, Summary, TrustKey
+from memoranda.model.operations.base import Operation, OperationType
+from memoranda.model.operations.graph import (
     Alias,
     Assert,
     AssertPrivately,
@@ -24,24 +24,31 @@ from memoranda.model.graph_operations import (
     Withdraw,
     WithdrawPrivately,
 )
-from memoranda.model.memory_operations import (
+from memoranda.model.operations.memory import (
     AddLink,
     Cite,
     CloseLink,
     Configure,
     KeepTranscript,
     Notify,
+    NotifyStale,
     Remember,
     Resolve,
     Retract,
     Revise,
     Touch,
 )
-from memoranda.model.operation import Operation, OperationType
-from memoranda.model.redacted import Redacted
+from memoranda.model.operations.redacted import Redacted
+from memoranda.model.operations.residue import (
+    ChangeResidue,
+    MemoryTombstone,
+    NamesResidue,
+    RememberResidue,
+    StateResidue,
+    TranscriptTombstone,
+)
+from memoranda.model.operations.state import Ancestor, Delete, Epoch, Write
 from memoranda.model.scope import Scope
-from memoranda.model.state_operations import Ancestor, Delete, Epoch, Write
-from memoranda.model.stubs import MemoryStub, TranscriptStub
 
 __all__ = [
     "AUDIT_SCOPE",
@@ -52,13 +59,11 @@ __all__ = [
     "AnyOperation",
     "Assert",
     "AssertPrivately",
-    "Begun",
-    "Carried",
+    "ChangeResidue",
     "Cite",
     "Classify",
     "CloseLink",
     "Configure",
-    "Continued",
     "Delete",
     "End",
     "EndFrom",
@@ -68,97 +73,108 @@ __all__ = [
     "Erased",
     "ErasedOperation",
     "KeepTranscript",
-    "MemoryStub",
-    "Mentioned",
+    "MemoryTombstone",
     "Merge",
+    "NamesResidue",
     "Notify",
+    "NotifyStale",
     "Operation",
     "OperationType",
     "Redacted",
     "Refuse",
     "Remember",
+    "RememberResidue",
     "Resolve",
     "RetireKey",
     "Retract",
     "Revise",
+    "StateResidue",
     "Summary",
     "Touch",
-    "TranscriptStub",
+    "TranscriptTombstone",
     "TrustKey",
     "Withdraw",
     "WithdrawPrivately",
     "Write",
+    "effective_operation",
     "is_restated",
     "is_unproven",
-    "shown",
-    "standing",
+    "visible_operation",
 ]
 
 
 class Erased(Operation, frozen=True, tag=0, gc=False):
-    """What is left of an operation whose content was erased, in an event of chain version 1.
+    """An erased operation in an event of chain version 1.
 
-    Its hash is there, so the chain holds; nothing proves that `rest` is what the operation said.
+    It has the leaf hash, so the chain holds; nothing proves that the residue was in the operation.
     """
 
     type = OperationType.ERASED
 
     leaf: bytes
     erasure: int = 0
-    """The commit that erased it, which vouches for everything that stands here."""
-    rest: Rest | None = None
-    """What applies in its place: the operation without what was erased, or a stub."""
+    """The commit that erased it, whose `Erase` operation has a digest over this."""
+    residue: Residue | None = None
+    """The operation that applies in its place, without the erased content, or a tombstone."""
     salt: bytes = b""
-    """Goes when more of it is erased: the hash of what stood here then confirms no guess of it."""
+    """Dropped when more is erased, so that an older hash of this cannot confirm a guess."""
 
 
-_OfState = Write | Delete
-_OfMemories = Remember | Revise | Retract | Touch | AddLink | CloseLink | Notify | Resolve
-_OfTranscripts = KeepTranscript | Cite
+_StateOperation = Write | Delete
+_NoticeOperation = Notify | NotifyStale | Resolve
+_MemoryOperation = Remember | Revise | Retract | Touch | AddLink | CloseLink | _NoticeOperation
+_TranscriptOperation = KeepTranscript | Cite
 _Private = AssertPrivately | EndPrivately | WithdrawPrivately
-_OfFacts = Assert | End | EndFrom | Withdraw | Classify | Alias | Merge | _Private
-_OfTheLog = Epoch | Erase | Summary | TrustKey | RetireKey | Refuse
-Stub = MemoryStub | TranscriptStub | Mentioned
-_Carried = Begun | Carried | Continued
-"""What stays of memories and transcripts, inside what is left of an operation."""
-_Whole = _OfState | _OfMemories | _OfTranscripts | _OfFacts | Configure | _OfTheLog
-Rest = _Whole | Stub | _Carried
-"""Everything that can stand in the place of an operation that was erased."""
+_FactOperation = Assert | End | EndFrom | Withdraw | Classify | Alias | Merge | _Private
+_LogOperation = Epoch | Erase | Summary | TrustKey | RetireKey | Refuse
+Tombstone = MemoryTombstone | TranscriptTombstone | NamesResidue
+_CompactionResidue = RememberResidue | StateResidue | ChangeResidue
+"""The residue of operations that a compaction erased."""
+_CompleteOperation = (
+    _StateOperation
+    | _MemoryOperation
+    | _TranscriptOperation
+    | _FactOperation
+    | Configure
+    | _LogOperation
+)
+Residue = _CompleteOperation | Tombstone | _CompactionResidue
+"""Every operation that can apply in place of an erased one."""
 ErasedOperation = Erased | Redacted
-"""What stands where something was erased: in an event of chain version 1, and of version 2."""
-AnyOperation = _Whole | Stub | _Carried | ErasedOperation
-"""Every operation; where a decoder or a type checker needs the whole list."""
+"""An erased operation, in an event of chain version 1 or 2."""
+AnyOperation = _CompleteOperation | Tombstone | _CompactionResidue | ErasedOperation
+"""Every operation, for decoders and type checkers."""
 
 
-def standing(operation: AnyOperation) -> AnyOperation:
-    """Return what applies at an operation's place: itself, or what is left of it."""
-    kind = type(operation)  # asked of each that is read, and so in the way that costs least
+def effective_operation(operation: AnyOperation) -> AnyOperation:
+    """Return the operation that applies: itself, or the residue of an erased one."""
+    kind = type(operation)  # faster than isinstance, for every operation that is read
     if kind is Redacted or kind is Erased:
-        left = cast("Rest | None", cast("ErasedOperation", operation).rest)
-        return operation if left is None else left
+        residue = cast("Residue | None", cast("ErasedOperation", operation).residue)
+        return operation if residue is None else residue
     return operation
 
 
 def is_restated(operation: AnyOperation) -> bool:
-    """Say whether something applies in an operation's place that its fields do not prove."""
+    """Say whether an erased operation's residue has values that its slots do not prove."""
     if isinstance(operation, Redacted):
         return bool(operation.numbers)
     return is_unproven(operation)
 
 
 def is_unproven(operation: AnyOperation) -> bool:
-    """Say whether what applies in an operation's place opens no commitment: chain version 1."""
-    return isinstance(operation, Erased) and operation.rest is not None
+    """Say whether an erased operation's residue opens no commitment, as in chain version 1."""
+    return isinstance(operation, Erased) and operation.residue is not None
 
 
-def shown(operation: AnyOperation) -> AnyOperation:
-    """Return what a reader of the log is shown: what is left, where that is an operation."""
-    left = standing(operation)
-    return operation if isinstance(left, Stub) else left
+def visible_operation(operation: AnyOperation) -> AnyOperation:
+    """Return the operation that a reader of the log sees: the residue, unless it is a tombstone."""
+    effective = effective_operation(operation)
+    return operation if isinstance(effective, Tombstone) else effective
 
 
 ENGINE_SCOPE = Scope("_log", "_engine")
 """The scope of the log's own operations."""
 
 AUDIT_SCOPE = Scope("_audit", "_engine")
-"""The scope of refusals, which are in nobody's replay."""
+"""The scope of refusals, which no replay includes by default."""

@@ -1,20 +1,20 @@
-"""The vocabulary of the log, where it speaks of itself: what was erased, summed up or refused."""
+"""Operations on the log itself: erasures, compactions, keys and refusals."""
 
 from __future__ import annotations
 
 from memoranda.model import document
-from memoranda.model.operation import Operation, OperationType
+from memoranda.model.operations.base import Operation, OperationType
 
 
 class Erase(Operation, frozen=True, tag=21, gc=False):
-    """Content was erased from earlier events; what stands there now is known by its hash.
+    """An erasure of content from earlier events, and a digest over what it left there.
 
-    The places are kept beside the log, a row each; `digest` covers them all.
+    The positions are rows of a table beside the log; `digest` covers all of them.
     """
 
     type = OperationType.ERASE
     address = "erasure:{0.erasure_id}"
-    told = ("target", "by", "reason", "count", "pseudonym")
+    value_fields = ("target", "by", "reason", "count", "pseudonym")
 
     erasure_id: str
     target: str
@@ -23,36 +23,36 @@ class Erase(Operation, frozen=True, tag=21, gc=False):
     count: int
     digest: bytes
     pseudonym: str | None = None
-    """What stands wherever the name stood of the agent or namespace that was forgotten."""
+    """The pseudonym that replaces the name of an erased agent or namespace."""
     pseudonyms: tuple[str, ...] = ()
-    """Those of earlier erasures, where a fork vouches for what they left."""
+    """The pseudonyms of earlier erasures, where a fork attests what they left."""
 
 
 class Summary(Operation, frozen=True, tag=22, gc=False):
-    """A namespace is known only from a commit on: what it held then stays, the way there does not.
+    """A compaction of a namespace up to a horizon: the state there stays, the history before goes.
 
-    It stands in that namespace, beside the erasure of what is gone. A compaction in several slices
-    says so twice: with the first one, from which on nothing is told of what was before, and with
-    the last one.
+    It is in that namespace, in the event of the erasure. A compaction in several slices writes it
+    twice: with the first slice, after which no read before the horizon is answered, and with the
+    last.
     """
 
     type = OperationType.SUMMARY
     address = "summary:{0.horizon}"
-    told = ("horizon", "count")
+    value_fields = ("horizon", "count")
 
     horizon: int
     count: int
-    """How many operations went, by now."""
+    """The number of operations erased so far."""
     unfinished: bool = False
-    """Whether some of what is to go is still there."""
+    """Whether more slices follow."""
 
 
 class TrustKey(Operation, frozen=True, tag=23, gc=False):
-    """From here on a public key signs for a signer: an agent, or the log itself."""
+    """Trust in a public key of a signer, an agent or the log itself, from here on."""
 
     type = OperationType.TRUST
     address = "key:{0.name}"
-    told = ("name", "agent")
+    value_fields = ("name", "agent")
 
     name: str
     public_key: bytes
@@ -60,11 +60,11 @@ class TrustKey(Operation, frozen=True, tag=23, gc=False):
 
 
 class RetireKey(Operation, frozen=True, tag=24, gc=False):
-    """From here on a public key signs nothing any more."""
+    """The retirement of a public key: signatures by it after this are refused."""
 
     type = OperationType.RETIRE
     address = "key:{0.name}"
-    told = ("name", "reason")
+    value_fields = ("name", "reason")
 
     name: str
     public_key: bytes
@@ -72,10 +72,10 @@ class RetireKey(Operation, frozen=True, tag=24, gc=False):
 
 
 class Refuse(Operation, frozen=True, tag=25, gc=False):
-    """Somebody asked for what is not allowed: what was refused, and the ids it was about.
+    """A refused request, with the ids it was about.
 
-    `what` is the type of its audit event. Those of one kind and one agent that came too fast to be
-    noted are counted in the next one; one that is about nothing only counts.
+    `what` is the type of its audit event. Refusals of one type and one agent that come too fast are
+    not recorded but counted, in `left_out` of the next one. One without ids only has the count.
     """
 
     type = OperationType.REFUSED

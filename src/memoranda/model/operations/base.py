@@ -1,4 +1,4 @@
-"""What every operation of the log is, whatever it is about."""
+"""The base of all operations of the log."""
 
 from __future__ import annotations
 
@@ -43,35 +43,35 @@ class OperationType(enum.Enum):
 
 
 class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What all operations have: an owner, an address, a plain JSON value and a version."""
+    """An operation: an owner, an address, a plain JSON value and a version."""
 
     type: ClassVar[OperationType]
     address: ClassVar[str] = ""
-    """What `key` is, with fields to fill in, where it is not a field itself."""
-    told: ClassVar[tuple[str, ...]] = ()
-    """The fields that `value` tells, where it has no form of its own."""
+    """The format of `key`, for an operation without a field of that name."""
+    value_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields of `value`, for an operation that does not override it."""
 
     namespace: str
     agent_id: str
 
     @property
     def key(self) -> str:
-        """The address: a state key, or what another kind of operation is about."""
+        """The address: a state key, or an id with its type, such as `memory:…`."""
         return self.address.format(self)
 
     @property
     def version(self) -> int:
-        """Which version of what is at the address the operation made."""
+        """The version that the operation made at its address."""
         return 0
 
     @property
     def private(self) -> bool:
-        """Whether it is about something that no other agent is shown."""
+        """Whether its target is visible to its own agent only."""
         return False
 
     @property
     def scope(self) -> Scope:
-        """Whose operation it is."""
+        """The namespace and agent of the operation."""
         return Scope(self.namespace, self.agent_id)
 
     def __repr__(self) -> str:
@@ -80,10 +80,10 @@ class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def value(self) -> document.Document | None:
-        """The operation's content as plain JSON, decoded anew at each touch."""
-        return {name: getattr(self, name) for name in self.told} or None
+        """The operation's content as plain JSON; it is decoded at each access."""
+        return {name: getattr(self, name) for name in self.value_fields} or None
 
     @property
     def blob(self) -> bytes | None:
-        """The hash of content that is kept beside the log, if it has any."""
+        """The hash of a blob beside the log, if the operation has one."""
         return None

@@ -1,11 +1,11 @@
-"""The vocabulary of the log, where it speaks of facts and of what they are about."""
+"""Operations on facts, entities and relations."""
 
 from __future__ import annotations
 
 import msgspec
 
 from memoranda.model import document
-from memoranda.model.operation import Operation, OperationType
+from memoranda.model.operations.base import Operation, OperationType
 from memoranda.model.refs import Evidence
 
 ENTITY = "entity"
@@ -13,9 +13,9 @@ RELATION = "relation"
 
 
 class Name(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What a fact is about, as it was said, and the key it was decided to mean.
+    """An entity, a relation or a literal: its text as it was given, and its normalised key.
 
-    Whatever is no entity is a literal of that kind; its key is its value in one fixed form.
+    `kind` is "entity", "relation" or the type of a literal, whose key is its canonical value.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Name(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Assert(Operation, frozen=True, tag=15, gc=False):
-    """Somebody says that something holds from an instant on; none: from the commit on."""
+    """An assertion of a fact from an instant on; without one, from the commit on."""
 
     type = OperationType.ASSERT
     address = "fact:{0.subject.escaped}|{0.relation.escaped}|{0.object.escaped}"
@@ -44,8 +44,8 @@ class Assert(Operation, frozen=True, tag=15, gc=False):
 
     @property
     def value(self) -> document.Document:
-        """What was said, in the words it was said in."""
-        return _said(self.subject, self.relation, self.object) | {
+        """The statement, with the names as they were given."""
+        return _statement_fields(self.subject, self.relation, self.object) | {
             "assertion_id": self.assertion_id,
             "valid_from": self.valid_from,
             "confidence": self.confidence,
@@ -54,9 +54,9 @@ class Assert(Operation, frozen=True, tag=15, gc=False):
 
 
 class End(Operation, frozen=True, tag=16, gc=False):
-    """Somebody says that something stopped being true: one object, or whichever there was.
+    """The end of a fact: of one object, or of whichever the relation had.
 
-    One that belongs to an assertion has its id, and goes with it.
+    An end that was made with an assertion has its id, and is withdrawn with it.
     """
 
     type = OperationType.END
@@ -69,84 +69,84 @@ class End(Operation, frozen=True, tag=16, gc=False):
 
     @property
     def key(self) -> str:
-        """The address of the fact, or of all of its subject and relation."""
+        """The address of the fact, without an object if the end is of whichever it had."""
         object_ = "" if self.object is None else self.object.escaped
         return f"fact:{self.subject.escaped}|{self.relation.escaped}|{object_}"
 
     @property
     def value(self) -> document.Document:
-        """What was said, in the words it was said in."""
-        said = _said(self.subject, self.relation, self.object)
-        return said | {"assertion_id": self.assertion_id, "at": self.at}
+        """The statement, with the names as they were given."""
+        statement = _statement_fields(self.subject, self.relation, self.object)
+        return statement | {"assertion_id": self.assertion_id, "at": self.at}
 
     @property
     def source(self) -> Evidence | None:
-        """What it comes from; one that names nothing is its own."""
+        """The source of the end; None if none was given."""
         return None
 
 
 class EndFrom(End, frozen=True, tag=28, gc=False):
-    """Somebody says so on the ground of a memory or of words, and it goes with that.
+    """An end with a source, a memory or a transcript, with which it is erased.
 
-    It has a number of its own, so that an end of no source has the bytes it always had.
+    It has a tag of its own, so that the bytes of an end without a source stay as they were.
     """
 
     source: Evidence
 
     @property
     def value(self) -> document.Document:
-        """What was said, in the words it was said in, and what it comes from."""
+        """The statement, with the names as they were given, and its source."""
         return super().value | {"source": msgspec.structs.asdict(self.source)}
 
 
 class AssertPrivately(Assert, frozen=True, tag=29, gc=False):
-    """Somebody says so to itself: no other agent is shown it, nor what follows from it alone."""
+    """A private assertion: only its agent sees it, and what is derived from it alone."""
 
     @property
     def private(self) -> bool:
-        """It is its agent's own."""
+        """Always true."""
         return True
 
 
 class EndPrivately(End, frozen=True, tag=30, gc=False):
-    """Somebody says to itself that something stopped being true."""
+    """A private end of a fact."""
 
     source: Evidence | None = None
 
     @property
     def value(self) -> document.Document:
-        """What was said, in the words it was said in, and what it comes from."""
+        """The statement, with the names as they were given, and its source."""
         source = None if self.source is None else msgspec.structs.asdict(self.source)
         return super().value | {"source": source}
 
     @property
     def private(self) -> bool:
-        """It is its agent's own."""
+        """Always true."""
         return True
 
 
 class Withdraw(Operation, frozen=True, tag=17, gc=False):
-    """What was said of a fact was said in error."""
+    """The withdrawal of a statement about a fact that was wrong."""
 
     type = OperationType.WITHDRAW
     address = "assertion:{0.assertion_id}"
-    told = ("reason",)
+    value_fields = ("reason",)
 
     assertion_id: str
     reason: str | None = None
 
 
 class WithdrawPrivately(Withdraw, frozen=True, tag=31, gc=False):
-    """What was said privately was said in error."""
+    """The withdrawal of a private statement."""
 
     @property
     def private(self) -> bool:
-        """It is its agent's own."""
+        """Always true."""
         return True
 
 
 class Classify(Operation, frozen=True, tag=18, gc=False):
-    """A relation has one object at a time in a namespace, or many."""
+    """The cardinality of a relation in a namespace: one object at a time, or many."""
 
     type = OperationType.CARDINALITY
     address = "relation:{0.relation.escaped}"
@@ -161,7 +161,7 @@ class Classify(Operation, frozen=True, tag=18, gc=False):
 
 
 class Alias(Operation, frozen=True, tag=19, gc=False):
-    """From here on a name means what another one means."""
+    """An alias: a name that means the same entity as another from here on."""
 
     type = OperationType.ALIAS
     address = "entity:{0.entity.escaped}"
@@ -176,7 +176,7 @@ class Alias(Operation, frozen=True, tag=19, gc=False):
 
 
 class Merge(Operation, frozen=True, tag=20, gc=False):
-    """Two entities turned out to be one: from here on it is the second."""
+    """The merge of an entity into another from here on."""
 
     type = OperationType.MERGE
     address = "entity:{0.into.escaped}"
@@ -190,7 +190,7 @@ class Merge(Operation, frozen=True, tag=20, gc=False):
         return {"source": self.source.text, "into": self.into.text}
 
 
-def _said(subject: Name, relation: Name, object_: Name | None) -> document.Document:
+def _statement_fields(subject: Name, relation: Name, object_: Name | None) -> document.Document:
     return {
         "subject": subject.text,
         "relation": relation.text,

@@ -1,14 +1,15 @@
-"""The vocabulary of the log, where it speaks of memories, transcripts and settings."""
+"""Operations on memories, links, transcripts, notices and settings."""
 
 from __future__ import annotations
 
 from memoranda.model import document
 from memoranda.model.memory import Content, Depth, Details, Expiry, Span
-from memoranda.model.operation import Operation, OperationType
+from memoranda.model.operations.base import Operation, OperationType
+from memoranda.model.refs import MemoryRef, OperationRef
 
 
 class Remember(Operation, frozen=True, tag=4, gc=False):
-    """A memory begins."""
+    """The creation of a memory."""
 
     type = OperationType.REMEMBER
     address = "memory:{0.memory_id}"
@@ -24,7 +25,7 @@ class Remember(Operation, frozen=True, tag=4, gc=False):
 
     @property
     def version(self) -> int:
-        """The first one."""
+        """Always 1."""
         return 1
 
     @property
@@ -34,13 +35,13 @@ class Remember(Operation, frozen=True, tag=4, gc=False):
 
     @property
     def value(self) -> document.Document:
-        """Everything said of the memory; a long content by its hash."""
-        shown = _shown_identity(self) | self.content.shown() | self.details.shown()
-        return shown | {"visibility": "private" if self.private else "namespace"}
+        """All attributes of the memory; a long content as its hash."""
+        fields = _identity_fields(self) | self.content.to_document() | self.details.to_document()
+        return fields | {"visibility": "private" if self.private else "namespace"}
 
 
 class Revise(Operation, frozen=True, tag=5, gc=False):
-    """A memory takes a new version; what is None among the last three is as it was."""
+    """A new version of a memory; content, details and expiry that are None stay unchanged."""
 
     type = OperationType.UPDATE
     address = "memory:{0.memory_id}"
@@ -62,19 +63,19 @@ class Revise(Operation, frozen=True, tag=5, gc=False):
 
     @property
     def value(self) -> document.Document:
-        """What the version says anew."""
-        shown = _shown_identity(self)
+        """The attributes that the version changes."""
+        fields = _identity_fields(self)
         if self.content is not None:
-            shown |= self.content.shown()
-        return shown if self.details is None else shown | self.details.shown()
+            fields |= self.content.to_document()
+        return fields if self.details is None else fields | self.details.to_document()
 
 
 class Retract(Operation, frozen=True, tag=6, gc=False):
-    """A memory is taken back: it was said in error."""
+    """The retraction of a memory that was wrong."""
 
     type = OperationType.RETRACT
     address = "memory:{0.memory_id}"
-    told = ("reason",)
+    value_fields = ("reason",)
 
     memory_id: str
     version: int
@@ -83,11 +84,11 @@ class Retract(Operation, frozen=True, tag=6, gc=False):
 
 
 class Touch(Operation, frozen=True, tag=7, gc=False):
-    """A memory was of use: it is counted, and lasts as long again."""
+    """An access to a memory: it is counted, and its lifetime starts again."""
 
     type = OperationType.TOUCH
     address = "memory:{0.memory_id}"
-    told = ("lifetime",)
+    value_fields = ("lifetime",)
 
     memory_id: str
     version: int
@@ -96,11 +97,11 @@ class Touch(Operation, frozen=True, tag=7, gc=False):
 
 
 class AddLink(Operation, frozen=True, tag=8, gc=False):
-    """A link between memories begins to hold; with it the depths that follow from it."""
+    """A new link between memories, with the reflection depths that it changes."""
 
     type = OperationType.LINK
     address = "link:{0.source}|{0.relation}|{0.target}"
-    told = ("source", "target", "relation")
+    value_fields = ("source", "target", "relation")
 
     source: str
     target: str
@@ -110,11 +111,11 @@ class AddLink(Operation, frozen=True, tag=8, gc=False):
 
 
 class CloseLink(Operation, frozen=True, tag=9, gc=False):
-    """A link between memories holds no longer; with it the depths that follow from that."""
+    """The end of a link between memories, with the reflection depths that it changes."""
 
     type = OperationType.UNLINK
     address = "link:{0.source}|{0.relation}|{0.target}"
-    told = ("source", "target", "relation")
+    value_fields = ("source", "target", "relation")
 
     source: str
     target: str
@@ -124,7 +125,7 @@ class CloseLink(Operation, frozen=True, tag=9, gc=False):
 
 
 class KeepTranscript(Operation, frozen=True, tag=10, gc=False):
-    """Words are kept as they were said, a text or messages as JSON, beside the log."""
+    """A transcript, text or messages as JSON, whose bytes are in a blob beside the log."""
 
     type = OperationType.TRANSCRIPT
     address = "transcript:{0.transcript_id}"
@@ -135,23 +136,23 @@ class KeepTranscript(Operation, frozen=True, tag=10, gc=False):
     occurred_at: int | None
     expiry: Expiry
     form: int = 0
-    """0: what is kept is the text; else it is messages, and this is how they become text."""
+    """0 for text; for messages, the number of the rendering that makes text of them."""
     text_size: int = 0
-    """How many bytes the text has that messages become."""
+    """The size of the rendered text of messages, in bytes."""
 
     @property
     def value(self) -> document.Document:
-        """The hash and the size of what is kept, when it was said, and its form if it has one."""
-        shown: document.Document = {
+        """The hash and size of the blob, the time of the conversation, and the form of messages."""
+        fields: document.Document = {
             "hash": self.blob.hex(),
             "size": self.size,
             "occurred_at": self.occurred_at,
         }
-        return shown if not self.form else shown | {"form": f"messages/{self.form}"}
+        return fields if not self.form else fields | {"form": f"messages/{self.form}"}
 
 
 class Cite(Operation, frozen=True, tag=11, gc=False):
-    """A memory names the words it comes from; no spans: the whole transcript."""
+    """A citation of a transcript by a memory; without spans, of all of it."""
 
     type = OperationType.CITE
     address = "citation:{0.memory_id}|{0.transcript_id}"
@@ -168,14 +169,15 @@ class Cite(Operation, frozen=True, tag=11, gc=False):
 
 
 class Notify(Operation, frozen=True, tag=12, gc=False):
-    """Somebody is told that what a memory of theirs reflects on was superseded: a memory itself.
+    """A notice to a memory's owner that a memory it reflects on was superseded.
 
-    Its words follow from these ids and the commit's time, and are written by who applies it.
+    A notice is a memory itself. Its text is derived from these ids and the commit's time when the
+    operation is applied.
     """
 
     type = OperationType.NOTIFY
     address = "memory:{0.memory_id}"
-    told = ("dependent_id", "invalidated_id", "invalidating_id", "by")
+    value_fields = ("dependent_id", "invalidated_id", "invalidating_id", "by")
 
     memory_id: str
     dependent_id: str
@@ -186,16 +188,59 @@ class Notify(Operation, frozen=True, tag=12, gc=False):
 
     @property
     def version(self) -> int:
-        """The only one."""
+        """Always 1."""
         return 1
 
 
+class NotifyStale(Operation, frozen=True, tag=32, gc=False):
+    """A notice that a belief rests on evidence that is no longer what it was.
+
+    As `Notify`, it is a memory whose text follows from these fields and the commit's time.
+    """
+
+    type = OperationType.NOTIFY
+    address = "memory:{0.memory_id}"
+
+    memory_id: str
+    dependent_kind: str
+    """`key`, `memory` or `fact`."""
+    dependent: MemoryRef | OperationRef
+    evidence_kind: str
+    evidence: MemoryRef | OperationRef
+    change: str
+    """What happened to the evidence: one of `CHANGES`."""
+    invalidating_id: str | None
+    """The memory that supersedes the evidence."""
+    by: str
+    private: bool = False
+
+    @property
+    def version(self) -> int:
+        """Always 1."""
+        return 1
+
+    @property
+    def value(self) -> document.Document:
+        """The ids of what the notice is about, and what happened."""
+        fields: document.Document = {"change": self.change, "by": self.by}
+        fields |= reference_fields("dependent", self.dependent_kind, self.dependent)
+        fields |= reference_fields("invalidated", self.evidence_kind, self.evidence)
+        return fields | {"invalidating_id": self.invalidating_id}
+
+
+def reference_fields(name: str, kind: str, ref: MemoryRef | OperationRef) -> document.Document:
+    """Return a reference of a notice as plain JSON, with names that begin with `name`."""
+    if isinstance(ref, MemoryRef):
+        return {f"{name}_kind": kind, f"{name}_id": ref.memory_id}
+    return {f"{name}_kind": kind, f"{name}_at": [ref.commit_ts, ref.position]}
+
+
 class Resolve(Operation, frozen=True, tag=13, gc=False):
-    """A notice is closed with a decision; what follows from that stands behind it."""
+    """The decision on a notice; its consequences are the operations after it."""
 
     type = OperationType.RESOLVE
     address = "memory:{0.memory_id}"
-    told = ("decision", "note", "replacement")
+    value_fields = ("decision", "note", "replacement")
 
     memory_id: str
     decision: str
@@ -207,15 +252,15 @@ class Resolve(Operation, frozen=True, tag=13, gc=False):
 
 
 class Configure(Operation, frozen=True, tag=14, gc=False):
-    """Settings of a namespace, and of those below it that do not set their own."""
+    """Settings of a namespace and of the namespaces below it that have none of their own."""
 
     type = OperationType.CONFIGURE
     address = "settings:{0.namespace}"
-    told = ("settings",)
+    value_fields = ("settings",)
 
     settings: dict[str, int | None]
-    """Those that change; lifetimes are in microseconds, None for ever."""
+    """The changed settings; lifetimes are in microseconds, None never expires."""
 
 
-def _shown_identity(operation: Remember | Revise) -> document.Document:
+def _identity_fields(operation: Remember | Revise) -> document.Document:
     return {"kind": operation.kind, "tier": operation.tier, "title": operation.title}

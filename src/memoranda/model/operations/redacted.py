@@ -1,9 +1,9 @@
-"""What is left of an operation in whose place something was erased: the slots that stay, opened.
+"""Redacted operations: the slots of an operation that an erasure left, each opened by its salt.
 
-What applies there is not stored but follows from those slots (`rest`), so nothing can be put into
-the place that was not said there. There are two exceptions, and neither can carry content: the
-pseudonym of whoever was forgotten, which the erasing commit names, and the numbers that a
-compaction leaves of a memory.
+The operation that applies in its place (`residue`) is not stored but computed from those slots, so
+an erasure cannot insert content that the operation never had. There are two exceptions, and neither
+can carry content: the pseudonym of an erased agent, which the erasing commit names, and the
+counters of a memory, which a compaction leaves.
 """
 
 from __future__ import annotations
@@ -15,177 +15,184 @@ from typing import Any, Final
 import msgspec
 
 from memoranda.errors import Corruption
-from memoranda.model import slots
-from memoranda.model.carried import Begun, Continued, Mentioned
-from memoranda.model.graph_operations import (
+from memoranda.model.operations import slots
+from memoranda.model.operations.base import Operation, OperationType
+from memoranda.model.operations.graph import (
     Assert,
     AssertPrivately,
     End,
     EndFrom,
     EndPrivately,
 )
-from memoranda.model.memory_operations import KeepTranscript, Remember, Retract, Revise, Touch
-from memoranda.model.operation import Operation, OperationType
+from memoranda.model.operations.memory import KeepTranscript, Remember, Retract, Revise, Touch
+from memoranda.model.operations.residue import (
+    ChangeResidue,
+    MemoryTombstone,
+    NamesResidue,
+    RememberResidue,
+    TranscriptTombstone,
+)
+from memoranda.model.operations.slots import BECAUSE, Layout
+from memoranda.model.operations.state import Write
 from memoranda.model.refs import FactRef, KeyRef, Ref
-from memoranda.model.slots import BECAUSE, Layout
-from memoranda.model.state_operations import Write
-from memoranda.model.stubs import MemoryStub, TranscriptStub
 
-FORGOTTEN: Final = ""
-"""Stands for a key, or for an assertion, in a reference to one that was forgotten."""
-NAMING: Final = frozenset(("by", "agent"))
-"""The fields that name an agent, beside whose operation it is: a pseudonym may stand there."""
+ERASED_REFERENT: Final = ""
+"""The key or assertion id in a reference whose target was erased."""
+AGENT_FIELDS: Final = frozenset(("by", "agent"))
+"""The fields with an agent's name, besides `agent_id`; an erasure may replace it by a pseudonym."""
 _OPTIONAL: Final = frozenset(("note", "reason"))
-"""Texts that can be dropped alone; the operation then has none."""
+"""Texts that an erasure can drop alone; the residue then has None."""
 _KEY, _FACT = 1, 3
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _read_ref: Final = msgspec.msgpack.Decoder(Ref).decode
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
-    """A slot, or an item of a list, that stays: its salt and the bytes of its fields."""
+class OpenSlot(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
+    """A slot, or an item of a list, that was not erased: its salt and the bytes of its fields."""
 
     salt: bytes
     value: bytes
 
 
-class Renamed(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
-    """A slot that held a name, and now a pseudonym: that of the commit that erased the name."""
+class PseudonymSlot(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
+    """A slot whose name was replaced by the pseudonym of the erasing commit."""
 
     commitment: bytes
     erasure: int
     name: str
 
 
-class Listed(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False):
-    """A slot that is a list, of which some items stay."""
+class ListSlot(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False):
+    """A slot with a list of references, some of which were blanked."""
 
-    items: tuple[Kept | Blanked, ...]
+    items: tuple[OpenSlot | BlankedRef, ...]
 
 
-class Blanked(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False):
-    """A reference that says no longer what it names: only whether a key or a fact, at a version."""
+class BlankedRef(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False):
+    """A reference without its target: only its type, a key or a fact, and its version."""
 
     commitment: bytes
     kind: int
     version: int | None = None
 
 
-class Hidden(msgspec.Struct, frozen=True, array_like=True, tag=5, gc=False):
-    """A namespace or an agent in whose place a pseudonym stands."""
+class HiddenName(msgspec.Struct, frozen=True, array_like=True, tag=5, gc=False):
+    """The commitment to a namespace or agent that was replaced by a pseudonym."""
 
     commitment: bytes
     erasure: int
 
 
-NameSlot = bytes | Hidden
-"""The salt of a name that stands beside it, or what became of the name."""
-AnySlot = bytes | Kept | Renamed | Listed
-"""A slot that stays, or the commitment to one that was dropped."""
+NameSlot = bytes | HiddenName
+"""The salt of the operation's namespace or agent, or the commitment to the original name."""
+AnySlot = bytes | OpenSlot | PseudonymSlot | ListSlot
+"""A slot, or the commitment to one that was dropped."""
 
 
 class Redacted(Operation, frozen=True, tag=43, gc=False):
-    """What is left of an operation in an event of chain version 2."""
+    """An erased operation in an event of chain version 2."""
 
     type = OperationType.ERASED
 
     erasure: int
-    """The commit that erased something here last."""
+    """The last commit that erased a part of it."""
     salt: bytes
-    """Goes when more of it is erased: the hash of what stood here then confirms no guess of it."""
+    """Dropped when more is erased, so that an older hash of this cannot confirm a guess."""
     scope_slots: tuple[NameSlot, NameSlot]
     kind: int
-    """The operation's number; 0 if none of its slots stays."""
+    """The operation's tag; 0 if all its slots were dropped."""
     slots: tuple[AnySlot, ...]
     numbers: tuple[int | None, ...] = ()
-    """What a compaction leaves of a memory: see `Continued`."""
+    """The counters of a memory that a compaction leaves: see `ChangeResidue`."""
 
     @property
-    def rest(self) -> Operation | None:
-        """What applies in its place; None: nothing."""
+    def residue(self) -> Operation | None:
+        """The operation that applies in its place, if any."""
         if not self.kind:
             if self.numbers or not all(isinstance(slot, bytes) for slot in self.slots):
-                raise Corruption("something is left of an operation of no kind")
+                raise Corruption("a redacted operation has slots and no kind")
             return None
-        return _Reading(self).rest()
+        return _RemainingFields(self).residue()
 
 
-def fields_of(left: Redacted) -> dict[str, Any]:
-    """Return the fields that are left of an operation, by name, but for its scope."""
-    return _Reading(left).fields if left.kind else {}
+def fields_of(redacted: Redacted) -> dict[str, Any]:
+    """Return the remaining fields of an operation by name, without its scope."""
+    return _RemainingFields(redacted).fields if redacted.kind else {}
 
 
-class _Reading:
-    """The fields that are left of an operation."""
+class _RemainingFields:
+    """The remaining fields of a redacted operation, decoded from its slots."""
 
-    def __init__(self, left: Redacted) -> None:
-        kind = slots.KINDS.get(left.kind)
+    def __init__(self, redacted: Redacted) -> None:
+        kind = slots.KINDS.get(redacted.kind)
         if kind is None:
-            raise Corruption(f"something is left of an operation of the unknown kind {left.kind}")
+            raise Corruption(f"a redacted operation has the unknown kind {redacted.kind}")
         self._kind = kind
-        self._left = left
-        listed = kind is Write and len(left.slots) > 1
-        layout = slots.layout(kind, listed=listed)
-        if len(layout) != len(left.slots):
-            raise Corruption("what is left of an operation has not the slots of its kind")
+        self._redacted = redacted
+        has_refs = kind is Write and len(redacted.slots) > 1
+        layout = slots.layout(kind, has_refs=has_refs)
+        if len(layout) != len(redacted.slots):
+            raise Corruption("a redacted operation does not have the slots of its kind")
         self.fields: dict[str, Any] = {}
         self.dropped: set[str] = set()
-        for index, (slot, value) in enumerate(zip(layout, left.slots, strict=True)):
+        for index, (slot, value) in enumerate(zip(layout, redacted.slots, strict=True)):
             self._read(layout, index, slot, value)
 
     def _read(self, layout: Layout, index: int, slot: slots.Slot, value: AnySlot) -> None:
-        if isinstance(value, Kept) and slot != (BECAUSE,):
+        if isinstance(value, OpenSlot) and slot != (BECAUSE,):
             fields = _decoder(self._kind, layout, index)(slots.packed(slot, value.value))
             self.fields.update(zip(slots.ordered(self._kind, slot), fields, strict=True))
-        elif isinstance(value, Renamed) and NAMING.issuperset(slot):
+        elif isinstance(value, PseudonymSlot) and AGENT_FIELDS.issuperset(slot):
             self.fields[slot[0]] = value.name
-        elif isinstance(value, Listed) and slot == (BECAUSE,):
+        elif isinstance(value, ListSlot) and slot == (BECAUSE,):
             self.fields[BECAUSE] = tuple(map(_ref, value.items))
         elif isinstance(value, bytes):
             self.dropped.update(slot)
         else:
-            raise Corruption("what is left of an operation is not in its form")
+            raise Corruption("a slot of a redacted operation has another form than its kind allows")
 
-    def rest(self) -> Operation:
-        """Return what the fields that are left say."""
-        if self._left.numbers:
-            return self._continued()
+    def residue(self) -> Operation:
+        """Return the operation that the remaining fields make."""
+        if self._redacted.numbers:
+            return self._change_residue()
         optional = self.dropped & _OPTIONAL
         if self.dropped == optional:
-            return self._whole(self._kind, dict.fromkeys(optional))
+            return self._build(self._kind, dict.fromkeys(optional))
         partial = _PARTIAL.get(self._kind)
-        found = None if partial is None else partial(self._own(), self.fields, self.dropped)
-        if found is None:
-            raise Corruption("what is left of an operation does not make one")
-        return found
+        operation = (
+            None if partial is None else partial(self._scope_names(), self.fields, self.dropped)
+        )
+        if operation is None:
+            raise Corruption("the remaining fields of a redacted operation do not make one")
+        return operation
 
-    def _own(self) -> tuple[str, str]:
-        return self._left.namespace, self._left.agent_id
+    def _scope_names(self) -> tuple[str, str]:
+        return self._redacted.namespace, self._redacted.agent_id
 
-    def _whole(self, kind: type[Operation], more: Mapping[str, Any]) -> Operation:
-        namespace, agent_id = self._own()
-        return kind(namespace=namespace, agent_id=agent_id, **self.fields, **more)
+    def _build(self, kind: type[Operation], extra: Mapping[str, Any]) -> Operation:
+        namespace, agent_id = self._scope_names()
+        return kind(namespace=namespace, agent_id=agent_id, **self.fields, **extra)
 
-    def _continued(self) -> Continued:
-        """Return a memory's state, where what was said of it goes on from what is gone."""
-        numbers, gone = self._left.numbers, self.dropped
-        without = gone & {"content", "details"}
-        if self._kind not in (Revise, Retract, Touch) or gone != without or len(numbers) != 4:
-            raise Corruption("numbers are left of an operation that can leave none")
-        base = self._whole(self._kind, dict.fromkeys(without))
+    def _change_residue(self) -> ChangeResidue:
+        """Return a change of a memory whose earlier operations are compacted."""
+        numbers, dropped = self._redacted.numbers, self.dropped
+        replaced = dropped & {"content", "details"}
+        if self._kind not in (Revise, Retract, Touch) or dropped != replaced or len(numbers) != 4:
+            raise Corruption("a redacted operation has counters that its kind does not have")
+        base = self._build(self._kind, dict.fromkeys(replaced))
         assert isinstance(base, Revise | Retract | Touch), "no other kind leaves numbers"
         _, depth, count, _ = numbers
         if depth is None or count is None:
-            raise Corruption("numbers are left of an operation, and some are missing")
-        return Continued(
-            *self._own(),
+            raise Corruption("a redacted operation lacks some of its counters")
+        return ChangeResidue(
+            *self._scope_names(),
             base,
             numbers[0],
             depth,
             count,
             numbers[3],
-            "content" in without,
-            "details" in without,
+            "content" in replaced,
+            "details" in replaced,
         )
 
 
@@ -197,41 +204,41 @@ def _decoder(kind: type[Operation], layout: Layout, index: int) -> Callable[[byt
         try:
             return read(data)
         except _UNREADABLE as error:
-            raise Corruption(f"what is left of an operation cannot be read: {error}") from error
+            raise Corruption(f"a redacted operation cannot be read: {error}") from error
 
     return decode
 
 
-def _ref(item: Kept | Blanked) -> Ref:
-    if isinstance(item, Kept):
+def _ref(item: OpenSlot | BlankedRef) -> Ref:
+    if isinstance(item, OpenSlot):
         try:
-            found: Ref = _read_ref(item.value)
+            ref: Ref = _read_ref(item.value)
         except _UNREADABLE as error:
             raise Corruption(f"a reference cannot be read: {error}") from error
-        return found
+        return ref
     if item.kind == _FACT and item.version is None:
-        return FactRef(FORGOTTEN)
+        return FactRef(ERASED_REFERENT)
     if item.kind == _KEY:
-        return KeyRef(FORGOTTEN, item.version)
-    raise Corruption("what is left of a reference is not in its form")
+        return KeyRef(ERASED_REFERENT, item.version)
+    raise Corruption("a blanked reference has another form than its type allows")
 
 
-def blanked(commitment: bytes, ref: Ref) -> Blanked:
-    """Return what is left of a reference to something that was forgotten."""
+def blank_ref(commitment: bytes, ref: Ref) -> BlankedRef:
+    """Return a reference without its target, which was erased."""
     if isinstance(ref, KeyRef):
-        return Blanked(commitment, _KEY, ref.version)
-    return Blanked(commitment, _FACT)
+        return BlankedRef(commitment, _KEY, ref.version)
+    return BlankedRef(commitment, _FACT)
 
 
 Scope = tuple[str, str]
 
 
-def _memory(scope: Scope, fields: dict[str, Any], dropped: set[str]) -> Operation | None:
+def _memory_residue(scope: Scope, fields: dict[str, Any], dropped: set[str]) -> Operation | None:
     if fields.keys() == {"memory_id", "private"}:
-        return MemoryStub(*scope, **fields)
+        return MemoryTombstone(*scope, **fields)
     if "content" not in dropped or dropped & {"memory_id", "kind"}:
         return None
-    return Begun(
+    return RememberResidue(
         *scope,
         fields["memory_id"],
         fields["private"],
@@ -244,25 +251,32 @@ def _memory(scope: Scope, fields: dict[str, Any], dropped: set[str]) -> Operatio
     )
 
 
-def _transcript(scope: Scope, fields: dict[str, Any], _: set[str]) -> Operation | None:
-    return TranscriptStub(*scope, **fields) if fields.keys() == {"transcript_id"} else None
+def _transcript_residue(scope: Scope, fields: dict[str, Any], _: set[str]) -> Operation | None:
+    return TranscriptTombstone(*scope, **fields) if fields.keys() == {"transcript_id"} else None
 
 
-def _names(scope: Scope, fields: dict[str, Any], dropped: set[str]) -> Operation | None:
+def _names_residue(scope: Scope, fields: dict[str, Any], dropped: set[str]) -> NamesResidue | None:
     if "assertion_id" not in dropped:
         return None
-    return Mentioned(*scope, tuple(name for name in fields.values() if name is not None), b"")
+    return NamesResidue(*scope, tuple(name for name in fields.values() if name is not None), b"")
+
+
+def _private_names_residue(
+    scope: Scope, fields: dict[str, Any], dropped: set[str]
+) -> NamesResidue | None:
+    residue = _names_residue(scope, fields, dropped)
+    return None if residue is None else msgspec.structs.replace(residue, private=True)
 
 
 _PARTIAL: Final[
     Mapping[type[Operation], Callable[[Scope, dict[str, Any], set[str]], Operation | None]]
 ] = {
-    Remember: _memory,
-    KeepTranscript: _transcript,
-    Assert: _names,
-    End: _names,
-    EndFrom: _names,
-    AssertPrivately: _names,
-    EndPrivately: _names,
+    Remember: _memory_residue,
+    KeepTranscript: _transcript_residue,
+    Assert: _names_residue,
+    End: _names_residue,
+    EndFrom: _names_residue,
+    AssertPrivately: _private_names_residue,
+    EndPrivately: _private_names_residue,
 }
-"""What applies where only some slots are left, by the kind of operation."""
+"""The functions that make the residue of a partly dropped operation, by its kind."""

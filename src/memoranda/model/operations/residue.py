@@ -1,24 +1,47 @@
-"""What stays of operations that were summed up, where something rests on what they had led to.
+"""Tombstones of erased memories and transcripts, and the residue of compacted operations.
 
-They stand in no event of their own, only inside an `Erased` operation. What they say is salted, as
-the erasure that left them here has a hash of it, and they may be erased themselves.
+In chain version 1 they are stored inside an `Erased` operation; in version 2 they are computed from
+a `Redacted` one. Stored ones are salted: the erasure has a hash of them, which must not confirm a
+guess once they are erased themselves.
 """
 
 from __future__ import annotations
 
 from memoranda.model import document
-from memoranda.model.graph_operations import Name
 from memoranda.model.memory import Details, Expiry
-from memoranda.model.memory_operations import Retract, Revise, Touch
-from memoranda.model.operation import Operation, OperationType
+from memoranda.model.operations.base import Operation, OperationType
+from memoranda.model.operations.graph import Name
+from memoranda.model.operations.memory import Retract, Revise, Touch
+
+# Tombstones: the ids of erased memories and transcripts, so that references to them resolve.
 
 
-class Begun(Operation, frozen=True, tag=40, gc=False):
-    """A memory began; what it said first has been replaced since."""
+class MemoryTombstone(Operation, frozen=True, tag=26, gc=False):
+    """The tombstone of a memory: its id, for links, depths and notices."""
+
+    type = OperationType.ERASED
+
+    memory_id: str
+    private: bool = False
+
+
+class TranscriptTombstone(Operation, frozen=True, tag=27, gc=False):
+    """The tombstone of a transcript: its id, for citations."""
+
+    type = OperationType.ERASED
+
+    transcript_id: str
+
+
+# The residue of compacted operations that a later operation builds on.
+
+
+class RememberResidue(Operation, frozen=True, tag=40, gc=False):
+    """The creation of a memory whose first content was replaced since."""
 
     type = OperationType.REMEMBER
     address = "memory:{0.memory_id}"
-    told = ("kind", "tier", "title")
+    value_fields = ("kind", "tier", "title")
 
     memory_id: str
     private: bool
@@ -31,16 +54,16 @@ class Begun(Operation, frozen=True, tag=40, gc=False):
 
     @property
     def version(self) -> int:
-        """The first one."""
+        """Always 1."""
         return 1
 
 
-class Carried(Operation, frozen=True, tag=41, gc=False):
-    """What a memory had come to: all that is said of it beside its content."""
+class StateResidue(Operation, frozen=True, tag=41, gc=False):
+    """The state of a memory without its content, in chain version 1."""
 
     type = OperationType.UPDATE
     address = "memory:{0.memory_id}"
-    told = ("kind", "tier", "title", "retracted", "reason", "access_count")
+    value_fields = ("kind", "tier", "title", "retracted", "reason", "access_count")
 
     memory_id: str
     private: bool
@@ -57,23 +80,25 @@ class Carried(Operation, frozen=True, tag=41, gc=False):
     last_accessed_at: int | None
     salt: bytes
     details: Details | None = None
-    """What else was said of it, where that was said here and still holds."""
+    """The details, if this operation set them and they still apply."""
 
 
-class Mentioned(Operation, frozen=True, tag=42, gc=False):
-    """Names came up for the first time, in something that was taken back since."""
+class NamesResidue(Operation, frozen=True, tag=42, gc=False):
+    """The names that an erased statement mentioned first: the order of entities depends on them."""
 
     type = OperationType.ERASED
 
     names: tuple[Name, ...]
     salt: bytes
+    private: bool = False
+    """Whether the statement was private: a shared graph does not have its names."""
 
 
-class Continued(Operation, frozen=True, tag=44, gc=False):
-    """What a memory had come to with an operation, where operations before that are gone.
+class ChangeResidue(Operation, frozen=True, tag=44, gc=False):
+    """A change of a memory whose earlier operations are compacted.
 
-    The operation says what it said, but for content and details that were replaced since; the
-    numbers are those of the memory after it.
+    It has the operation, without content and details that were replaced since, and the counters of
+    the memory after it.
     """
 
     type = OperationType.UPDATE
@@ -89,12 +114,12 @@ class Continued(Operation, frozen=True, tag=44, gc=False):
 
     @property
     def memory_id(self) -> str:
-        """The memory."""
+        """The memory's id."""
         return self.base.memory_id
 
     @property
     def private(self) -> bool:
-        """Whether no other agent is shown the memory."""
+        """Whether only its agent may see the memory."""
         return self.base.private
 
     @property
@@ -104,5 +129,5 @@ class Continued(Operation, frozen=True, tag=44, gc=False):
 
     @property
     def value(self) -> document.Document | None:
-        """What the operation said, and how often the memory was of use."""
+        """The value of the operation, and the memory's access count."""
         return (self.base.value or {}) | {"access_count": self.access_count}

@@ -1,16 +1,16 @@
-"""The vocabulary of the log, where it speaks of state keys and of where the log itself lives."""
+"""Operations on state keys, and epochs of the log."""
 
 from __future__ import annotations
 
 import msgspec
 
 from memoranda.model import document
-from memoranda.model.operation import Operation, OperationType
+from memoranda.model.operations.base import Operation, OperationType
 from memoranda.model.refs import Ref
 
 
 class Write(Operation, frozen=True, tag=1, gc=False):
-    """A state key takes a value."""
+    """A write of a value to a state key."""
 
     type = OperationType.WRITE
 
@@ -26,7 +26,7 @@ class Write(Operation, frozen=True, tag=1, gc=False):
 
 
 class Delete(Operation, frozen=True, tag=2, gc=False):
-    """A state key loses its value; the deletion has a version of its own."""
+    """A deletion of a state key's value, with a version of its own."""
 
     type = OperationType.DELETE
 
@@ -35,29 +35,29 @@ class Delete(Operation, frozen=True, tag=2, gc=False):
 
 
 class Ancestor(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A log that a fork comes from: which one, and how far the fork has its events."""
+    """A log that a fork comes from, and the last of its events that the fork has."""
 
     log_id: str
     commit_ts: int
     hash: bytes
-    """The hash of its last event that the fork has; empty if only an older fork knew it."""
+    """The hash of that event; empty if an older fork had it and this one does not."""
     epoch: bytes
-    """The leaf of the epoch in its first event, where the fork has an epoch of its own."""
+    """The leaf of the ancestor's first epoch, which the fork replaced by its own."""
 
 
 class Epoch(Operation, frozen=True, tag=3, gc=False):
-    """The log begins, or goes on in another place: a copy, a restored backup, a fork.
+    """The start of the log, or of its continuation in another file: a copy, a backup or a fork.
 
-    It stands in the first event written there, in the engine's own scope.
+    It is in the first event that is written there, in the engine's own scope.
     """
 
     type = OperationType.EPOCH
     address = "epoch:{0.version}"
-    told = ("epoch_id", "cause", "origin")
+    value_fields = ("epoch_id", "cause", "origin")
 
     version: int
     epoch_id: str
     cause: str
     origin: str | None = None
     lineage: tuple[Ancestor, ...] = ()
-    """The logs that a fork comes from, the oldest first."""
+    """The ancestors of a fork, oldest first."""

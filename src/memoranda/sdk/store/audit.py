@@ -1,15 +1,32 @@
-"""What a store tells about what was done with it."""
+"""The store's calls about audit events, checkpoints, proofs, keys and exporting the log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from memoranda.audit.event_types import check_event_types
-from memoranda.audit.events import AuditEvent, AuditFilter, AuditTrail
-from memoranda.log.moments import commit_of_token
+from memoranda.audit import trusted_keys as audit_trusted_keys
+from memoranda.audit.checkpoints import CheckpointPages, SignedCheckpoint
+from memoranda.audit.events import AuditEvent, AuditFilter, AuditTrail, check_event_types
+from memoranda.audit.keys import PublicKey
+from memoranda.audit.log_file.exporter import ExportedLog
+from memoranda.audit.proofs import CheckpointRef, ConsistencyProof, InclusionProof, Prover
+from memoranda.audit.signers import Signer
+from memoranda.audit.trusted_keys import RetireRequest, TrustedKey, TrustRequest
+from memoranda.log.commit.outcome import Committed
+from memoranda.log.read.as_of import check_commit, commit_of_token
+from memoranda.model.limits import check_callable, check_text
+from memoranda.model.operations import RetireKey, TrustKey
+from memoranda.model.receipt import HasCommit, Receipt
 from memoranda.model.scope import AllAgents
+from memoranda.sdk.backup import Sink, export_log
 from memoranda.sdk.calls import paged
-from memoranda.sdk.handle import Handle
+from memoranda.sdk.components import TIMEOUT
+from memoranda.sdk.requests import Url
+from memoranda.sdk.signers import SignerOrPath, chosen_signer, log_signer, public_key
+from memoranda.sdk.store.handle import Handle
+from memoranda.storage.port import Progress
+
+# Audit events.
 
 
 class AuditCalls(Handle):
@@ -22,11 +39,11 @@ class AuditCalls(Handle):
         agent_id: str | AllAgents | None = None,
         after_commit: int | str = 0,
     ) -> Iterator[AuditEvent]:
-        """Yield what was done, in order, up to the log's end at the time of this call.
+        """Yield the audit events in commit order, up to the current end of the log.
 
-        `event_type` is one type or several; `link.*` is all that begins so. `agent_id` asks for
-        what one agent did, or was refused; without it, it is what everybody did. The content stands
-        as a salted hash. `after_commit` takes an event's `token` or a bare number.
+        `event_type` is one type or several; `link.*` selects all types with this prefix. `agent_id`
+        selects what one agent did or was refused; the default is all agents. An event has a salted
+        hash in place of content. `after_commit` takes an event's `token` or a commit number.
         """
         core, types = self._core, check_event_types(event_type)
         through = core.head()
@@ -39,3 +56,111 @@ class AuditCalls(Handle):
             through=through,
         )
         return paged(self._calls, trail)
+
+
+# Checkpoints, proofs and trusted keys.
+
+
+class CheckpointCalls(Handle):
+    """Signing checkpoints, making proofs, and managing trusted keys."""
+
+    def checkpoint(self, *, signer: SignerOrPath | None = None) -> SignedCheckpoint:
+        """Sign how long the log is and its root, and return it; its `note` is for others to keep.
+
+        Only what is durable is signed, and only what goes on from what the signer has signed of
+        this log before. Without a signer, it is the one the store was opened with. The first one
+        is trusted by the log with this call.
+        """
+        log_key = chosen_signer(self._core, signer)
+        return self._calls.run(log_signer(self._core, log_key, self._defaults.actor).sign)
+
+    def checkpoints(self) -> Iterator[SignedCheckpoint]:
+        """Yield every stored checkpoint, the smallest first."""
+        return paged(self._calls, CheckpointPages(self._core.engine))
+
+    def prove(
+        self, commit_ts: int | HasCommit, *, checkpoint: CheckpointRef | None = None
+    ) -> InclusionProof:
+        """Prove that a commit is in the log: `json()` is for whoever holds the log's key.
+
+        It is proven for a checkpoint, given by its size or as its note; without one, for the last.
+        """
+        prover = Prover(self._core.engine, self._core.log_id)
+        number = commit_ts if isinstance(commit_ts, int) else check_commit("commit_ts", commit_ts)
+        return self._calls.run(prover.inclusion, number, checkpoint)
+
+    def prove_growth(
+        self, old: CheckpointRef, new: CheckpointRef | None = None
+    ) -> ConsistencyProof:
+        """Prove that the log only grew from one checkpoint to another, by default to the last."""
+        prover = Prover(self._core.engine, self._core.log_id)
+        return self._calls.run(prover.consistency, old, new)
+
+    def trusted_keys(self) -> list[TrustedKey]:
+        """Return every key that the log trusts or trusted, with its range of commits."""
+        return self._calls.run(self._known_keys)
+
+    def trust_key(self, key: PublicKey | Signer | str, *, agent_id: str | None = None) -> Receipt:
+        """Trust a key to sign for the log, or for an agent."""
+        public = public_key("key", key)
+        agent = None if agent_id is None else self._scope(agent_id, None).agent_id
+        staged = TrustRequest(public.name, public.key, agent)
+        return self._receipt(self._commit_keys(staged), "created", TrustKey)
+
+    def retire_key(self, key: PublicKey | Signer | str, *, reason: str | None = None) -> Receipt:
+        """Retire a key for good: later signatures by it are invalid."""
+        return self._receipt(self._commit_keys(self._retirement(key, reason)), "deleted", RetireKey)
+
+    def rotate_key(
+        self,
+        *,
+        old: PublicKey | Signer | str,
+        new: PublicKey | Signer | str,
+        reason: str | None = None,
+    ) -> Receipt:
+        """Replace a trusted key by another for the same agent or log."""
+        public, retired = public_key("new", new), self._retirement(old, reason)
+        agent_id = self._calls.run(self._agent_of, retired.name, retired.public_key)
+        staged = (retired, TrustRequest(public.name, public.key, agent_id))
+        return self._receipt(self._commit_keys(*staged), "updated", TrustKey, RetireKey)
+
+    def _retirement(self, key: PublicKey | Signer | str, reason: str | None) -> RetireRequest:
+        public = public_key("key", key)
+        note = None
+        if reason is not None:
+            note = check_text("reason", reason, max_bytes=self._core.limits.note_bytes)
+        return RetireRequest(public.name, public.key, note)
+
+    def _commit_keys(self, *staged: TrustRequest | RetireRequest) -> Committed:
+        by = self._defaults
+        draft = self._core.draft(by.actor, TIMEOUT, None, by.signing)
+        draft.stage(*staged)
+        request = draft.request()
+        result = self._calls.commit(self._core.committer, request)
+        return Committed(result, request.txn_id, by.actor, by.actor)
+
+    def _agent_of(self, name: str, key: bytes) -> str | None:
+        """Return the agent that a key signs for; None for a key of the log, or an unknown key."""
+        with self._core.engine.reading() as reader:
+            row = reader.row("public_key_find", name=name, public_key=key)
+        return None if row is None else row[0]
+
+    def _known_keys(self) -> list[TrustedKey]:
+        with self._core.engine.reading() as reader:
+            return audit_trusted_keys.all_keys(reader)
+
+
+# The log as a file.
+
+
+class ExportCalls(Handle):
+    """Exporting the log."""
+
+    def export_log(self, path: Url | Sink, *, progress: Progress | None = None) -> ExportedLog:
+        """Export the log as of now to a new file, as JSON Lines; others can write meanwhile.
+
+        `path` may also be a file that is open for writing bytes. `memoranda.import_log` creates a
+        store from it; `memoranda-verify log` checks it without Memoranda.
+        """
+        check_callable("progress", progress)
+        return self._calls.run(export_log, self._core, path, progress)

@@ -1,4 +1,4 @@
-"""What a store does with facts: asking what is believed."""
+"""The store's calls that read facts, entities and reasons."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.graph import queries as graph
-from memoranda.graph.explaining import explain
-from memoranda.graph.inputs import Object, check_entity, check_object, check_relation
-from memoranda.graph.queries import Entities, Facts, Wanted
+from memoranda.graph import reads as graph_reads
+from memoranda.graph.explanation import explain
+from memoranda.graph.reads import EntityPages, FactPages, FactQuery, FactVisibilityPages
 from memoranda.graph.records import Entity, Explanation, Fact
+from memoranda.graph.requests import Object, check_entity, check_object, check_relation
 from memoranda.graph.resolution import ExistingEdge, RelationCardinality
-from memoranda.log.moments import Moment, asked_at
-from memoranda.memory.inputs import check_id
-from memoranda.memory.quoting import quotes
-from memoranda.model.graph_operations import Name
-from memoranda.model.instant import Instant, to_micros
-from memoranda.model.refs import FactRef
-from memoranda.model.scope import Scope, check_scope
+from memoranda.log.read.as_of import Moment, resolve_as_of
+from memoranda.memory.transcripts import quotes
+from memoranda.model.clock import Instant, to_micros
+from memoranda.model.limits import plain_text
+from memoranda.model.operations.graph import Name
+from memoranda.model.refs import IdLike, KeyRef, Ref
+from memoranda.model.scope import ALL_AGENTS, AllAgents, Scope, check_scope
 from memoranda.sdk.calls import paged
-from memoranda.sdk.handle import Handle
+from memoranda.sdk.components import Defaults
+from memoranda.sdk.requests import check_fact_id, check_ref
+from memoranda.sdk.store.handle import Handle
+from memoranda.why.explain import ExplainContext
+from memoranda.why.explain import explain as explain_why
+from memoranda.why.reason import Reason
+from memoranda.why.stale import StaleKeys
 
 
 class BeliefCalls(Handle):
-    """Asking what holds, when, and as of when it was known."""
+    """Bitemporal reads of facts: by valid time and by the time they were known."""
 
     def facts(
         self,
@@ -36,18 +42,20 @@ class BeliefCalls(Handle):
         valid_at: Instant | None = None,
         known_at: Moment | None = None,
         include_closed: bool = False,
-        agent_id: str | None = None,
+        agent_id: str | AllAgents | None = None,
         namespace: str | None = None,
     ) -> list[Fact]:
-        """Return what holds at `valid_at`, as far as it was known at `known_at`.
+        """Return the facts that hold at `valid_at`, as they were known at `known_at`.
 
-        Not given, both are now; `known_at` alone asks what was believed then to hold then. With
-        `include_closed` it is everything that holds or held, whenever.
+        Both default to now; with `known_at` alone, `valid_at` is the same moment. `include_closed`
+        returns facts of any valid time. With `agent_id=ALL_AGENTS`, they are the beliefs of every
+        agent of the namespace; `Fact.agent_id` says whose each is.
         """
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        wanted = self._wanted(scope, subject, relation, object)
+        query = self._fact_query(agent_id, namespace, subject, relation, object)
         _check_closed(valid_at, include_closed=include_closed)
-        return self._calls.run(self._facts, wanted, valid_at, known_at, closed=include_closed)
+        return self._calls.run(
+            self._facts, query, valid_at, known_at, include_closed=include_closed
+        )
 
     def iter_facts(
         self,
@@ -58,20 +66,40 @@ class BeliefCalls(Handle):
         valid_at: Instant | None = None,
         known_at: Moment | None = None,
         include_closed: bool = False,
-        agent_id: str | None = None,
+        agent_id: str | AllAgents | None = None,
         namespace: str | None = None,
     ) -> Iterator[Fact]:
-        """Yield what `facts` returns, some subjects at a time, however many there are.
+        """Yield the facts that `facts` returns, page by page, whatever their number.
 
-        It is what is known when the call is made, or at `known_at`, whatever is said meanwhile.
+        They are as of the call, or of `known_at`: later assertions do not show.
         """
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        wanted = self._wanted(scope, subject, relation, object)
+        query = self._fact_query(agent_id, namespace, subject, relation, object)
         _check_closed(valid_at, include_closed=include_closed)
         if not include_closed:
-            wanted = replace(wanted, valid=self._valid(valid_at, known_at))
-        wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
-        return paged(self._calls, Facts(self._core.engine, wanted))
+            query = replace(query, valid_at=self._valid(valid_at, known_at))
+        query = replace(query, as_of_commit=self._core.commit_at("known_at", known_at))
+        return paged(self._calls, FactPages(self._core.engine, query))
+
+    def iter_shared_facts(
+        self,
+        *,
+        valid_at: Instant | None = None,
+        known_at: Moment | None = None,
+        include_closed: bool = False,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Iterator[tuple[Fact, str]]:
+        """Yield the facts of `iter_facts` with their visibility, to assert them in another store.
+
+        It is "namespace" if other agents see the same fact with the same times, else "private". A
+        fact that others see with a lower confidence is yielded twice, once as they see it.
+        """
+        query = self._fact_query(agent_id, namespace, None, None, None)
+        _check_closed(valid_at, include_closed=include_closed)
+        if not include_closed:
+            query = replace(query, valid_at=self._valid(valid_at, known_at))
+        query = replace(query, as_of_commit=self._core.commit_at("known_at", known_at))
+        return paged(self._calls, FactVisibilityPages(self._core.engine, query))
 
     def timeline(
         self,
@@ -79,38 +107,37 @@ class BeliefCalls(Handle):
         subject: str,
         relation: str,
         known_at: Moment | None = None,
-        agent_id: str | None = None,
+        agent_id: str | AllAgents | None = None,
         namespace: str | None = None,
     ) -> list[Fact]:
-        """Return everything that holds or held of a subject and relation, in order of time."""
+        """Return all facts of a subject and relation, in the order of valid time.
+
+        Those of `ALL_AGENTS` come agent by agent.
+        """
         limits = self._core.limits
-        wanted = Wanted(
-            scope=self._defaults.scope(agent_id, namespace, limits),
-            subject=check_entity("subject", subject, limits),
-            relation=check_relation("relation", relation, limits),
-            viewer=self._viewer(agent_id),
-        )
-        return self._calls.run(self._facts, wanted, None, known_at, closed=True)
+        check_entity("subject", subject, limits)
+        check_relation("relation", relation, limits)
+        query = self._fact_query(agent_id, namespace, subject, relation, None)
+        return self._calls.run(self._facts, query, None, known_at, include_closed=True)
 
     def explain(
         self,
-        fact: Fact | FactRef | str,
+        fact: IdLike,
         *,
         known_at: Moment | None = None,
         agent_id: str | None = None,
     ) -> Explanation:
-        """Return what was said for a fact, and to end it, from what, and in which words.
+        """Return the assertions of a fact and its end, with their sources and quotes.
 
-        A fact is given as such, by a reference, or by the id of one of its assertions.
+        `fact` is a fact or a hit, a reference, or the id of one of its assertions.
         """
-        ref = fact.ref if isinstance(fact, Fact) else fact
-        assertion_id = check_id("fact", ref.assertion_id if isinstance(ref, FactRef) else ref)
+        assertion_id = check_fact_id("fact", fact)
         return self._calls.run(self._explain, assertion_id, known_at, self._viewer(agent_id))
 
     def cardinalities(self, *, namespace: str | None = None) -> dict[str, RelationCardinality]:
-        """Return the relations of a namespace of which it was said how many objects they have.
+        """Return the cardinality of each relation of a namespace for which one was set.
 
-        They have the form by which relations are compared. All others are multi-valued.
+        Relations are in normal form. All others are multi-valued.
         """
         scope = self._defaults.scope(self._defaults.actor, namespace, self._core.limits)
         return self._calls.run(self._cardinalities, scope.namespace)
@@ -123,11 +150,11 @@ class BeliefCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> Entity | None:
-        """Return what a name means, with its other names; None: nobody has mentioned it."""
+        """Return the entity that has a name, with its aliases, or None if no fact mentions it."""
         limits = self._core.limits
         scope = self._defaults.scope(agent_id, namespace, limits)
-        wanted = Wanted(scope=scope, viewer=self._viewer(agent_id))
-        return self._calls.run(self._entity, wanted, check_entity("name", name, limits), known_at)
+        query = FactQuery(scope=scope, viewer=self._viewer(agent_id))
+        return self._calls.run(self._entity, query, check_entity("name", name, limits), known_at)
 
     def entities(
         self,
@@ -136,84 +163,148 @@ class BeliefCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> Iterator[Entity]:
-        """Yield the entities that facts are about, in the order of their first mention."""
+        """Yield the entities of facts, in the order of their first mention."""
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        known = None if known_at is None else self._core.commit_at("known_at", known_at)
-        wanted = Wanted(scope=scope, known=known, viewer=self._viewer(agent_id))
-        return paged(self._calls, Entities(self._core.engine, wanted))
+        as_of_commit = None if known_at is None else self._core.commit_at("known_at", known_at)
+        query = FactQuery(scope=scope, as_of_commit=as_of_commit, viewer=self._viewer(agent_id))
+        return paged(self._calls, EntityPages(self._core.engine, query))
 
     def current_edges(self, scope: Scope, subject_key: str, relation: str) -> list[ExistingEdge]:
-        """Return the edges of a subject and relation that have no end: a store is a catalog."""
+        """Return the open edges of a subject and relation: a store is an `EdgeCatalog`."""
         limits = self._core.limits
-        wanted = Wanted(
+        query = FactQuery(
             scope=check_scope("scope", scope).check(limits),
             viewer=self._viewer(scope.agent_id),
             subject=check_entity("subject_key", subject_key, limits),
             relation=check_relation("relation", relation, limits),
         )
-        return self._calls.run(self._current_edges, wanted)
+        return self._calls.run(self._current_edges, query)
 
     def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
         with self._core.engine.snapshot() as reader:
-            known = asked_at(reader, self._core.clock, known_at, "known_at").commit
-            found = explain(reader, assertion_id, known, viewer)
-            if found is None:
-                when = "" if known_at is None else f" at commit {known}"
-                raise NotFound(f"fact: no assertion {assertion_id!r} stands{when}")
-            quoted = tuple(
-                replace(each, quotes=quotes(reader, each.source, known, viewer))
-                for each in found.assertions
+            as_of_commit = resolve_as_of(reader, self._core.clock, known_at, "known_at").commit
+            explanation = explain(reader, assertion_id, as_of_commit, viewer)
+            if explanation is None:
+                when = "" if known_at is None else f" at commit {as_of_commit}"
+                raise NotFound(f"no assertion {assertion_id!r} stands{when}", field="fact")
+            assertions = tuple(
+                replace(assertion, quotes=quotes(reader, assertion.source, as_of_commit, viewer))
+                for assertion in explanation.assertions
             )
-            end = found.end
+            end = explanation.end
             if end is not None:
-                end = replace(end, quotes=quotes(reader, end.source, known, viewer))
-            return replace(found, assertions=quoted, end=end)
+                end = replace(end, quotes=quotes(reader, end.source, as_of_commit, viewer))
+            return replace(explanation, assertions=assertions, end=end)
 
-    def _wanted(
-        self, scope: Scope, subject: str | None, relation: str | None, object: Object | None
-    ) -> Wanted:
-        limits = self._core.limits
-        return Wanted(
-            scope=scope,
+    def _fact_query(
+        self,
+        agent_id: str | AllAgents | None,
+        namespace: str | None,
+        subject: str | None,
+        relation: str | None,
+        object: Object | None,
+    ) -> FactQuery:
+        limits, viewer = self._core.limits, self._viewer(agent_id)
+        owner = viewer if agent_id is ALL_AGENTS else agent_id
+        return FactQuery(
+            scope=self._defaults.scope(owner, namespace, limits),
+            all_agents=agent_id is ALL_AGENTS,
             subject=None if subject is None else check_entity("subject", subject, limits),
             relation=None if relation is None else check_relation("relation", relation, limits),
             object=None if object is None else check_object(object, limits),
-            viewer=self._viewer(scope.agent_id),
+            viewer=viewer,
         )
 
     def _cardinalities(self, namespace: str) -> dict[str, RelationCardinality]:
         with self._core.engine.reading() as reader:
-            return graph.cardinalities(reader, namespace)
+            return graph_reads.cardinalities(reader, namespace)
 
-    def _current_edges(self, wanted: Wanted) -> list[ExistingEdge]:
+    def _current_edges(self, query: FactQuery) -> list[ExistingEdge]:
         with self._core.engine.snapshot() as reader:
-            return graph.current_edges(reader, wanted)
+            return graph_reads.current_edges(reader, query)
 
     def _facts(
-        self, wanted: Wanted, valid_at: Instant | None, known_at: Moment | None, *, closed: bool
+        self,
+        query: FactQuery,
+        valid_at: Instant | None,
+        known_at: Moment | None,
+        *,
+        include_closed: bool,
     ) -> list[Fact]:
-        if not closed:
-            wanted = replace(wanted, valid=self._valid(valid_at, known_at))
+        if not include_closed:
+            query = replace(query, valid_at=self._valid(valid_at, known_at))
         if known_at is not None:
-            wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
+            query = replace(query, as_of_commit=self._core.commit_at("known_at", known_at))
         with self._core.engine.snapshot() as reader:
-            return graph.facts(reader, wanted)
+            return graph_reads.facts(reader, query)
 
     def _valid(self, valid_at: Instant | None, known_at: Moment | None) -> int:
-        """Return the instant that is meant: none in particular is that of what is known."""
+        """Return the valid time of a read; it defaults to the time of `known_at`."""
         if valid_at is not None:
             return to_micros("valid_at", valid_at)
-        asked = self._asked(known_at, "known_at")
+        as_of = self._as_of(known_at, "known_at")
         with self._core.engine.reading() as reader:
-            return graph.instant_of(reader, asked)
+            return graph_reads.current_time_at(reader, as_of)
 
-    def _entity(self, wanted: Wanted, name: Name, known_at: Moment | None) -> Entity | None:
+    def _entity(self, query: FactQuery, name: Name, known_at: Moment | None) -> Entity | None:
         if known_at is not None:
-            wanted = replace(wanted, known=self._core.commit_at("known_at", known_at))
+            query = replace(query, as_of_commit=self._core.commit_at("known_at", known_at))
         with self._core.engine.snapshot() as reader:
-            return graph.entity(reader, wanted, name)
+            return graph_reads.entity(reader, query, name)
 
 
 def _check_closed(valid_at: Instant | None, *, include_closed: bool) -> None:
     if include_closed and valid_at is not None:
         raise InvalidInput("valid_at", "is one instant, and include_closed asks for all")
+
+
+# Reasons.
+
+
+class WhyCalls(Handle):
+    """Explaining values, memories and facts by their provenance, and finding stale keys."""
+
+    def why(
+        self,
+        ref: IdLike,
+        *,
+        at: Moment | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Reason:
+        """Return the provenance of a key, a memory or a fact, as a tree down to quoted words.
+
+        `ref` is what a read or a write returned, or a reference; a text names a key. Each
+        node tells whether it was still believed at the moment `at`; later changes do not show.
+        """
+        reference = KeyRef(ref) if isinstance(ref, str) else ref
+        asker = Defaults(
+            self._defaults.agent_id if agent_id is None else agent_id,
+            self._defaults.namespace if namespace is None else namespace,
+        )
+        checked = check_ref("ref", reference, asker, self._core.limits)
+        return self._calls.run(self._why, checked, at, self._viewer(agent_id))
+
+    def stale_keys(
+        self,
+        *,
+        prefix: str = "",
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        at: Moment | None = None,
+    ) -> Iterator[Reason]:
+        """Yield the reason of each key that rests on something that is no longer believed."""
+        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
+        stale = StaleKeys(
+            self._core.engine,
+            scope,
+            prefix=plain_text("prefix", prefix),
+            as_of=self._as_of(at),
+            viewer=self._viewer(agent_id),
+        )
+        return paged(self._calls, stale)
+
+    def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
+        with self._core.engine.snapshot() as reader:
+            as_of = resolve_as_of(reader, self._core.clock, at)
+            return explain_why(ExplainContext(reader, as_of, viewer), ref)

@@ -1,35 +1,34 @@
-"""What a store does with conversations: importing them, and extracting what they say."""
+"""The store's calls that import conversations and extract memories and facts from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from memoranda.errors import IdempotencyMismatch, Unavailable
-from memoranda.extract.choosing import chosen_extractor
-from memoranda.extract.messages import blocks
-from memoranda.extract.outline import Outline, outline, outline_of
 from memoranda.extract.protocol import (
     Extraction,
     Extractor,
     Skipped,
-    name_of,
-    single_valued_by,
+    extractor_name,
+    single_valued_relations,
 )
-from memoranda.graph import queries as graph
-from memoranda.graph.inputs import check_relation
+from memoranda.graph import reads as graph_reads
+from memoranda.graph.requests import check_relation
 from memoranda.graph.resolution import RelationCardinality
-from memoranda.log import retries
+from memoranda.log.commit import idempotency
+from memoranda.log.views import Commit
 from memoranda.memory import transcripts
-from memoranda.memory.chat_json import plain_messages
-from memoranda.memory.committed import operations_of
-from memoranda.memory.inputs import Duration, check_id, check_time
-from memoranda.memory.inputs import Message as Chatted
-from memoranda.memory.spoken import Spoken, check_spoken
+from memoranda.memory.messages import plain_messages
+from memoranda.memory.requests import ChatMessage
+from memoranda.memory.speakers import check_names, name_speakers, names_of_a_text
+from memoranda.memory.transcripts import TranscriptContent, check_transcript
+from memoranda.model.clock import Duration, Instant, check_time, to_datetime
 from memoranda.model.document import Document
-from memoranda.model.instant import Instant, to_datetime
-from memoranda.model.limits import check_callable, check_flag, check_items, plain_text
+from memoranda.model.limits import check_callable, check_items, plain_text
+from memoranda.model.refs import IdLike
 from memoranda.model.scope import Scope
 from memoranda.sdk.extraction import (
     ExtractionReport,
@@ -40,19 +39,23 @@ from memoranda.sdk.extraction import (
     relations_of,
     whole,
 )
-from memoranda.sdk.handle import Handle
-from memoranda.sdk.transaction import Transaction
+from memoranda.sdk.requests import check_transcript_ref
+from memoranda.sdk.store.handle import Handle
+from memoranda.sdk.transaction.transaction import Transaction
 from memoranda.storage.port import Progress
+
+if TYPE_CHECKING:
+    from memoranda.extract.messages import Outline
 
 
 class ExtractCalls(Handle):
-    """Keeping conversations, and drawing memories and facts from them."""
+    """Importing conversations, and extracting memories and facts from them."""
 
     def import_chat(
         self,
-        text: str | Iterable[Chatted],
+        text: str | Iterable[ChatMessage],
         *,
-        extract: bool = False,
+        names: Mapping[str, str] | None = None,
         extractor: Extractor | str | None = None,
         occurred_at: Instant | None = None,
         ttl: Duration | None = None,
@@ -60,89 +63,111 @@ class ExtractCalls(Handle):
         namespace: str | None = None,
         progress: Progress | None = None,
     ) -> ImportedChat:
-        """Keep a conversation, once, and with `extract` or an extractor draw from it what it says.
+        """Store a conversation once, and extract from it if an extractor is given.
 
-        It is a plain transcript, a message a line as `Name: text`, with or without a time in
-        brackets before it, or a list of messages with a `speaker` (or `role`), a `content` and
-        perhaps a `timestamp`, as `store_transcript` takes them. It has one time, `occurred_at`,
-        not given that of the first message that has one: import each session on its own. The same
-        words of the same time are kept once in a scope. They are stored before anything is
-        extracted: if that fails, import or `extract` again. `extractor` is one, or `rules`, or an
-        endpoint and a model, `URL#model`.
+        It is a text with one message a line, as `Name: text`, with an optional time in brackets
+        before it; or a list of messages with a `speaker` (or `role`), a `content` and an optional
+        `timestamp`, as `store_transcript` takes them. It has one time, `occurred_at`, which
+        defaults to that of the first message with a time: import each session on its own. The same
+        content of the same time is stored once in a scope. It is stored before the extraction: if
+        that fails, import or `extract` again. `extractor` is as in `extract`, `names` as in
+        `store_transcript`.
         """
+        from memoranda.extract.extractors import resolve_extractor
+
         check_callable("progress", progress)
-        chosen = chosen_extractor(extractor, default=check_flag("extract", extract))
-        words = text if isinstance(text, str) else plain_messages("text", text, self._core.limits)
+        resolved_extractor = None if extractor is None else resolve_extractor(extractor)
+        words = self._named(text, names)
         scope = self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
-        given = check_time("occurred_at", occurred_at)
-        spoken, lines = self._calls.run(self._outlined, words, given)
-        occurred = lines.began if occurred_at is None else occurred_at
-        known = self._calls.run(self._same, scope, spoken, occurred)
-        kept = known or self._keep(scope, words, occurred, ttl)
-        made = ImportedChat(transcript_id=kept, already=known is not None, messages=lines.messages)
-        if chosen is None:
-            return made
-        whose = {"agent_id": scope.agent_id, "namespace": scope.namespace}
+        occurred_micros = check_time("occurred_at", occurred_at)
+        spoken, lines = self._calls.run(self._outlined, words, occurred_micros)
+        occurred = lines.started_at if occurred_at is None else occurred_at
+        duplicate_id = self._calls.run(self._same, scope, spoken, occurred)
+        transcript_id = duplicate_id or self._keep(scope, words, occurred, ttl)
+        imported = ImportedChat(
+            transcript_id=transcript_id,
+            already=duplicate_id is not None,
+            messages=lines.message_count,
+        )
+        if resolved_extractor is None:
+            return imported
         try:
-            report = self.extract(kept, extractor=chosen, progress=progress, **whose)
+            report = self.extract(
+                transcript_id,
+                extractor=resolved_extractor,
+                agent_id=scope.agent_id,
+                namespace=scope.namespace,
+                progress=progress,
+            )
         except Unavailable as error:
             raise Unavailable(
-                f"{error}; the words are kept as transcript {kept}: `extract` tries again"
+                f"{error}; the conversation is stored as transcript {transcript_id}: `extract` it"
             ) from error
-        return replace(made, extraction=report)
+        return replace(imported, extraction=report)
 
     def extract(
         self,
-        transcript_id: str,
+        transcript_id: IdLike,
         *,
-        extractor: Extractor | str | None = None,
+        extractor: Extractor | str,
+        names: Mapping[str, str] | None = None,
         single_valued: Sequence[str] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         progress: Progress | None = None,
     ) -> ExtractionReport:
-        """Draw memories and facts from a transcript, each citing the words it comes from.
+        """Extract memories and facts from a transcript, each with a citation of its words.
 
-        Without an extractor it is `rules`, which needs no model, for plain English. Where the
-        transcript is long it is done in parts, each in one transaction; a part that is done is not
-        done again under the same extractor's name, so after a failure, extract again. What cannot
-        be taken is set aside in `skipped`.
+        `extractor` is an `Extractor`, a chat endpoint with a model, `URL#model`, or `rules`, which
+        needs no model and understands a few kinds of plain English sentences. A long transcript is
+        split into parts of one transaction each. A committed part is not extracted again under the
+        same extractor's name, so after a failure, extract again. `skipped` lists what could not be
+        stored. `names` are the names of speakers that the transcript calls by a role only, such as
+        `{"user": "Ann"}`; they are not stored with the transcript. A user without a name is another
+        person in each conversation, such as `user 9f3a1c`.
 
-        What is drawn is of the bound agent, else of the one who stored the transcript, and in
-        the transcript's namespace if none is named. Relations in `single_valued`, not given the
-        extractor's own, have one object at a time from there on if they are new to the namespace:
-        of one that was used or set before, it stays as it is.
-        `progress` is told how many bytes are done, and of how many.
+        The owner is the bound agent, or else the agent that stored the transcript; the namespace
+        defaults to that of the transcript. Relations in `single_valued`, by default those of the
+        extractor, become single-valued if they are new to the namespace; the cardinality of others
+        does not change. `progress(done, total)` counts bytes.
         """
+        from memoranda.extract.extractors import resolve_extractor
+        from memoranda.extract.messages import split_into_blocks
+
         check_callable("progress", progress)
-        chosen = chosen_extractor(extractor)
-        transcript_id = check_id("transcript_id", transcript_id)
-        talk = self._calls.run(conversation, self._core.engine, transcript_id)
+        resolved_extractor = resolve_extractor(extractor)
+        transcript_id = check_transcript_ref("transcript_id", transcript_id).transcript_id
+        speakers = check_names(names, self._core.limits)
+        talk = self._calls.run(conversation, self._core.engine, transcript_id, speakers)
         info = talk.info
-        who = info.agent_id if agent_id is self._defaults.agent_id is None else agent_id
+        owner = info.agent_id if agent_id is self._defaults.agent_id is None else agent_id
         where = info.namespace if namespace is None else namespace
-        scope = self._defaults.scope(who, where, self._core.limits, writing=True)
-        single = single_valued_by(chosen) if single_valued is None else _relations(single_valued)
+        scope = self._defaults.scope(owner, where, self._core.limits, writing=True)
+        single = (
+            single_valued_relations(resolved_extractor)
+            if single_valued is None
+            else _relations(single_valued)
+        )
         occurred = info.occurred_at or info.created_at
         reports: list[ExtractionReport] = []
-        for block in blocks(talk.messages):
-            part = Part(transcript_id, scope, name_of(chosen), block, occurred)
-            reports.append(self._extract(part, chosen, single))
+        for block in split_into_blocks(talk.messages):
+            part = Part(transcript_id, scope, extractor_name(resolved_extractor), block, occurred)
+            reports.append(self._extract(part, resolved_extractor, single))
             if progress is not None:
                 progress(block[-1].span[1], info.original_size)
-        report = whole(transcript_id, name_of(chosen), reports)
+        report = whole(transcript_id, extractor_name(resolved_extractor), reports)
         return replace(report, skipped=talk.unclear + report.skipped)
 
     def _extract(self, part: Part, extractor: Extractor, single: Sequence[str]) -> ExtractionReport:
-        """Extract a part, unless that was done."""
-        known = self._calls.run(self._done, part)
-        if known is not None:
-            return part.report(*known, already=True)
-        found = self._calls.run(part.extract, extractor)
+        """Extract a part and commit the result, unless the log has it."""
+        earlier = self._calls.run(self._done, part)
+        if earlier is not None:
+            return part.report(*earlier, already=True)
+        extraction = self._calls.run(part.extract, extractor)
         skipped: list[Skipped] = []
 
         def work(transaction: Transaction) -> None:
-            fresh, one_each = self._calls.run(self._single, part.scope, found, single)
+            fresh, one_each = self._calls.run(self._single, part.scope, extraction, single)
             for relation in fresh:
                 transaction.set_cardinality(
                     relation=relation,
@@ -150,25 +175,43 @@ class ExtractCalls(Handle):
                     agent_id=part.scope.agent_id,
                     namespace=part.scope.namespace,
                 )
-            skipped[:] = part.stage(transaction, found, one_each)
+            skipped[:] = part.stage(transaction, extraction, one_each)
 
-        already = False
+        applied, is_duplicate = None, False
         try:
-            self._commit(work, part.txn_id)
-        except IdempotencyMismatch:  # somebody else was first, and found something else
-            already = True
-        made = self._calls.run(self._done, part) or ((), ())
-        return part.report(*made, already=already, skipped=(*found.skipped, *skipped))
+            transaction, _ = self._commit(work, part.txn_id)
+            applied = self._outcome(transaction, part.scope.agent_id).result.applied
+        except IdempotencyMismatch:  # another process committed this part, with another result
+            is_duplicate = True
+        if applied is None:
+            ids = self._calls.run(self._done, part) or ((), ())
+        else:
+            ids = ids_in(applied.operations)
+        return part.report(*ids, already=is_duplicate, skipped=(*extraction.skipped, *skipped))
+
+    def _named(
+        self, text: str | Iterable[ChatMessage], names: Mapping[str, str] | None
+    ) -> str | list[Document]:
+        """Return a text, or plain messages with the names of their speakers."""
+        limits = self._core.limits
+        speakers = check_names(names, limits)
+        if not isinstance(text, str):
+            return name_speakers(plain_messages("text", text, limits), speakers)
+        if speakers:
+            raise names_of_a_text()
+        return text
 
     def _outlined(
         self, words: str | list[Document], occurred_at: int | None
-    ) -> tuple[Spoken, Outline]:
-        """Return what is to be kept of a conversation, and how long it is and since when."""
-        spoken = check_spoken(words, self._core.limits)
+    ) -> tuple[TranscriptContent, Outline]:
+        """Return the content to store of a conversation, and its outline."""
+        from memoranda.extract.messages import outline_messages, outline_text
+
+        spoken = check_transcript(words, self._core.limits)
         if spoken.rendering is not None and not isinstance(words, str):
-            return spoken, outline_of(words, spoken.rendering)
+            return spoken, outline_messages(words, spoken.rendering)
         began = None if occurred_at is None else to_datetime(occurred_at)
-        return spoken, outline(spoken.text.decode(), began)
+        return spoken, outline_text(spoken.text.decode(), began)
 
     def _keep(
         self,
@@ -177,7 +220,7 @@ class ExtractCalls(Handle):
         occurred_at: Instant | None,
         ttl: Duration | None,
     ) -> str:
-        """Store the words of a conversation, in a transaction of their own."""
+        """Store a conversation in a transaction of its own, and return its id."""
 
         def work(transaction: Transaction) -> str:
             return transaction.store_transcript(
@@ -190,30 +233,34 @@ class ExtractCalls(Handle):
 
         return self._commit(work, None)[1]
 
-    def _same(self, scope: Scope, words: Spoken, occurred_at: Instant | None) -> str | None:
+    def _same(
+        self, scope: Scope, words: TranscriptContent, occurred_at: Instant | None
+    ) -> str | None:
         with self._core.engine.reading() as reader:
-            return transcripts.same(reader, scope, words, check_time("occurred_at", occurred_at))
+            return transcripts.find_duplicate(
+                reader, scope, words, check_time("occurred_at", occurred_at)
+            )
 
     def _done(self, part: Part) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        """Return the memories and the facts that were extracted from a part, if the log has it."""
+        """Return the ids of the memories and facts of a committed part, or None."""
         actor = self._defaults.actor
         with self._core.engine.reading() as reader:
-            commit = retries.commit_of(reader, part.txn_id, actor)
-            return None if commit is None else ids_in(operations_of(reader, commit))
+            commit = idempotency.commit_of(reader, part.txn_id, actor)
+            return None if commit is None else ids_in(Commit.load(reader, commit).operations)
 
     def _single(
-        self, scope: Scope, found: Extraction, wanted: Sequence[str]
+        self, scope: Scope, extraction: Extraction, single_valued: Sequence[str]
     ) -> tuple[list[str], set[str]]:
-        """Return the relations in use that are to have one object at a time: new ones, and all."""
+        """Return the single-valued relations of an extraction: the new ones, and all of them."""
         limits = self._core.limits
-        keys = {check_relation("single_valued", each, limits).key for each in wanted}
+        keys = {check_relation("single_valued", relation, limits).key for relation in single_valued}
         fresh, one_each = list[str](), set[str]()
         with self._core.engine.reading() as reader:
-            known = graph.cardinalities(reader, scope.namespace)
-            for key, spelled in relations_of(found, limits).items():
-                if key in keys and graph.unclassified(reader, scope.namespace, key):
+            cardinalities = graph_reads.cardinalities(reader, scope.namespace)
+            for key, spelled in relations_of(extraction, limits).items():
+                if key in keys and graph_reads.is_unused_relation(reader, scope.namespace, key):
                     fresh.append(spelled[0])
-                elif known.get(key) is not RelationCardinality.SINGLE_VALUED:
+                elif cardinalities.get(key) is not RelationCardinality.SINGLE_VALUED:
                     continue
                 one_each.update(spelled)
         return fresh, one_each

@@ -1,4 +1,4 @@
-"""What a store forgets, and how it proves that it has."""
+"""The store's calls that erase, certify and compact."""
 
 from __future__ import annotations
 
@@ -8,33 +8,51 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from memoranda.errors import InvalidInput, NotFound, StoreBusy, StoreFull, Unavailable
-from memoranda.log import certificates
-from memoranda.log.certificates import Certificate, Certificates
-from memoranda.log.previewing import preview
-from memoranda.log.purging import purge as purge_storage
-from memoranda.memory.inputs import Duration, check_duration, check_id, check_note
-from memoranda.model.erasure import SWEEP, SWEPT_AFTER, Due, Forget, Target
+from memoranda.log.commit.outcome import CommitResult
+from memoranda.log.compaction.compactor import Compaction, Plan
+from memoranda.log.erasure import certificate as erasure_certificate
+from memoranda.log.erasure.certificate import Certificate, Certificates
+from memoranda.log.erasure.preview import preview
+from memoranda.log.erasure.purge import purge as purge_storage
+from memoranda.log.read.as_of import Moment, commit_at_time
+from memoranda.memory import settings
+from memoranda.memory.requests import check_id, check_note
+from memoranda.model.clock import Duration, check_duration
+from memoranda.model.erasure import (
+    DEFAULT_SWEEP_AGE,
+    RETENTION,
+    SWEEP,
+    Due,
+    Forget,
+    Retention,
+    Target,
+)
+from memoranda.model.limits import check_callable
+from memoranda.model.refs import IdLike
 from memoranda.model.scope import AllNamespaces
 from memoranda.sdk.calls import paged
-from memoranda.sdk.erasure_targets import check_target
-from memoranda.sdk.handle import Handle
-from memoranda.storage.workfolders import leftovers
+from memoranda.sdk.requests import check_target
+from memoranda.sdk.store.handle import Handle
+from memoranda.storage.files import leftovers
+from memoranda.storage.port import Progress
 
 
 class ErasureCalls(Handle):
-    """Forgetting, certificates, and letting bytes go."""
+    """Erasing, listing certificates, and purging erased bytes from the files."""
 
     def forget(
         self,
         *,
-        memory_id: str | None = None,
-        transcript_id: str | None = None,
+        memory_id: IdLike | None = None,
+        transcript_id: IdLike | None = None,
         key: str | None = None,
-        fact: str | None = None,
+        fact: IdLike | None = None,
         entity: str | None = None,
+        whole_agent: str | None = None,
+        whole_namespace: str | None = None,
+        facts_from: IdLike | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
-        facts_from: str | None = None,
         children: bool = False,
         derived: bool = False,
         reason: str | None = None,
@@ -42,69 +60,75 @@ class ErasureCalls(Handle):
         purge: bool = True,
         txn_id: str | None = None,
     ) -> Certificate:
-        """Erase one thing for good, and return a certificate that says so, but not what it was.
+        """Erase one target for good, and return a certificate, which has no content of it.
 
-        A memory or a transcript goes with the facts it is the source of; `facts_from` erases these
-        alone, `fact` one assertion. With `derived`, memories that cite a transcript go with it. A
-        key, of the bound agent and namespace, goes with its history; an entity there with all its
-        names and every fact that mentions it; an agent in every namespace; a namespace with every
-        agent in exactly that, or with `children` in those below it too. What others built on it
-        stays, and `why` shows that its ground is forgotten. A `dry_run` erases nothing and says
-        what would go.
+        memory_id, transcript_id: erased with the facts it is the source of; with `derived`, also
+            the memories that cite the transcript
+        key: a key with its history, of `agent_id` in `namespace`, by default the bound ones
+        fact: one assertion, by its id
+        entity: all names of an entity and every fact that mentions it; its scope is as for a key
+        whole_agent: an agent in every namespace, and its name
+        whole_namespace: a namespace for every agent, and its name; with `children`, also the
+            namespaces below it
+        facts_from: the facts whose source is this memory or transcript, but not the source
+
+        Records of others that rest on it stay, and `why` shows that their source was erased.
+        `dry_run` erases nothing and returns a preview; `purge=False` leaves the erased bytes in the
+        files until `purge` is called.
         """
-        given = {
+        options = {
             "memory": memory_id,
             "transcript": transcript_id,
             "key": key,
             "fact": fact,
             "entity": entity,
-            "agent": agent_id,
-            "namespace": namespace,
+            "agent": whole_agent,
+            "namespace": whole_namespace,
             "facts": facts_from,
             "children": children,
             "derived": derived,
         }
-        target = check_target(given, self._defaults, self._core.limits)
-        asked = self._erasure(target, self._viewer(None), reason)
+        target = check_target(options, self._defaults, agent_id, namespace, self._core.limits)
+        request = self._erasure(target, self._viewer(agent_id), reason)
         if dry_run:
-            return self._calls.run(self._preview, asked)
-        commit_ts = self._commit_alone(asked, txn_id)
-        return self._calls.run(self._finish, commit_ts, purge=purge)
+            return self._calls.run(self._preview, request)
+        result = self._commit_one(request, txn_id).result
+        return self._calls.run(self._finish, result, purge=purge)
 
     def sweep(
         self,
         *,
         namespace: str | AllNamespaces | None = None,
-        expired_for: Duration = SWEPT_AFTER,
+        expired_for: Duration = DEFAULT_SWEEP_AGE,
         reason: str | None = "its time is over",
         dry_run: bool = False,
         purge: bool = True,
         txn_id: str | None = None,
     ) -> Certificate | None:
-        """Erase memories whose time is over for so long, and transcripts that are kept no longer.
+        """Erase memories that have been expired for `expired_for`, and expired transcripts.
 
-        It sweeps a namespace and those below it, whoever's memories they are. What a memory that
-        stays reflects on or derives from stays, at any depth, and so does what facts come from, and
-        the transcripts they cite. Returns None where there is nothing to sweep.
+        It sweeps a namespace and its children, for all agents. Memories that a remaining memory
+        reflects on or derives from stay, at any depth; so do the sources of facts, and cited
+        transcripts. Return None if there is nothing to erase.
         """
         over = check_duration("expired_for", expired_for)
         if over is None:
-            raise InvalidInput("expired_for", "is missing: give a timedelta, or seconds")
+            raise InvalidInput("expired_for", "is missing: give a length of time, such as 30d")
         now = self._core.clock.now()
         target = Target(SWEEP, self._namespace(namespace) or "", None, Due(now - over, now))
-        asked = self._erasure(target, None, reason)
+        request = self._erasure(target, None, reason)
         try:
             if dry_run:
-                return self._calls.run(self._preview, asked)
-            commit_ts = self._commit_alone(asked, txn_id)
+                return self._calls.run(self._preview, request)
+            result = self._commit_one(request, txn_id).result
         except NotFound:
             return None
-        return self._calls.run(self._finish, commit_ts, purge=purge)
+        return self._calls.run(self._finish, result, purge=purge)
 
     def purge(self) -> bool:
-        """Let what was erased leave the files, and say whether all of it has.
+        """Remove erased bytes from the files, and return whether all of them are gone.
 
-        Somebody who reads can be in the way; it is tried again with the next call.
+        A reader with an open snapshot can prevent it; call it again after that.
         """
         return self._calls.run(purge_storage, self._core.engine)
 
@@ -120,45 +144,118 @@ class ErasureCalls(Handle):
         reason = check_note("reason", reason, self._core.limits)
         return Forget(target, viewer, self._core.ids.unique(), reason)
 
-    def _preview(self, asked: Forget) -> Certificate:
+    def _preview(self, request: Forget) -> Certificate:
         with self._core.engine.snapshot() as reader:
-            found = preview(reader, self._core.views, asked)
+            erasure_preview = preview(reader, self._core.views, request)
         return Certificate(
             erasure_id="",
-            target=asked.target.kind,
+            target=request.target.kind,
             commit_ts=None,
             committed_at=None,
             by=self._defaults.actor,
-            reason=asked.reason,
-            operations=found.operations,
-            events=found.events,
+            reason=request.reason,
+            operations=erasure_preview.operations,
+            events=erasure_preview.events,
             digest="",
             copies=self._copies(),
-            preview=found,
+            preview=erasure_preview,
         )
 
-    def _finish(self, commit_ts: int, *, purge: bool) -> Certificate:
-        """Let the bytes go, if that can be done now, and return what the log says."""
+    def _finish(self, result: CommitResult, *, purge: bool) -> Certificate:
+        """Purge the files, if that is possible now, and return the certificate."""
         if purge:
-            with suppress(StoreBusy, StoreFull, Unavailable):  # it is erased, and stays pending
+            with suppress(StoreBusy, StoreFull, Unavailable):  # the purge stays pending
                 purge_storage(self._core.engine)
         with self._core.engine.snapshot() as reader:
-            found = certificates.certificate_of(reader, commit_ts)
-        assert found is not None, "what was just erased has a certificate"
-        return replace(found, copies=self._copies())
+            certificate = erasure_certificate.certificate_of(reader, result.load(reader))
+        assert certificate is not None, "what was just erased has a certificate"
+        return replace(certificate, copies=self._copies())
 
     def _find(self, erasure_id: str) -> Certificate:
         with self._core.engine.snapshot() as reader:
-            found = certificates.find(reader, erasure_id)
-        if found is None:
+            certificate = erasure_certificate.find(reader, erasure_id)
+        if certificate is None:
             raise NotFound(
                 f"there is no erasure {erasure_id!r}: see `erasures`, or `memoranda certificate`"
             )
-        return replace(found, copies=self._copies())
+        return replace(certificate, copies=self._copies())
 
     def _copies(self) -> tuple[str, ...]:
-        """Return where copies of the store are that nobody finished."""
+        """Return the paths of unfinished copies of the store."""
         path = self._core.engine.path
         if path is None:
             return ()
-        return tuple(each.path for each in leftovers(path, self._core.log_id))
+        return tuple(copy.path for copy in leftovers(path, self._core.log_id))
+
+
+# Compaction.
+
+
+class CompactCalls(Handle):
+    """Compacting the log of a namespace."""
+
+    def compact(
+        self,
+        *,
+        before: Moment | Retention,
+        namespace: str | None = None,
+        confirm: bool = False,
+        reason: str | None = None,
+        purge: bool = False,
+        progress: Progress | None = None,
+    ) -> Compaction:
+        """Compact the log of a namespace up to a moment, for all agents and for good.
+
+        Operations that still hold at that moment, or that something rests on, stay and are read as
+        before. The others keep only their hashes, and reads as of earlier moments raise
+        `Compacted`. Without `confirm=True` nothing changes, and the result is a preview. `before`
+        may be `RETENTION`: the `log_retention` of the namespace. It runs in slices of some
+        milliseconds, between which others write. An interrupted compaction leaves a valid store,
+        and the next one completes it. `purge` then rewrites the file to make it smaller, during
+        which no other writer commits.
+        """
+        check_callable("progress", progress)
+        if before is None:
+            raise InvalidInput("before", "is missing: give a commit, a time, or RETENTION")
+        limits = self._core.limits
+        scope = self._defaults.scope(self._defaults.actor, namespace, limits, writing=True)
+        noted = check_note("reason", reason, limits)
+        compaction = self._calls.run(
+            self._compact, scope.namespace, before, noted, progress, confirmed=confirm is True
+        )
+        if compaction.commit_ts is not None and purge:
+            self._calls.run(self._purge_files)
+        return compaction
+
+    def _purge_files(self) -> None:
+        """Purge the files, if that is possible now."""
+        with suppress(StoreBusy, StoreFull, Unavailable):  # the purge stays pending
+            purge_storage(self._core.engine)
+
+    def _compact(
+        self,
+        namespace: str,
+        before: Moment | Retention,
+        reason: str | None,
+        progress: Progress | None,
+        *,
+        confirmed: bool,
+    ) -> Compaction:
+        core = self._core
+        if before is RETENTION:
+            horizon = self._retained_from(namespace)
+        else:
+            horizon = core.commit_at("before", before)
+        by = self._defaults
+        plan = Plan(namespace, horizon, by.actor, reason, progress, by.signing)
+        return core.committer.compact(plan, confirmed=confirmed)
+
+    def _retained_from(self, namespace: str) -> int:
+        """Return the last commit that is older than the log retention of a namespace."""
+        with self._core.engine.reading() as reader:
+            retention = settings.fold(settings.load(reader), namespace).log_retention
+            if retention is None:
+                problem = f"namespace {namespace!r} has no log_retention"
+                remedy = "give a moment, or configure(log_retention=…)"
+                raise InvalidInput("before", f"{problem}: {remedy}")
+            return commit_at_time(reader, self._core.clock.now() - retention)

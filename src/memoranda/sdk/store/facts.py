@@ -1,22 +1,47 @@
-"""What a store does with facts: saying what holds."""
+"""The store's calls that assert, end and retract facts, one or many."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from operator import length_hint
 
-from memoranda.graph.answers import Answer, answer
-from memoranda.graph.inputs import Cardinality, Object
+from msgspec.structs import replace
+
+from memoranda.graph.effects import ResolutionQuery, outcome_of, resolve_commit
+from memoranda.graph.requests import Cardinality, Object
 from memoranda.graph.resolution import EdgeResolution
-from memoranda.model.instant import Instant
+from memoranda.log.commit.outcome import Committed
+from memoranda.model.clock import Instant, to_datetime
+from memoranda.model.limits import check_callable
 from memoranda.model.memory import Span
+from memoranda.model.operations import Alias, Classify, Merge
+from memoranda.model.receipt import Receipt
+from memoranda.model.refs import IdLike
 from memoranda.model.scope import Scope
-from memoranda.sdk.fact_staging import Source
-from memoranda.sdk.handle import Handle
-from memoranda.sdk.transaction import Transaction
+from memoranda.sdk.bulk_facts import (
+    REFUSALS,
+    AssertedFacts,
+    Batch,
+    Refusal,
+    Reject,
+    Row,
+    check_batch,
+    check_facts,
+)
+from memoranda.sdk.requests import (
+    alias_entity,
+    merge_entities,
+    retract_fact,
+    set_cardinality,
+)
+from memoranda.sdk.store.handle import Handle
+from memoranda.sdk.transaction.transaction import Transaction
+from memoranda.storage.port import Progress
 
 
 class FactCalls(Handle):
-    """Asserting, ending and retracting facts, and naming what they are about."""
+    """Asserting, ending and retracting facts, and naming entities."""
 
     def assert_fact(
         self,
@@ -27,7 +52,7 @@ class FactCalls(Handle):
         valid_from: Instant | None = None,
         valid_to: Instant | None = None,
         confidence: float = 1.0,
-        source: Source | None = None,
+        source: IdLike | None = None,
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
@@ -35,18 +60,19 @@ class FactCalls(Handle):
         once: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
-        """Say that something holds, and return what that did to its timeline.
+        """Assert a fact, and return the changes to its timeline.
 
-        It holds from `valid_from` on; not given, from when its source memory's event happened, or
-        else from the commit on, and until `valid_to`; of a relation with many objects that ends
-        this assertion only. The order in which facts arrive does not matter.
+        `source` is the memory or transcript that it comes from, `spans` are its words there. It is
+        valid from `valid_from` until `valid_to`. `valid_from` defaults to the event time of
+        the source memory, or else to the commit. In a multi-valued relation `valid_to` ends this
+        assertion only. The timeline does not depend on the order of assertions.
 
-        What comes from a private memory is private to its agent, too, unless `visibility` is
-        "namespace"; with "private" anything is. `once` names an occasion, such as a document that
-        is read: on it the same thing is said once.
+        A fact from a private memory is private to its agent, unless `visibility` is "namespace";
+        "private" makes any fact private. `once` is an idempotency key for a set of facts, such as
+        the name of a document: the same fact is asserted once under it.
         """
 
-        def work(transaction: Transaction) -> str | None:
+        def work(transaction: Transaction) -> str:
             return transaction.assert_fact(
                 subject=subject,
                 relation=relation,
@@ -71,22 +97,26 @@ class FactCalls(Handle):
         relation: str,
         object: Object | None = None,
         at: Instant | None = None,
-        source: Source | None = None,
+        source: IdLike | None = None,
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         visibility: str | None = None,
+        allow_unknown: bool = False,
         txn_id: str | None = None,
     ) -> EdgeResolution:
-        """Say that something stopped being true, and return what that did.
+        """End a fact, and return the changes to its timeline.
 
-        Without an object it is whatever held; without a time, since its source memory's event
-        happened, or else since now. What is said on the ground of a `source` goes with it: when
-        that is forgotten, what was ended holds as if this was never said. `visibility` is as in
-        `assert_fact`.
+        Without an `object`, whatever holds ends. `at` defaults to the event time of the source
+        memory, or else to the commit. If the `source` is erased later, the end is erased with it,
+        and the fact holds again. `visibility` is as in `assert_fact`.
+
+        Statements may arrive in any order: what ends need not be asserted yet. But a subject that
+        nothing mentions yet is most often misspelled, and raises `NotFound`. With `allow_unknown`,
+        its end is recorded too, and applies to assertions that arrive later.
         """
 
-        def work(transaction: Transaction) -> str | None:
+        def work(transaction: Transaction) -> str:
             return transaction.end_fact(
                 subject=subject,
                 relation=relation,
@@ -97,6 +127,7 @@ class FactCalls(Handle):
                 agent_id=agent_id,
                 namespace=namespace,
                 visibility=visibility,
+                allow_unknown=allow_unknown,
             )
 
         return self._resolved(work, agent_id, namespace, txn_id)
@@ -104,7 +135,7 @@ class FactCalls(Handle):
     def retract_fact(
         self,
         *,
-        assertion_id: str | None = None,
+        assertion_id: IdLike | None = None,
         subject: str | None = None,
         relation: str | None = None,
         object: Object | None = None,
@@ -113,21 +144,12 @@ class FactCalls(Handle):
         namespace: str | None = None,
         txn_id: str | None = None,
     ) -> EdgeResolution:
-        """Say that something was said in error, and return what is believed instead."""
-
-        def work(transaction: Transaction) -> str | None:
-            transaction.retract_fact(
-                assertion_id=assertion_id,
-                subject=subject,
-                relation=relation,
-                object=object,
-                reason=reason,
-                agent_id=agent_id,
-                namespace=namespace,
-            )
-            return None
-
-        return self._resolved(work, agent_id, namespace, txn_id)
+        """Retract an assertion, or all assertions of a fact; return the changes to the timeline."""
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        request = retract_fact(limits, scope, assertion_id, subject, relation, object, reason)
+        committed = self._commit_one(request, txn_id)
+        return self._calls.run(self._resolution, committed, scope, None)
 
     def set_cardinality(
         self,
@@ -138,22 +160,15 @@ class FactCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
         txn_id: str | None = None,
-    ) -> int:
-        """Let a relation have one object at a time in a namespace ("single"), or many ("multi").
+    ) -> Receipt:
+        """Make a relation of a namespace single-valued ("single") or multi-valued ("multi").
 
-        What was said of it is derived anew, for every agent there. Returns the `commit_ts`.
+        Its timelines are derived again, for every agent.
         """
-
-        def work(transaction: Transaction) -> None:
-            transaction.set_cardinality(
-                relation=relation,
-                cardinality=cardinality,
-                allow_large=allow_large,
-                agent_id=agent_id,
-                namespace=namespace,
-            )
-
-        return self._committed(work, txn_id)
+        limits, actor = self._core.limits, self._defaults.acting(agent_id)
+        scope = self._defaults.scope(actor, namespace, limits, writing=True)
+        request = set_cardinality(limits, scope, relation, cardinality, allow_large=allow_large)
+        return self._receipt(self._commit_one(request, txn_id), "updated", Classify)
 
     def alias(
         self,
@@ -164,23 +179,15 @@ class FactCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
         txn_id: str | None = None,
-    ) -> int:
-        """Give an entity another name, and return the `commit_ts`.
+    ) -> Receipt:
+        """Give an entity another name.
 
-        What was said under that name is about the entity from here on, in belief; what was known
-        before stays as it was.
+        Facts under that name become facts of the entity. Reads as of earlier commits do not change.
         """
-
-        def work(transaction: Transaction) -> None:
-            transaction.alias(
-                entity=entity,
-                alias=alias,
-                allow_large=allow_large,
-                agent_id=agent_id,
-                namespace=namespace,
-            )
-
-        return self._committed(work, txn_id)
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        request = alias_entity(limits, scope, entity, alias, allow_large=allow_large)
+        return self._receipt(self._commit_one(request, txn_id), "updated", Alias)
 
     def merge_entities(
         self,
@@ -191,39 +198,127 @@ class FactCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
         txn_id: str | None = None,
-    ) -> int:
-        """Let two entities be one, under the name of the second; returns the `commit_ts`."""
-
-        def work(transaction: Transaction) -> None:
-            transaction.merge_entities(
-                source=source,
-                into=into,
-                allow_large=allow_large,
-                agent_id=agent_id,
-                namespace=namespace,
-            )
-
-        return self._committed(work, txn_id)
+    ) -> Receipt:
+        """Merge one entity into another, which keeps its name."""
+        limits = self._core.limits
+        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
+        request = merge_entities(limits, scope, source, into, allow_large=allow_large)
+        return self._receipt(self._commit_one(request, txn_id), "updated", Merge)
 
     def _resolved(
         self,
-        work: Callable[[Transaction], str | None],
+        work: Callable[[Transaction], str],
         agent_id: str | None,
         namespace: str | None,
         txn_id: str | None,
     ) -> EdgeResolution:
-        """Commit what is said of a fact, and return what that did."""
+        """Commit an assertion or the end of a fact, and return what it did to the timeline."""
         transaction, assertion_id = self._commit(work, txn_id)
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        return self._calls.run(self._answer, transaction, scope, assertion_id)
+        committed = self._outcome(transaction, self._defaults.actor)
+        return self._calls.run(self._resolution, committed, scope, assertion_id)
 
-    def _answer(
-        self, transaction: Transaction, scope: Scope, assertion_id: str | None
+    def _resolution(
+        self, committed: Committed, scope: Scope, assertion_id: str | None
     ) -> EdgeResolution:
-        made = self._outcome(transaction, self._defaults.actor)
         with self._core.engine.snapshot() as reader:
-            if not made.is_own(reader):  # it changed nothing
-                return EdgeResolution(open=None)
+            if not committed.is_own(reader):  # it changed nothing
+                return EdgeResolution(open=None, **committed.answer(reader, "unchanged"))
             viewer = self._defaults.acting(scope.agent_id)
-            asked = Answer(scope, made.commit, assertion_id, viewer)
-            return answer(reader, self._core.effects, asked)
+            query = ResolutionQuery(scope, committed.result, assertion_id, viewer)
+            resolution = resolve_commit(reader, self._core.effects, query)
+            outcome = outcome_of(committed.own_operations(reader))
+            return replace(resolution, **committed.answer(reader, outcome))
+
+
+# Many facts.
+
+
+class BulkCalls(Handle):
+    """Asserting facts in batches."""
+
+    def assert_facts(
+        self,
+        facts: Iterable[Row],
+        *,
+        batch: int = 500,
+        once: str | None = None,
+        reject: Reject | None = None,
+        progress: Progress | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> AssertedFacts:
+        """Assert a fact for each row, in transactions of `batch` rows, and return the counts.
+
+        A row is a mapping with the arguments of `assert_fact`; one batch is in memory at a time. An
+        invalid row raises an error that names it, and earlier batches stay committed; with
+        `reject`, that is called with each invalid row, and the import continues. `once` is an
+        idempotency key: repeated, in batches of any size, each row is asserted once.
+        `progress(done, total)` counts rows; the total is 0 if it is not known.
+        """
+        check_callable("progress", progress)
+        check_callable("reject", reject)
+        size = check_batch(batch, self._core.limits.transaction_operations)
+        rows = enumerate(check_facts(facts), start=1)
+        common = {"agent_id": agent_id, "namespace": namespace, "once": once}
+        length, counts = length_hint(facts), AssertedFacts()
+        while batch_rows := list(islice(rows, size)):
+            loading = Batch(batch_rows, common)
+            counts += self._load(loading, strict=reject is None)
+            if loading.refused and reject is None:
+                raise loading.located()
+            if reject is not None:
+                for refusal in loading.told():
+                    reject(*refusal)
+            if progress is not None:
+                progress(loading.last, length)
+        return counts
+
+    def _load(self, batch: Batch, *, strict: bool) -> AssertedFacts:
+        """Commit the valid rows of a batch; if `strict`, all rows or none."""
+
+        def work(transaction: Transaction) -> list[str]:
+            ids = batch.stage(transaction.assert_fact)
+            if not ids or (strict and batch.refused):
+                transaction.abort()
+            return ids
+
+        try:
+            transaction, ids = self._commit(work, None)
+        except REFUSALS:
+            refusals = self._refusals(batch)
+            if not refusals:
+                raise
+            batch.refuse(refusals)
+            return self._load(batch, strict=strict)
+        counts = AssertedFacts(rejected=len(batch.refused))
+        if transaction.commit_ts is None:
+            return counts
+        committed = self._outcome(transaction, self._defaults.actor)
+        return counts + self._calls.run(self._counted, committed, ids)
+
+    def _refusals(self, batch: Batch) -> dict[int, Refusal]:
+        """Return the errors of a refused batch, by the positions of their rows."""
+        with self.begin_transaction() as transaction:
+            batch.stage(transaction.assert_fact)
+            refusals = transaction.refusals()
+            transaction.abort()
+        return refusals
+
+    def _counted(self, committed: Committed, ids: list[str]) -> AssertedFacts:
+        """Count assertions of this commit, and standing and retracted ones of earlier commits."""
+        with self._core.engine.reading() as reader:
+            commit = committed.commit if committed.is_own(reader) else None
+            committed_at = None if commit is None else to_datetime(committed.result.time(reader))
+            rows = reader.rows("graph_assertions_by_id", ids=ids)
+        asserted = sum(1 for commit_ts, _ in rows if commit_ts == commit)
+        retracted = sum(
+            1 for commit_ts, is_retracted in rows if commit_ts != commit and is_retracted
+        )
+        return AssertedFacts(
+            asserted=asserted,
+            unchanged=len(ids) - asserted - retracted,
+            retracted=retracted,
+            commit_ts=commit,
+            committed_at=committed_at,
+        )

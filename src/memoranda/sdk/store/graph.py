@@ -1,4 +1,4 @@
-"""What a store does with facts: walking from one to the next, and finding who may be the same."""
+"""The store's calls that traverse facts as a graph, and that suggest merges of entities."""
 
 from __future__ import annotations
 
@@ -6,34 +6,33 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from memoranda.errors import NotFound
-from memoranda.graph import queries as graph
+from memoranda.graph import reads as graph_reads
 from memoranda.graph import traversal
-from memoranda.graph.beliefs import Asking
-from memoranda.graph.inputs import (
-    check_count,
+from memoranda.graph.as_of import ResolvedQuery
+from memoranda.graph.reads import EntityPages, FactQuery
+from memoranda.graph.records import Entity, Fact, MergeSuggestion, Neighbor, Subgraph
+from memoranda.graph.requests import (
     check_direction,
     check_entity,
     check_names,
     check_relation,
     check_score,
 )
-from memoranda.graph.queries import Entities, Wanted
-from memoranda.graph.records import Entity, Fact, MergeSuggestion, Neighbor, Subgraph
-from memoranda.log.moments import Moment, asked_at
-from memoranda.model.graph_operations import Name
-from memoranda.model.instant import Instant, to_micros
-from memoranda.sdk.handle import Handle
+from memoranda.log.read.as_of import Moment, resolve_as_of
+from memoranda.model.clock import Instant, to_micros
+from memoranda.model.limits import check_integer
+from memoranda.model.operations.graph import Name
+from memoranda.sdk.store.handle import Handle
 from memoranda.storage.port import Reader
 
 _NO_RELATION = 0
-"""Stands for a relation that nobody has mentioned: no fact is of it."""
+"""Id of a relation that no fact has; ids of names begin at 1."""
 
 
 class GraphCalls(Handle):
-    """Walking through what holds at one instant: `valid_at`, as far as known at `known_at`.
+    """Traversing the facts that hold at `valid_at`, as they were known at `known_at`.
 
-    Not given, both are now; `known_at` alone is what was believed then to hold then. A walk that
+    Both default to now; with `known_at` alone, `valid_at` is the same moment. A traversal that
     would reach more than 10,000 entities and values is refused.
     """
 
@@ -49,15 +48,16 @@ class GraphCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> list[Neighbor]:
-        """Return what is so many facts away at most, the nearest first, each once.
+        """Return the entities and values up to `hops` facts away, the nearest first, each once.
 
-        `direction` follows facts from subjects to objects ("out"), back ("in"), or both ways.
+        `direction` follows facts from subject to object ("out"), from object to subject ("in"), or
+        both ways ("both").
         """
-        wanted = self._walked(relation, agent_id, namespace)
+        query = self._traversal_query(relation, agent_id, namespace)
         name = check_entity("entity", entity, self._core.limits)
-        most = check_count("hops", hops)
+        max_hops = check_integer("hops", hops, minimum=0)
         way = check_direction(direction)
-        return self._calls.run(self._neighbors, wanted, valid_at, known_at, name, most, way)
+        return self._calls.run(self._neighbors, query, valid_at, known_at, name, max_hops, way)
 
     def path(
         self,
@@ -72,17 +72,17 @@ class GraphCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> list[Fact] | None:
-        """Return the facts of a shortest way from one entity to another; None: there is no way.
+        """Return the facts of a shortest path from one entity to another, or None if there is none.
 
-        Of several, it is the one whose entities were mentioned first. A value that two entities
+        Of several, it is the path whose entities were mentioned first. A value that two entities
         share does not connect them.
         """
         limits = self._core.limits
-        wanted = self._walked(relation, agent_id, namespace)
+        query = self._traversal_query(relation, agent_id, namespace)
         ends = [check_entity("source", source, limits), check_entity("target", target, limits)]
-        most = check_count("max_hops", max_hops)
+        limit = check_integer("max_hops", max_hops, minimum=0)
         way = check_direction(direction)
-        return self._calls.run(self._path, wanted, valid_at, known_at, ends, most, way)
+        return self._calls.run(self._path, query, valid_at, known_at, ends, limit, way)
 
     def subgraph(
         self,
@@ -95,14 +95,14 @@ class GraphCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> Subgraph:
-        """Return what is so many facts away at most from any of some entities, and all in between.
+        """Return the entities up to `hops` facts away from these, and all facts between them.
 
-        With no hops it is what holds between the entities themselves.
+        With `hops=0` it is the facts between the given entities themselves.
         """
-        wanted = self._walked(relation, agent_id, namespace)
+        query = self._traversal_query(relation, agent_id, namespace)
         names = check_names("entities", entities, self._core.limits)
-        most = check_count("hops", hops)
-        return self._calls.run(self._subgraph, wanted, valid_at, known_at, names, most)
+        max_hops = check_integer("hops", hops, minimum=0)
+        return self._calls.run(self._subgraph, query, valid_at, known_at, names, max_hops)
 
     def suggest_merges(
         self,
@@ -112,18 +112,20 @@ class GraphCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> list[MergeSuggestion]:
-        """Return pairs of entities whose names are alike, the most alike first; it merges nothing.
+        """Return pairs of entities with similar names, the most similar first; merge nothing.
 
-        Aliases count as well. Names in which the numbers differ are not alike.
+        Aliases count as names. Names with different numbers are never similar.
         """
         scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        least, most = check_score(score), check_count("limit", limit, least=1)
-        wanted = Wanted(scope=scope, viewer=self._viewer(agent_id))
-        return self._calls.run(self._suggest_merges, wanted, least, most)
+        min_score, max_pairs = check_score(score), check_integer("limit", limit, minimum=1)
+        query = FactQuery(scope=scope, viewer=self._viewer(agent_id))
+        return self._calls.run(self._suggest_merges, query, min_score, max_pairs)
 
-    def _walked(self, relation: str | None, agent_id: str | None, namespace: str | None) -> Wanted:
+    def _traversal_query(
+        self, relation: str | None, agent_id: str | None, namespace: str | None
+    ) -> FactQuery:
         limits = self._core.limits
-        return Wanted(
+        return FactQuery(
             scope=self._defaults.scope(agent_id, namespace, limits),
             relation=None if relation is None else check_relation("relation", relation, limits),
             viewer=self._viewer(agent_id),
@@ -131,7 +133,7 @@ class GraphCalls(Handle):
 
     def _neighbors(
         self,
-        wanted: Wanted,
+        query: FactQuery,
         valid_at: Instant | None,
         known_at: Moment | None,
         entity: Name,
@@ -139,13 +141,13 @@ class GraphCalls(Handle):
         direction: str,
     ) -> list[Neighbor]:
         with self._core.engine.snapshot() as reader:
-            wanted = self._timed(reader, wanted, valid_at, known_at)
-            asking, (start,) = _found(reader, wanted, {"entity": [entity]})
-            return traversal.neighbors(reader, asking, start, hops, direction)
+            query = self._at_times(reader, query, valid_at, known_at)
+            resolved_query, (start,) = _resolve_names(reader, query, {"entity": [entity]})
+            return traversal.neighbors(reader, resolved_query, start, hops, direction)
 
     def _path(
         self,
-        wanted: Wanted,
+        query: FactQuery,
         valid_at: Instant | None,
         known_at: Moment | None,
         ends: Sequence[Name],
@@ -154,14 +156,14 @@ class GraphCalls(Handle):
     ) -> list[Fact] | None:
         source, target = ends
         with self._core.engine.snapshot() as reader:
-            wanted = self._timed(reader, wanted, valid_at, known_at)
-            named = {"source": [source], "target": [target]}
-            asking, (first, last) = _found(reader, wanted, named)
-            return traversal.path(reader, asking, first, last, max_hops, direction)
+            query = self._at_times(reader, query, valid_at, known_at)
+            names_by_field = {"source": [source], "target": [target]}
+            resolved_query, (first, last) = _resolve_names(reader, query, names_by_field)
+            return traversal.path(reader, resolved_query, first, last, max_hops, direction)
 
     def _subgraph(
         self,
-        wanted: Wanted,
+        query: FactQuery,
         valid_at: Instant | None,
         known_at: Moment | None,
         entities: Sequence[Name],
@@ -170,46 +172,54 @@ class GraphCalls(Handle):
         if not entities:
             return Subgraph((), ())
         with self._core.engine.snapshot() as reader:
-            wanted = self._timed(reader, wanted, valid_at, known_at)
-            asking, starts = _found(reader, wanted, {"entities": entities})
-            return traversal.subgraph(reader, asking, starts, hops)
+            query = self._at_times(reader, query, valid_at, known_at)
+            resolved_query, starts = _resolve_names(reader, query, {"entities": entities})
+            return traversal.subgraph(reader, resolved_query, starts, hops)
 
-    def _suggest_merges(self, wanted: Wanted, score: float, limit: int) -> list[MergeSuggestion]:
-        from memoranda.graph import suggestions  # few ask for any: rapidfuzz is loaded for those
+    def _suggest_merges(self, query: FactQuery, score: float, limit: int) -> list[MergeSuggestion]:
+        from memoranda.graph import (
+            merge_suggestions,  # few ask for any: rapidfuzz is loaded for those
+        )
 
-        wanted = replace(wanted, known=self._core.head())
-        pages, entities = Entities(self._core.engine, wanted), list[Entity]()
+        query = replace(query, as_of_commit=self._core.head())
+        pages, entities = EntityPages(self._core.engine, query), list[Entity]()
         while page := pages.next_page():
             entities.extend(page)
-        return suggestions.suggest_merges(entities, score=score, limit=limit)
+        return merge_suggestions.suggest_merges(entities, score=score, limit=limit)
 
-    def _timed(
-        self, reader: Reader, wanted: Wanted, valid_at: Instant | None, known_at: Moment | None
-    ) -> Wanted:
-        """Return what is asked for, with the instant and the commit that are meant."""
-        asked = asked_at(reader, self._core.clock, known_at, "known_at")
+    def _at_times(
+        self, reader: Reader, query: FactQuery, valid_at: Instant | None, known_at: Moment | None
+    ) -> FactQuery:
+        """Return the query with its valid time and its commit."""
+        as_of = resolve_as_of(reader, self._core.clock, known_at, "known_at")
         if valid_at is None:
-            valid = graph.instant_of(reader, asked)
+            valid = graph_reads.current_time_at(reader, as_of)
         else:
             valid = to_micros("valid_at", valid_at)
-        return replace(wanted, valid=valid, known=None if known_at is None else asked.commit)
+        return replace(
+            query, valid_at=valid, as_of_commit=None if known_at is None else as_of.commit
+        )
 
 
-def _found(
-    reader: Reader, wanted: Wanted, named: Mapping[str, Sequence[Name]]
-) -> tuple[Asking, list[int]]:
-    """Return what is asked for by numbers, and the numbers of the entities it starts from."""
-    asking = graph.asking_of(reader, replace(wanted, relation=None))
+def _resolve_names(
+    reader: Reader, query: FactQuery, names_by_field: Mapping[str, Sequence[Name]]
+) -> tuple[ResolvedQuery, list[int]]:
+    """Return the query with ids for names, and the ids of the entities to start from."""
+    resolved_query = graph_reads.resolve_query(reader, replace(query, relation=None))
     nodes: list[int] = []
-    for field, name in ((field, name) for field, names in named.items() for name in names):
+    for field, name in ((field, name) for field, names in names_by_field.items() for name in names):
         node = None
-        if asking is not None:
-            node = graph.node_at(reader, asking.scope_id, name, wanted.known)
-        if node is None or asking is None or not graph.is_shown(reader, asking, node):
-            raise NotFound(f"{field}: nothing is known of an entity {name.text!r}")
+        if resolved_query is not None:
+            node = graph_reads.resolve_name(reader, resolved_query, name)
+        if (
+            node is None
+            or resolved_query is None
+            or not graph_reads.is_visible(reader, resolved_query, node)
+        ):
+            raise graph_reads.unknown_entity(reader, query, field, name)
         nodes.append(node)
-    assert asking is not None, "who knows of an entity is known"
-    if wanted.relation is not None:
-        relation = graph.node_at(reader, asking.scope_id, wanted.relation, wanted.known)
-        asking = replace(asking, relation=relation or _NO_RELATION)
-    return asking, nodes
+    assert resolved_query is not None, "who knows of an entity is known"
+    if query.relation is not None:
+        relation = graph_reads.resolve_name(reader, resolved_query, query.relation)
+        resolved_query = replace(resolved_query, relation=relation or _NO_RELATION)
+    return resolved_query, nodes

@@ -1,7 +1,7 @@
-"""Handles: what every group of calls on a store stands on.
+"""Handles: the common base of the groups of calls that `Store` is composed of.
 
-`Store` is put together from one such group for each kind of thing, each in a file of its own. They
-share nothing but this: the open store, who is bound to the handle, and transactions.
+Each group has a file of its own. They share the components of the open store, the defaults of the
+handle, and how a commit is made and retried.
 """
 
 from __future__ import annotations
@@ -9,34 +9,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+import msgspec
+
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
-from memoranda.log.moments import Asked, Moment, asked_at
-from memoranda.log.turns import TURN_SECONDS, OutOfTurn, Turn
-from memoranda.memory.committed import Committed
-from memoranda.model.erasure import Forget
-from memoranda.model.limits import shown
+from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
+from memoranda.log.commit.outcome import Committed
+from memoranda.log.read.as_of import AsOf, Moment, resolve_as_of
+from memoranda.model.limits import short_repr
+from memoranda.model.operations import AnyOperation
+from memoranda.model.receipt import Outcome, Receipt
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from memoranda.sdk.calls import Calls
-from memoranda.sdk.core import TIMEOUT, Core, Defaults
-from memoranda.sdk.transaction import Transaction
-from memoranda.state.requests import KeyRequest
+from memoranda.sdk.components import TIMEOUT, Core, Defaults
+from memoranda.sdk.transaction.transaction import Transaction
 
 Result = TypeVar("Result")
 _RETRIES = 10
+"""Attempts after the first one, until an error is passed to the caller."""
 
 
 class Handle:
-    """A way to an open store, with defaults of its own."""
+    """An open store, with default values for agent, namespace and signer."""
 
     def __init__(self, core: Core, defaults: Defaults, calls: Calls | None = None) -> None:
         self._core = core
         self._calls = calls or Calls(core.clock)
         self._defaults = defaults
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._core.describe(self._defaults)}>"
+
     def begin_transaction(
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
     ) -> Transaction:
-        """Begin a transaction. A `txn_id` of your own makes it happen once, however often tried."""
+        """Begin a transaction; `txn_id` is an idempotency key for safe retries."""
         return self._begin(timeout, txn_id, None)
 
     def transact(
@@ -47,104 +53,125 @@ class Handle:
         timeout: float = TIMEOUT,
         txn_id: str | None = None,
     ) -> Result:
-        """Run `work` in a transaction and commit it; on a conflict, run it again with a new one.
+        """Run `work` in a transaction and commit it; after a conflict, retry in a new transaction.
 
-        Those of this process that are in conflict are run one after another, first come, first
-        served, and nobody else waits for them.
+        Transactions of this process that conflict with each other are retried one at a time, in the
+        order of their first conflict; other transactions do not wait for them.
         """
         if not callable(work):
-            raise InvalidInput("work", f"{shown(work)} is not a function")
-        turn = Turn(self._core.turns)
-        attempt = 0
-        try:
-            while True:
-                try:
-                    with self._begin(timeout, txn_id, turn if retries else None) as transaction:
-                        return self._calls.perform(work, transaction)
-                except MemorandaError as error:
-                    attempt = self._before_retry(error, attempt, retries, turn)
-        finally:
-            turn.end()
+            raise InvalidInput("work", f"{short_repr(work)} is not a function")
+        ticket = QueueTicket(self._core.turns) if retries else None
 
-    def _begin(self, timeout: float, txn_id: str | None, turn: Turn | None) -> Transaction:
+        def run() -> Result:
+            with self._begin(timeout, txn_id, ticket) as transaction:
+                return self._calls.perform(work, transaction)
+
+        return self._retry(run, retries, ticket)
+
+    def _begin(self, timeout: float, txn_id: str | None, ticket: QueueTicket | None) -> Transaction:
         by = self._defaults
         draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
-        return Transaction(self._core, self._calls, self._defaults, draft, turn)
+        return Transaction(self._core, self._calls, self._defaults, draft, ticket)
 
     def _commit(
         self, work: Callable[[Transaction], Result], txn_id: str | None
     ) -> tuple[Transaction, Result]:
-        """Run `work` in a transaction of its own, and return both once it is committed."""
+        """Run `work` in a transaction, and return the committed transaction and the result."""
 
         def stage(transaction: Transaction) -> tuple[Transaction, Result]:
             return transaction, work(transaction)
 
         return self.transact(stage, txn_id=txn_id)
 
-    def _committed(self, work: Callable[[Transaction], object], txn_id: str | None) -> int:
-        """Run `work` in a transaction of its own, and return the commit."""
-        transaction, _ = self._commit(work, txn_id)
-        return self._outcome(transaction, self._defaults.actor).commit
-
     def _outcome(self, transaction: Transaction, viewer: str) -> Committed:
-        """Return what became of a transaction that was committed, for somebody who is told."""
-        assert transaction.commit_ts is not None, "it is committed by now"
-        return Committed(transaction.commit_ts, transaction.txn_id, self._defaults.actor, viewer)
+        """Return the commit of a transaction, with the agent whose visibility the answer has."""
+        result = transaction.commit_result
+        assert result is not None, "it is committed by now"
+        return Committed(result, transaction.txn_id, self._defaults.actor, viewer)
 
-    def _commit_alone(self, staged: KeyRequest | Forget, txn_id: str | None) -> int:
-        """Commit what reads nothing and is asked for on its own, with no transaction around it."""
-        core, by, attempt = self._core, self._defaults, 0
-        while True:
+    def _commit_one(
+        self, staged: msgspec.Struct, txn_id: str | None, viewer: str | None = None
+    ) -> Committed:
+        """Commit one request that needs no transaction: it reads nothing and gives out no ids."""
+        core, by = self._core, self._defaults
+
+        def commit() -> Committed:
             request = core.request(by.actor, staged, txn_id, by.signing)
-            try:
-                return self._calls.commit(core.committer, request)
-            except MemorandaError as error:
-                attempt = self._before_retry(error, attempt, _RETRIES)
+            result = self._calls.commit(core.committer, request)
+            return Committed(result, request.txn_id, by.actor, viewer or by.actor)
+
+        return self._retry(commit, _RETRIES)
+
+    def _receipt(self, committed: Committed, done: Outcome, *kinds: type[AnyOperation]) -> Receipt:
+        """Return the receipt of a commit, unchanged if it has no operation of these kinds."""
+        return self._calls.run(self._make_receipt, committed, done, kinds)
+
+    def _make_receipt(
+        self, committed: Committed, done: Outcome, kinds: tuple[type[AnyOperation], ...]
+    ) -> Receipt:
+        with self._core.engine.reading() as reader:
+            has_effect = any(isinstance(part, kinds) for part in committed.own_operations(reader))
+            return Receipt(**committed.answer(reader, done if has_effect else "unchanged"))
+
+    def _retry(
+        self, work: Callable[[], Result], retries: int, ticket: QueueTicket | None = None
+    ) -> Result:
+        """Call `work` again after each retryable error, `retries` times at most."""
+        attempt = 0
+        try:
+            while True:
+                try:
+                    return work()
+                except MemorandaError as error:
+                    attempt = self._before_retry(error, attempt, retries, ticket)
+        finally:
+            if ticket is not None:
+                ticket.end()
 
     def _before_retry(
-        self, error: MemorandaError, attempt: int, retries: int, turn: Turn | None = None
+        self, error: MemorandaError, attempt: int, retries: int, ticket: QueueTicket | None
     ) -> int:
-        """Wait until it is worth trying again, and return how often it was tried; else raise.
+        """Wait until a retry may succeed, and return the number of attempts; else raise the error.
 
-        Who was only kept from overtaking others has not lost an attempt.
+        An attempt that only waited its turn in the conflict queue does not count.
         """
-        kept_back = isinstance(error, OutOfTurn)
-        if not error.retryable or (attempt >= retries and not kept_back):
+        out_of_turn = isinstance(error, OutOfTurn)
+        if not error.retryable or (attempt >= retries and not out_of_turn):
             raise error
-        if turn is not None and isinstance(error, TransactionConflict) and error.reads:
-            turn.join(error.reads, overtaken=not kept_back)
-            self._wait_for(turn)
+        if ticket is not None and isinstance(error, TransactionConflict) and error.reads:
+            ticket.join(error.reads, overtaken=not out_of_turn)
+            self._wait_for(ticket)
         else:
             self._calls.sleep(self._core.backoff(attempt))
-        return attempt if kept_back else attempt + 1
+        return attempt if out_of_turn else attempt + 1
 
-    def _wait_for(self, turn: Turn) -> None:
-        """Wait until those are done who came before."""
-        seen = turn.signal.count
-        while not turn.is_due():
-            self._calls.wait(turn.signal, seen, TURN_SECONDS)
-            seen = turn.signal.count
-        if pause := turn.pause():
+    def _wait_for(self, ticket: QueueTicket) -> None:
+        """Wait until the transactions ahead in the conflict queue are done."""
+        count = ticket.signal.count
+        while not ticket.is_due():
+            self._calls.wait(ticket.signal, count, TURN_SECONDS)
+            count = ticket.signal.count
+        if pause := ticket.pause():
             self._calls.rest(pause * self._core.jitter())
 
-    def _asked(self, at: Moment | None, field: str = "at") -> Asked:
-        """Return the moment a read is about."""
+    def _as_of(self, at: Moment | None, field: str = "at") -> AsOf:
+        """Return the commit and the time that a read is as of."""
         with self._core.engine.reading() as reader:
-            return asked_at(reader, self._core.clock, at, field)
+            return resolve_as_of(reader, self._core.clock, at, field)
 
     def _viewer(self, agent_id: str | AllAgents | None) -> str:
-        """Return whose eyes count in a call."""
-        named = None if agent_id is ALL_AGENTS else agent_id
-        return self._scope(self._defaults.acting(named), None).agent_id
+        """Return the agent whose visibility applies in a call."""
+        agent = None if agent_id is ALL_AGENTS else agent_id
+        return self._scope(self._defaults.acting(agent), None).agent_id
 
     def _agent(self, agent_id: str | AllAgents | None) -> str | None:
-        """Return the one agent a call asks for, if it is not about all."""
+        """Return the agent that a call selects; None: all agents."""
         if agent_id is None or agent_id is ALL_AGENTS:
             return None
         return self._scope(agent_id, None).agent_id
 
     def _namespace(self, namespace: str | AllNamespaces | None) -> str | None:
-        """Return the one namespace a call asks for, if it is not about all."""
+        """Return the namespace that a call selects; None: all namespaces."""
         if namespace is ALL_NAMESPACES:
             return None
         return self._scope(self._defaults.actor, namespace).namespace

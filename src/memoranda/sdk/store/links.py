@@ -1,108 +1,115 @@
-"""What a store does with links between memories, and with notices about them."""
+"""The store's calls about links between memories, and about notices of changed evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memoranda.log.moments import Moment
-from memoranda.memory import links, provenance
-from memoranda.memory.inbox import Inbox
-from memoranda.memory.inputs import check_id, choose
+from msgspec.structs import replace
+
+from memoranda.log.commit.outcome import Committed
+from memoranda.log.read.as_of import Moment
+from memoranda.memory import notices, provenance, reads
+from memoranda.memory.notices import Inbox
 from memoranda.memory.records import DependentRecord, Invalidation, Link
-from memoranda.model.memory import RELATIONS, SUPERSEDES
+from memoranda.memory.requests import LinkMemories, UnlinkMemories, check_choice
+from memoranda.model.limits import renamed_fields
+from memoranda.model.memory import RELATIONS
+from memoranda.model.operations import Resolve
+from memoranda.model.refs import IdLike
 from memoranda.model.scope import ALL_AGENTS, AllAgents
 from memoranda.sdk.calls import paged
-from memoranda.sdk.core import check_version
-from memoranda.sdk.handle import Handle
-from memoranda.sdk.transaction import Transaction
+from memoranda.sdk.components import check_optional_integer
+from memoranda.sdk.requests import (
+    SUPERSEDE_ARGUMENTS,
+    check_memory_id,
+    link_memories,
+    resolve_notice,
+    supersede_memory,
+    unlink_memories,
+)
+from memoranda.sdk.store.handle import Handle
 
 STATUSES = ("open", "resolved", "all")
 
 
 class LinkCalls(Handle):
-    """Linking memories, finding what rests on them, and deciding about it."""
+    """Linking memories, listing dependents, and resolving notices."""
 
     def link(
         self,
         *,
-        source: str,
-        target: str,
+        source: IdLike,
+        target: IdLike,
         relation: str,
         agent_id: str | None = None,
         txn_id: str | None = None,
     ) -> Link:
-        """Link one memory to another, and return the link; one that holds already stays as it is.
+        """Link one memory to another, and return the link; an open link stays as it is.
 
-        `notified` are the memories whose owners were told that their ground is superseded.
+        `notified` are the memories whose owners got a notice that a memory they rest on is
+        superseded.
         """
-
-        def work(transaction: Transaction) -> None:
-            transaction.link(source=source, target=target, relation=relation, agent_id=agent_id)
-
-        transaction, _ = self._commit(work, txn_id)
-        edge = (source, relation, target)
-        return self._calls.run(self._link_written, edge, transaction, self._viewer(agent_id))
+        viewer = self._viewer(agent_id)
+        request = link_memories(viewer, source, target, relation)
+        committed = self._commit_one(request, txn_id, viewer)
+        return self._calls.run(self._written_link, request, committed)
 
     def unlink(
         self,
         *,
-        source: str,
-        target: str,
+        source: IdLike,
+        target: IdLike,
         relation: str,
         agent_id: str | None = None,
         txn_id: str | None = None,
     ) -> Link:
         """Close a link, and return it."""
-
-        def work(transaction: Transaction) -> None:
-            transaction.unlink(source=source, target=target, relation=relation, agent_id=agent_id)
-
-        transaction, _ = self._commit(work, txn_id)
-        edge = (source, relation, target)
-        return self._calls.run(self._link_written, edge, transaction, self._viewer(agent_id))
+        viewer = self._viewer(agent_id)
+        request = unlink_memories(viewer, source, target, relation)
+        committed = self._commit_one(request, txn_id, viewer)
+        return self._calls.run(self._written_link, request, committed)
 
     def supersede(
-        self, *, old: str, new: str, agent_id: str | None = None, txn_id: str | None = None
+        self, *, old: IdLike, new: IdLike, agent_id: str | None = None, txn_id: str | None = None
     ) -> Link:
-        """Let one memory take another one's place; what reflects on the old one stays as it is.
+        """Let one memory supersede another, and return the link.
 
-        If both are reflections, the owners of what reflects on the old one are told.
+        The owners of keys, memories and facts that rest on the old one get notices. Those do not
+        change; `notified` has the ids of the memories.
         """
-
-        def work(transaction: Transaction) -> None:
-            transaction.supersede(old=old, new=new, agent_id=agent_id)
-
-        transaction, _ = self._commit(work, txn_id)
-        edge = (new, SUPERSEDES, old)
-        return self._calls.run(self._link_written, edge, transaction, self._viewer(agent_id))
+        viewer = self._viewer(agent_id)
+        request = supersede_memory(viewer, old, new)
+        with renamed_fields(**SUPERSEDE_ARGUMENTS):
+            committed = self._commit_one(request, txn_id, viewer)
+        return self._calls.run(self._written_link, request, committed)
 
     def links(
         self,
-        memory_id: str,
+        memory_id: IdLike,
         *,
         relation: str | None = None,
         include_closed: bool = False,
         at: Moment | None = None,
         agent_id: str | None = None,
     ) -> list[Link]:
-        """Return the links to and from a memory in the order they were made."""
-        viewer, memory_id = self._viewer(agent_id), check_id("memory_id", memory_id)
-        chosen = None if relation is None else choose("relation", relation, RELATIONS)
+        """Return the links from and to a memory, in the order of their creation."""
+        viewer, memory_id = self._viewer(agent_id), check_memory_id("memory_id", memory_id)
+        checked = None if relation is None else check_choice("relation", relation, RELATIONS)
         return self._calls.run(
-            self._links, memory_id, chosen, at, viewer, include_closed=bool(include_closed)
+            self._links, memory_id, checked, at, viewer, include_closed=bool(include_closed)
         )
 
     def dependents(
         self,
-        memory_id: str,
+        memory_id: IdLike,
         *,
         depth: int | None = 1,
         at: Moment | None = None,
         agent_id: str | None = None,
     ) -> list[DependentRecord]:
-        """Return the memories that reflect on a memory, so many links away; None: any number."""
-        viewer, memory_id = self._viewer(agent_id), check_id("memory_id", memory_id)
-        hops = check_version("depth", depth, least=0)
+        """Return the memories that reflect on a memory, up to `depth` links away (None: any)."""
+        viewer, memory_id = self._viewer(agent_id), check_memory_id("memory_id", memory_id)
+        hops = check_optional_integer("depth", depth, minimum=0)
         return self._calls.run(self._dependents, memory_id, hops, at, viewer)
 
     def invalidations(
@@ -114,47 +121,52 @@ class LinkCalls(Handle):
     ) -> Iterator[Invalidation]:
         """Yield the notices to an agent, or to `ALL_AGENTS`, oldest first.
 
-        `status` is open (what there is to decide), resolved or all.
+        Each says which key, memory or fact of the agent rests on evidence that changed, and what
+        happened to the evidence. `status` is open (not decided yet), resolved or all.
         """
-        chosen = choose("status", status, STATUSES)
-        named = None if agent_id is ALL_AGENTS else self._defaults.agent(agent_id)
+        checked = check_choice("status", status, STATUSES)
+        owner = None if agent_id is ALL_AGENTS else self._defaults.agent(agent_id)
         inbox = Inbox(
             self._core.engine,
             at=self._core.commit_at("at", at),
-            agent_id=self._agent(named),
+            agent_id=self._agent(owner),
             viewer=self._viewer(agent_id),
-            is_open=None if chosen == "all" else chosen == "open",
+            is_open=None if checked == "all" else checked == "open",
         )
         return paged(self._calls, inbox)
 
     def resolve_invalidation(
         self,
-        notice_id: str,
+        notice_id: IdLike,
         *,
         decision: str,
         note: str | None = None,
-        replacement: str | None = None,
+        replacement: IdLike | None = None,
         agent_id: str | None = None,
         txn_id: str | None = None,
-    ) -> int:
-        """Close a notice with a decision, and return the `commit_ts`.
+    ) -> Invalidation:
+        """Resolve a notice with a decision, and return it.
 
-        `keep` changes nothing else, `retract` retracts the memory concerned, and `revise` lets
-        `replacement` supersede it.
+        `keep` changes nothing else. For a memory, `retract` retracts it, and `revise` lets
+        `replacement` supersede it. For a key or a fact, both record a change that was made: writing
+        or deleting the key, or retracting the fact, settles its notices anyway.
         """
+        viewer, limits = self._viewer(agent_id), self._core.limits
+        request = resolve_notice(limits, viewer, notice_id, decision, note, replacement)
+        committed = self._commit_one(request, txn_id)
+        return self._calls.run(self._resolved_notice, request.notice_id, committed)
 
-        def work(transaction: Transaction) -> None:
-            transaction.resolve_invalidation(
-                notice_id, decision=decision, note=note, replacement=replacement, agent_id=agent_id
-            )
-
-        return self._committed(work, txn_id)
-
-    def _link_written(
-        self, edge: tuple[str, str, str], transaction: Transaction, viewer: str
-    ) -> Link:
+    def _resolved_notice(self, notice_id: str, committed: Committed) -> Invalidation:
         with self._core.engine.reading() as reader:
-            return links.link_written(reader, edge, self._outcome(transaction, viewer))
+            operations = committed.own_operations(reader)
+            is_new = any(isinstance(operation, Resolve) for operation in operations)
+            answer = committed.answer(reader, "updated" if is_new else "unchanged")
+            return replace(notices.find(reader, notice_id, committed.commit), **answer)
+
+    def _written_link(self, request: LinkMemories | UnlinkMemories, committed: Committed) -> Link:
+        edge = (request.source, request.relation, request.target)
+        with self._core.engine.reading() as reader:
+            return reads.committed_link(reader, edge, committed)
 
     def _links(
         self,
@@ -167,8 +179,8 @@ class LinkCalls(Handle):
     ) -> list[Link]:
         commit = self._core.commit_at("at", at)
         with self._core.engine.snapshot() as reader:
-            return links.links_of(
-                reader, memory_id, commit, viewer, relation=relation, closed=include_closed
+            return reads.links_of(
+                reader, memory_id, commit, viewer, relation=relation, include_closed=include_closed
             )
 
     def _dependents(

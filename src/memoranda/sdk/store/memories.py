@@ -1,34 +1,47 @@
-"""What a store does with memories."""
+"""The store's calls about memories and namespace settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Unpack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from memoranda.log.moments import Moment, asked_at
-from memoranda.memory import queries
-from memoranda.memory.inputs import (
+from msgspec import UNSET, UnsetType
+
+from memoranda.log.commit.outcome import Committed
+from memoranda.log.read.as_of import Moment, resolve_as_of
+from memoranda.memory import reads
+from memoranda.memory.reads import Filters, Memories, MemoryHistory
+from memoranda.memory.records import Memory
+from memoranda.memory.requests import (
     ChangedMemory,
+    ChangeSettings,
     NamespaceSettings,
     NewMemory,
-    check_id,
+    TitleKey,
+    check_choice,
+    check_settings,
     check_tags,
-    check_time,
-    choose,
+    given_fields,
 )
-from memoranda.memory.queries import Filters, Memories, MemoryHistory
-from memoranda.memory.records import Memory
-from memoranda.memory.requests import TitleKey
 from memoranda.model import document
+from memoranda.model.clock import Duration, Instant, check_time
 from memoranda.model.document import Document
-from memoranda.model.instant import Instant
-from memoranda.model.memory import KINDS, TIERS
+from memoranda.model.memory import KINDS, TIERS, Span
+from memoranda.model.operations import Configure
+from memoranda.model.receipt import Receipt
+from memoranda.model.refs import IdLike, RefLike
 from memoranda.model.scope import AllAgents, AllNamespaces
 from memoranda.sdk.calls import paged
-from memoranda.sdk.core import check_version
-from memoranda.sdk.handle import Handle
-from memoranda.sdk.memory_staging import check_named, title_keys
-from memoranda.sdk.transaction import Transaction
+from memoranda.sdk.components import check_optional_integer
+from memoranda.sdk.requests import (
+    check_memory_id,
+    check_memory_ids,
+    promote_memory,
+    retract_memory,
+    touch_memory,
+)
+from memoranda.sdk.store.handle import Handle
+from memoranda.sdk.transaction.memories import check_named, title_keys
+from memoranda.sdk.transaction.transaction import Transaction
 
 
 class MemoryCalls(Handle):
@@ -42,12 +55,48 @@ class MemoryCalls(Handle):
         agent_id: str | None = None,
         namespace: str | None = None,
         txn_id: str | None = None,
-        **fields: Unpack[NewMemory],
+        kind: str | UnsetType = UNSET,
+        tier: str | UnsetType = UNSET,
+        tags: Iterable[str] | UnsetType = UNSET,
+        priority: int | UnsetType = UNSET,
+        confidence: float | UnsetType = UNSET,
+        source: str | UnsetType = UNSET,
+        metadata: Document | UnsetType | None = UNSET,
+        ttl: Duration | UnsetType | None = UNSET,
+        event_time: Instant | UnsetType | None = UNSET,
+        source_uri: str | UnsetType | None = UNSET,
+        citations: Iterable[str] | UnsetType = UNSET,
+        entity_id: str | UnsetType | None = UNSET,
+        confidence_source: str | UnsetType | None = UNSET,
+        visibility: str | UnsetType = UNSET,
+        on_conflict: str | UnsetType = UNSET,
+        transcript: IdLike | UnsetType | None = UNSET,
+        spans: Sequence[Span] | UnsetType | None = UNSET,
     ) -> Memory:
-        """Remember something and return the memory; its `outcome` says what became of it.
+        """Store a memory and return it; `outcome` is created, updated or unchanged.
 
-        A title is an identity in its namespace: remembering it again makes a new version.
+        A title is unique in its namespace: reusing it adds a version to the memory that has it,
+        which keeps what is not given here.
+
+        kind: observation (the default), reflection, decision, event, conversation, claim, concept
+            or persona
+        tier: short (6 hours), mid (7 days) or long (for ever; the default); `configure` sets the
+            lengths. A known title keeps its tier, or gets a longer one; never a shorter one.
+        tags: up to 50
+        priority: 1 to 10; 5 by default
+        confidence: 0 to 1; 1 by default
+        source: the system it comes from; "api" by default
+        metadata: a JSON object
+        ttl: its lifetime from this commit on, such as "1d", instead of the tier's. Without one, a
+            known title lasts at least as long again as it was to last.
+        event_time: when the described event happened
+        source_uri, citations, entity_id, confidence_source: text about its origin
+        visibility: "namespace" (the default) or "private": only its own agent sees it. Private
+            titles are apart from those of the namespace.
+        on_conflict: for a known title, "update" (the default), or "error": raise `TitleTaken`
+        transcript, spans: the transcript it cites, and byte ranges in it; without spans, all of it
         """
+        fields = given_fields(NewMemory, locals())
 
         def work(transaction: Transaction) -> str:
             return transaction.remember(
@@ -55,21 +104,43 @@ class MemoryCalls(Handle):
             )
 
         transaction, memory_id = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
+        committed = self._outcome(transaction, self._viewer(agent_id))
+        return self._calls.run(self._written, memory_id, transaction.last_title, committed)
 
     def reflect(
         self,
         content: str,
         *,
-        on: Iterable[str],
+        on: Iterable[IdLike] | RefLike,
         title: str | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         txn_id: str | None = None,
-        **fields: Unpack[NewMemory],
+        kind: str | UnsetType = UNSET,
+        tier: str | UnsetType = UNSET,
+        tags: Iterable[str] | UnsetType = UNSET,
+        priority: int | UnsetType = UNSET,
+        confidence: float | UnsetType = UNSET,
+        source: str | UnsetType = UNSET,
+        metadata: Document | UnsetType | None = UNSET,
+        ttl: Duration | UnsetType | None = UNSET,
+        event_time: Instant | UnsetType | None = UNSET,
+        source_uri: str | UnsetType | None = UNSET,
+        citations: Iterable[str] | UnsetType = UNSET,
+        entity_id: str | UnsetType | None = UNSET,
+        confidence_source: str | UnsetType | None = UNSET,
+        visibility: str | UnsetType = UNSET,
+        on_conflict: str | UnsetType = UNSET,
+        transcript: IdLike | UnsetType | None = UNSET,
+        spans: Sequence[Span] | UnsetType | None = UNSET,
     ) -> Memory:
-        """Draw a reflection on other memories, and return it."""
-        targets = on if isinstance(on, str) or not isinstance(on, Iterable) else tuple(on)
+        """Store a memory that reflects on others, with links to them, and return it.
+
+        `on` is a list of memories, such as the hits of a search, or of their ids; or one of them.
+        `kind` is reflection by default. The other arguments are those of `remember`.
+        """
+        fields = given_fields(NewMemory, locals())
+        targets = check_memory_ids("on", on)
 
         def work(transaction: Transaction) -> str:
             return transaction.reflect(
@@ -77,73 +148,90 @@ class MemoryCalls(Handle):
             )
 
         transaction, memory_id = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
+        committed = self._outcome(transaction, self._viewer(agent_id))
+        return self._calls.run(self._written, memory_id, transaction.last_title, committed)
 
     def update_memory(
         self,
-        memory_id: str,
+        memory_id: IdLike,
         *,
         agent_id: str | None = None,
         expect_version: int | None = None,
         txn_id: str | None = None,
-        **fields: Unpack[ChangedMemory],
+        title: str | UnsetType | None = UNSET,
+        content: str | UnsetType = UNSET,
+        kind: str | UnsetType = UNSET,
+        tier: str | UnsetType = UNSET,
+        tags: Iterable[str] | UnsetType = UNSET,
+        priority: int | UnsetType = UNSET,
+        confidence: float | UnsetType = UNSET,
+        source: str | UnsetType = UNSET,
+        metadata: Document | UnsetType | None = UNSET,
+        ttl: Duration | UnsetType | None = UNSET,
+        event_time: Instant | UnsetType | None = UNSET,
+        source_uri: str | UnsetType | None = UNSET,
+        citations: Iterable[str] | UnsetType = UNSET,
+        entity_id: str | UnsetType | None = UNSET,
+        confidence_source: str | UnsetType | None = UNSET,
     ) -> Memory:
-        """Change some of what is said of a memory, and return its new version."""
+        """Change fields of a memory, and return its new version; what is not given stays.
+
+        The fields are those of `remember`; None removes a title, metadata, an event time or a text
+        about the origin. `ttl` counts from this commit, and None is the tier's lifetime; a `tier`
+        without a `ttl` brings its own. `expect_version` makes it a compare-and-set.
+        """
+        fields = given_fields(ChangedMemory, locals())
+        memory = check_memory_id("memory_id", memory_id)
 
         def work(transaction: Transaction) -> None:
             transaction.update_memory(
-                memory_id, agent_id=agent_id, expect_version=expect_version, **fields
+                memory, agent_id=agent_id, expect_version=expect_version, **fields
             )
 
         transaction, _ = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
+        committed = self._outcome(transaction, self._viewer(agent_id))
+        return self._calls.run(self._written, memory, transaction.last_title, committed)
 
     def retract_memory(
         self,
-        memory_id: str,
+        memory_id: IdLike,
         *,
         reason: str | None = None,
         agent_id: str | None = None,
         txn_id: str | None = None,
     ) -> Memory:
-        """Take a memory back: it is shown no more, but its history and its links stay."""
-
-        def work(transaction: Transaction) -> None:
-            transaction.retract_memory(memory_id, reason=reason, agent_id=agent_id)
-
-        transaction, _ = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
+        """Retract a memory: reads omit it from now on; its history and its links stay."""
+        viewer = self._viewer(agent_id)
+        request = retract_memory(self._core.limits, viewer, memory_id, reason)
+        committed = self._commit_one(request, txn_id, viewer)
+        return self._calls.run(self._written, request.memory_id, None, committed)
 
     def touch(
-        self, memory_id: str, *, agent_id: str | None = None, txn_id: str | None = None
+        self, memory_id: IdLike, *, agent_id: str | None = None, txn_id: str | None = None
     ) -> Memory:
-        """Count a use of a memory, which then lasts as long again."""
-
-        def work(transaction: Transaction) -> None:
-            transaction.touch(memory_id, agent_id=agent_id)
-
-        transaction, _ = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
+        """Count a use of a memory, and renew its time to live."""
+        viewer = self._viewer(agent_id)
+        request = touch_memory(viewer, memory_id)
+        committed = self._commit_one(request, txn_id, viewer)
+        return self._calls.run(self._written, request.memory_id, None, committed)
 
     def promote(
         self,
-        memory_id: str,
+        memory_id: IdLike,
         *,
         tier: str = "long",
         agent_id: str | None = None,
         txn_id: str | None = None,
     ) -> Memory:
-        """Let a memory last longer."""
-
-        def work(transaction: Transaction) -> None:
-            transaction.promote(memory_id, tier=tier, agent_id=agent_id)
-
-        transaction, _ = self._commit(work, txn_id)
-        return self._calls.run(self._written, memory_id, transaction, self._viewer(agent_id))
+        """Move a memory to a tier with a longer time to live."""
+        viewer = self._viewer(agent_id)
+        request = promote_memory(viewer, memory_id, tier)
+        committed = self._commit_one(request, txn_id, viewer)
+        return self._calls.run(self._written, request.memory_id, None, committed)
 
     def get_memory(
         self,
-        memory_id: str | None = None,
+        memory_id: IdLike | None = None,
         *,
         title: str | None = None,
         version: int | None = None,
@@ -153,29 +241,30 @@ class MemoryCalls(Handle):
     ) -> Memory | None:
         """Return a memory by its id or its title: now, at a version, or at a moment.
 
-        One that is retracted or expired is not shown, unless a version of it is asked for.
+        A retracted or expired memory is returned only if a version is given.
         """
         viewer = self._viewer(agent_id)
-        wanted = check_version("version", version, least=1)
+        number = check_optional_integer("version", version, minimum=1)
         check_named(memory_id, title)
         keys: Sequence[TitleKey] = ()
+        checked = None if memory_id is None else check_memory_id("memory_id", memory_id)
         if title is not None:
             keys = title_keys(self._scope(viewer, namespace), title, self._core.limits)
-        else:
-            memory_id = check_id("memory_id", memory_id)
-        return self._calls.run(self._get_memory, memory_id, keys, wanted, at, viewer)
+        return self._calls.run(self._get_memory, checked, keys, number, at, viewer)
 
     def memory_history(
-        self, memory_id: str, *, since: Moment | None = None, agent_id: str | None = None
+        self, memory_id: IdLike, *, since: Moment | None = None, agent_id: str | None = None
     ) -> Iterator[Memory]:
-        """Yield every version of a memory, oldest first, retractions too.
+        """Yield every version of a memory, retractions included, oldest first.
 
-        `since` begins with the version that it had at a moment.
+        With `since`, the first one is the version that the memory had at that moment.
         """
-        viewer, memory_id = self._viewer(agent_id), check_id("memory_id", memory_id)
+        viewer, memory_id = self._viewer(agent_id), check_memory_id("memory_id", memory_id)
         through = self._core.head()
         first = None if since is None else self._core.commit_at("since", since)
-        history = MemoryHistory(self._core.engine, memory_id, viewer, through=through, since=first)
+        history = MemoryHistory(
+            self._core.engine, memory_id, viewer, to_commit=through, from_commit=first
+        )
         return paged(self._calls, history)
 
     def list_memories(
@@ -193,19 +282,19 @@ class MemoryCalls(Handle):
         at: Moment | None = None,
         content: bool = False,
     ) -> Iterator[Memory]:
-        """Yield the memories of a namespace and those below it, as far as they may be seen.
+        """Yield the memories of a namespace and its children that are visible to the bound agent.
 
-        They come by namespace and, within one, in the order they were made. `agent_id` asks for
-        those of one agent, `tags` for those that have all of them, `metadata` for those that have
-        these members, `created_after` and `created_before` for those made at or after the one time
-        and before the other. Their content comes only when it is asked for.
+        They are ordered by namespace, then by creation. `agent_id` selects the memories of one
+        agent, `tags` those that have all these tags, `metadata` those that have these members,
+        `created_after` and `created_before` those created in this half-open interval. `content` is
+        None in each, unless `content=True`.
         """
         filters = Filters(
             namespace=self._namespace(namespace),
             children=children,
             agent_id=self._agent(agent_id),
-            kind=None if kind is None else choose("kind", kind, KINDS),
-            tier=None if tier is None else choose("tier", tier, TIERS),
+            kind=None if kind is None else check_choice("kind", kind, KINDS),
+            tier=None if tier is None else check_choice("tier", tier, TIERS),
             tags=frozenset(check_tags(tags, self._core.limits)),
             metadata=self._metadata(metadata),
             created_after=check_time("created_after", created_after),
@@ -214,7 +303,7 @@ class MemoryCalls(Handle):
         )
         return paged(
             self._calls,
-            Memories(self._core.engine, self._asked(at), filters, content=bool(content)),
+            Memories(self._core.engine, self._as_of(at), filters, content=bool(content)),
         )
 
     def configure(
@@ -223,23 +312,49 @@ class MemoryCalls(Handle):
         namespace: str | None = None,
         agent_id: str | None = None,
         txn_id: str | None = None,
-        **settings: Unpack[NamespaceSettings],
-    ) -> int:
-        """Set how long things last and how deep reflections go; return the `commit_ts`.
+        max_reflection_depth: int | UnsetType = UNSET,
+        tiers: Mapping[str, Duration | None] | UnsetType = UNSET,
+        transcript_retention: Duration | UnsetType | None = UNSET,
+        log_retention: Duration | UnsetType | None = UNSET,
+        facts: str | UnsetType = UNSET,
+        allow_large: bool = False,
+    ) -> Receipt:
+        """Change the settings of a namespace.
 
-        It holds in the namespace and in those below it that have no setting of their own, for what
-        is written from then on.
+        Settings apply to later writes, in the namespace and in children without a setting of their
+        own. What is not given stays.
+
+        max_reflection_depth: longest chain of reflections on reflections; 0 forbids reflections
+        tiers: the lifetime of each tier's memories, such as {"short": "6h"}; None is for ever
+        transcript_retention: shortest time that transcripts are kept, such as "90d"; None is for
+            ever
+        log_retention: age from which `compact` may drop replaced operations; None is for ever
+        facts: "shared" if the agents of the namespace share one history of facts, else "own". The
+            facts said so far are derived again; many require `allow_large`
         """
+        settings = given_fields(NamespaceSettings, locals())
+        if facts is UNSET:
+            viewer, limits = self._viewer(agent_id), self._core.limits
+            scope = self._defaults.scope(viewer, namespace, limits, writing=True)
+            request = ChangeSettings(scope, check_settings(settings))
+            return self._receipt(self._commit_one(request, txn_id), "updated", Configure)
 
         def work(transaction: Transaction) -> None:
-            transaction.configure(namespace=namespace, agent_id=agent_id, **settings)
+            transaction.configure(
+                namespace=namespace,
+                agent_id=agent_id,
+                facts=facts,
+                allow_large=allow_large,
+                **settings,
+            )
 
-        return self._committed(work, txn_id)
+        transaction, _ = self._commit(work, txn_id)
+        committed = self._outcome(transaction, self._defaults.actor)
+        return self._receipt(committed, "updated", Configure)
 
-    def _written(self, memory_id: str, transaction: Transaction, viewer: str) -> Memory:
+    def _written(self, memory_id: str, title: TitleKey | None, committed: Committed) -> Memory:
         with self._core.engine.reading() as reader:
-            committed = self._outcome(transaction, viewer)
-            return queries.written(reader, memory_id, transaction.remembered, committed)
+            return reads.committed_memory(reader, memory_id, title, committed)
 
     def _get_memory(
         self,
@@ -250,10 +365,10 @@ class MemoryCalls(Handle):
         viewer: str,
     ) -> Memory | None:
         with self._core.engine.snapshot() as reader:
-            asked = asked_at(reader, self._core.clock, at)
+            as_of = resolve_as_of(reader, self._core.clock, at)
             if memory_id is None:
-                return queries.get_titled(reader, keys, asked, viewer, version)
-            return queries.get(reader, memory_id, asked, viewer, version)
+                return reads.get_by_title(reader, keys, as_of, viewer, version)
+            return reads.get(reader, memory_id, as_of, viewer, version)
 
     def _metadata(self, metadata: Document | None) -> Document:
         if metadata is None:

@@ -1,4 +1,4 @@
-"""Subscriptions: what is in the log, and then what comes, for whoever waits for it."""
+"""Subscriptions: iterate over events of the log, and wait for new ones."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from types import TracebackType
 from typing import Self
 
 from memoranda.errors import StoreClosed
-from memoranda.log.feed import Feed
-from memoranda.log.signal import LOOK_SECONDS, RESTS
+from memoranda.log.read.feed import Feed
+from memoranda.log.read.wakeup import POLL_SECONDS, SPURIOUS_WAKEUP_BACKOFF
 from memoranda.model.clock import SystemClock
 from memoranda.model.event import ReplayEvent
 from memoranda.sdk.calls import Calls
-from memoranda.sdk.core import Core
-from memoranda.storage.locks import new_lock
+from memoranda.sdk.components import Core
+from memoranda.storage.thread_locks import new_lock
 
 
 class Subscription:
-    """Events in commit order, each once; when there are no more, it waits for the next.
+    """An iterator over events in commit order that waits at the end of the log for the next one.
 
-    Iteration ends when the subscription or its store is closed, or when no event came for the
-    `timeout` it was made with; in the last case, iterating again goes on where it stopped. It waits
-    in real time, whatever clock the store has. While it waits it holds nothing.
+    Iteration ends when the subscription or its store is closed, or when no event came for `timeout`
+    seconds; after a timeout, iterating again resumes at the next event. Waiting takes real time,
+    whatever clock the store has, and holds neither a lock nor a snapshot.
     """
 
     def __init__(self, core: Core, calls: Calls, feed: Feed, timeout: float | None) -> None:
@@ -34,20 +34,20 @@ class Subscription:
         self._time = SystemClock()
         self._events: deque[ReplayEvent] = deque()
         self._filling = new_lock()
-        self._in_vain = 0
-        """How often in a row it looked and found nothing."""
+        self._idle_wakeups = 0
+        """Consecutive wake-ups after which there was no event; selects the next back-off."""
         self._closed = False
 
     def ack(self, event: ReplayEvent) -> None:
-        """Store durably that everything up to this event is done: the cursor resumes behind it.
+        """Acknowledge this event and all before it, durably: the cursor resumes after it.
 
-        A cursor only moves forward. What was received and not acknowledged comes again when the
-        cursor is subscribed to anew: each event at least once.
+        A cursor only moves forward. Events that were received and not acknowledged are delivered
+        again by the next subscription to the cursor: at least once.
         """
         self._calls.run(self._feed.acknowledge, event)
 
     def close(self) -> None:
-        """End the iteration, also one that waits in another thread. Closing twice is fine."""
+        """End the iteration, also one that waits in another thread. A second call has no effect."""
         self._closed = True
 
     def __iter__(self) -> Self:
@@ -56,16 +56,16 @@ class Subscription:
     def __next__(self) -> ReplayEvent:
         until = self._time.monotonic() + self._timeout
         while not self._closed:
-            seen = self._core.signal.count
+            count = self._core.signal.count
             if bool(self._events) or self._calls.run(self._fill):
-                self._in_vain = 0
+                self._idle_wakeups = 0
                 with suppress(IndexError):  # unless another thread has just taken it
                     return self._events.popleft()
             elif self._feed.caught_up:
                 if self._time.monotonic() >= until:
                     break
-                self._in_vain += 1
-                self._wait(seen, until)
+                self._idle_wakeups += 1
+                self._wait(count, until)
         raise StopIteration
 
     def __enter__(self) -> Self:
@@ -80,9 +80,9 @@ class Subscription:
         self.close()
 
     def _fill(self) -> bool:
-        """Fetch the next events, if none are left, and say whether there are some now.
+        """Read the next page of events if the buffer is empty; return whether it has any.
 
-        They are kept and not returned: if the caller was cancelled meanwhile, the next finds them.
+        Events go to the buffer, so that none is lost if the caller is cancelled meanwhile.
         """
         with self._filling:
             if not self._events and not self._closed:
@@ -92,22 +92,24 @@ class Subscription:
                     self._closed = True
             return bool(self._events)
 
-    def _wait(self, seen: int, until: float) -> None:
-        """Wait until the log may have grown, looking for commits of other processes meanwhile."""
+    def _wait(self, count: int, until: float) -> None:
+        """Wait for a commit of this process, and poll the log for commits of other processes."""
         signal = self._core.signal
-        self._calls.rest(RESTS[min(self._in_vain, len(RESTS)) - 1])
-        while not self._closed and signal.count == seen:
-            left = until - self._time.monotonic()
-            if left <= 0:
+        self._calls.rest(
+            SPURIOUS_WAKEUP_BACKOFF[min(self._idle_wakeups, len(SPURIOUS_WAKEUP_BACKOFF)) - 1]
+        )
+        while not self._closed and signal.count == count:
+            seconds = until - self._time.monotonic()
+            if seconds <= 0:
                 return
-            self._calls.wait(signal, seen, min(left, LOOK_SECONDS))
-            if signal.count == seen:
-                self._in_vain = 0
-            if signal.claim_look(self._time.monotonic()):
-                self._calls.run(self._look)
+            self._calls.wait(signal, count, min(seconds, POLL_SECONDS))
+            if signal.count == count:
+                self._idle_wakeups = 0
+            if signal.claim_poll(self._time.monotonic()):
+                self._calls.run(self._poll)
 
-    def _look(self) -> None:
-        """See how far the log goes, and tell all who wait."""
+    def _poll(self) -> None:
+        """Read the head of the log, and wake every subscription if it has moved."""
         try:
             self._core.signal.note_head(self._core.head())
         except StoreClosed:

@@ -1,4 +1,4 @@
-"""What a transaction does with facts."""
+"""The calls of a transaction about facts."""
 
 from __future__ import annotations
 
@@ -6,54 +6,49 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.graph.inputs import (
+from memoranda.graph.entities import Literal
+from memoranda.graph.records import Fact
+from memoranda.graph.requests import (
+    AssertFact,
+    AssertFactAs,
     Cardinality,
+    EndFact,
+    EndFactAs,
+    EndFactFrom,
+    EndUnknownFact,
+    GraphRequest,
     Object,
-    check_cardinality,
+    TimelineRead,
     check_confidence,
     check_entity,
     check_object,
     check_relation,
     check_visibility,
 )
-from memoranda.graph.pending import PendingFacts
-from memoranda.graph.records import Fact
-from memoranda.graph.requests import (
-    AliasEntity,
-    AssertFact,
-    AssertFactAs,
-    EndFact,
-    EndFactAs,
-    EndFactFrom,
-    GraphRequest,
-    MergeEntities,
-    RetractAssertion,
-    RetractFact,
-    SetCardinality,
-    TimelineRead,
-)
+from memoranda.graph.staged_reads import FactOverlay
 from memoranda.memory import transcripts
-from memoranda.memory.inputs import check_id, check_note
-from memoranda.memory.records import Memory
 from memoranda.model import codec
-from memoranda.model.graph_operations import Name
-from memoranda.model.ids import derived
-from memoranda.model.instant import Instant, to_micros, to_rfc3339
-from memoranda.model.limits import check_text
+from memoranda.model.clock import Instant, check_time, to_datetime, to_rfc3339
+from memoranda.model.ids import derive_id
+from memoranda.model.limits import check_text, renamed_fields
 from memoranda.model.memory import Span
-from memoranda.model.refs import Evidence, MemoryRef, TranscriptRef
+from memoranda.model.operations.graph import Name
+from memoranda.model.refs import Evidence, IdLike, MemoryRef, TranscriptRef
 from memoranda.model.scope import Scope
-from memoranda.sdk.references import check_evidence
-from memoranda.sdk.staging import Staging
-
-Source = str | Evidence | Memory
-"""What a fact comes from: a memory or a transcript, by its id or by a reference."""
+from memoranda.sdk.requests import (
+    alias_entity,
+    check_evidence,
+    merge_entities,
+    retract_fact,
+    set_cardinality,
+)
+from memoranda.sdk.transaction.staging import Staging
 
 
 class FactStaging(Staging):
-    """Asserting, ending and retracting facts, and naming what they are about."""
+    """Asserting, ending and retracting facts, and naming entities."""
 
-    _facts: PendingFacts
+    _facts: FactOverlay
 
     def assert_fact(
         self,
@@ -64,27 +59,26 @@ class FactStaging(Staging):
         valid_from: Instant | None = None,
         valid_to: Instant | None = None,
         confidence: float = 1.0,
-        source: Source | None = None,
+        source: IdLike | None = None,
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         visibility: str | None = None,
         once: str | None = None,
     ) -> str:
-        """Stage that something holds, and return the id of the assertion.
+        """Stage the assertion of a fact, and return its id.
 
-        It holds from `valid_from` on; not given, from when its source memory's event happened, or
-        else from the commit on. `valid_to` says where it ends; of a relation with many objects it
-        ends this assertion only. `source` is the memory or transcript it comes from, `spans` the
-        places in the transcript. What comes from a private memory is private to its agent, too;
-        `visibility` says otherwise: "namespace", or "private" whatever it comes from. `once` names
-        an occasion: on the same one the same thing is said once, however often it is tried, be it
-        retracted since.
+        It is valid from `valid_from` until `valid_to`. `valid_from` defaults to the event time of
+        the source memory, or else to the commit. In a multi-valued relation `valid_to` ends this
+        assertion only. `source` is a memory or a transcript, `spans` are places in the transcript.
+        A fact from a private memory is private to its agent, unless `visibility` is "namespace";
+        "private" makes any fact private. `once` is an idempotency key: the same fact is asserted
+        once under it, also if it was retracted since.
         """
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         evidence = self._evidence(source, spans)
-        begin = None if valid_from is None else to_micros("valid_from", valid_from)
-        end = None if valid_to is None else to_micros("valid_to", valid_to)
+        begin = check_time("valid_from", valid_from)
+        end = check_time("valid_to", valid_to)
         if end is not None:
             _check_order(self._begin(evidence, scope) if begin is None else begin, end)
         names = (
@@ -93,15 +87,15 @@ class FactStaging(Staging):
             check_object(object, limits),
         )
         details = (begin, end, check_confidence(confidence), evidence)
+        private = check_visibility(visibility)
         if once is None:
             assertion_id = self._draft.new_id(self._core.ids)
         else:
-            occasion = check_text("once", once, most_bytes=limits.txn_id_bytes)
-            assertion_id = _id_of(occasion, scope, names, details)
-        private = check_visibility(visibility)
-        asked = (scope, assertion_id, *names, *details, once is not None)
+            occasion = check_text("once", once, max_bytes=limits.txn_id_bytes)
+            assertion_id = _id_of(occasion, scope, names, details, private=private)
+        arguments = (scope, assertion_id, *names, *details, once is not None)
         self._stage_fact(
-            AssertFact(*asked) if private is None else AssertFactAs(*asked, private=private)
+            AssertFact(*arguments) if private is None else AssertFactAs(*arguments, private=private)
         )
         return assertion_id
 
@@ -112,39 +106,43 @@ class FactStaging(Staging):
         relation: str,
         object: Object | None = None,
         at: Instant | None = None,
-        source: Source | None = None,
+        source: IdLike | None = None,
         spans: Sequence[Span] | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
         visibility: str | None = None,
+        allow_unknown: bool = False,
     ) -> str:
-        """Stage that something stopped being true, and return the id under which that is said.
+        """Stage the end of a fact, and return the id of this statement.
 
-        Without an object it is whatever held; without a time, since its source memory's event
-        happened, or else since the commit. `source`, `spans` and `visibility` are as in
-        `assert_fact`.
+        Without an `object`, whatever holds ends. `at` defaults to the event time of the source
+        memory, or else to the commit. `source`, `spans` and `visibility` are as in `assert_fact`.
+        What ends need not be asserted yet, but a subject that nothing mentions raises `NotFound`,
+        unless `allow_unknown` is True.
         """
         scope, limits = self._owner(agent_id, namespace), self._core.limits
         evidence = self._evidence(source, spans)
-        asked = (
+        arguments = (
             scope,
             self._draft.new_id(self._core.ids),
             check_entity("subject", subject, limits),
             check_relation("relation", relation, limits),
             None if object is None else check_object(object, limits),
-            None if at is None else to_micros("at", at),
+            check_time("at", at),
         )
         private = check_visibility(visibility)
-        request = EndFact(*asked) if evidence is None else EndFactFrom(*asked, evidence)
-        if private is not None:
-            request = EndFactAs(*asked, evidence, private)
+        request = EndFact(*arguments) if evidence is None else EndFactFrom(*arguments, evidence)
+        if allow_unknown:
+            request = EndUnknownFact(*arguments, evidence, private)
+        elif private is not None:
+            request = EndFactAs(*arguments, evidence, private)
         self._stage_fact(request)
         return request.assertion_id
 
     def retract_fact(
         self,
         *,
-        assertion_id: str | None = None,
+        assertion_id: IdLike | None = None,
         subject: str | None = None,
         relation: str | None = None,
         object: Object | None = None,
@@ -152,31 +150,19 @@ class FactStaging(Staging):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> None:
-        """Stage that something was said in error: under an id, or every assertion of a fact.
+        """Stage the retraction of one assertion, or of every assertion of a fact.
 
-        Without an object it is every assertion of the subject and relation.
+        Without an `object`, every assertion of the subject and relation is retracted.
         """
-        scope, limits = self._owner(agent_id, namespace), self._core.limits
-        checked = check_note("reason", reason, limits)
-        if assertion_id is not None:
-            if not subject is relation is object is None:
-                raise InvalidInput(
-                    "assertion_id", "says which one already: leave out subject, relation, object"
-                )
-            known = check_id("assertion_id", assertion_id)
-            self._stage_fact(RetractAssertion(scope, known, checked))
-            return
-        if subject is None or relation is None:
-            raise InvalidInput(
-                "assertion_id", "is missing: give one, or the subject and relation of a fact"
-            )
         self._stage_fact(
-            RetractFact(
-                scope,
-                check_entity("subject", subject, limits),
-                check_relation("relation", relation, limits),
-                None if object is None else check_object(object, limits),
-                checked,
+            retract_fact(
+                self._core.limits,
+                self._owner(agent_id, namespace),
+                assertion_id,
+                subject,
+                relation,
+                object,
+                reason,
             )
         )
 
@@ -189,14 +175,10 @@ class FactStaging(Staging):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> None:
-        """Stage that a relation has one object at a time in a namespace ("single"), or many."""
+        """Stage the cardinality of a relation in a namespace: "single" or "multi"."""
+        scope, limits = self._owner(self._defaults.acting(agent_id), namespace), self._core.limits
         self._stage_fact(
-            SetCardinality(
-                self._owner(self._defaults.acting(agent_id), namespace),
-                check_relation("relation", relation, self._core.limits),
-                check_cardinality(cardinality),
-                self._most(allow_large),
-            )
+            set_cardinality(limits, scope, relation, cardinality, allow_large=allow_large)
         )
 
     def alias(
@@ -208,16 +190,9 @@ class FactStaging(Staging):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> None:
-        """Stage another name for an entity: what was said under it is about the entity, too."""
-        limits = self._core.limits
-        self._stage_fact(
-            AliasEntity(
-                self._owner(agent_id, namespace),
-                check_entity("entity", entity, limits),
-                check_entity("alias", alias, limits),
-                self._most(allow_large),
-            )
-        )
+        """Stage another name for an entity: facts under that name become facts of the entity."""
+        scope, limits = self._owner(agent_id, namespace), self._core.limits
+        self._stage_fact(alias_entity(limits, scope, entity, alias, allow_large=allow_large))
 
     def merge_entities(
         self,
@@ -228,22 +203,15 @@ class FactStaging(Staging):
         agent_id: str | None = None,
         namespace: str | None = None,
     ) -> None:
-        """Stage that two entities are one, which goes by the name of the second."""
-        limits = self._core.limits
-        self._stage_fact(
-            MergeEntities(
-                self._owner(agent_id, namespace),
-                check_entity("source", source, limits),
-                check_entity("into", into, limits),
-                self._most(allow_large),
-            )
-        )
+        """Stage the merge of one entity into another, which keeps its name."""
+        scope, limits = self._owner(agent_id, namespace), self._core.limits
+        self._stage_fact(merge_entities(limits, scope, source, into, allow_large=allow_large))
 
     def refusals(self) -> dict[int, InvalidInput | NotFound]:
-        """Return what of the staged requests about facts would be refused now, by their places.
+        """Return the errors of staged requests about facts, by their positions among those.
 
-        A commit tells of the first one only. What each of them says by itself was checked when it
-        was staged: here it is what they need to be there, such as a source.
+        A commit raises only the first of them. Arguments were checked when they were staged; here
+        the log is checked for what the requests refer to, such as a source.
         """
         self._draft.check()
         return self._calls.run(self._read_refusals)
@@ -270,6 +238,31 @@ class FactStaging(Staging):
         self._draft.track(read)
         return self._calls.run(self._read_timeline, read)
 
+    def facts(
+        self,
+        *,
+        subject: str,
+        relation: str,
+        valid_at: Instant | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+    ) -> list[Fact]:
+        """Return the facts of a timeline that hold at a time, as this transaction sees them.
+
+        `valid_at` is now by default. Each object is in the answer once, from its earliest fact. The
+        read is tracked as that of a timeline; `Store.facts` reads across timelines.
+        """
+        at = check_time("valid_at", valid_at)
+        timeline = self.timeline(
+            subject=subject, relation=relation, agent_id=agent_id, namespace=namespace
+        )
+        instant = to_datetime(self._core.clock.now() if at is None else at)
+        holding: dict[str | Literal, Fact] = {}
+        for fact in timeline:
+            if fact.valid_from <= instant and (fact.valid_to is None or instant < fact.valid_to):
+                holding.setdefault(fact.object, fact)
+        return list(holding.values())
+
     def _read_timeline(self, read: TimelineRead) -> list[Fact]:
         with self._core.engine.snapshot() as reader:
             memories = self._memories.rules(reader)
@@ -281,28 +274,27 @@ class FactStaging(Staging):
         self._draft.stage(request)
         self._facts.add(request)
 
-    def _most(self, allow_large: object) -> int | None:
-        return None if allow_large else self._core.limits.derived_statements
-
     def _evidence(self, source: object, spans: object) -> Evidence | None:
-        """Return what a fact comes from; an id that no transcript has is a memory's."""
-        found = check_evidence(source)
-        if isinstance(found, str):
-            found = TranscriptRef(found) if self._has_transcript(found) else MemoryRef(found)
-        if spans is None and not (isinstance(found, TranscriptRef) and found.spans):
-            return found
-        if not isinstance(found, TranscriptRef):
+        """Return the source of a fact; an id that no transcript has is the id of a memory."""
+        evidence = check_evidence(source)
+        if isinstance(evidence, str):
+            evidence = (
+                TranscriptRef(evidence) if self._has_transcript(evidence) else MemoryRef(evidence)
+            )
+        if isinstance(evidence, TranscriptRef):
+            with renamed_fields(transcript_id="source"):
+                return self._check_quotation(evidence, spans)
+        if spans is not None:
             raise InvalidInput("spans", "are places in a transcript: give one as the source")
-        checked = self._check_spans(found.transcript_id, spans or found.spans)
-        return TranscriptRef(found.transcript_id, checked)
+        return evidence
 
     def _begin(self, evidence: Evidence | None, scope: Scope) -> int:
-        """Return since when something holds that is not said to hold since any time."""
+        """Return the default of `valid_from`: the source's event time, or else now."""
         if isinstance(evidence, MemoryRef):
             with suppress(NotFound), self._core.engine.reading() as reader:  # the commit says so
-                found = self._memories.rules(reader).look_up(evidence, scope)
-                if found.event_time is not None:
-                    return found.event_time
+                referent = self._memories.rules(reader).look_up(evidence, scope)
+                if referent.event_time is not None:
+                    return referent.event_time
         return self._core.clock.now()
 
     def _has_transcript(self, transcript_id: str) -> bool:
@@ -317,13 +309,21 @@ def _id_of(
     scope: Scope,
     names: tuple[Name, Name, Name],
     details: tuple[int | None, int | None, float, Evidence | None],
+    *,
+    private: bool | None,
 ) -> str:
-    """Return the id that what says the same has on one occasion, however it is spelled."""
+    """Return the id of a fact under an idempotency key, the same for each spelling of its names.
+
+    Visibility is a part of it where it is not the default. Without a source, "namespace" is the
+    default.
+    """
     subject, relation, object_ = names
     *when, source = details
-    said = (subject.key, relation.key, object_.kind, object_.key, *map(str, when))
+    statement = (subject.key, relation.key, object_.kind, object_.key, *map(str, when))
     words = "" if source is None else codec.encode(source).hex()
-    return derived("once", once, scope.namespace, scope.agent_id, *said, words)
+    as_usual = private is None or (source is None and not private)
+    seen_by = () if as_usual else ("private" if private else "namespace",)
+    return derive_id("once", once, scope.namespace, scope.agent_id, *statement, words, *seen_by)
 
 
 def _check_order(begin: int, end: int) -> None:

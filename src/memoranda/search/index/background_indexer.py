@@ -1,97 +1,202 @@
-"""The filler: indexes behind the commits, in a thread of its own.
+"""Index in the background, and reindex at once.
 
-Who commits only wakes it, once enough has come. It lets others through all the time, and its writes
-are short; what goes wrong loses nothing: what is not indexed stays on the list, is found all the
-same, and is tried again later.
+A commit only wakes the indexer, once enough is queued. The indexer yields the CPU all the time, and
+its transactions are short. A failure loses nothing: what is not indexed stays in the queue, where a
+search finds it by scanning, and is tried again later.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import msgspec
+
 from memoranda.errors import MemorandaError
-from memoranda.log.failpoints import Failpoint, pass_by
-from memoranda.search import filling, kept
-from memoranda.search.behind import DRAIN_SECONDS, PATIENCE, Behind
-from memoranda.search.breathing import Breather
-from memoranda.search.filling import Indexer
-from memoranda.search.vectors import Vectors
-from memoranda.search.view import SearchView
-from memoranda.storage.port import Engine
+from memoranda.log.commit.failpoints import Failpoint, no_failpoint
+from memoranda.search.background_worker import (
+    DRAIN_SECONDS,
+    LARGE_COMMIT,
+    WRITE_WAIT_SECONDS,
+    BackgroundWorker,
+    BulkPauses,
+    CpuYield,
+)
+from memoranda.search.index import indexer
+from memoranda.search.index.indexer import Indexer
+from memoranda.search.index.view import SearchView
+from memoranda.search.text import language as index_language
+from memoranda.search.text.stemmer import ENGLISH
+from memoranda.search.vectors import store
+from memoranda.search.vectors.vector_index import VectorIndex
+from memoranda.storage.port import Engine, Progress
 
-EVERY = 256
-"""How many commits have to come, or passages with them, for the index to be filled some more."""
+WAKE_THRESHOLD = 256
+"""Queued commits, or estimated documents, at which a commit wakes the indexer: enough for one plan,
+and few enough for a search to scan in milliseconds."""
+SEARCH_WAKE_THRESHOLD = 512
+"""Estimated documents in the queue beyond which a search wakes the indexer: below it, a scan takes
+some ten milliseconds and a write would not pay."""
+_CLOSE_SECONDS = 0.25
+"""Time that a closing store gives a part that is being indexed."""
 
-_LAST_SECONDS = 0.25
-"""How long a store that is closed is kept waiting for what is being indexed."""
 
-
-class Filler:
-    """Fills the index of an open store, a little at a time."""
+class BackgroundIndexer:
+    """Fills the index of an open store, a part at a time."""
 
     def __init__(
-        self, engine: Engine, view: SearchView, vectors: Vectors, failpoint: Failpoint = pass_by
+        self,
+        engine: Engine,
+        view: SearchView,
+        vectors: VectorIndex,
+        failpoint: Failpoint = no_failpoint,
     ) -> None:
         self._engine = engine
         self._view = view
         self._vectors = vectors
         self._commits = 0
-        """How often somebody committed: as long as that grows, they are busy."""
-        breather = Breather(lambda: self._commits)
+        """Commits of this process that are not large; while it grows, writers are active."""
+        self._last_total = 0
+        """Documents queued by all commits up to the last one."""
+        self._backlog_offset = 0
+        """Queued documents minus indexed ones when the queue was last empty."""
+        self._yield_cpu = CpuYield(lambda: self._commits, backlog=self.estimate_backlog)
+        self._bulk_pauses = BulkPauses(self.estimate_backlog, self._is_indexing)
         self.indexer = Indexer(
-            engine, failpoint=failpoint, breathe=breather, remembered=vectors.remembered
+            engine,
+            failpoint=failpoint,
+            yield_cpu=self._yield_cpu,
+            cache=vectors.chunk_cache,
         )
-        self._behind = Behind(self._index_some, name="memoranda-indexer")
-        vectors.index_soon = self._behind.nudge
+        self._worker = BackgroundWorker(self._index_part, name="memoranda-indexer")
+        vectors.index_soon = self._wake
 
     @property
     def failure(self) -> MemorandaError | None:
-        """Why the last attempt came to nothing, if it did; told by `stats`."""
-        return self._behind.failure
+        """The error of the last attempt, if it failed; `stats` reports it."""
+        return self._worker.failure
 
     def __call__(self) -> None:
-        """Let what waits be indexed, if that is worth it."""
-        self._commits += 1
-        if self._view.erased:
-            self._view.erased = False
-            self.indexer.remembered.drop()
-            self._vectors.forget()
-        if max(self._view.waiting, self._view.passages) >= EVERY:
-            self._view.waiting = self._view.passages = 0  # also if it fails: it is tried again
-            self._behind.wake()
+        """Note a commit, and wake the indexer if enough is queued."""
+        view = self._view
+        documents, self._last_total = view.total_documents - self._last_total, view.total_documents
+        self._commits += documents < LARGE_COMMIT
+        if view.has_erased:
+            view.has_erased = False
+            self.indexer.cache.drop()
+            self._vectors.drop_caches()
+        if max(view.queued_commits, view.queued_documents) >= WAKE_THRESHOLD:
+            view.queued_commits = view.queued_documents = 0  # a failure is retried by the worker
+            self._worker.wake()
 
     def start(self) -> None:
-        """Go on where somebody left off: if much waits, or if the store has vectors, too.
+        """Continue where another process stopped, if enough is queued.
 
-        Who only writes to a store without vectors loads no model.
+        A store with vectors continues with any backlog. One without does not load a model only
+        because it is written to.
         """
-        embedded = self._vectors.wanted and self._vectors.embedder is not None
+        is_eager = self._vectors.is_wanted and self._vectors.embedder is not None
         with self._engine.reading() as reader:
-            has_vectors = embedded and kept.read(reader) is not None
-            due = filling.work(reader) >= (1 if has_vectors else EVERY)
-        if due:
-            self._behind.wake()
+            has_vectors = is_eager and store.read(reader) is not None
+            threshold = 1 if has_vectors else WAKE_THRESHOLD
+            backlog = indexer.backlog_documents(reader)
+            self._backlog_offset = -backlog
+            is_due = backlog >= threshold
+            is_due = is_due or index_language.read(reader).is_restemming
+        if is_due and not self._engine.read_only:
+            self._worker.wake()
 
-    def catch_up(self) -> None:
-        """Index what waits, if it is more than a search should look through, for a while.
+    def estimate_backlog(self) -> int:
+        """Return about how many documents are queued, without reading.
 
-        What is left then is indexed behind, at once. Raises `StoreBusy` if others write for long.
+        It counts what this process queued and indexed. If another process indexes the same queue,
+        it is too high until this one finds the queue empty.
         """
+        return self._view.total_documents - self.indexer.indexed_documents - self._backlog_offset
+
+    def pauses(self, commit_ts: int) -> Iterator[float]:
+        """Yield the pauses that the caller of a commit makes, in seconds; most commits need none.
+
+        After a large commit they last until the indexer has nearly caught up, within a time that is
+        in proportion to the commit.
+        """
+        return self._bulk_pauses.after(self._view.large_commits.pop(commit_ts, 0))
+
+    def _is_indexing(self) -> bool:
+        return self._worker.is_busy and self._worker.failure is None
+
+    def hurry(self) -> None:
+        """Index the queue with priority: a search is about to scan it.
+
+        Only the indexer's own thread writes. The search neither takes the write lock nor waits.
+        """
+        self._yield_cpu.hurry()
         with self._engine.reading() as reader:
-            much = filling.work(reader) > filling.MUCH
-        if much:
-            self._behind.nudge()
-            self.indexer.catch_up()
+            documents = indexer.backlog_documents(reader)
+        if documents > SEARCH_WAKE_THRESHOLD:
+            self._wake()
 
     def close(self) -> None:
-        """Index no more but what is begun, and not for long; what is left stays on the list.
+        """Stop after the part that is being indexed; the rest stays in the queue.
 
-        But who has searched by vectors had some made of what is left, and is to find them kept.
+        After a search by vectors it indexes the whole queue, within a bounded time: the search has
+        embedded unindexed documents, and only indexed documents can keep a vector.
         """
-        begun = _LAST_SECONDS if self._behind.busy else 0
-        self._behind.close(DRAIN_SECONDS if self._vectors.searched else begun)
+        seconds = _CLOSE_SECONDS if self._worker.is_busy else 0
+        self._worker.close(DRAIN_SECONDS if self._vectors.was_searched else seconds)
 
-    def _index_some(self) -> bool:
-        """Index some of what waits, and say whether anything is left."""
-        if self.indexer.fill_some(wait=PATIENCE) is None:
-            return False
+    def _wake(self) -> None:
+        if not self._engine.read_only:
+            self._worker.wake()
+
+    def _index_part(self) -> bool:
+        """Index one part of the queue; return whether there may be more."""
+        total = self._view.total_documents  # before the queue is read: a later commit counts
+        if self.indexer.fill_batch(wait=WRITE_WAIT_SECONDS) is None:
+            self._backlog_offset = total - self.indexer.indexed_documents
+            self._yield_cpu.catch_up()
+            self._bulk_pauses.catch_up()
+            return self.indexer.restem_batch(wait=WRITE_WAIT_SECONDS) is not None
         self._vectors.wake()
         return True
+
+
+# Reindexing: doing at once what is otherwise done in the background.
+#
+# It can be interrupted, and continues from there the next time. If the indexes are up to date, it
+# does nothing.
+
+
+class Reindexed(msgspec.Struct, frozen=True):
+    """The result of reindexing; false if everything was up to date."""
+
+    commits: int
+    """Commits that were added to the full-text index."""
+    vectors: int
+    """Documents that got a vector."""
+    model: str | None
+    """The model of the vectors; None: there is no embedder."""
+    replaced: str | None = None
+    """The model whose vectors were dropped."""
+    language: str = ENGLISH
+    """The language of the full-text index."""
+    rewritten: int = 0
+    """Documents that were in another language and are restemmed."""
+
+    def __bool__(self) -> bool:
+        return bool(self.commits or self.vectors or self.replaced or self.rewritten)
+
+
+def reindex(
+    indexer: Indexer,
+    vectors: VectorIndex,
+    *,
+    of_text: bool,
+    of_vectors: bool,
+    progress: Progress | None = None,
+) -> Reindexed:
+    """Bring the full-text index up to date, then the vectors of its documents."""
+    commits = indexer.fill(progress=progress) if of_text else 0
+    if not of_vectors or vectors.embedder is None:
+        return Reindexed(commits, 0, None)
+    replaced, count = vectors.fill(progress)
+    return Reindexed(commits, count, vectors.embedder.name, replaced)

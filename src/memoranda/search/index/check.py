@@ -1,28 +1,33 @@
-"""Checking the index: whether it has what the views give, word by word, and nothing else.
+"""Check the index: it has exactly the documents and tokens that the views give.
 
-It is part of a deep look at a store. What waits to be indexed is not expected in it, and vectors
-are only looked at for what they belong to: nothing but the model could tell what they should be.
+The check is part of a deep verification. Sources in the index queue may be indexed or not. Of
+vectors only the ownership is checked: the right numbers are known to the model alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from memoranda.errors import Corruption, ViewsDiffer
-from memoranda.search.deriving import derive
-from memoranda.search.index import columns_of
-from memoranda.search.passages import Derived, Indexed, indexed
-from memoranda.search.sources import Sources
-from memoranda.search.transcripts import Cuttings, RememberedCuttings
+from memoranda.search.index.documents import (
+    DerivedDocument,
+    IndexedDocument,
+    Sources,
+    derive_documents,
+    indexed_documents,
+)
+from memoranda.search.index.tables import columns_of
+from memoranda.search.text import language as index_language
+from memoranda.search.text.chunker import ChunkCache, ChunkLoader
 from memoranda.storage.port import Engine, Progress, Reader
 
-_PAGE = 256
+_PAGE_COMMITS = 256
+"""Commits whose sources are compared at once: a bound on memory."""
+_NO_LIMIT = -1
 
 
 def check_index(engine: Engine, progress: Progress | None = None) -> None:
-    """Raise `ViewsDiffer` for the first passage that is not what it should be."""
+    """Raise `ViewsDiffer` for the first document that differs."""
     with engine.snapshot() as reader:
         if reader.row("table_there", name="to_index") is None:
             return
@@ -35,73 +40,91 @@ def check_index(engine: Engine, progress: Progress | None = None) -> None:
 
 
 class _Check:
-    """One look at the whole index."""
+    """One check of the whole index, in one snapshot."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._remembered = RememberedCuttings()
-        self._seen: set[int] = set()
-        self._waiting = self._listed()
+        self._cache = ChunkCache()
+        self._document_ids: set[int] = set()
+        self._queued = self._queued_sources()
+        self._language = index_language.read(reader)
 
     def run(self, progress: Progress | None) -> None:
-        """Compare the passages of all sources that the log speaks of, then count."""
+        """Compare the documents of all sources in the log, then the totals."""
         row = self._reader.row("event_head")
-        whole = row[0] if row else 0
+        head = row[0] if row else 0
         for page in self._pages():
-            commits = [commit_ts for commit_ts, waits in page if not waits]
+            commits = [commit_ts for commit_ts, is_queued in page if not is_queued]
             self._compare(Sources.of_commits(self._reader, commits))
             if progress is not None:
-                progress(page[-1][0], whole)
-        self._compare(self._waiting, expected=False)
-        self._count()
+                progress(page[-1][0], head)
+        self._compare(self._queued, queued=True)
+        self._check_totals()
 
     def _pages(self) -> Iterator[list[tuple[int, int]]]:
         after = 0
-        while rows := self._reader.rows("index_commits", after=after, most=_PAGE):
-            yield [(commit_ts, waits) for commit_ts, waits in rows]
+        while rows := self._reader.rows("index_commits", after=after, limit=_PAGE_COMMITS):
+            yield [(commit_ts, is_queued) for commit_ts, is_queued in rows]
             after = rows[-1][0]
 
-    def _listed(self) -> Sources:
-        """Return what is spoken of on the list: it may be in the index or not."""
-        rows = self._reader.rows("to_index_page", most=-1)
+    def _queued_sources(self) -> Sources:
+        """Return the sources of the queue: they may be indexed or not."""
+        rows = self._reader.rows("index_queue_page", after=0, limit=_NO_LIMIT)
         return Sources.of_commits(self._reader, [commit_ts for commit_ts, _ in rows])
 
-    def _compare(self, sources: Sources, *, expected: bool = True) -> None:
-        if expected:
-            sources = sources.without(self._waiting)
-        cuttings = Cuttings(self._reader, self._remembered)
-        wanted = {each.key: each for each in derive(cuttings, sources)}
-        listed = msgspec.json.encode(sources.all).decode()
-        words = {row[0]: row[1:] for row in self._reader.rows("words_of_sources", sources=listed)}
-        for found in indexed(self._reader, sources.all):
-            self._seen.add(found.id)
-            derived = wanted.pop(found.key, None)
-            if expected:
-                self._check(found, derived, words.get(found.id), cuttings)
-        for each in wanted.values() if expected else ():
-            raise _differs("passage", f"the one of {each.source} since {each.since} is missing")
+    def _compare(self, sources: Sources, *, queued: bool = False) -> None:
+        if not queued:
+            sources = sources.without(self._queued)
+        loader = ChunkLoader(self._reader, self._cache)
+        derived = {document.key: document for document in derive_documents(loader, sources).all()}
+        rows = self._reader.rows("fulltext_of_sources", sources=sources.all)
+        columns = {row[0]: row[1:] for row in rows}
+        for document in indexed_documents(self._reader, sources.all):
+            self._document_ids.add(document.id)
+            counterpart = derived.pop(document.key, None)
+            if not queued:
+                self._check_document(document, counterpart, columns.get(document.id), loader)
+        for missing in () if queued else derived.values():
+            raise _differs(
+                "passage",
+                f"the document of {missing.source} from commit {missing.from_commit} is missing",
+            )
 
-    def _check(
+    def _check_document(
         self,
-        found: Indexed,
-        derived: Derived | None,
-        words: tuple[str, ...] | None,
-        cuttings: Cuttings,
+        document: IndexedDocument,
+        derived: DerivedDocument | None,
+        stored_columns: tuple[str, ...] | None,
+        loader: ChunkLoader,
     ) -> None:
-        if derived is None or not found.is_as(derived):
-            raise _differs("passage", f"passage {found.id} is not what {found.source} says")
-        columns, length = columns_of(found.shelf, derived.words(cuttings))
-        if words != columns or found.length != length:
-            raise _differs("words", f"passage {found.id} has other words than {found.source}")
+        if derived is None or not document.equals(derived):
+            raise _differs("passage", f"document {document.id} differs from {document.source}")
+        if not self._language.is_restemmed(document.id):  # it has the tokens of an older stemmer
+            return
+        text = derived.load_text(loader)
+        columns, length = columns_of(
+            document.partition, text, self._language.of(document.partition_key[0])
+        )
+        if stored_columns != columns or document.length != length:
+            raise _differs(
+                "words", f"document {document.id} has other tokens than {document.source}"
+            )
 
-    def _count(self) -> None:
+    def _check_totals(self) -> None:
         if any(self._reader.row("index_strays") or ()):
-            raise _differs("passage", "there are words, vectors or commits of nothing there is")
-        if self._reader.row("index_counts") != (len(self._seen), len(self._seen)):
-            raise _differs("passage", "there are passages of sources that the log does not have")
-        for number, size, length, counted, summed in self._reader.rows("shelf_rows"):
-            if (size, length) != (counted, summed):
-                raise _differs("shelf", f"shelf {number} has other figures than its passages")
+            raise _differs(
+                "passage", "there are tokens, vectors or queued commits without an owner"
+            )
+        count = len(self._document_ids)
+        if self._reader.row("index_counts") != (count, count):
+            raise _differs("passage", "there are documents of sources that the log does not have")
+        for partition, size, length, counted_size, counted_length in self._reader.rows(
+            "partition_checks"
+        ):
+            if (size, length) != (counted_size, counted_length):
+                raise _differs(
+                    "shelf", f"partition {partition} has other totals than its documents"
+                )
 
 
 def _differs(table: str, problem: str) -> ViewsDiffer:

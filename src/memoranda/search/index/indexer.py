@@ -1,216 +1,445 @@
-"""Filling: bringing the index to what the views say, behind the commits and in short writes.
+"""The indexer: derive the documents that the index lacks, and add them in short transactions.
 
-Which commits are not in the index yet is a list that is written with them. What these speak of is
-derived anew and compared with what the index has, so filling anything twice changes nothing, and
-who dies in between loses nothing. All of that is done without a lock; the write lock is taken for
-a part that takes some milliseconds to write, over and over, with others let in between.
+The queue names the commits that are not indexed yet; it is written with the commits. The sources of
+queued commits are derived from the views and compared with the index, so indexing a commit twice
+changes nothing, and a process that dies in between loses nothing. Deriving and tokenizing hold no
+lock. The write lock is taken for parts of some milliseconds, and other writers get in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+
+import msgspec
 
 from memoranda.errors import StoreBusy
-from memoranda.log.failpoints import Failpoint, pass_by
+from memoranda.log.commit.failpoints import Failpoint, no_failpoint
 from memoranda.model.clock import Clock, SystemClock
-from memoranda.search.folding import Breathe, go_on
-from memoranda.search.plans import AT_ONCE, Plan, Stale, first_listed, look
-from memoranda.search.transcripts import Cuttings, RememberedCuttings
-from memoranda.storage.locks import held, new_lock
+from memoranda.model.intervals import OPEN_END
+from memoranda.search.index import language_change
+from memoranda.search.index.documents import (
+    DerivedDocument,
+    DerivedDocuments,
+    DocumentText,
+    IndexedDocument,
+    Sources,
+    derive_documents,
+    indexed_documents,
+)
+from memoranda.search.index.tables import (
+    IndexChange,
+    IndexEntry,
+    IndexWriter,
+    Stale,
+    read_stamp,
+    renew_stamp,
+)
+from memoranda.search.text import language as index_language
+from memoranda.search.text.chunker import ChunkCache, ChunkLoader
+from memoranda.search.text.language import IndexLanguage
+from memoranda.search.text.tokenizer import YieldCpu, keep_cpu
 from memoranda.storage.port import Engine, Progress, Reader, Writer
+from memoranda.storage.thread_locks import hold, new_lock
 
-MUCH = 512
-"""With more passages than this waiting, who searches fills the index first, for a while."""
-BRIEFLY = 0.25
-"""How many seconds who searches does so at most, for so much that it fills the index."""
-NOT_LONG = 1.0
-"""How many at most, however much it is: the rest is looked through as it is."""
-HOLD = 0.01
-"""How many seconds a write may take, about."""
-_FIRST_PART = 32 * 1024
-_LEAST_PART, _MOST_PART = 4 * 1024, 256 * 1024
-_A_TURN = 0.001
-_OTHERS_FILL = 0.1
-_ALL = 2**63 - 1
+# Plans: the changes that some queued commits need, derived once and written part by part.
+#
+# A plan is made and tokenized without a lock. It is valid as long as the index has the stamp the
+# plan was made with: no other process has indexed since, nothing was erased, no view was rebuilt.
+# A commit made since is in the queue, and is derived in its turn.
+#
+# The states of a queued commit: queued (its row is in `to_index`); planned (in a plan of some
+# process, still queued); partly written (some documents are in the index, still queued: a new plan
+# finds them equal and skips them); indexed (the row is deleted with the plan's last part).
 
-
-def backlog(reader: Reader) -> int:
-    """Return how many commits are not in the index yet."""
-    return _waiting(reader)[0]
-
-
-def work(reader: Reader) -> int:
-    """Return about how many passages are not in the index yet."""
-    return _waiting(reader)[1]
+MAX_PLAN_COMMITS = 256
+"""Commits of one plan at most: a bound on memory, and on the work that a stale plan loses."""
+MAX_PLAN_DOCUMENTS = 2_048
+"""Estimated documents of one plan; a single commit is not divided."""
+_READ_DOCUMENTS = 64
+_READ_CHARACTERS = 256 * 1024
+"""Documents, and characters of text, that are read in one short snapshot."""
+_DOCUMENTS_PER_YIELD = 256
+"""Documents that are compared between two calls of `yield_cpu`."""
 
 
-def _waiting(reader: Reader) -> tuple[int, int]:
-    commits, passages = reader.row("to_index_totals") or (0, 0)
-    return commits, passages
+class Difference(msgspec.Struct, frozen=True):
+    """The documents that the index lacks, and those it has that are outdated."""
+
+    missing: list[DerivedDocument]
+    outdated: list[IndexedDocument]
+
+
+def difference(
+    derived: DerivedDocuments, indexed: Iterable[IndexedDocument], yield_cpu: YieldCpu = keep_cpu
+) -> Difference:
+    """Compare derived documents with the index."""
+    outdated = {document.key: document for document in indexed}
+    missing: list[DerivedDocument] = []
+    for count, document in enumerate(derived.all()):
+        counterpart = outdated.get(document.key)
+        if counterpart is not None and counterpart.equals(document):
+            del outdated[document.key]
+        else:
+            missing.append(document)
+        if not count % _DOCUMENTS_PER_YIELD:
+            yield_cpu()
+    return Difference(missing, [*outdated.values()])
+
+
+class IndexInputs(msgspec.Struct, frozen=True):
+    """The data of some queued commits, read in one snapshot."""
+
+    stamp: str
+    commits: list[int]
+    sources: Sources
+    derived: DerivedDocuments
+    indexed: list[IndexedDocument]
+    language: IndexLanguage
+    """The languages in which new documents are stemmed."""
+
+
+def read_inputs(
+    loader: ChunkLoader, commits: Sequence[int], excluded: Sources | None = None
+) -> IndexInputs:
+    """Read the sources of commits, their derived documents and their indexed ones."""
+    reader = loader.reader
+    sources = Sources.of_commits(reader, commits)
+    if excluded is not None:
+        sources = sources.without(excluded)
+    return IndexInputs(
+        stamp=read_stamp(reader),
+        commits=[*commits],
+        sources=sources,
+        derived=derive_documents(loader, sources),
+        indexed=indexed_documents(reader, sources.all),
+        language=index_language.read(reader),
+    )
+
+
+def next_commits(reader: Reader, limit: int, to_commit: int) -> dict[int, int]:
+    """Return the first commits of the queue for one plan, up to and including `to_commit`.
+
+    Each has its estimated number of documents.
+    """
+    commits: dict[int, int] = {}
+    documents = 0
+    for commit_ts, size in reader.rows("index_queue_page", after=0, limit=limit):
+        documents += size
+        if commit_ts > to_commit or (commits and documents > MAX_PLAN_DOCUMENTS):
+            break
+        commits[commit_ts] = size
+    return commits
+
+
+class Plan:
+    """The changes that some commits still need."""
+
+    def __init__(
+        self, inputs: IndexInputs, yield_cpu: YieldCpu = keep_cpu, *, documents: int = 0
+    ) -> None:
+        self.documents = documents
+        """Their estimated number."""
+        self._stamp = inputs.stamp
+        self.commits = inputs.commits
+        self._language = inputs.language
+        self._yield_cpu = yield_cpu
+        changes = _changes(difference(inputs.derived, inputs.indexed, yield_cpu))
+        self._unread = deque(changes)
+        self._untokenized: deque[
+            tuple[IndexedDocument | None, DerivedDocument | None, DocumentText | None]
+        ] = deque()
+        self._part: list[IndexChange] = []
+
+    @property
+    def is_last_part(self) -> bool:
+        """Whether nothing remains but the part that is ready."""
+        return not self._unread and not self._untokenized
+
+    def prepare(self, cost: int, open_loader: Callable[[], Iterable[ChunkLoader]]) -> None:
+        """Make the next part ready: of about the given cost, and of at least one change."""
+        ready = sum(change.cost for change in self._part)
+        while not self.is_last_part and ready < cost:
+            if not self._untokenized:
+                for loader in open_loader():
+                    self._read_texts(loader)
+            outdated, derived, text = self._untokenized.popleft()
+            entry = None
+            if derived is not None and text is not None:
+                language = self._language.of(derived.partition_key[0])
+                entry = IndexEntry.of(derived, text, self._yield_cpu, language)
+            self._part.append(IndexChange(outdated, entry))
+            ready += self._part[-1].cost
+            self._yield_cpu()
+
+    def _read_texts(self, loader: ChunkLoader) -> None:
+        """Read the texts of the next changes, in one short snapshot."""
+        if read_stamp(loader.reader) != self._stamp:
+            raise Stale
+        size = 0
+        while self._unread and len(self._untokenized) < _READ_DOCUMENTS and size < _READ_CHARACTERS:
+            outdated, derived = self._unread.popleft()
+            text = None if derived is None else derived.load_text(loader)
+            self._untokenized.append((outdated, derived, text))
+            size += 0 if text is None else len(text.own) + len(text.before) + len(text.after)
+
+    def write_part(self, writer: Writer) -> str:
+        """Write the part that is ready; return the new stamp of the index.
+
+        The commits leave the queue with the last part. Raises `Stale` if the plan is not valid.
+        """
+        if read_stamp(writer) != self._stamp:
+            raise Stale
+        IndexWriter(writer).apply(self._part)
+        if self.is_last_part:
+            for commit_ts in self.commits:
+                writer.put("index_queue_remove", commit_ts)
+        return renew_stamp(writer)
+
+    def part_written(self, stamp: str) -> None:
+        """Continue after the part that was committed with this stamp."""
+        self._stamp = stamp
+        self._part = []
+
+
+def _changes(
+    changes: Difference,
+) -> Iterator[tuple[IndexedDocument | None, DerivedDocument | None]]:
+    """Yield removals first, then additions; a replacement is one change."""
+    outdated = {document.key: document for document in changes.outdated}
+    additions = [(outdated.pop(document.key, None), document) for document in changes.missing]
+    for document in outdated.values():
+        yield document, None
+    yield from additions
+
+
+# Filling the index.
+
+WRITE_SECONDS = 0.01
+"""Target duration of one transaction: a commit waits this long at most for the indexer."""
+_FIRST_PART_COST = 32 * 1024
+_MIN_PART_COST, _MAX_PART_COST = 4 * 1024, 256 * 1024
+"""Bounds of the adapted size of a part, in bytes of tokens."""
+_WRITER_TURN_SECONDS = 0.001
+"""Pause after a transaction: SQLite's write lock is not fair, and waiting writers poll for it."""
+_STALE_RETRY_SECONDS = 0.1
+"""Pause after a stale plan: another process is indexing, and may as well go on."""
+
+
+def backlog_commits(reader: Reader) -> int:
+    """Return the number of commits in the queue."""
+    return _queue_totals(reader)[0]
+
+
+def backlog_documents(reader: Reader) -> int:
+    """Return the estimated number of documents in the queue; a long text counts as several."""
+    return _queue_totals(reader)[1]
+
+
+def _queue_totals(reader: Reader) -> tuple[int, int]:
+    commits, documents = reader.row("index_queue_totals") or (0, 0)
+    return commits, documents
 
 
 class Pace:
-    """How much is written at once, so that it takes about as long as it may."""
+    """Adapts the size of parts to the duration of their transactions."""
 
     def __init__(self) -> None:
-        self.size = _FIRST_PART
-        """In bytes of words."""
+        self.cost = _FIRST_PART_COST
+        """Cost of the next part, in bytes of tokens."""
 
-    def took(self, seconds: float) -> None:
-        """Take in how long the last write was."""
-        fitting = self.size * HOLD / max(seconds, 1e-6)
-        self.size = int(min(max(fitting, self.size / 4, _LEAST_PART), self.size * 2, _MOST_PART))
+    def record(self, seconds: float) -> None:
+        """Adapt to the duration of the last transaction: at most doubled, at least a quarter."""
+        fitting = self.cost * WRITE_SECONDS / max(seconds, 1e-6)
+        smallest = max(fitting, self.cost / 4, _MIN_PART_COST)
+        self.cost = int(min(smallest, self.cost * 2, _MAX_PART_COST))
 
 
 class Indexer:
-    """Fills the index of one store. Threads may share it: one of them fills at a time."""
+    """Fills the index of one store. Threads may share it; one of them works at a time."""
 
     def __init__(
         self,
         engine: Engine,
         *,
-        failpoint: Failpoint = pass_by,
-        breathe: Breathe = go_on,
+        failpoint: Failpoint = no_failpoint,
+        yield_cpu: YieldCpu = keep_cpu,
         clock: Clock | None = None,
-        remembered: RememberedCuttings | None = None,
+        cache: ChunkCache | None = None,
     ) -> None:
         self._engine = engine
         self._failpoint = failpoint
-        self._breathe = breathe
+        self._yield_cpu = yield_cpu
         self._clock = clock or SystemClock()
-        self.remembered = RememberedCuttings() if remembered is None else remembered
-        self._turn = new_lock()
+        self.cache = ChunkCache() if cache is None else cache
+        self._work_lock = new_lock()
+        """Protects the plan, the pace and the last erasure; held while a batch is indexed."""
         self._pace = Pace()
         self._plan: Plan | None = None
         self._last_erasure = 0
+        self.indexed_documents = 0
+        """Estimated documents of all commits that were indexed so far."""
 
     def fill(
         self,
         *,
-        most_commits: int | None = None,
+        max_commits: int | None = None,
         progress: Progress | None = None,
         wait: float | None = None,
     ) -> int:
-        """Index what waits now; return how many commits.
+        """Index the commits that are queued now; return their number.
 
-        `most_commits` bounds what is begun. `wait` bounds how long others who write are waited
-        for, each time; then it is `StoreBusy`.
+        `wait` bounds how long each transaction waits for other writers, in seconds; then it raises
+        `StoreBusy`.
         """
         with self._engine.reading() as reader:
-            whole = backlog(reader)
-            last = reader.row("to_index_last")
-        bound = whole if most_commits is None else min(most_commits, whole)
-        through = last[0] if last is not None and last[0] is not None else 0
-        done = 0
-        while done < bound:
-            some = self.fill_some(most=min(AT_ONCE, bound - done), through=through, wait=wait)
-            if some is None:
+            total = backlog_commits(reader)
+            row = reader.row("index_queue_last")
+        limit = total if max_commits is None else min(max_commits, total)
+        to_commit = row[0] if row is not None and row[0] is not None else 0
+        count = 0
+        while count < limit:
+            batch_size = min(MAX_PLAN_COMMITS, limit - count)
+            commits = self.fill_batch(limit=batch_size, to_commit=to_commit, wait=wait)
+            if commits is None:
                 break
-            done += some
+            count += commits
             if progress is not None:
-                progress(done, whole)
-        return done
+                progress(count, total)
+        return count
 
-    def catch_up(self) -> None:
-        """Index what waits if it is more than a search should look through, but not for long.
-
-        Raises `StoreBusy` if others write for long: a search can look through it all the same.
-        """
-        begun = self._clock.monotonic()
-        left = 0.0
-        while True:
-            with self._engine.reading() as reader:
-                much = work(reader)
-            if much <= MUCH:
-                return
-            passed = self._clock.monotonic() - begun
-            left = left or min(BRIEFLY * much / MUCH, NOT_LONG)
-            if passed >= left or self.fill_some(wait=left - passed) is None:
-                return
-
-    def fill_some(
-        self, *, most: int = AT_ONCE, through: int = _ALL, wait: float | None = None
+    def fill_batch(
+        self,
+        *,
+        limit: int = MAX_PLAN_COMMITS,
+        to_commit: int = OPEN_END,
+        wait: float | None = None,
     ) -> int | None:
-        """Index a part of the oldest that waits; return how many commits are done with it.
+        """Write one part of the current plan; return the number of commits it completes.
 
-        None: nothing waits. 0: there is more to do, of the same commits.
+        None: the queue is empty. 0: the plan has more parts.
         """
         try:
-            with held(self._turn, self, -1 if wait is None else wait):
-                done = self._fill_part(most, through, wait)
-        except Stale:  # whoever was faster may go on
-            self._clock.sleep(_OTHERS_FILL)
+            with hold(self._work_lock, self, -1 if wait is None else wait):
+                commits = self._fill_part(limit, to_commit, wait)
+        except Stale:
+            self._clock.sleep(_STALE_RETRY_SECONDS)
             return 0
-        give_way()
-        return done
+        yield_to_writers()
+        self._yield_cpu()
+        return commits
 
-    def _fill_part(self, most: int, through: int, wait: float | None) -> int | None:
-        plan, self._plan = self._plan, None  # whatever goes wrong, it is made anew
+    @property
+    def language(self) -> str:
+        """The language of the store."""
+        with self._engine.reading() as reader:
+            return index_language.read(reader).language
+
+    def restem(self, *, progress: Progress | None = None) -> int:
+        """Restem all documents that are in another language; return their number."""
+        with self._engine.reading() as reader:
+            total = index_language.backlog(reader)
+        count = 0
+        while (documents := self.restem_batch()) is not None:
+            count += documents
+            if progress is not None and total:
+                progress(min(count, total), total)
+        return count
+
+    def restem_batch(self, *, wait: float | None = None) -> int | None:
+        """Restem some documents; return their number. None: all are restemmed."""
+        try:
+            with hold(self._work_lock, self, -1 if wait is None else wait):
+                documents = self._restem_part(wait)
+        except Stale:
+            self._clock.sleep(_STALE_RETRY_SECONDS)
+            return 0
+        yield_to_writers()
+        return documents
+
+    def _restem_part(self, wait: float | None) -> int | None:
+        batch = language_change.prepare(self._engine, self.cache, self._yield_cpu)
+        if batch is None:
+            return None
+        if not batch.items:
+            self._engine.write(partial(language_change.finish, batch=batch), wait=wait)
+            return None
+        for items in batch.slices():
+            self._failpoint("derived")
+            write = partial(language_change.write_slice, batch=batch, items=items)
+            batch = self._engine.write(write, wait=wait)
+            yield_to_writers()
+        return len(batch.items)
+
+    def _fill_part(self, limit: int, to_commit: int, wait: float | None) -> int | None:
+        plan, self._plan = self._plan, None  # after any error the plan is made again
         if plan is None:
-            plan = self._make_plan(most, through)
+            plan = self._make_plan(limit, to_commit)
             if plan is None:
                 return None
-        plan.prepare(self._pace.size, self._snapshots)
+        plan.prepare(self._pace.cost, self._open_loader)
         self._failpoint("derived")
         try:
-            self._write(plan, wait)
+            self._write_part(plan, wait)
         except StoreBusy:
-            self._plan = plan  # nothing was written, and it is still good
+            self._plan = plan  # nothing was written, so the plan is still valid
             raise
-        if plan.done:
+        if plan.is_last_part:
+            self.indexed_documents += plan.documents
             return len(plan.commits)
         self._plan = plan
         return 0
 
-    def _make_plan(self, most: int, through: int) -> Plan | None:
-        with self._cuttings() as cuttings:
-            self._drop_erased(cuttings.reader)
-            commits = first_listed(cuttings.reader, most, through)
+    def _make_plan(self, limit: int, to_commit: int) -> Plan | None:
+        with self._loader() as loader:
+            self._drop_cache_after_erasure(loader.reader)
+            commits = next_commits(loader.reader, limit, to_commit)
             if not commits:
                 return None
-            found = look(cuttings, commits)
-        return Plan(found, self._breathe)
+            inputs = read_inputs(loader, [*commits])
+        return Plan(inputs, self._yield_cpu, documents=sum(commits.values()))
 
-    def _drop_erased(self, reader: Reader) -> None:
-        """Remember no words if any were erased since."""
+    def _drop_cache_after_erasure(self, reader: Reader) -> None:
+        """Drop the cached texts if any process has erased something since the last plan."""
         last = (reader.row("erasure_last") or (None,))[0] or 0
         if last != self._last_erasure:
             self._last_erasure = last
-            self.remembered.drop()
+            self.cache.drop()
 
-    def _write(self, plan: Plan, wait: float | None) -> None:
-        begun = self._clock.monotonic()
+    def _write_part(self, plan: Plan, wait: float | None) -> None:
+        started = self._clock.monotonic()
 
-        def put(writer: Writer) -> str:
-            nonlocal begun
-            begun = self._clock.monotonic()  # others who write are not waited for any longer
-            stamped = plan.put(writer)
+        def write(writer: Writer) -> str:
+            nonlocal started
+            started = self._clock.monotonic()  # without the wait for the write lock
+            stamp = plan.write_part(writer)
             self._failpoint("indexing")
-            return stamped
+            return stamp
 
-        plan.go_on(self._engine.write(put, wait=wait))
-        self._pace.took(self._clock.monotonic() - begun)
+        plan.part_written(self._engine.write(write, wait=wait))
+        self._pace.record(self._clock.monotonic() - started)
         self._failpoint("indexed")
 
     @contextmanager
-    def _cuttings(self) -> Iterator[Cuttings]:
+    def _loader(self) -> Iterator[ChunkLoader]:
         with self._engine.snapshot() as reader:
-            yield Cuttings(reader, self.remembered, self._breathe)
+            yield ChunkLoader(reader, self.cache, self._yield_cpu)
 
-    def _snapshots(self) -> Iterator[Cuttings]:
-        """Yield one short snapshot."""
-        with self._cuttings() as cuttings:
-            yield cuttings
+    def _open_loader(self) -> Iterator[ChunkLoader]:
+        """Yield a loader with a short snapshot of its own."""
+        with self._loader() as loader:
+            yield loader
 
 
-def give_way() -> None:
-    """Let those have their turn who wait to write: taking it again at once would keep them out."""
-    SystemClock().sleep(_A_TURN)
+def yield_to_writers() -> None:
+    """Sleep briefly after a transaction, so that a waiting writer can take the write lock."""
+    SystemClock().sleep(_WRITER_TURN_SECONDS)
 
 
 def fill(
-    engine: Engine, *, most_commits: int | None = None, progress: Progress | None = None
+    engine: Engine, *, max_commits: int | None = None, progress: Progress | None = None
 ) -> int:
-    """Index what waits now; return how many commits."""
-    return Indexer(engine).fill(most_commits=most_commits, progress=progress)
+    """Index the commits that are queued now; return their number."""
+    return Indexer(engine).fill(max_commits=max_commits, progress=progress)

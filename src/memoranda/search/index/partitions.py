@@ -1,7 +1,7 @@
-"""Shelves: where passages stand, so that a search touches only what somebody may see.
+"""Partitions of the index: a search reads only those that its viewer may see.
 
-A shelf has the passages of one namespace and kind that everybody there may see, or one agent alone;
-those that hold, or those that were replaced or withdrawn. Every word of the index names its shelf.
+A partition holds the documents of one namespace and one kind, either shared or private to one
+agent, and either current or past. Every token in the index begins with its partition's id.
 """
 
 from __future__ import annotations
@@ -17,46 +17,47 @@ FACT = "fact"
 PASSAGE = "passage"
 KINDS = (MEMORY, FACT, PASSAGE)
 EVERYBODY = ""
-"""The owner of what everybody in the namespace may see."""
+"""The owner of documents that everybody in the namespace may see."""
 
-Spot = tuple[str, str, str, bool]
-"""What makes a shelf that shelf: namespace, owner, kind, and whether what is on it is past."""
+PartitionKey = tuple[str, str, str, bool]
+"""Identifies a partition: namespace, owner, kind, and whether its documents are past."""
 
 
-class Shelf(msgspec.Struct, frozen=True):
-    """A shelf, as it was read."""
+class Partition(msgspec.Struct, frozen=True):
+    """A partition as it was read."""
 
     id: int | None
-    """None: nothing was ever put on it. A number is never used again."""
+    """None: no document was ever added to it. An id is never reused."""
     namespace: str
     owner: str
     kind: str
     past: bool
     size: int = 0
-    """How many passages are on it."""
+    """Number of documents."""
     length: int = 0
-    """How many tokens these have in all."""
+    """Number of tokens of all documents."""
     removals: int = 0
-    """Raised when something on it was erased: who remembers anything of it drops that."""
+    """Incremented when a document is erased, which invalidates caches of the partition."""
 
     @property
-    def spot(self) -> Spot:
-        """What makes it this shelf."""
+    def partition_key(self) -> PartitionKey:
+        """Its identity."""
         return (self.namespace, self.owner, self.kind, self.past)
 
 
-class Sight(msgspec.Struct, frozen=True):
-    """Which shelves are looked at: what a search is allowed to see."""
+class Visibility(msgspec.Struct, frozen=True):
+    """The partitions that a search may read."""
 
     namespaces: frozenset[str] | None
-    """None: every one but the engine's own and inboxes."""
+    """None: all but those of the engine itself, such as inboxes."""
     viewer: str
     kinds: frozenset[str]
     past: bool
+    """Whether partitions of past documents are included."""
 
-    def sees(self, spot: Spot) -> bool:
-        """Say whether a shelf is looked at."""
-        namespace, owner, kind, past = spot
+    def includes(self, key: PartitionKey) -> bool:
+        """Say whether a partition may be read."""
+        namespace, owner, kind, past = key
         if kind not in self.kinds or (past and not self.past):
             return False
         if owner not in (EVERYBODY, self.viewer):
@@ -66,47 +67,42 @@ class Sight(msgspec.Struct, frozen=True):
         return namespace in self.namespaces
 
 
-def sight_of(
+def visibility_of(
     *, namespaces: Sequence[str] | None, viewer: str, kinds: Collection[str], past: bool
-) -> Sight:
-    """Return what is looked at."""
-    named = None if namespaces is None else frozenset(namespaces)
-    return Sight(named, viewer, frozenset(kinds), past)
+) -> Visibility:
+    """Return the visibility of a search."""
+    names = None if namespaces is None else frozenset(namespaces)
+    return Visibility(names, viewer, frozenset(kinds), past)
 
 
-def visible(
-    reader: Reader,
-    *,
-    namespaces: Sequence[str] | None,
-    viewer: str,
-    kinds: Collection[str],
-    past: bool,
-) -> list[Shelf]:
-    """Return the shelves with anything on them that somebody may see."""
-    sight = sight_of(namespaces=namespaces, viewer=viewer, kinds=kinds, past=past)
-    if namespaces is None:
-        rows = reader.rows("shelves_seen", viewer=viewer)
+def visible_partitions(reader: Reader, visibility: Visibility) -> list[Partition]:
+    """Return the non-empty partitions that a search may read."""
+    if visibility.namespaces is None:
+        rows = reader.rows("partitions_visible", viewer=visibility.viewer)
     else:
-        listed = msgspec.json.encode(list(namespaces)).decode()
-        rows = reader.rows("shelves_of_namespaces", namespaces=listed, viewer=viewer)
-    found = [_shelf(row) for row in rows]
-    return [shelf for shelf in found if sight.sees(shelf.spot)]
+        namespaces = sorted(visibility.namespaces)
+        rows = reader.rows(
+            "partitions_of_namespaces", namespaces=namespaces, viewer=visibility.viewer
+        )
+    partitions = [partition_of(row) for row in rows]
+    return [partition for partition in partitions if visibility.includes(partition.partition_key)]
 
 
 def totals(reader: Reader) -> tuple[int, int]:
-    """Return how many passages are on all shelves, and how many tokens these have."""
-    size, length = reader.row("shelf_totals") or (0, 0)
+    """Return the number of documents in all partitions, and of their tokens."""
+    size, length = reader.row("partition_totals") or (0, 0)
     return size, length
 
 
 def namespaces_below(reader: Reader, namespace: str) -> list[str]:
-    """Return a namespace and those below it that anything was ever written in."""
+    """Return a namespace and its descendants, as far as they were ever written to."""
     rows = reader.rows(
-        "namespaces_below", namespace=namespace, first=f"{namespace}/", beyond=f"{namespace}0"
+        "namespaces_below", namespace=namespace, start=f"{namespace}/", end=f"{namespace}0"
     )
     return [name for (name,) in rows]
 
 
-def _shelf(row: Row) -> Shelf:
-    number, namespace, owner, kind, past, *figures = row
-    return Shelf(number, namespace, owner, kind, bool(past), *figures)
+def partition_of(row: Row) -> Partition:
+    """Return the partition that a row begins with."""
+    partition_id, namespace, owner, kind, past, *counts = row[:8]
+    return Partition(partition_id, namespace, owner, kind, bool(past), *counts)

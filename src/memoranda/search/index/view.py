@@ -1,81 +1,92 @@
-"""The search view: notes what is to be indexed, and takes out of the index what is erased.
+"""The search view: it adds commits to the index queue, and erases documents from the index.
 
-The index itself is no view: it may be behind. What is exact is the list of commits it lacks, which
-is written with them; so after a rebuild the index is empty and the list is full.
+The index itself is no view: it may lag behind the log. The queue is exact. A commit enters the
+queue in its own transaction, and leaves it in the transaction that writes the last of its
+documents. A rebuild empties the index and queues every commit.
 """
 
 from __future__ import annotations
 
-import msgspec
-
-from memoranda.log.views import Commit, Eraser, Rewritten, View
-from memoranda.search.index import Index
-from memoranda.search.passages import indexed
-from memoranda.search.sources import APPLIED, Sources, weight
+from memoranda.log.views import Commit, Eraser, RewrittenEvent, View
+from memoranda.search.background_worker import LARGE_COMMIT
+from memoranda.search.index.documents import APPLIED, Sources, indexed_documents, weight
+from memoranda.search.index.tables import IndexWriter
 from memoranda.storage.port import Writer
+
+_MAX_LARGE_COMMITS = 256
+"""Large commits that are remembered: a rebuild applies many, and nobody asks for them."""
 
 
 class SearchView(View):
-    """The list of what is to be indexed. It comes last: the index is derived from other views."""
+    """The index queue. It is applied last: documents are derived from the other views."""
 
     name = "search"
-    version = 2
-    applied = APPLIED
-    clear = (
-        "to_index_clear",
+    version = 3
+    applied_types = APPLIED
+    clear_queries = (
+        "index_queue_clear",
         "vector_clear",
         "vectors_restart",
-        "words_empty",
-        "words_rebuild",
-        "passage_clear",
-        "shelf_clear",
-        "index_restamp",
+        "fulltext_empty",
+        "fulltext_rebuild",
+        "document_clear",
+        "partition_clear",
+        "index_stamp_renew",
     )
-    rows = ()
+    row_queries = ()
 
     def __init__(self) -> None:
-        self.waiting = 0
-        """How many commits were listed since the index was filled: a hint."""
-        self.passages = 0
-        """About how many passages these have: another."""
-        self.erased = False
-        """Whether anything was erased since somebody looked: a hint, too."""
+        # Hints for the background indexer of this process: the queue itself is in the store.
+        self.queued_commits = 0
+        """Commits queued since the indexer was last woken."""
+        self.queued_documents = 0
+        """Estimated documents of these commits."""
+        self.total_documents = 0
+        """Estimated documents of all commits of this process."""
+        self.large_commits: dict[int, int] = {}
+        """The latest large commits with their estimated documents, until their callers ask."""
+        self.has_erased = False
+        """Whether documents were erased since the indexer last dropped its caches."""
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
-        """List a commit."""
+        """Queue a commit."""
         size = weight(commit.operations)
-        writer.put("to_index_add", commit.commit_ts, size)
-        self.waiting += 1
-        self.passages += size
+        writer.put("index_queue_add", commit.commit_ts, size)
+        self.queued_commits += 1
+        self.queued_documents += size
+        self.total_documents += size
+        if size >= LARGE_COMMIT:
+            self.large_commits[commit.commit_ts] = size
+            if len(self.large_commits) > _MAX_LARGE_COMMITS:
+                del self.large_commits[min(self.large_commits)]
 
     def eraser(self, writer: Writer, /) -> SearchEraser:
-        """Return what takes erased passages out of the index."""
+        """Return the eraser of the index."""
         return SearchEraser(writer, self)
 
 
 class SearchEraser(Eraser):
-    """Takes out whatever is of something that was changed, and lists it anew if it is there."""
+    """Removes every document of a changed source, and queues the sources that are left."""
 
     def __init__(self, writer: Writer, view: SearchView) -> None:
         self._writer = writer
         self._view = view
         self._sources = Sources()
 
-    def take(self, rewritten: Rewritten, /) -> None:
-        """Note what is concerned."""
+    def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
+        """Note the sources that rewritten operations change."""
         for _, before, _ in rewritten.changes():
             self._sources.add(before)
 
     def finish(self) -> None:
-        """Take it out, and with it the memories that stood in the context of what is gone."""
+        """Remove the documents, and those of memories whose context has erased text."""
         sources = self._sources
-        self._view.erased = True
-        listed = msgspec.json.encode([*sources.transcripts]).decode()
-        for (memory_id,) in self._writer.rows("search_citing", transcript_ids=listed):
+        self._view.has_erased = True
+        transcript_ids = [*sources.transcripts]
+        for (memory_id,) in self._writer.rows("search_citing", transcript_ids=transcript_ids):
             sources.memories[memory_id] = None
-        Index(self._writer).erase(indexed(self._writer, sources.all))
-        left = msgspec.json.encode(sources.all).decode()
-        for (commit_ts,) in self._writer.rows("search_begun", sources=left):
-            self._writer.put("to_index_add", commit_ts, 1)
-            self._view.waiting += 1
-            self._view.passages += 1
+        IndexWriter(self._writer).erase(indexed_documents(self._writer, sources.all))
+        for (commit_ts,) in self._writer.rows("search_begun", sources=sources.all):
+            self._writer.put("index_queue_add", commit_ts, 1)
+            self._view.queued_commits += 1
+            self._view.queued_documents += 1

@@ -1,190 +1,269 @@
-"""Searching by words: BM25 over the shelves that somebody may see, and over the tail alike.
+"""Full-text search: BM25 over the visible partitions and the unindexed documents.
 
-How rare a word is counts within those shelves only. A word of the context counts less than one of
-the passage itself. What the index has is scored by the engine, a word and a shelf at a time; what
-it lacks is scored here, with the same formula.
+The inverse document frequency counts visible documents only. A term in the context of a document
+counts less than one in the document itself. SQLite scores the indexed documents, for each term and
+each partition; the unindexed ones are scored here with the same formula.
+
+To score each term by itself takes twice as long as one FTS5 query for all of them. So where many
+documents have a term, that one query gives the best by FTS5's score, whose idf counts all
+documents of the store. These are scored here with our idf, and the result stands if no other
+document can be better: a document's FTS5 score is a bound on its score by our idf.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import log
+from math import fsum, log
 
 import msgspec
 
-from memoranda.memory.standing import NEWEST
-from memoranda.search import shelves as stacks
-from memoranda.search import words
-from memoranda.search.passages import Passage, Words
-from memoranda.search.shelves import Shelf
-from memoranda.search.tail import Tail
-from memoranda.storage.port import Reader
+from memoranda.search.index import partitions as index_partitions
+from memoranda.search.index.documents import DocumentInfo
+from memoranda.search.index.partitions import Partition
+from memoranda.search.index.unindexed import FIELD_WEIGHTS, UnindexedDocuments
+from memoranda.search.text.language import IndexLanguage
+from memoranda.storage.port import Reader, Row
 
-MUCH = 512
-"""Of how many passages that the index lacks every one is taken apart."""
-MOST_TERMS = 64
-"""How many words of a query count: the rarest."""
-_LEAST_LOOKED_AT = 512
-_LOOKS = 32_768
-"""How many words are looked up, each on each shelf: all of a query, unless it is on very many."""
-_SATURATION = 1.2
-_LENGTH_WEIGHT = 0.75
-_WEIGHTS = (1.0, 0.5, 0.3)
-"""What a word counts in a passage itself, before it, and behind it; `words_search` has the same."""
-_LEAST_RARITY = 1e-6
+MAX_TERMS = 64
+"""Terms of a query that are scored: the rarest."""
+_MAX_LOOKUPS = 32_768
+"""Lookups of a term in a partition: all terms of a query, unless it reads very many partitions."""
+_MIN_LOOKED_UP_TERMS = 512
+"""Terms that are looked up however many partitions there are."""
+_K1 = 1.2
+"""BM25's k1, term frequency saturation; FTS5 has the same constant."""
+_B = 0.75
+"""BM25's b, document length normalization; FTS5 has the same constant."""
+HINT_WEIGHT = 0.2
+"""Weight of a term that the query lacks, where one of its own counts 1."""
+_MIN_IDF = 1e-6
+"""FTS5's least inverse document frequency, for a token in more than half of all documents."""
+_MIN_OCCURRENCES = 2_000
+"""Documents with each token, added up, from which on one FTS5 query for all tokens pays."""
+_MAX_ALTERNATIVES = 256
+"""Tokens of one FTS5 query: for each document it goes through all of them."""
+_SPARE_FACTOR = 4
+"""Documents by FTS5's score, for each one that is wanted by ours."""
+_ROUNDING = 1 + 1e-9
+"""Factor by which a bound is raised, far more than any error of rounding."""
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A passage that a search came to, and how well it fits."""
+class _Token(msgspec.Struct, frozen=True):
+    """A term in one partition: to FTS5 a term of its own, whose idf counts all documents."""
 
-    passage: Passage
+    text: str
+    partition: int
+    count: int
+    """Documents that have it."""
+    idf: float
+    """Ours, of the term in all visible documents."""
+    fts5_idf: float
+
+
+class ScoredDocument(msgspec.Struct, frozen=True):
+    """A document that a search found, and its score."""
+
+    document: DocumentInfo
     score: float
 
 
-def search(
-    reader: Reader,
-    shelves: Sequence[Shelf],
-    query: str,
-    *,
-    most: int,
-    known: int | None,
-    tail: Tail,
-) -> list[Found]:
-    """Return the passages on these shelves that fit best, best first, as of a commit or now.
+def query_terms(
+    language: IndexLanguage, namespaces: Iterable[str], partitions: Sequence[Partition], query: str
+) -> list[str]:
+    """Return the terms of a query that are looked up in these partitions."""
+    limit = max(_MAX_LOOKUPS // max(len(partitions), 1), _MIN_LOOKED_UP_TERMS)
+    return language.query_terms(query, namespaces)[:limit]
 
-    Shelves and tail are those of the same reader, in one snapshot.
+
+class TermSearch:
+    """One search: its terms, its partitions, and the idf of the terms there.
+
+    Partitions and unindexed documents are of the reader's snapshot; the scan was for these terms.
     """
-    looked_at = max(_LOOKS // max(len(shelves), 1), _LEAST_LOOKED_AT)
-    terms = words.terms(query)[:looked_at]
-    if not terms or most < 1:
-        return []
-    at = NEWEST if known is None else known
-    return _Search(reader, shelves, terms, tail).best(most, at, current=known is None)
-
-
-class _Scored(msgspec.Struct, frozen=True):
-    """A passage of the tail, taken apart."""
-
-    passage: Passage
-    frequencies: dict[str, float]
-    length: int
-
-
-class _Search:
-    """One search: what is looked for, where, and how rare it is there."""
 
     def __init__(
-        self, reader: Reader, shelves: Sequence[Shelf], terms: Sequence[str], tail: Tail
+        self,
+        reader: Reader,
+        partitions: Sequence[Partition],
+        terms: Sequence[str],
+        unindexed: UnindexedDocuments,
+        *,
+        hints: Sequence[str] = (),
     ) -> None:
+        """Look up the terms; `hints` are terms that the query lacks and that count little."""
         self._reader = reader
-        self._shelves = {shelf.id: shelf for shelf in shelves if shelf.id is not None}
-        self._tail_size = len(tail.unindexed)
-        self._tail = [*_tail_with(tail, terms)]
-        self._outdated = tail.outdated
-        self._size, self._length = stacks.totals(reader)
-        self._counts = self._counted(terms)
-        self._rarity = self._rarities(terms)
+        self._partitions = {
+            partition.id: partition for partition in partitions if partition.id is not None
+        }
+        self._unindexed = unindexed
+        self._size, self._length = index_partitions.totals(reader)
+        self._document_counts = self._count_documents([*terms, *hints])
+        self._idf = self._rarest_idf(terms)
+        self.total_idf = sum(self._idf.values())
+        """The score of a document of average length that has each term of the query once."""
+        self._idf |= {term: HINT_WEIGHT * idf for term, idf in self._rarest_idf(hints).items()}
 
-    def best(self, most: int, at: int, *, current: bool) -> list[Found]:
-        """Return what fits best."""
-        found = [*self._of_tail(at), *self._of_index(most, at, current=current)]
-        return sorted(found, key=_order)[:most]
+    def best(self, limit: int, as_of_commit: int | None) -> list[ScoredDocument]:
+        """Return the best documents, best first, as of a commit or now."""
+        if not self._idf or limit < 1:
+            return []
+        documents = [*self._search_unindexed(), *self._search_index(limit, as_of_commit)]
+        return sorted(documents, key=_rank)[:limit]
 
-    def _counted(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """Return in how many indexed passages each word stands, by shelf and word."""
-        tokens = [f"{shelf}.{term}" for shelf in self._shelves for term in terms]
-        listed = msgspec.json.encode(tokens).decode()
-        return dict(self._reader.rows("words_count", tokens=listed)) if tokens else {}
+    def _count_documents(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """Return the number of indexed documents with each term, by `partition.term`."""
+        tokens = [f"{partition}.{term}" for partition in self._partitions for term in terms]
+        return dict(self._reader.rows("fulltext_document_counts", tokens=tokens)) if tokens else {}
 
-    def _rarities(self, terms: Sequence[str]) -> dict[str, float]:
-        """Return how much each word tells, of the rarest that are anywhere."""
-        whole = sum(shelf.size for shelf in self._shelves.values()) + self._tail_size
-        in_tail = Counter(term for each in self._tail for term in each.frequencies)
+    def _rarest_idf(self, terms: Sequence[str]) -> dict[str, float]:
+        """Return the idf of the rarest terms that occur in any visible document."""
+        visible = self._partitions.values()
+        total = sum(partition.size for partition in visible) + self._unindexed.count
         counts = {
-            term: in_tail[term]
-            + sum(self._counts.get(f"{shelf}.{term}", 0) for shelf in self._shelves)
+            term: self._unindexed.document_counts[term]
+            + sum(
+                self._document_counts.get(f"{partition}.{term}", 0)
+                for partition in self._partitions
+            )
             for term in terms
         }
-        rarest = sorted((count, term) for term, count in counts.items() if count)[:MOST_TERMS]
-        return {term: log(1 + (whole - count + 0.5) / (count + 0.5)) for count, term in rarest}
+        rarest = sorted((count, term) for term, count in counts.items() if count)[:MAX_TERMS]
+        return {term: log(1 + (total - count + 0.5) / (count + 0.5)) for count, term in rarest}
 
-    def _of_index(self, most: int, at: int, *, current: bool) -> Iterator[Found]:
-        listed = msgspec.json.encode([*self._weighted()]).decode()
-        most += len(self._outdated)
-        if current:
-            rows = self._reader.rows("words_search", terms=listed, most=most)
-        else:
-            rows = self._reader.rows("words_search_known", terms=listed, most=most, known=at)
-        scores = {number: score for number, score in rows if number not in self._outdated}
-        ids = msgspec.json.encode([*scores]).decode()
-        for number, shelf, *rest in self._reader.rows("passages_by_id", ids=ids):
-            passage = Passage(number, self._shelves[shelf], *rest)
-            yield Found(passage, scores[number])
+    def _search_index(self, limit: int, as_of_commit: int | None) -> Iterator[ScoredDocument]:
+        tokens = [*self._tokens()]
+        outdated = self._unindexed.outdated
+        rows = self._search_tokens(tokens, limit + len(outdated), as_of_commit)
+        scores = {document_id: score for document_id, score in rows if document_id not in outdated}
+        for document_id, partition, *columns in self._reader.rows("documents_by_id", ids=[*scores]):
+            document = DocumentInfo(document_id, self._partitions[partition], *columns)
+            yield ScoredDocument(document, scores[document_id])
 
-    def _weighted(self) -> Iterator[tuple[str, float]]:
-        """Yield each word on each shelf, with what its score there has to be multiplied by.
+    def _search_tokens(
+        self, tokens: Sequence[_Token], limit: int, as_of_commit: int | None
+    ) -> Sequence[tuple[int, float]]:
+        """Return the ids and scores of the best indexed documents."""
+        terms = [(f'"{token.text}"', token.idf / token.fts5_idf) for token in tokens]
+        if as_of_commit is not None:
+            return self._reader.rows(
+                "fulltext_search_as_of", terms=terms, limit=limit, as_of_commit=as_of_commit
+            )
+        if len(terms) == 1:  # no scores to add up, so nothing to group
+            ((token, weight),) = terms
+            return self._reader.rows("fulltext_search_one", token=token, weight=weight, limit=limit)
+        if (
+            len(tokens) <= _MAX_ALTERNATIVES
+            and sum(token.count for token in tokens) >= _MIN_OCCURRENCES
+        ):
+            rows = self._search_by_bound(tokens, limit)
+            if rows is not None:
+                return rows
+        return self._reader.rows("fulltext_search", terms=terms, limit=limit)
 
-        The engine takes a word for as rare as that one token is among all passages.
-        """
-        for term, rarity in self._rarity.items():
-            for shelf in self._shelves:
-                count = self._counts.get(f"{shelf}.{term}")
+    def _search_by_bound(
+        self, tokens: Sequence[_Token], limit: int
+    ) -> list[tuple[int, float]] | None:
+        """Return the same as `fulltext_search`; None: another document may be better."""
+        spare = _SPARE_FACTOR * limit
+        alternatives = " OR ".join(f'"{token.text}"' for token in tokens)
+        rows = self._reader.rows("fulltext_search_any", tokens=alternatives, limit=spare)
+        idf = {token.text: token.idf for token in tokens}
+        best = self._exact_scores(rows[:limit], idf)
+        if len(rows) <= limit:
+            return best
+        worst = best[-1][1]
+        # The rows are in the order of their bounds: find the first that cannot be among the best.
+        end = bisect_left(
+            rows, True, lo=limit, key=lambda row: _highest_score(tokens, row[1]) < worst
+        )
+        if end == spare:
+            return None
+        best += self._exact_scores(rows[limit:end], idf)
+        return sorted(best, key=_by_score)[:limit]
+
+    def _exact_scores(
+        self, rows: Sequence[Row], idf: Mapping[str, float]
+    ) -> list[tuple[int, float]]:
+        """Return documents with their scores, best first; `idf` is by token."""
+        average_length = self._length / max(self._size, 1)
+        columns = self._reader.rows("fulltext_columns", ids=[row[0] for row in rows])
+        scores = []
+        for document_id, *texts in columns:
+            frequencies: dict[str, float] = {}
+            length = 0
+            for text, weight in zip(texts, FIELD_WEIGHTS, strict=True):
+                tokens = text.split(" ") if text else ()
+                length += len(tokens)
+                for token in tokens:
+                    if token in idf:
+                        frequencies[token] = frequencies.get(token, 0.0) + weight
+            scores.append((document_id, _score(frequencies, idf, length / average_length)))
+        return sorted(scores, key=_by_score)
+
+    def _tokens(self) -> Iterator[_Token]:
+        """Yield the tokens of the terms in the partitions that have them."""
+        for term, idf in self._idf.items():
+            for partition in self._partitions:
+                count = self._document_counts.get(f"{partition}.{term}")
                 if count:
-                    taken_for = log((self._size - count + 0.5) / (count + 0.5))
-                    yield f'"{shelf}.{term}"', rarity / max(taken_for, _LEAST_RARITY)
+                    fts5_idf = max(log((self._size - count + 0.5) / (count + 0.5)), _MIN_IDF)
+                    yield _Token(f"{partition}.{term}", partition, count, idf, fts5_idf)
 
-    def _of_tail(self, at: int) -> Iterator[Found]:
-        average = self._average()
-        for each in self._tail:
-            if each.passage.known_at(at):
-                score = self._score(each, average)
-                if score > 0:
-                    yield Found(each.passage, score)
+    def _search_unindexed(self) -> Iterator[ScoredDocument]:
+        average_length = self._average_length()
+        for match in self._unindexed.matches:
+            score = _score(match.frequencies, self._idf, match.length / average_length)
+            if score > 0:
+                yield ScoredDocument(match.document, score)
 
-    def _average(self) -> float:
-        """Return how long a passage is, as the index will say when it has the tail.
+    def _average_length(self) -> float:
+        """Return the average document length, as the index will have it after the queue.
 
-        What was not taken apart, of a long tail, is taken to be as long as the others.
+        Documents that were not tokenized are taken to be as long as the others.
         """
-        length = self._length + sum(each.length for each in self._tail)
-        return max(length / max(self._size + len(self._tail), 1), 1.0)
-
-    def _score(self, each: _Scored, average: float) -> float:
-        long = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * each.length / average
-        score = 0.0
-        for term, rarity in self._rarity.items():
-            often = each.frequencies.get(term)
-            if often:
-                score += rarity * often * (_SATURATION + 1) / (often + _SATURATION * long)
-        return score
+        length = self._length + self._unindexed.tokenized_length
+        return max(length / max(self._size + self._unindexed.tokenized, 1), 1.0)
 
 
-def _tail_with(tail: Tail, terms: Sequence[str]) -> Iterator[_Scored]:
-    """Yield the passages of the tail, taken apart; of many, only those that may have a word."""
-    roots = {words.root(term) for term in terms}
-    many = len(tail.unindexed) > MUCH
-    for each in tail.unindexed:
-        if not many or each.may_have(roots):
-            yield _taken_apart(each.passage, each.words())
+def _score(frequencies: Mapping[str, float], idf: Mapping[str, float], length: float) -> float:
+    """Return the BM25 score of a document; its length is in average lengths."""
+    saturation = _K1 * (1 - _B + _B * length)
+    return fsum(
+        idf[term] * frequency * (_K1 + 1) / (frequency + saturation)
+        for term, frequency in frequencies.items()
+        if term in idf
+    )
 
 
-def _taken_apart(passage: Passage, text: Words) -> _Scored:
-    frequencies: dict[str, float] = {}
-    length = 0
-    for part, weight in zip((text.own, text.before, text.after), _WEIGHTS, strict=True):
-        found = words.indexed_tokens(part)
-        length += len(found)
-        _count(frequencies, found, weight)
-    return _Scored(passage, frequencies, length)
+def _highest_score(tokens: Sequence[_Token], fts5_score: float) -> float:
+    """Return a bound on the score of a document, by its score in FTS5.
+
+    Both scores add up the same saturated frequencies, each at most k1 + 1, by different idf. The
+    bound is the highest sum by our idf among the frequencies whose sum by FTS5's is the score: it
+    spends the score on the tokens whose idf grows most. A document has tokens of one partition.
+    """
+    by_partition: dict[int, list[_Token]] = {}
+    for token in tokens:
+        by_partition.setdefault(token.partition, []).append(token)
+    return max(_spend(part, fts5_score) for part in by_partition.values()) * _ROUNDING
 
 
-def _count(frequencies: dict[str, float], found: Iterable[str], weight: float) -> None:
-    for term in found:
-        frequencies[term] = frequencies.get(term, 0.0) + weight
+def _spend(tokens: Sequence[_Token], fts5_score: float) -> float:
+    bound = 0.0
+    for token in sorted(tokens, key=lambda token: token.fts5_idf / token.idf):
+        frequency = min(fts5_score / token.fts5_idf, _K1 + 1)
+        bound += frequency * token.idf
+        fts5_score = max(fts5_score - frequency * token.fts5_idf, 0.0)
+    return bound
 
 
-def _order(found: Found) -> tuple[float, int, str, int]:
-    """Best first; of what fits alike, the newer one."""
-    passage = found.passage
-    return -found.score, -passage.since, passage.source, passage.first
+def _by_score(row: tuple[int, float]) -> tuple[float, int]:
+    """Order as `fulltext_search` does: by score, and of equal scores the newer document first."""
+    return -row[1], -row[0]
+
+
+def _rank(scored: ScoredDocument) -> tuple[float, int, str, int]:
+    """Order by score, and of equal scores the newer first."""
+    document = scored.document
+    return -scored.score, -document.from_commit, document.source, document.start

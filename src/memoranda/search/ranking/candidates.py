@@ -1,99 +1,186 @@
-"""Candidates: what may become a hit, why it was found, and what is known of it."""
+"""Candidates: documents that may become hits, with their scores and records."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 from memoranda.graph.records import Fact
-from memoranda.memory.standing import Standing
+from memoranda.memory.snapshots import MemorySnapshot
 from memoranda.memory.transcripts import TranscriptInfo
-from memoranda.search.passages import Passage
-from memoranda.search.words import tokens
+from memoranda.search.index.documents import DocumentInfo
+from memoranda.search.text.stemmer import ENGLISH
+from memoranda.search.text.tokenizer import tokens
 
-About = Standing | Fact | TranscriptInfo
+CandidateRecord = MemorySnapshot | Fact | TranscriptInfo
 Key = tuple[str, str, int]
-"""What a candidate is: its kind, its id, and where a passage begins."""
+"""Identifies a candidate: its kind, its id, and the start of a passage."""
 _WORD = re.compile(r"\w+")
-_LONG = 4_000
-"""How many characters of a text are compared word by word."""
-_LONG_WORD = 256
+_MAX_COMPARED_CHARACTERS = 4_000
+"""Characters of a text that are compared word by word; a longer one is compared as a whole."""
+_MAX_WORD_CHARACTERS = 256
+_LABEL = re.compile(r"(?:\[[^\]\n]{1,40}\]\s*)?(?P<name>[^\W\d_][^:\n]{0,39}?):\s+")
+"""The speaker's name before what was said, perhaps after a time in brackets."""
+_MAX_LABEL_WORDS = 3
+
+
+Value = TypeVar("Value")
+
+
+class computed_once(Generic[Value]):  # noqa: N801  # a decorator, like `property`
+    """A property that is computed on first use, for objects of one thread.
+
+    `functools.cached_property` takes a lock in Python 3.11, which costs a search as much as all of
+    its tokenizing.
+    """
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, instance: Any, owner: object = None) -> Value:
+        value: Value = self._compute(instance)
+        instance.__dict__[self._name] = value  # found before this descriptor from now on
+        return value
 
 
 class Candidate:
-    """Something found, once, however many ways led to it."""
+    """A candidate; several searches may find the same one.
 
-    def __init__(self, key: Key, passage: Passage | None = None) -> None:
-        self.kind, self.id, self.first = key
-        self.passage = passage
+    Defaults are attributes of the class: a search makes many candidates, and sets few of them.
+    """
+
+    lexical = 0.0
+    """The BM25 score."""
+    cosine = 0.0
+    graph = 0.0
+    """The weight of its entity match."""
+    record: CandidateRecord | None = None
+    """None: it is not looked up yet."""
+    time = 0
+    """When it was said, happened or began to hold, in microseconds."""
+    superseded = False
+    load_text: Callable[[], str] = str
+    context: tuple[str, str] | None = None
+    """The text before and after it in its transcript; None: it is not loaded yet."""
+    transcripts: tuple[str, ...] = ()
+    """The transcripts that it is from: its own, or those that it cites."""
+    speakers: frozenset[str] = frozenset()
+    """Who said it, by name and role, case folded; empty: not known, or not looked up."""
+    score = 0.0
+
+    def __init__(
+        self, key: Key, document: DocumentInfo | None = None, language: str = ENGLISH
+    ) -> None:
+        self.kind, self.id, self.start = key
+        self.document = document
         """None: it was found through the graph alone."""
-        self.lexical = 0.0
-        self.cosine = 0.0
-        self.graph = 0.0
-        self.about: About | None = None
-        """None: nothing is known of it yet."""
-        self.time = 0
-        """When it was said, happened or began to hold."""
-        self.superseded = False
-        self.load: Callable[[], str] = str
-        """Gives its text."""
-        self.around: tuple[str, str] | None = None
-        """What stands before and behind it; None: nobody has looked."""
+        self._language = language
         self.parts: dict[str, float] = {}
-        self.score = 0.0
         self.duplicates: list[str] = []
 
     @property
     def key(self) -> Key:
-        """What it is."""
-        return self.kind, self.id, self.first
+        """Its identity."""
+        return self.kind, self.id, self.start
 
-    def take(self, other: Candidate) -> None:
-        """Take over what speaks for another one that turned out to be the same."""
-        self.lexical = max(self.lexical, other.lexical)
-        self.cosine = max(self.cosine, other.cosine)
-        self.graph = max(self.graph, other.graph)
-        self.passage = self.passage or other.passage
+    def merge(self, duplicate: Candidate) -> None:
+        """Merge with another candidate for the same fact."""
+        self.take_scores(duplicate)
+        self.document = self.document or duplicate.document
+
+    def take_scores(self, duplicate: Candidate) -> None:
+        """Take the better scores of another candidate that it stands for."""
+        self.lexical = max(self.lexical, duplicate.lexical)
+        self.cosine = max(self.cosine, duplicate.cosine)
+        self.graph = max(self.graph, duplicate.graph)
 
     def rank(self) -> tuple[float, int, str, int]:
-        """Return what candidates are sorted by: the best first, then the newest."""
-        return -self.score, -self.time, self.id, self.first
+        """Return the sort key: the best first, then the newest."""
+        return -self.score, -self.time, self.id, self.start
 
     @property
-    def place(self) -> str:
-        """The namespace it is in."""
-        assert self.about is not None, "it is known by now"
-        return self.about.namespace
+    def namespace(self) -> str:
+        """The namespace of its record."""
+        assert self.record is not None, "the filters have looked it up"
+        return self.record.namespace
 
-    @cached_property
+    @computed_once
     def text(self) -> str:
-        """What it says."""
-        return self.load()
+        """Its text, loaded on first use."""
+        return self.load_text()
 
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """The words of its text that say something, by their stems."""
-        return frozenset(tokens(self.text[:_LONG]))
+    @computed_once
+    def terms(self) -> frozenset[str]:
+        """The stems of its text, without stop words."""
+        return frozenset(tokens(self.text[:_MAX_COMPARED_CHARACTERS], self._language))
 
-    @cached_property
-    def wording(self) -> tuple[str, ...]:
-        """All words of its text, in order, however they are written; a long one as it is."""
-        if len(self.text) > _LONG:
+    @computed_once
+    def own_terms(self) -> frozenset[str]:
+        """The stems that it is found by itself: of what it says, its title and its tags."""
+        record = self.record
+        if not isinstance(record, MemorySnapshot):
+            return self.stated_terms
+        if not record.title and not record.details.tags:
+            return self.stated_terms
+        names = " ".join((record.title or "", *record.details.tags))
+        return self.stated_terms | frozenset(tokens(names, self._language))
+
+    @computed_once
+    def is_long(self) -> bool:
+        """Whether its text is stored apart from its row: it is not read to compare it."""
+        record = self.record
+        return isinstance(record, MemorySnapshot) and record.content.digest is not None
+
+    @computed_once
+    def label(self) -> str:
+        """What the text begins with if that names its speaker, up to what was said; else empty.
+
+        Only what is from a transcript was said by somebody: `Deadline: Friday` has no speaker.
+        """
+        match = _LABEL.match(self.text) if self.transcripts else None
+        if match is None or len(match["name"].split()) > _MAX_LABEL_WORDS:
+            return ""
+        return match.group()
+
+    @computed_once
+    def speaker(self) -> str:
+        """The name in the label."""
+        match = _LABEL.match(self.label)
+        return match["name"] if match else ""
+
+    @computed_once
+    def speaker_terms(self) -> frozenset[str]:
+        """The stems of the speaker's name."""
+        return frozenset(tokens(self.speaker, self._language))
+
+    @computed_once
+    def stated_terms(self) -> frozenset[str]:
+        """The stems of what it says, without the name of its speaker."""
+        if not self.label:
+            return self.terms
+        statement = self.text[len(self.label) : _MAX_COMPARED_CHARACTERS]
+        return frozenset(tokens(statement, self._language))
+
+    @computed_once
+    def words(self) -> tuple[str, ...]:
+        """All words of its text, in order and case folded; a long text is one word."""
+        if len(self.text) > _MAX_COMPARED_CHARACTERS:
             return (self.text,)
-        plain = " ".join(_plain(part) for part in self.text.split())
+        if self.text.isascii():  # nothing to normalize
+            return tuple(_WORD.findall(self.text.casefold()))
+        plain = " ".join(_normalize(part) for part in self.text.split())
         return tuple(_WORD.findall(plain.casefold()))
 
-    @cached_property
+    @computed_once
     def vocabulary(self) -> frozenset[str]:
-        """All words of its text, common ones too."""
-        return frozenset(self.wording)
+        """The distinct words of its text, stop words included."""
+        return frozenset(self.words)
 
 
-def _plain(part: str) -> str:
-    """Return what stands between two spaces, with characters that only look different made one.
-
-    What is too long to be a word is left as it is: putting many marks in order takes long.
-    """
-    return part if len(part) > _LONG_WORD else unicodedata.normalize("NFKC", part)
+def _normalize(part: str) -> str:
+    """Normalize a part of a text to NFKC, unless it is long: sorting many marks is slow."""
+    return part if len(part) > _MAX_WORD_CHARACTERS else unicodedata.normalize("NFKC", part)

@@ -1,7 +1,8 @@
-"""Thinning: saying nothing twice.
+"""Remove duplicates among candidates.
 
-What says the same as a better hit is left out for it. So is a piece of a transcript that a memory
-among the hits cites: the memory stands for it, and names it as its source.
+A candidate that says the same as a better one is removed. So is a passage that a memory among the
+candidates cites: the memory stands for it, has its scores if these are better, and names it in its
+provenance.
 """
 
 from __future__ import annotations
@@ -10,140 +11,140 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, floor
 from typing import Final
 
+from memoranda.memory.transcripts import TranscriptInfo
 from memoranda.model.memory import Span
-from memoranda.search.candidates import Candidate
-from memoranda.search.shelves import MEMORY, PASSAGE
+from memoranda.search.index.partitions import MEMORY, PASSAGE
+from memoranda.search.ranking.candidates import Candidate
 
-ALIKE: Final = 0.9
-"""How much of a longer text a shorter one has to have, if it has nothing else."""
-QUOTED: Final = 0.8
-"""How much of a piece of a transcript has to be cited for the piece to say nothing of its own."""
-LABEL: Final = 40
-"""How many bytes tell no more than who said it and when: a third of the piece is enough then."""
+MIN_OVERLAP: Final = 0.9
+"""Share of the longer text's words that the shorter one must have, and no others."""
+MIN_QUOTED: Final = 0.8
+"""Share of a passage that must be cited for the passage to add nothing."""
+LABEL_BYTES: Final = 40
+"""Uncited bytes that are no more than a speaker's name and a time: then a third is enough."""
 NEGATIONS: Final = frozenset(
     ("no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot", "t")
 )
-"""With one more of these, the same words say the opposite; `t` is what is left of `doesn't`."""
-Wording = tuple[str, ...]
-Cited = Mapping[str, Iterable[tuple[str, Span]]]
-"""What memories cite: by their ids, transcripts and spans; (0, 0) is a whole transcript."""
+"""One more of these words turns a sentence into its opposite; `t` is left of `doesn't`."""
+Words = tuple[str, ...]
+Citations = Mapping[str, Sequence[tuple[TranscriptInfo, Span]]]
+"""Memory id -> cited transcripts and spans; (0, 0) is a whole transcript."""
 
 
-def thin(ranked: Sequence[Candidate], k: int, cited: Cited) -> list[Candidate]:
-    """Return the first `k` candidates that say something of their own; they name the others."""
-    left_out: set[int] = set()
-    while True:
-        kept = _first(ranked, k, left_out)
-        covered = _covered(kept, cited)
-        if not covered:
-            return kept
-        for passage, memory in covered:
-            left_out.add(id(passage))
-            memory.duplicates.append(passage.id)
+class DistinctCandidates:
+    """The candidates so far, best first, by their words: of equal ones only the best.
 
-
-def _first(ranked: Sequence[Candidate], k: int, left_out: set[int]) -> list[Candidate]:
-    kept = _Kept()
-    for each in ranked:
-        if len(kept.found) == k:
-            break
-        if id(each) in left_out:
-            continue
-        same = kept.same(each)
-        if same is None:
-            kept.add(each)
-        else:
-            left_out.add(id(each))
-            same.duplicates.append(each.id)
-    return kept.found
-
-
-class _Kept:
-    """What is kept, by how it is worded: texts of very different lengths are never compared."""
+    Texts of very different lengths are never compared.
+    """
 
     def __init__(self) -> None:
-        self.found: list[Candidate] = []
-        self._by_wording: dict[tuple[str, Wording], int] = {}
+        self.candidates: list[Candidate] = []
+        self._by_words: dict[tuple[str, Words], int] = {}
         self._by_length: dict[tuple[str, int], list[int]] = {}
 
-    def add(self, each: Candidate) -> None:
-        """Keep one more."""
-        number = len(self.found)
-        self.found.append(each)
-        if each.wording:
-            self._by_wording.setdefault((each.kind, each.wording), number)
-            self._by_length.setdefault((each.kind, len(each.wording)), []).append(number)
+    def add(self, candidate: Candidate) -> None:
+        """Add a candidate, or note its id with the better one that says the same."""
+        original = self._find_duplicate(candidate)
+        if original is not None:
+            original.duplicates.append(candidate.id)
+            return
+        number = len(self.candidates)
+        self.candidates.append(candidate)
+        if candidate.words:
+            self._by_words.setdefault((candidate.kind, candidate.words), number)
+            lengths = self._by_length.setdefault((candidate.kind, len(candidate.words)), [])
+            lengths.append(number)
 
-    def same(self, each: Candidate) -> Candidate | None:
-        """Return the best that says all that another one does, and hardly more, or the reverse."""
-        alike = self._by_wording.get((each.kind, each.wording))
-        found = [number for number in self._near(each) if _same(self.found[number], each)]
-        numbers = found if alike is None else [*found, alike]
-        return self.found[min(numbers)] if numbers else None
+    def _find_duplicate(self, candidate: Candidate) -> Candidate | None:
+        """Return the best candidate that says the same."""
+        equal = self._by_words.get((candidate.kind, candidate.words))
+        numbers = [
+            number
+            for number in self._similar(candidate)
+            if _says_the_same(self.candidates[number], candidate)
+        ]
+        if equal is not None:
+            numbers.append(equal)
+        return self.candidates[min(numbers)] if numbers else None
 
-    def _near(self, each: Candidate) -> Iterator[int]:
-        """Yield those that are a little longer or shorter and have the same words.
+    def _similar(self, candidate: Candidate) -> Iterator[int]:
+        """Yield candidates that are a little longer or shorter and have the same vocabulary.
 
-        What is as long is the same to the word, or is not the same at all.
+        A text of the same length is equal word by word, or different.
         """
-        size, words = len(each.wording), each.vocabulary
-        for other in range(ceil(ALIKE * size), floor(size / ALIKE) + 1):
-            if other != size:
-                for number in self._by_length.get((each.kind, other), ()):
-                    others = self.found[number].vocabulary
-                    if others <= words if other < size else words <= others:
+        size, vocabulary = len(candidate.words), candidate.vocabulary
+        for length in range(ceil(MIN_OVERLAP * size), floor(size / MIN_OVERLAP) + 1):
+            if length != size:
+                for number in self._by_length.get((candidate.kind, length), ()):
+                    words = self.candidates[number].vocabulary
+                    if words <= vocabulary if length < size else vocabulary <= words:
                         yield number
 
 
-def _same(better: Candidate, other: Candidate) -> bool:
-    """Say whether the longer one of two says all that the shorter one does, and hardly more."""
-    less, more = sorted((better.wording, other.wording), key=len)
-    if len(less) < ALIKE * len(more):
+def _says_the_same(better: Candidate, worse: Candidate) -> bool:
+    """Say whether the longer text is the shorter one with few and harmless extra words."""
+    shorter, longer = sorted((better.words, worse.words), key=len)
+    if len(shorter) < MIN_OVERLAP * len(longer):
         return False
-    rest = iter(more)
+    remaining = iter(longer)
     extra: list[str] = []
-    for word in less:
-        for found in rest:
-            if found == word:
+    for word in shorter:
+        for candidate_word in remaining:
+            if candidate_word == word:
                 break
-            extra.append(found)
+            extra.append(candidate_word)
         else:
             return False
-    extra.extend(rest)
+    extra.extend(remaining)
     return not any(word in NEGATIONS or word.isdecimal() for word in extra)
 
 
-def _covered(kept: Sequence[Candidate], cited: Cited) -> list[tuple[Candidate, Candidate]]:
-    """Return the passages that memories cite which are kept as well, and the best of these."""
+def merge_quotations(
+    candidates: Sequence[Candidate], citations: Citations, better: Sequence[Candidate] = ()
+) -> list[Candidate]:
+    """Return the candidates without the passages that memories among them cite, or better ones.
+
+    Of the citing memories the first that is better, else the one that was found best, stands for
+    the passage: it names it, and its scores are at least those of the passage.
+    """
     spans: dict[str, list[tuple[Span, Candidate]]] = {}
-    for memory in kept:
+    for memory in (*better, *sorted(candidates, key=_found_by, reverse=True)):
         if memory.kind == MEMORY:
-            for transcript, span in cited.get(memory.id, ()):
-                spans.setdefault(transcript, []).append((span, memory))
-    found: list[tuple[Candidate, Candidate]] = []
-    for passage in kept:
+            for transcript, span in citations.get(memory.id, ()):
+                spans.setdefault(transcript.id, []).append((span, memory))
+    remaining: list[Candidate] = []
+    for passage in candidates:
+        citing = []
         if passage.kind == PASSAGE:
-            citing = [each for each in spans.get(passage.id, ()) if _within(each[0], passage)]
-            if _is_quoted(passage, [span for span, _ in citing]):
-                found.append((passage, citing[0][1]))
-    return found
+            citing = [pair for pair in spans.get(passage.id, ()) if _overlap(pair[0], passage)]
+        if citing and is_quoted(passage, [span for span, _ in citing]):
+            memory = citing[0][1]
+            memory.take_scores(passage)
+            memory.duplicates.append(passage.id)
+        else:
+            remaining.append(passage)
+    return remaining
 
 
-def _within(span: Span, passage: Candidate) -> Span | None:
-    """Return what a span has of a passage; a transcript cited as a whole quotes none of it."""
-    assert passage.passage is not None, "a piece of a transcript was found by its words"
-    first = max(passage.passage.first, span[0])
-    beyond = min(passage.passage.beyond, span[1])
-    return (first, beyond) if first < beyond else None
+def _found_by(candidate: Candidate) -> tuple[float, float, str]:
+    return candidate.lexical, candidate.cosine, candidate.id
 
 
-def _is_quoted(passage: Candidate, spans: Iterable[Span]) -> bool:
-    """Say whether spans leave nothing of a passage that would be missed."""
-    assert passage.passage is not None, "a piece of a transcript was found by its words"
-    size, quoted, end = passage.passage.beyond - passage.passage.first, 0, 0
-    for first, beyond in sorted(part for span in spans if (part := _within(span, passage))):
-        quoted += max(beyond - max(first, end), 0)
-        end = max(end, beyond)
-    if size - quoted <= LABEL:
-        return quoted >= size / 3
-    return quoted >= QUOTED * size
+def _overlap(span: Span, passage: Candidate) -> Span | None:
+    """Return the part of a passage in a span; the span of a whole transcript has none."""
+    assert passage.document is not None, "a passage is found by its document"
+    start = max(passage.document.start, span[0])
+    end = min(passage.document.end, span[1])
+    return (start, end) if start < end else None
+
+
+def is_quoted(passage: Candidate, spans: Iterable[Span]) -> bool:
+    """Say whether spans cover a passage but for a negligible rest."""
+    assert passage.document is not None, "a passage is found by its document"
+    size, covered, last_end = passage.document.end - passage.document.start, 0, 0
+    for start, end in sorted(part for span in spans if (part := _overlap(span, passage))):
+        covered += max(end - max(start, last_end), 0)
+        last_end = max(last_end, end)
+    if size - covered <= LABEL_BYTES:
+        return covered >= size / 3
+    return covered >= MIN_QUOTED * size

@@ -1,8 +1,8 @@
-"""Naming: the entities that a query names, and the facts around them.
+"""Match entities: find the entities that a query names, and the facts about them.
 
-Who asks for Alice is asking about what holds of her, also where other words say it. Facts about
-what a query names count most, the more of their ends it names; those a hop further count less, and
-so do the memories that facts come from.
+A query with Alice's name is about her facts, even where the query has other words. A fact between
+two named entities counts most, then a fact about one of them, then a fact one hop away. The
+memories that such facts come from count too.
 """
 
 from __future__ import annotations
@@ -12,152 +12,169 @@ from typing import Final
 
 import msgspec
 
-from memoranda.graph import beliefs, lookup
-from memoranda.graph.beliefs import Asking, Belief
-from memoranda.graph.lookup import Named, When
-from memoranda.graph.names import normal_name
+from memoranda.graph import as_of, lookup
+from memoranda.graph.as_of import Belief, ResolvedQuery
+from memoranda.graph.entities import normal_name
+from memoranda.graph.lookup import NamedEntity, TimeSlice
 from memoranda.graph.records import Fact
 from memoranda.model.refs import MemoryRef
 from memoranda.model.scope import Scope
-from memoranda.search.words import tokens
+from memoranda.search.text.tokenizer import tokens
 from memoranda.storage.port import Reader
 
-BOTH_ENDS: Final = 1.0
-ONE_END: Final = 0.7
-NEAR: Final = 0.3
-"""What a fact counts that is a hop away from what is named."""
-SOURCE: Final = 0.5
-"""What a memory counts, for each that a fact counts which comes from it."""
-_LONGEST_NAME: Final = 6
-"""How many words a name can have."""
-_MOST_CHARACTERS: Final = 512
-"""How many characters a name can have; no more of a query is looked at at once."""
-_MOST_WORDS: Final = 64
-_MOST_LOOKED_UP: Final = 50_000
-"""How often a name is looked up in a namespace, in all: of many namespaces, fewer names are."""
-_LEAST_LOOKED_UP: Final = 12
-_MOST_ENTITIES: Final = 32
-_MOST_FACTS: Final = 200
-_MOST_NEAR: Final = 50
-"""How many entities the second hop begins from."""
+BOTH_ENDS_WEIGHT: Final = 1.0
+ONE_END_WEIGHT: Final = 0.7
+NEIGHBOUR_WEIGHT: Final = 0.3
+"""Weights of a fact: both its ends are named, one is, or it is one hop away."""
+SOURCE_FACTOR: Final = 0.5
+"""Weight of a memory, as a share of the weight of a fact that comes from it."""
+_MAX_NAME_WORDS: Final = 6
+_MAX_NAME_CHARACTERS: Final = 512
+"""Words and characters of a name: longer parts of a query are not looked up."""
+_MAX_QUERY_WORDS: Final = 64
+_MAX_LOOKUPS: Final = 50_000
+"""Lookups of a name in a namespace: in many namespaces, fewer names are looked up."""
+_MIN_LOOKED_UP_NAMES: Final = 12
+_MAX_ENTITIES: Final = 32
+_MAX_FACTS: Final = 200
+_MAX_NEIGHBOURS: Final = 50
+"""Entities from which the second hop starts."""
 
 
-class Where(msgspec.Struct, frozen=True):
-    """Whose facts are looked at."""
+class GraphScope(msgspec.Struct, frozen=True):
+    """The facts that a search may use."""
 
     namespaces: tuple[str, ...]
     agent_id: str | None
     viewer: str | None = None
 
 
-class Nearby(msgspec.Struct):
-    """The facts around what a query names, and how much each counts."""
+class EntityFacts(msgspec.Struct):
+    """The facts about the entities of a query, and their weights."""
 
     facts: dict[str, Fact] = msgspec.field(default_factory=dict)
-    """By the ids of their first assertions."""
+    """By the id of the first assertion."""
     weights: dict[str, float] = msgspec.field(default_factory=dict)
 
-    def sources(self) -> dict[str, float]:
-        """Return the memories that the facts come from, and how much each counts."""
-        found: dict[str, float] = {}
-        for name, fact in self.facts.items():
+    def source_weights(self) -> dict[str, float]:
+        """Return the memories that the facts come from, and their weights."""
+        weights: dict[str, float] = {}
+        for assertion_id, fact in self.facts.items():
             for source in fact.sources:
                 if isinstance(source, MemoryRef):
-                    weight = SOURCE * self.weights[name]
-                    found[source.memory_id] = max(weight, found.get(source.memory_id, 0.0))
-        return found
+                    weight = SOURCE_FACTOR * self.weights[assertion_id]
+                    weights[source.memory_id] = max(weight, weights.get(source.memory_id, 0.0))
+        return weights
 
 
-def nearby(reader: Reader, query: str, where: Where, when: When) -> Nearby:
-    """Return what there is to know around the entities that a query names."""
-    found = Nearby()
-    most = max(_MOST_LOOKED_UP // max(len(where.namespaces), 1), _LEAST_LOOKED_UP)
-    names = sorted(names_in(query), key=lambda name: name.count(" "))[:most]
+def facts_near_entities(
+    reader: Reader, query: str, scope: GraphScope, time: TimeSlice
+) -> EntityFacts:
+    """Return the facts about the entities that a query names, up to two hops away."""
+    result = EntityFacts()
+    limit = max(_MAX_LOOKUPS // max(len(scope.namespaces), 1), _MIN_LOOKED_UP_NAMES)
+    names = sorted(candidate_names(query), key=lambda name: name.count(" "))[:limit]
     if not names:
-        return found
-    entities = lookup.named(
+        return result
+    entities = lookup.find_named_entities(
         reader,
         names,
-        namespaces=where.namespaces,
-        agent_id=where.agent_id,
-        known=when.known,
-        most=_MOST_ENTITIES,
+        namespaces=scope.namespaces,
+        agent_id=scope.agent_id,
+        viewer=scope.viewer,
+        as_of_commit=time.as_of_commit,
+        limit=_MAX_ENTITIES,
     )
-    for (scope, scope_id), nodes in _by_scope(_longest(entities)).items():
-        asking = Asking(scope=scope, scope_id=scope_id, known=when.known, valid=when.valid)
-        asking = beliefs.seen_by(reader, asking, where.viewer)
-        around = _around(reader, asking, nodes)
-        weights = {belief.edge: weight for belief, weight in reversed(around)}
-        held = [belief for belief, _ in around]
-        for belief, fact in lookup.shown_at(reader, scope, held, when, where.viewer):
-            name = fact.ref.assertion_id
-            found.facts[name], found.weights[name] = fact, weights[belief.edge]
-    return found
+    for entity_scope, nodes in _by_scope(_longest_names(entities)).items():
+        query_in_scope = as_of.query_graph(
+            reader, entity_scope, scope.viewer, time.as_of_commit, time.valid_at
+        )
+        if query_in_scope is None:
+            continue
+        weighted = _weighted_beliefs(reader, query_in_scope, nodes)
+        weights = {belief.triple: weight for belief, weight in reversed(weighted)}
+        beliefs = [belief for belief, _ in weighted]
+        facts = lookup.facts_at(reader, query_in_scope.scope, beliefs, time, scope.viewer)
+        for belief, fact in facts:
+            assertion_id = fact.ref.assertion_id
+            result.facts[assertion_id] = fact
+            result.weights[assertion_id] = weights[belief.triple]
+    return result
 
 
-def names_in(query: str) -> list[str]:
-    """Return everything in a query that could be a name, as names are compared, longest first."""
-    bare = (_bare(word) for word in query.split(None, _MOST_WORDS)[:_MOST_WORDS])
-    words = [word for word in bare if word]
-    found: dict[str, None] = {}
-    for size in range(_LONGEST_NAME, 0, -1):
+def candidate_names(query: str) -> list[str]:
+    """Return the parts of a query that may be names, normalized, the longest first."""
+    stripped = (_strip(word) for word in query.split(None, _MAX_QUERY_WORDS)[:_MAX_QUERY_WORDS])
+    words = [word for word in stripped if word]
+    names: dict[str, None] = {}
+    for size in range(_MAX_NAME_WORDS, 0, -1):
         for start in range(len(words) - size + 1):
-            joined = " ".join(words[start : start + size])
-            name = normal_name(joined) if len(joined) <= _MOST_CHARACTERS else ""
+            text = " ".join(words[start : start + size])
+            name = normal_name(text) if len(text) <= _MAX_NAME_CHARACTERS else ""
             if name and (size > 1 or tokens(name)):
-                found[name] = None
-    return list(found)
+                names[name] = None
+    return list(names)
 
 
-def _bare(word: str) -> str:
-    """Return a word without the signs around it and without the end of a possessive."""
-    first, beyond = 0, len(word)
-    while first < beyond and not _is_part(word[first], "_+#@"):
-        first += 1
-    while first < beyond and not _is_part(word[beyond - 1], "_+#"):
-        beyond -= 1
-    return word[first:beyond].removesuffix("'s").removesuffix("\u2019s")
+def _strip(word: str) -> str:
+    """Return a word without the punctuation around it and without a possessive ending."""
+    start, end = 0, len(word)
+    while start < end and not _is_name_character(word[start], "_+#@"):
+        start += 1
+    while start < end and not _is_name_character(word[end - 1], "_+#"):
+        end -= 1
+    return word[start:end].removesuffix("'s").removesuffix("\u2019s")
 
 
-def _is_part(character: str, signs: str) -> bool:
+def _is_name_character(character: str, signs: str) -> bool:
     return character.isalnum() or character in signs
 
 
-def _longest(entities: Sequence[Named]) -> list[Named]:
-    """Return those entities whose names are not only a part of another's: New York is not York."""
+def _longest_names(entities: Sequence[NamedEntity]) -> list[NamedEntity]:
+    """Return the entities whose names are no part of another's: `New York` hides `York`."""
     return [
-        each
-        for each in entities
+        entity
+        for entity in entities
         if not any(
-            other.scope_id == each.scope_id and f" {each.key} " in f" {other.key} "
-            for other in entities
-            if other.key != each.key
+            longer.scope == entity.scope and f" {entity.key} " in f" {longer.key} "
+            for longer in entities
+            if longer.key != entity.key
         )
     ]
 
 
-def _by_scope(entities: Iterable[Named]) -> dict[tuple[Scope, int], list[int]]:
-    found: dict[tuple[Scope, int], list[int]] = {}
-    for each in entities:
-        found.setdefault((each.scope, each.scope_id), []).append(each.node)
-    return found
+def _by_scope(entities: Iterable[NamedEntity]) -> dict[Scope, list[int]]:
+    nodes: dict[Scope, list[int]] = {}
+    for entity in entities:
+        nodes.setdefault(entity.scope, []).append(entity.node)
+    return nodes
 
 
-def _around(reader: Reader, asking: Asking, nodes: Sequence[int]) -> list[tuple[Belief, float]]:
-    """Return what touches some entities, and what touches those it leads to."""
-    named = set(nodes)
-    first = _touching(reader, asking, nodes)
-    found = [
-        (each, BOTH_ENDS if {each.subject, each.held.object} <= named else ONE_END)
-        for each in first
+def _weighted_beliefs(
+    reader: Reader, query: ResolvedQuery, nodes: Sequence[int]
+) -> list[tuple[Belief, float]]:
+    """Return the beliefs about entities and, after them, those about their neighbours."""
+    entities = set(nodes)
+    first = _beliefs_about(reader, query, nodes)
+    weighted = [
+        (
+            belief,
+            BOTH_ENDS_WEIGHT
+            if {belief.subject, belief.interval.object} <= entities
+            else ONE_END_WEIGHT,
+        )
+        for belief in first
     ]
-    ends = {node for each in first for node in (each.subject, each.held.object)} - named
-    if ends:
-        near = _touching(reader, asking, sorted(ends)[:_MOST_NEAR])
-        known = {each.edge for each in first}
-        found += [(each, NEAR) for each in near if each.edge not in known]
-    return found
+    ends = {node for belief in first for node in (belief.subject, belief.interval.object)}
+    neighbours = sorted(ends - entities)[:_MAX_NEIGHBOURS]
+    if neighbours:
+        triples = {belief.triple for belief in first}
+        second = _beliefs_about(reader, query, neighbours)
+        weighted += [
+            (belief, NEIGHBOUR_WEIGHT) for belief in second if belief.triple not in triples
+        ]
+    return weighted
 
 
-def _touching(reader: Reader, asking: Asking, nodes: Sequence[int]) -> list[Belief]:
-    return beliefs.touching(reader, asking, nodes, outward=True, inward=True, most=_MOST_FACTS)
+def _beliefs_about(reader: Reader, query: ResolvedQuery, nodes: Sequence[int]) -> list[Belief]:
+    return as_of.beliefs_touching(reader, query, nodes, outward=True, inward=True, limit=_MAX_FACTS)

@@ -1,67 +1,254 @@
-"""Fusion: one score from what the words, the vectors and the graph say, and from what is known.
+"""Fuse the scores of terms, vectors and entities, and let newer memories win.
 
-Why something was found is added up. What is known of it beside that only multiplies, and narrowly:
-no priority makes an answer of what does not answer.
+Two memories answer the same question, that is, they say something of the same subject in the same
+relation, if both have the same terms of the query, and one of these holds:
+
+1. They have every term of the query that any memory has, most of the shorter text in common, and
+   similar scores: `Alice lives in Paris`, and later `Alice lives in Berlin now`.
+2. They are worded alike, stop words included: `Ann Lee is CEO of Acme`, `Bo Ray is CEO of Acme`.
+3. They have every term of the query that any memory has, are short, and have nearly equal scores:
+   `Lee drives a red Toyota`, `Lee drives a blue Tesla`.
+
+The scores of such a group are redistributed: the newest memory gets the highest, and so on. The
+factor by which a score changed is its part `newer`. The name of a speaker is no term of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from typing import Final
 
+import msgspec
+
 from memoranda.graph.records import Fact
-from memoranda.memory.standing import Standing
-from memoranda.search.candidates import Candidate
-from memoranda.search.hits import ADDED, score_of
+from memoranda.memory.snapshots import MemorySnapshot
+from memoranda.search.index.partitions import MEMORY
+from memoranda.search.ranking.candidates import Candidate
+from memoranda.search.results import SCORE_FACTORS, SCORE_TERMS, score_of
 
-VECTOR: Final = 0.8
-"""What a cosine of 1 adds, where the best text adds 1."""
-GRAPH: Final = 0.3
-"""What it adds to be a fact about all that a query names."""
-_AGED: Final = 0.9
-"""What is left, in the end, of what was said long ago."""
-_HALF_LIFE: Final = 180 * 24 * 3600 * 1_000_000
-_A_PRIORITY: Final = 0.02
-_USUAL_PRIORITY: Final = 5
-_UNSURE: Final = 0.8
-"""What is left of what nobody is sure of at all."""
-_TIERS: Final = {"short": 0.96, "mid": 0.98, "long": 1.0}
-_SUPERSEDED: Final = 0.5
+# Fusion.
+#
+# The reasons for which a candidate was found are added. Everything else only multiplies, and by
+# factors near 1: a priority must not turn an unrelated memory into an answer.
+
+VECTOR_WEIGHT: Final = 0.6
+"""Addend of the best cosine, where a text of average length with every term of the query adds 1;
+measured on LoCoMo."""
+MIN_COSINE_SPREAD: Final = 0.1
+"""Least difference of the best and the worst cosine: a smaller one decides nothing."""
+MIN_COSINES: Final = 32
+"""Cosines of which the lowest is that of an unrelated text; the worst of few may be an answer."""
+MIN_COSINE_SHARE: Final = 0.05
+"""Share of the vector's weight that the worst candidate with a vector has."""
+CONTEXT_FACTOR: Final = 0.8
+"""Factor of terms that stand around a text that has neither one of them nor a vector near the
+query's: what is beside the answer is rarely one."""
+CONVERSATION_WEIGHT: Final = 0.2
+"""Share of the distance to the best candidate of the same transcript by which a score grows: what
+is told in one conversation belongs together. Measured on LoCoMo."""
+GRAPH_WEIGHT: Final = 0.3
+"""Addend of a fact between entities that the query names."""
+_MIN_RECENCY: Final = 0.95
+"""Factor of a very old candidate: age alone makes no answer worse."""
+_HALF_LIFE_MICROS: Final = 180 * 24 * 3600 * 1_000_000
+"""Age at which half of the possible decay has happened: 180 days."""
+_PRIORITY_STEP: Final = 0.02
+"""Change of the factor for each step of priority."""
+_DEFAULT_PRIORITY: Final = 5
+_MIN_CONFIDENCE_FACTOR: Final = 0.8
+"""Factor of confidence 0."""
+_TIER_FACTORS: Final = {"short": 0.96, "mid": 0.98, "long": 1.0}
+_SUPERSEDED_FACTOR: Final = 0.5
+_NEUTRAL_PARTS: Final = dict.fromkeys(SCORE_TERMS, 0.0) | dict.fromkeys(SCORE_FACTORS, 1.0)
 
 
-def fuse(candidates: Sequence[Candidate], now: int) -> None:
-    """Give each candidate its parts and its score, as of an instant; the best text counts 1."""
-    best = max((each.lexical for each in candidates), default=0.0) or 1.0
-    for each in candidates:
-        each.parts = dict(
-            zip(
-                ADDED,
-                (each.lexical / best, VECTOR * max(each.cosine, 0.0), GRAPH * each.graph),
-                strict=True,
-            )
-        )
-        each.parts |= _known(each, now)
-        each.score = score_of(each.parts)
+class Scale(msgspec.Struct, frozen=True):
+    """What the scores of a query are measured by; all of its candidates share it."""
+
+    total_idf: float
+    """The BM25 score of a text of average length that has every term of the query once."""
+    threshold: float
+    """The cosine from which on a text is related to the query."""
+    lowest_cosine: float
+    highest_cosine: float
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate], total_idf: float, threshold: float) -> Scale:
+        """Measure the first candidates of a query."""
+        cosines = [candidate.cosine for candidate in candidates if candidate.cosine > 0]
+        lowest, highest = min(cosines, default=0.0), max(cosines, default=0.0)
+        if len(cosines) < MIN_COSINES:
+            lowest = min(lowest, threshold)
+        return cls(total_idf or 1.0, threshold, lowest, highest)
+
+    def cosine_share(self, cosine: float) -> float:
+        """Return a cosine as a share of the way from the lowest to the highest."""
+        if cosine <= 0:
+            return 0.0
+        spread = max(self.highest_cosine - self.lowest_cosine, MIN_COSINE_SPREAD)
+        return max(1 - (self.highest_cosine - cosine) / spread, MIN_COSINE_SHARE)
 
 
-def _known(candidate: Candidate, now: int) -> dict[str, float]:
-    """Return what the score is multiplied by."""
-    about, priority, tier, confidence = candidate.about, _USUAL_PRIORITY, "long", 1.0
-    if isinstance(about, Standing):
-        priority, tier = about.details.priority, about.tier
-        confidence = about.details.confidence
-    elif isinstance(about, Fact):
-        confidence = about.confidence
-    return {
-        "recency": recency(now - candidate.time),
-        "priority": 1 + _A_PRIORITY * (priority - _USUAL_PRIORITY),
-        "confidence": _UNSURE + (1 - _UNSURE) * confidence,
-        "tier": _TIERS[tier],
-        "superseded": _SUPERSEDED if candidate.superseded else 1.0,
-        "newer": 1.0,
-    }
+def fuse(candidates: Sequence[Candidate], now: int, scale: Scale, terms: frozenset[str]) -> None:
+    """Set the parts of each candidate, as of an instant, but for those that are judged.
+
+    `terms` are those that were searched for.
+    """
+    for candidate in candidates:
+        text = candidate.lexical / scale.total_idf
+        if candidate.cosine < scale.threshold and _is_beside(candidate, terms):
+            text *= CONTEXT_FACTOR
+        candidate.parts = parts = _NEUTRAL_PARTS.copy()
+        parts["text"] = text
+        parts["vector"] = VECTOR_WEIGHT * scale.cosine_share(candidate.cosine)
+        parts["graph"] = GRAPH_WEIGHT * candidate.graph
+        _set_factors(candidate, now)
+    _lift_conversations([candidate for candidate in candidates if candidate.transcripts])
+
+
+def _is_beside(candidate: Candidate, terms: frozenset[str]) -> bool:
+    """Say whether a text has none of the terms itself."""
+    return not candidate.is_long and not candidate.own_terms & terms
+
+
+def _lift_conversations(candidates: Sequence[Candidate]) -> None:
+    """Lift candidates from transcripts towards the best one of the same transcript."""
+    best: dict[str, float] = {}
+    for candidate in candidates:
+        score = _reason(candidate)
+        for transcript in candidate.transcripts:
+            best[transcript] = max(score, best.get(transcript, 0.0))
+    for candidate in candidates:
+        lead = max(best[transcript] for transcript in candidate.transcripts)
+        distance = max(lead - _reason(candidate), 0.0)
+        candidate.parts["conversation"] = CONVERSATION_WEIGHT * distance
+
+
+def _reason(candidate: Candidate) -> float:
+    return candidate.parts["text"] + candidate.parts["vector"]
+
+
+def rescore(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Compute the scores from the parts, and return the candidates in their order."""
+    rescored = list(candidates)
+    for candidate in rescored:
+        candidate.score = score_of(candidate.parts)
+    return sorted(rescored, key=Candidate.rank)
+
+
+def put_behind(ranked: Sequence[Candidate], score: float) -> None:
+    """Lower the scores of the candidates of a later round, all by one factor, to a score."""
+    if ranked and ranked[0].score > score:
+        factor = score / ranked[0].score
+        for candidate in ranked:
+            candidate.parts["round"] = factor
+            # Rounding may turn the order of two nearly equal scores: no score exceeds the last.
+            candidate.score = score = min(score_of(candidate.parts), score)
+
+
+def _set_factors(candidate: Candidate, now: int) -> None:
+    """Set the factors that depend on the candidate alone."""
+    record, priority, tier, confidence = candidate.record, _DEFAULT_PRIORITY, "long", 1.0
+    if isinstance(record, MemorySnapshot):
+        priority, tier = record.details.priority, record.tier
+        confidence = record.details.confidence
+    elif isinstance(record, Fact):
+        confidence = record.confidence
+    parts = candidate.parts
+    parts["recency"] = recency(now - candidate.time)
+    parts["priority"] = 1 + _PRIORITY_STEP * (priority - _DEFAULT_PRIORITY)
+    parts["confidence"] = _MIN_CONFIDENCE_FACTOR + (1 - _MIN_CONFIDENCE_FACTOR) * confidence
+    parts["tier"] = _TIER_FACTORS[tier]
+    if candidate.superseded:
+        parts["superseded"] = _SUPERSEDED_FACTOR
 
 
 def recency(age: int) -> float:
-    """Return what an age in microseconds leaves of a score: half of what can go in half a year."""
-    return float(_AGED + (1 - _AGED) * 0.5 ** (max(age, 0) / _HALF_LIFE))
+    """Return the factor of an age in microseconds."""
+    decay = 0.5 ** (max(age, 0) / _HALF_LIFE_MICROS)
+    return float(_MIN_RECENCY + (1 - _MIN_RECENCY) * decay)
+
+
+# Preferring the newer of memories that answer the same question.
+
+SIMILAR_SCORE: Final = 0.4
+"""Least share of the higher score at which two scores are similar."""
+MIN_OVERLAP: Final = 0.6
+"""Share of the shorter text's terms that the longer one must have; all but one are enough. For
+texts that are worded alike it is the share of the longer text's words that both have."""
+EQUAL_SCORE: Final = 0.85
+"""Least share of the higher score at which two scores are nearly equal."""
+SHORT_TERMS: Final = 12
+"""Terms of a short text."""
+MAX_COMPARED_GROUPS: Final = 64
+"""Groups with the same terms that a memory is compared with: a bound on quadratic work."""
+
+
+def prefer_newer(ranked: Sequence[Candidate], query_terms: frozenset[str]) -> list[Candidate]:
+    """Return candidates in the order of their scores, after newer memories got the higher ones.
+
+    `ranked` is in the order of the scores.
+    """
+    memories = [candidate for candidate in ranked if _competes(candidate)]
+    occurring = query_terms.intersection(
+        chain.from_iterable(candidate.stated_terms for candidate in memories)
+    )
+    groups_by_terms: dict[tuple[str, frozenset[str]], list[list[Candidate]]] = {}
+    for candidate in memories:
+        terms = candidate.stated_terms & query_terms
+        if not terms:
+            continue
+        groups = groups_by_terms.setdefault((candidate.namespace, terms), [])
+        has_all = terms == occurring
+        for group in islice(groups, MAX_COMPARED_GROUPS):
+            if _compete(group[0], candidate, has_all=has_all):
+                group.append(candidate)
+                break
+        else:
+            groups.append([candidate])
+    for group in chain.from_iterable(groups_by_terms.values()):
+        _redistribute_scores(group)
+    return sorted(ranked, key=Candidate.rank)
+
+
+def _compete(first: Candidate, second: Candidate, *, has_all: bool) -> bool:
+    """Say whether two candidates with the same terms of the query answer the same question.
+
+    `has_all`: these are all terms of the query that occur in any candidate.
+    """
+    if second.score < SIMILAR_SCORE * first.score:
+        return False
+    if not has_all:
+        return _are_worded_alike(first, second)
+    sizes = len(first.stated_terms), len(second.stated_terms)
+    shorter, longer = min(sizes), max(sizes)
+    if longer <= SHORT_TERMS and second.score >= EQUAL_SCORE * first.score:
+        return True
+    enough = max(min(MIN_OVERLAP * shorter, shorter - 1), 1)
+    is_mostly_shared = len(first.stated_terms & second.stated_terms) >= enough
+    return is_mostly_shared or _are_worded_alike(first, second)
+
+
+def _competes(candidate: Candidate) -> bool:
+    """Say whether a candidate can be newer than others: facts have a timeline for that."""
+    return candidate.kind == MEMORY and not candidate.superseded and not candidate.is_long
+
+
+def _are_worded_alike(first: Candidate, second: Candidate) -> bool:
+    """Say whether two texts are one sentence about different things, stop words included."""
+    sizes = len(first.vocabulary), len(second.vocabulary)
+    enough = MIN_OVERLAP * max(sizes)
+    return min(sizes) >= enough and len(first.vocabulary & second.vocabulary) >= enough
+
+
+def _redistribute_scores(group: Iterable[Candidate]) -> None:
+    """Give the highest score of a group to its newest member, and so on."""
+    by_score = list(group)
+    scores = [candidate.score for candidate in by_score]
+    by_time = sorted(by_score, key=lambda candidate: -candidate.time)
+    if by_time == by_score:
+        return
+    for candidate, score in zip(by_time, scores, strict=True):
+        candidate.parts["newer"] = score / candidate.score
+        candidate.score = score_of(candidate.parts)

@@ -1,148 +1,225 @@
-"""Questions: what is asked of a search, checked before anything is read."""
+"""Read what a question asks for, beside its words: when, by whom, in which order, how many.
+
+Every rule here is about English questions in general, and a query in another language is none of
+them: it is then ranked by its words and its meaning alone. Nothing is excluded by what is read
+here; candidates that do not fit count less.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
-from memoranda.errors import InvalidInput
-from memoranda.graph.queries import instant_of
-from memoranda.log import pages
-from memoranda.log.moments import Moment, asked_at
-from memoranda.model.clock import Clock
-from memoranda.model.document import Document
-from memoranda.model.limits import Limits, plain_text, shown
-from memoranda.model.memory import KINDS
-from memoranda.search.shelves import KINDS as HIT_KINDS
-from memoranda.search.shelves import MEMORY, namespaces_below
-from memoranda.storage.port import Reader
+from memoranda.model.clock import to_datetime, to_micros
+from memoranda.model.periods import MONTHS, Period, ReferenceTime, read_period, shift_months
 
-MOST_HITS: Final = 1_000
-"""How many hits can be asked for."""
+Stems = Callable[[str], Iterable[str]]
+"""Returns the terms of a text."""
+REPORT_DAYS: Final = 7
+"""Days after a period in which it is still talked about: `last Friday` is said a week later."""
+ASSISTANT_ROLES: Final = frozenset(("assistant", "ai", "bot", "chatbot", "model"))
+USER_ROLES: Final = frozenset(("user", "human"))
+PREFERENCE_WORDS: Final = "like love enjoy prefer favorite favourite hate dislike fan"
+"""Words with which people state what they like: a wish for advice is answered by these too."""
 
 
-class Kinds(msgspec.Struct, frozen=True):
-    """Which kinds of things are looked for."""
+class TimeWindow(msgspec.Struct, frozen=True):
+    """The time that a question is about, in microseconds, half-open; None: without a bound."""
 
-    hits: tuple[str, ...] = HIT_KINDS
-    memories: frozenset[str] | None = None
-    """Of memories, only these kinds; None: all."""
+    start: int | None
+    end: int | None
+    reported_until: int | None = None
+    """The end of the days after it in which it is still talked about."""
+    terms: frozenset[str] = frozenset()
+    """The terms of an absolute date: a text that has them is about it, whenever it was written."""
 
-
-class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asks, checked, but not yet held against a log."""
-
-    query: str
-    k: int
-    namespace: str | None
-    """None: every one."""
-    children: bool
-    """Whether the namespaces below it are meant too."""
-    viewer: str
-    """Whose eyes count."""
-    agent_id: str | None
-    """Whose memories, facts and transcripts alone are meant; None: everybody's."""
-    kinds: Kinds
-    tags: frozenset[str]
-    metadata: Document
-    valid: int | None
-    """The instant that is asked about; None: now, and what is dated later too."""
-    known_at: Moment | None
-    superseded: bool
-    """Whether what was replaced is shown as well."""
-    expired: bool
+    def overlaps(self, start: int, end: int) -> bool:
+        """Say whether a period has an instant in it."""
+        return (self.end is None or start < self.end) and (self.start is None or end > self.start)
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A query, and what it means in a log as it is."""
+class Anchor(msgspec.Struct, frozen=True):
+    """An event that a question dates its answer by: `after the move`."""
 
-    asked: RecallQuery
-    namespaces: frozenset[str]
-    commit: int
-    """The last commit that counts."""
-    known: int | None
-    """The same, if it is one of the past; None: all that is known."""
-    now: int
-    """The time it is taken to be: what is over then is not shown."""
+    later: bool
+    """Whether the answer is after it, or before it."""
+    terms: frozenset[str]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What a query asks for."""
+
+    terms: frozenset[str]
+    asks: bool = False
+    """Whether it is a question at all."""
+    window: TimeWindow | None = None
+    anchor: Anchor | None = None
+    wants_newest: bool = False
+    wants_oldest: bool = False
+    wants_all: bool = False
+    """Whether the answer is a list or a count."""
+    wants_advice: bool = False
+    """Whether likes and dislikes matter."""
+    roles: frozenset[str] = frozenset()
+    """The roles of a chat whose messages it asks about; empty: any."""
 
     @property
-    def instant(self) -> int:
-        """When facts have to hold, and from when on ages are counted."""
-        return self.now if self.asked.valid is None else self.asked.valid
+    def is_about_the_past(self) -> bool:
+        """Whether the newest answer is not the one that is wanted."""
+        return self.wants_oldest or self.window is not None or self.anchor is not None
 
 
-def question_of(reader: Reader, clock: Clock, asked: RecallQuery) -> Question:
-    """Return what a query means now."""
-    moment = asked_at(reader, clock, asked.known_at, "known_at")
-    head = pages.head_commit(reader)
+_ASKS = re.compile(
+    r"[?\uff1f\u061f]\s*$|^\s*(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|do|does|did"
+    r"|has|have|had|can|could|will|would|should|am)\b",
+    re.IGNORECASE,
+)
+_NEWEST = re.compile(
+    r"\b(?:now|nowadays|current(?:ly)?|still|latest|newest|today|these days|at the moment"
+    r"|at present|most recent(?:ly)?|last time|any ?more)\b",
+    re.IGNORECASE,
+)
+_OLDEST = re.compile(
+    r"\b(?:first time|earliest|oldest|originally|initially|at first|first\s+\w+ed"
+    r"|(?:did|was|were|does)\b.*\bfirst)\b",
+    re.IGNORECASE,
+)
+_ALL = re.compile(
+    r"\bhow (?:many|often)\b|\b(?:what|which) (?:are|were)\b"
+    r"|\b(?:what|which) (?:\w+ ){0,2}?\w{2,}[^\Ws]s "
+    r"(?:has|have|had|did|does|do|are|were|would|can)\b"
+    r"|\b(?:all|every) (?:of |the |my |our |his |her |their )*\w+|\blist (?:of|the|all|every|my)\b",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"\b(?:recommend|suggest|advise|advice|recommendations?|suggestions?|ideas? for|gift"
+    r"|present for|(?:should|could|can) (?:i|we)"
+    r"|would (?:\w+ ){1,3}?(?:like|love|enjoy|prefer))\b",
+    re.IGNORECASE,
+)
+_REPORTED = re.compile(r"\b(?:did|has|have|had)\b", re.IGNORECASE)
+"""Advice that was given is no wish for some."""
+_SAYING = (
+    "say|said|tell|told|mention(?:ed)?|recommend(?:ed)?|suggest(?:ed)?|advise[d]?|explain(?:ed)?"
+    "|list(?:ed)?|give|gave|given|provide[d]?|answer(?:ed)?|write|wrote|written|describe[d]?"
+    "|propose[d]?|promise[d]?|claim(?:ed)?|show(?:ed|n)?|come up with|came up with|discuss(?:ed)?"
+)
+_OF_ASSISTANT = re.compile(
+    r"\b(?:(?<!can )(?<!could )(?<!would )(?<!will )you"
+    r"|(?:the|an?|my) (?:ai |chat)?(?:assistant|bot|chatbot|model|ai))(?:'ve| have| had)? "
+    rf"(?:just |already |once |previously |also |ever )?(?:{_SAYING})\b"
+    r"|\byour (?:\w+ )?(?:answer|suggestion|recommendation|reply|response|explanation)s?\b"
+    r"|\byour (?:\w+ )?(?:advice|list)\b",
+    re.IGNORECASE,
+)
+_OF_USER = re.compile(
+    rf"\b(?:did|have|had) i (?:\w+ )?(?:{_SAYING}|ask(?:ed)?)\b"
+    rf"|\bi (?:\w+ )?(?:told you|mentioned|said|asked)\b"
+    rf"|\b(?:the|my) user (?:{_SAYING}|ask(?:ed)?)\b",
+    re.IGNORECASE,
+)
+_ANCHOR = re.compile(r"\b(?P<how>after|before)\s+(?P<event>[^,;?!.]+)", re.IGNORECASE)
+
+
+def read_question(text: str, now: int, stems: Stems) -> Question:
+    """Read a query, asked at an instant."""
+    roles: frozenset[str] = frozenset()
+    if _OF_ASSISTANT.search(text):
+        roles = ASSISTANT_ROLES
+    elif _OF_USER.search(text):
+        roles = USER_ROLES
+    window = _read_window(text, now, stems)
     return Question(
-        asked=asked,
-        namespaces=frozenset(_namespaces(reader, asked)),
-        commit=moment.commit,
-        known=None if moment.commit >= head else moment.commit,
-        now=instant_of(reader, moment),
+        terms=frozenset(stems(text)),
+        asks=_ASKS.search(text) is not None,
+        window=window,
+        anchor=None if window else _read_anchor(text, stems),
+        wants_newest=_NEWEST.search(text) is not None,
+        wants_oldest=_OLDEST.search(text) is not None,
+        wants_all=_ALL.search(text) is not None,
+        wants_advice=not roles and bool(_ADVICE.search(text)) and not _REPORTED.search(text),
+        roles=roles,
     )
 
 
-def _namespaces(reader: Reader, asked: RecallQuery) -> Iterable[str]:
-    """Return the namespaces that are meant; the engine's own only where one is named."""
-    name = asked.namespace
-    if name is not None and not asked.children:
-        return (name,)
-    if name is not None:
-        found = namespaces_below(reader, name)
-        return found if _is_engines(name) else [each for each in found if not _is_engines(each)]
-    rows = reader.rows("namespaces_written")
-    return [row[0] for row in rows if not _is_engines(row[0])]
+# Dates.
+
+_WORD = re.compile(r"(?<![\w-])\w+")
+_PREPOSITION = re.compile(
+    r"(?P<how>in|on|during|at|of|from|since|until|till|before|after|by|around|about|between|and|to)"
+    r"\s+(?:(?:early|late|mid|the (?:end|beginning|middle) of|around|about)[\s-]+)?",
+    re.IGNORECASE,
+)
+_ABSOLUTE = re.compile(rf"\d|{'|'.join(MONTHS)}", re.IGNORECASE)
+_OPEN_START: Final = frozenset(("before", "until", "till", "by"))
+_OPEN_END: Final = frozenset(("since", "after", "from"))
+_JOINED: Final = frozenset(("and", "to", "until", "till"))
+_NOW: Final = "today"
 
 
-def _is_engines(namespace: str) -> bool:
-    return any(part.startswith("_") for part in namespace.split("/"))
+class _Date(msgspec.Struct, frozen=True):
+    """A date in a query, and the preposition before it."""
+
+    how: str
+    words: str
+    period: Period
 
 
-def check_query(query: object, limits: Limits) -> str:
-    """Return what is looked for: some text, and not too much of it."""
-    text = plain_text("query", query)
-    if not text.strip():
-        raise InvalidInput("query", "is blank: say in a few words what to look for")
-    size = len(text.encode())
-    if size > limits.query_bytes:
-        raise InvalidInput(
-            "query",
-            f"has {size} bytes of UTF-8, and the limit is {limits.query_bytes}: "
-            "ask for what matters in it",
-        )
-    return text
+def _read_window(text: str, now: int, stems: Stems) -> TimeWindow | None:
+    """Return the time a query asks about; None: it has no date, or one in the future."""
+    reference = ReferenceTime(to_datetime(now))
+    dates = [date for date in _dates(text, reference) if date.period.start <= reference.at]
+    if not dates:
+        return None
+    first = dates[0]
+    start: datetime | None = first.period.start
+    end: datetime | None = first.period.end
+    if first.how in ("between", "from") and len(dates) > 1 and dates[1].how in _JOINED:
+        end = dates[1].period.end
+        if first.period.start > end:  # `between March and May 2023`
+            start = shift_months(
+                first.period.start, months=-12 * (first.period.start.year - end.year)
+            )
+    elif first.how in _OPEN_START:
+        start, end = None, first.period.start if first.how == "before" else first.period.end
+    elif first.how in _OPEN_END:
+        start, end = first.period.end if first.how == "after" else first.period.start, None
+    if start is None or end is None:
+        return TimeWindow(_micros(start), _micros(end))
+    named = stems(first.words) if _ABSOLUTE.search(first.words) else ()
+    reported_until = end + timedelta(days=REPORT_DAYS)
+    return TimeWindow(_micros(start), _micros(end), _micros(reported_until), frozenset(named))
 
 
-def check_hits(k: object) -> int:
-    """Return how many hits are wanted."""
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_HITS:
-        raise InvalidInput("k", f"{shown(k)} is not a number from 1 to {MOST_HITS}")
-    return int(k)
+def _micros(at: datetime | None) -> int | None:
+    return None if at is None else to_micros("query", at)
 
 
-def check_kinds(kinds: object) -> Kinds:
-    """Return which kinds are wanted: of hits, of memories, or both."""
-    if kinds is None:
-        return Kinds()
-    if not isinstance(kinds, str) and not isinstance(kinds, Iterable):
-        raise InvalidInput("kinds", f"{shown(kinds)} is not a list of kinds")
-    wanted = [_check_kind(kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
-    if not wanted:
-        raise InvalidInput("kinds", "is empty: leave it out to look for all")
-    memories = frozenset(wanted) - frozenset(HIT_KINDS)
-    if not memories or MEMORY in wanted:
-        return Kinds(tuple(kind for kind in HIT_KINDS if kind in wanted))
-    return Kinds(tuple(kind for kind in HIT_KINDS if kind in wanted or kind == MEMORY), memories)
+def _dates(text: str, reference: ReferenceTime) -> Iterator[_Date]:
+    """Yield the dates of a query, in order; `today` is none, but asks for what is new."""
+    position = 0
+    while (word := _WORD.search(text, position)) is not None:
+        position = word.end()
+        preposition = _PREPOSITION.match(text, word.start())
+        start = preposition.end() if preposition else word.start()
+        date = read_period(text, start, reference, has_preposition=preposition is not None)
+        if date is not None and text[start : date[1]].lower() != _NOW:
+            position = date[1]
+            how = preposition["how"].lower() if preposition else ""
+            yield _Date(how, text[start:position], date[0])
 
 
-def _check_kind(kind: object) -> str:
-    text = plain_text("kinds", kind)
-    if text not in (*HIT_KINDS, *KINDS):
-        raise InvalidInput(
-            "kinds", f"{shown(text)} is not one of {', '.join((*HIT_KINDS, *KINDS))}"
-        )
-    return text
+# Order.
+
+
+def _read_anchor(text: str, stems: Stems) -> Anchor | None:
+    """Return the event after or before which something is asked for."""
+    match = _ANCHOR.search(text)
+    if match is None:
+        return None
+    terms = frozenset(stems(match["event"]))
+    return Anchor(match["how"].lower() == "after", terms) if terms else None

@@ -1,209 +1,314 @@
-"""Cutting: a transcript in units, each a passage, and what stands around a span of it.
+"""Chunk transcripts: each chunk is indexed as one document.
 
-A unit is a line: a message that has one, or a part of a longer one. What is longer than about a
-thousand characters is cut where a sentence ends. Of very long transcripts several lines are put
-together, so that their passages are not too many.
+A chunk is a line, which is a message or a part of a longer message. A line of more than about a
+thousand characters is split at the end of a sentence. In very long transcripts several lines make
+one chunk, so that there are not too many documents.
 
-Where messages were kept as such, what begins within one is shown behind its speaker's name: else
-a line of it could begin with somebody else's.
+Where messages were stored as such, a chunk that begins inside a message is shown with its speaker's
+name before it. Otherwise a line inside a message could imitate the name of another speaker.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from memoranda.memory.rendering import Place
-from memoranda.model.lines import speaker_label
-from memoranda.model.memory import Span
-from memoranda.search.folding import Breathe, folded, go_on
+from memoranda.memory import transcripts
+from memoranda.memory.messages import Utterance
+from memoranda.memory.transcripts import TranscriptInfo
+from memoranda.model.intervals import NEWEST
+from memoranda.model.memory import Span, speaker_label
+from memoranda.search.text.tokenizer import YieldCpu, fold, keep_cpu
+from memoranda.storage.port import Reader
+from memoranda.storage.thread_locks import new_lock
 
-LONGEST = 1_000
-"""How many characters a unit has at most."""
-_LONG_TRANSCRIPT = 1024 * 1024
-_MANY_LINES = 20_000
-_TOGETHER = 800
-"""How many bytes of lines are put together in a long transcript."""
-_AROUND = 2
-"""How many units before a span, and behind it, are its context."""
-_MOST_SPANS = 16
-"""How many spans of a memory count for its context."""
-_AT_ONCE = 64
-"""How many units are cut before other threads are let through."""
-_MOST_AROUND = 1_000
-"""How many characters before a span, and behind it, are its context: the nearest."""
-_LAST_END = re.compile(r"(?s:.*)(?:[.!?…。！？]['\")\]»”’]*\s+|[\n;]\s*)")  # noqa: RUF001
-"""The last end of a sentence: it is looked for from behind."""
-_BLANK = re.compile(r"\s*")
-_BLANK_BYTES = re.compile(rb"\s*")
+MAX_CHUNK_CHARACTERS = 1_000
+"""Characters of a chunk at most: a paragraph, short enough to be shown as a hit."""
+_LONG_TRANSCRIPT_BYTES = 1024 * 1024
+_LONG_TRANSCRIPT_LINES = 20_000
+"""Beyond either size, lines are joined to chunks of about `_JOINED_BYTES`."""
+_JOINED_BYTES = 800
+"""Bytes of lines that make one chunk of a long transcript."""
+_CONTEXT_CHUNKS = 2
+"""Chunks before a span, and after it, that are its context."""
+_MAX_CONTEXT_SPANS = 16
+"""Cited spans of a memory whose context is indexed; more would make its document too long."""
+_MAX_CONTEXT_CHARACTERS = 1_000
+"""Characters of context on each side of a span: the nearest ones."""
+_CHUNKS_PER_YIELD = 64
+"""Chunks that are split between two calls of `yield_cpu`."""
+_SENTENCE_END = re.compile(r"(?s:.*)(?:[.!?…。！？]['\")\]»”’]*\s+|[\n;]\s*)")  # noqa: RUF001
+"""Matches up to the last end of a sentence: `.*` is greedy, so it searches backwards."""
+_WHITESPACE = re.compile(r"\s*")
+_WHITESPACE_BYTES = re.compile(rb"\s*")
 
 
-class Cutting:
-    """A transcript's text, cut."""
+class ChunkedText:
+    """The text of one transcript, and its chunks."""
 
-    def __init__(self, text: bytes, breathe: Breathe = go_on, places: Sequence[Place] = ()) -> None:
+    def __init__(
+        self,
+        text: bytes,
+        yield_cpu: YieldCpu = keep_cpu,
+        utterances: Sequence[Utterance] = (),
+    ) -> None:
         self._text = text
-        self._places = places
-        self._breathe = breathe
+        self._utterances = utterances
+        self._yield_cpu = yield_cpu
         self._folded: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._text)
 
     @cached_property
-    def units(self) -> list[Span]:
-        """Its units, found when they are first asked for: that may take a while."""
-        return cut(self._text, self._breathe)
+    def chunks(self) -> list[Span]:
+        """The chunks as spans of bytes, split on first use: that takes some time."""
+        return split_chunks(self._text, self._yield_cpu)
 
     @cached_property
-    def _firsts(self) -> list[int]:
-        return [first for first, _ in self.units]
+    def _starts(self) -> list[int]:
+        return [start for start, _ in self.chunks]
 
-    def of(self, span: Span) -> str:
-        """Return what stands at a span, behind the name of who goes on speaking there."""
-        words = self._text[slice(*span)].decode("utf-8", "replace")
-        return self._speaker(span[0]) + words
+    def text_at(self, span: Span) -> str:
+        """Return the text of a span, with the speaker's name if it begins inside a message."""
+        text = self._text[slice(*span)].decode("utf-8", "replace")
+        return self._speaker_prefix(span[0]) + text
 
-    def _speaker(self, first: int) -> str:
-        """Return whose words go on at a byte; nothing, if it is none or the line names them."""
-        number = bisect_right(self._places, first, key=lambda place: place.span[0]) - 1
-        if number < 0 or first >= self._places[number].span[1]:
+    def utterances_in(self, span: Span) -> Iterator[Utterance]:
+        """Yield the parts of messages that have text in a span."""
+        number = bisect_right(self._utterances, span[0], key=lambda place: place.span[1])
+        for utterance in self._utterances[number:]:
+            if utterance.span[0] >= span[1]:
+                return
+            yield utterance
+
+    def _speaker_prefix(self, offset: int) -> str:
+        """Return the prefix for a byte offset; empty outside of messages."""
+        number = bisect_right(self._utterances, offset, key=lambda place: place.span[0]) - 1
+        if number < 0 or offset >= self._utterances[number].span[1]:
             return ""
-        place = self._places[number]
-        return f"{speaker_label(place.speaker)}: " + ("" if first == place.span[0] else "… ")
+        utterance = self._utterances[number]
+        ellipsis = "" if offset == utterance.span[0] else "… "
+        return f"{speaker_label(utterance.speaker)}: {ellipsis}"
 
-    def folded(self, number: int) -> str:
-        """Return a unit as it is compared, which is remembered."""
-        known = self._folded.get(number)
-        if known is None:
-            known = self._folded[number] = folded(self.of(self.units[number]))
-        return known
+    def fold(self, number: int) -> str:
+        """Return a chunk's folded text, which is cached."""
+        text = self._folded.get(number)
+        if text is None:
+            text = self._folded[number] = fold(self.text_at(self.chunks[number]))
+        return text
 
-    def at(self, first: int) -> int | None:
-        """Return the number of the unit that begins at a byte, if one does."""
-        number = bisect_left(self._firsts, first)
-        return number if self._firsts[number : number + 1] == [first] else None
+    def number_at(self, start: int) -> int | None:
+        """Return the number of the chunk that begins at a byte, if there is one."""
+        number = bisect_left(self._starts, start)
+        return number if self._starts[number : number + 1] == [start] else None
 
     def neighbours(self, number: int) -> tuple[str, str]:
-        """Return what stands before a unit, and behind it."""
-        before = self.units[max(number - _AROUND, 0) : number]
-        after = self.units[number + 1 : number + 1 + _AROUND]
-        return self._last(before), self._joined(after)[:_MOST_AROUND]
+        """Return the context before a chunk, and after it."""
+        before = self.chunks[max(number - _CONTEXT_CHUNKS, 0) : number]
+        after = self.chunks[number + 1 : number + 1 + _CONTEXT_CHUNKS]
+        return self._last_characters(before), self._join(after)[:_MAX_CONTEXT_CHARACTERS]
 
     def around(self, spans: Iterable[Span]) -> tuple[str, str]:
-        """Return what stands before spans, and behind them; a whole transcript has nothing."""
+        """Return the context before spans, and after them; a whole transcript has none."""
         before: dict[Span, None] = {}
         after: dict[Span, None] = {}
-        for first, beyond in sorted(spans)[:_MOST_SPANS]:
-            if self.units and beyond:
-                start, end = self._within(first, beyond)
-                before |= dict.fromkeys(self._trimmed(start - _AROUND, start + 1, (0, first)))
-                text = (beyond, len(self._text))
-                after |= dict.fromkeys(self._trimmed(end, end + _AROUND + 1, text))
-        return self._last(before), self._joined(after)[:_MOST_AROUND]
+        for start, end in sorted(spans)[:_MAX_CONTEXT_SPANS]:
+            if self.chunks and end:
+                first, last = self._chunks_of(start, end)
+                before |= dict.fromkeys(self._clip(first - _CONTEXT_CHUNKS, first + 1, (0, start)))
+                text = (end, len(self._text))
+                after |= dict.fromkeys(self._clip(last, last + _CONTEXT_CHUNKS + 1, text))
+        return self._last_characters(before), self._join(after)[:_MAX_CONTEXT_CHARACTERS]
 
-    def _within(self, first: int, beyond: int) -> tuple[int, int]:
-        """Return the first unit and the last one that a span touches."""
-        start = max(bisect_right(self._firsts, first) - 1, 0)
-        return start, max(bisect_left(self._firsts, beyond) - 1, start)
+    def _chunks_of(self, start: int, end: int) -> tuple[int, int]:
+        """Return the numbers of the first and the last chunk that a span touches."""
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        return first, max(bisect_left(self._starts, end) - 1, first)
 
-    def _trimmed(self, start: int, end: int, bounds: Span) -> Iterator[Span]:
-        """Yield what there is of units within bounds."""
-        for first, beyond in self.units[max(start, 0) : end]:
-            first, beyond = max(first, bounds[0]), min(beyond, bounds[1])
-            if first < beyond:
-                yield first, beyond
+    def _clip(self, first: int, end: int, bounds: Span) -> Iterator[Span]:
+        """Yield chunks, clipped to bounds."""
+        for chunk in self.chunks[max(first, 0) : end]:
+            start, stop = max(chunk[0], bounds[0]), min(chunk[1], bounds[1])
+            if start < stop:
+                yield start, stop
 
-    def _last(self, spans: Iterable[Span]) -> str:
-        """Return the end of what stands at spans; words cut off their speaker say that they are."""
-        text = self._joined(spans)
-        cut_off = "… " if self._places and len(text) > _MOST_AROUND else ""
-        return cut_off + text[-_MOST_AROUND:]
+    def _last_characters(self, spans: Iterable[Span]) -> str:
+        """Return the last characters of spans; an ellipsis marks text cut off its speaker."""
+        text = self._join(spans)
+        is_cut = self._utterances and len(text) > _MAX_CONTEXT_CHARACTERS
+        return ("… " if is_cut else "") + text[-_MAX_CONTEXT_CHARACTERS:]
 
-    def _joined(self, spans: Iterable[Span]) -> str:
-        return "\n".join(self.of(span) for span in spans)
+    def _join(self, spans: Iterable[Span]) -> str:
+        return "\n".join(self.text_at(span) for span in spans)
 
 
-class Unit(NamedTuple):
-    """One of a transcript's units."""
+class Chunk(NamedTuple):
+    """One chunk of a transcript."""
 
-    cutting: Cutting
+    chunked: ChunkedText
     number: int
 
-    def may_have(self, roots: Iterable[str]) -> bool:
-        """Say whether it, or what stands around it, may have a word with one of the roots."""
-        first = max(self.number - _AROUND, 0)
-        beyond = min(self.number + _AROUND + 1, len(self.cutting.units))
-        texts = [self.cutting.folded(number) for number in range(first, beyond)]
-        return any(root in text for root in roots for text in texts)
+    def may_contain(self, prefixes: Iterable[str]) -> bool:
+        """Say whether the chunk or its context may contain a term with one of the prefixes."""
+        first = max(self.number - _CONTEXT_CHUNKS, 0)
+        end = min(self.number + _CONTEXT_CHUNKS + 1, len(self.chunked.chunks))
+        texts = [self.chunked.fold(number) for number in range(first, end)]
+        return any(prefix in text for prefix in prefixes for text in texts)
 
 
-def cut(text: bytes, breathe: Breathe = go_on) -> list[Span]:
-    """Return the units of a text as spans of its bytes; between them is nothing but white space."""
-    long = len(text) > _LONG_TRANSCRIPT or text.count(b"\n") > _MANY_LINES
-    lines = _together(text) if long else _lines(text)
-    units: list[Span] = []
+def split_chunks(text: bytes, yield_cpu: YieldCpu = keep_cpu) -> list[Span]:
+    """Return the chunks as spans of bytes; between them is only white space."""
+    is_long = len(text) > _LONG_TRANSCRIPT_BYTES or text.count(b"\n") > _LONG_TRANSCRIPT_LINES
+    lines = _joined_lines(text) if is_long else _lines(text)
+    chunks: list[Span] = []
     for line in lines:
-        for unit in _pieces(text, line):
-            units.append(unit)
-            if not len(units) % _AT_ONCE:
-                breathe()
-    return units
+        for chunk in _split_line(text, line):
+            chunks.append(chunk)
+            if not len(chunks) % _CHUNKS_PER_YIELD:
+                yield_cpu()
+    return chunks
 
 
 def _lines(text: bytes) -> Iterator[Span]:
-    first = 0
+    start = 0
     for line in text.split(b"\n"):
-        bare = line.rstrip()
-        if bare:
-            yield first + len(bare) - len(bare.lstrip()), first + len(bare)
-        first += len(line) + 1
+        stripped = line.rstrip()
+        if stripped:
+            yield start + len(stripped) - len(stripped.lstrip()), start + len(stripped)
+        start += len(line) + 1
 
 
-def _together(text: bytes) -> Iterator[Span]:
-    """Yield as many lines together as there is room for, or one that is longer: a step for each."""
-    first = _begin(text, 0)
-    while first < len(text):
-        beyond = text.rfind(b"\n", first, first + _TOGETHER + 1)
-        if beyond < 0:
-            beyond = text.find(b"\n", first + _TOGETHER)
-        if beyond < 0 or len(text) - first <= _TOGETHER:
-            beyond = len(text)
-        yield first, first + len(text[first:beyond].rstrip())
-        first = _begin(text, beyond)
+def _joined_lines(text: bytes) -> Iterator[Span]:
+    """Yield as many lines together as fit, or one longer line; each step moves forward."""
+    start = _skip_whitespace(text, 0)
+    while start < len(text):
+        end = text.rfind(b"\n", start, start + _JOINED_BYTES + 1)
+        if end < 0:
+            end = text.find(b"\n", start + _JOINED_BYTES)
+        if end < 0 or len(text) - start <= _JOINED_BYTES:
+            end = len(text)
+        yield start, start + len(text[start:end].rstrip())
+        start = _skip_whitespace(text, end)
 
 
-def _begin(text: bytes, at: int) -> int:
-    """Return where white space ends."""
-    found = _BLANK_BYTES.match(text, at)
-    return found.end() if found else at
+def _skip_whitespace(text: bytes, offset: int) -> int:
+    match = _WHITESPACE_BYTES.match(text, offset)
+    return match.end() if match else offset
 
 
-def _pieces(text: bytes, line: Span) -> Iterator[Span]:
-    """Yield a line, or pieces of it that are not too long; it is walked through once."""
-    first, beyond = line
-    if beyond - first <= LONGEST:
+def _split_line(text: bytes, line: Span) -> Iterator[Span]:
+    """Yield a line, or chunks of it that are short enough, in one pass."""
+    offset, line_end = line
+    if line_end - offset <= MAX_CHUNK_CHARACTERS:
         yield line
         return
-    whole = text[first:beyond].decode("utf-8", "replace")
+    characters = text[offset:line_end].decode("utf-8", "replace")
     start = 0
-    while len(whole) - start > LONGEST:
-        end = _place_to_cut(whole, start)
-        piece = whole[start:end]
-        if bare := piece.rstrip():
-            yield first, first + len(bare.encode())
-        blank = _BLANK.match(whole, end)
-        start = blank.end() if blank else end
-        first += len(piece.encode()) + len(whole[end:start].encode())
-    if start < len(whole):
-        yield first, beyond
+    while len(characters) - start > MAX_CHUNK_CHARACTERS:
+        end = _split_position(characters, start)
+        piece = characters[start:end]
+        if stripped := piece.rstrip():
+            yield offset, offset + len(stripped.encode())
+        whitespace = _WHITESPACE.match(characters, end)
+        start = whitespace.end() if whitespace else end
+        offset += len(piece.encode()) + len(characters[end:start].encode())
+    if start < len(characters):
+        yield offset, line_end
 
 
-def _place_to_cut(text: str, start: int) -> int:
-    """Return where a sentence ends, else a word, else where there is no more room in a unit."""
-    least, most = start + LONGEST // 2, start + LONGEST
-    last = _LAST_END.match(text, least, most)
-    return last.end() if last else text.rfind(" ", least, most) + 1 or most
+def _split_position(text: str, start: int) -> int:
+    """Return the last end of a sentence that fits, else of a word, else the longest chunk."""
+    shortest, longest = start + MAX_CHUNK_CHARACTERS // 2, start + MAX_CHUNK_CHARACTERS
+    match = _SENTENCE_END.match(text, shortest, longest)
+    return match.end() if match else text.rfind(" ", shortest, longest) + 1 or longest
+
+
+# Caching chunked transcripts.
+#
+# The cache key is the digest and the form of the content itself, so an entry is never out of date.
+# Whether such a transcript exists and is not erased is read from the views each time.
+
+CHUNK_CACHE_BYTES = 32 * 1024 * 1024
+"""Bytes of transcripts that a process caches; the last one used is kept whatever its size."""
+
+
+class ChunkCache:
+    """A least-recently-used cache of chunked transcripts. Threads may share it."""
+
+    def __init__(self, limit: int = CHUNK_CACHE_BYTES) -> None:
+        self._limit = limit
+        self._lock = new_lock()
+        """Protects the entries and their total size."""
+        self._entries: OrderedDict[bytes, ChunkedText] = OrderedDict()
+        self._size = 0
+        self.loads = 0
+        """Number of transcripts that had to be read."""
+
+    def get(self, key: bytes) -> ChunkedText | None:
+        """Return a cached transcript."""
+        with self._lock:
+            chunked = self._entries.get(key)
+            if chunked is not None:
+                self._entries.move_to_end(key)
+            return chunked
+
+    def put(self, key: bytes, chunked: ChunkedText) -> None:
+        """Cache a transcript, and evict the least recently used ones."""
+        with self._lock:
+            self.loads += 1
+            if key in self._entries:
+                return
+            self._entries[key] = chunked
+            self._size += len(chunked)
+            while self._size > self._limit and len(self._entries) > 1:
+                self._size -= len(self._entries.popitem(last=False)[1])
+
+    def drop(self) -> None:
+        """Empty the cache: something was erased, and its text must leave memory."""
+        with self._lock:
+            self._entries.clear()
+            self._size = 0
+
+
+class ChunkLoader:
+    """Loads chunked transcripts as one reader sees them."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        cache: ChunkCache | None = None,
+        yield_cpu: YieldCpu = keep_cpu,
+    ) -> None:
+        self.reader = reader
+        self._cache = ChunkCache() if cache is None else cache
+        self._yield_cpu = yield_cpu
+        self._by_id: dict[str, ChunkedText] = {}
+
+    def of(self, transcript_id: str) -> ChunkedText:
+        """Return a transcript by its id; an erased one has no chunks."""
+        chunked = self._by_id.get(transcript_id)
+        if chunked is None:
+            info = transcripts.find(self.reader, [transcript_id], NEWEST).get(transcript_id)
+            chunked = self._by_id[transcript_id] = self.of_info(info)
+        return chunked
+
+    def of_info(self, info: TranscriptInfo | None) -> ChunkedText:
+        """Return a transcript whose row is already read."""
+        if info is None or info.erased:
+            return ChunkedText(b"")
+        # A plain text may equal the JSON of messages, so the form is part of the key.
+        key = info.digest + str(info.form).encode()
+        chunked = self._cache.get(key)
+        if chunked is None:
+            content, rendering = transcripts.load_rendered(self.reader, info)
+            if rendering is None:
+                chunked = ChunkedText(content, self._yield_cpu)
+            else:
+                chunked = ChunkedText(rendering.text, self._yield_cpu, rendering.utterances)
+            self._cache.put(key, chunked)
+        return chunked

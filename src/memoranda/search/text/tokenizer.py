@@ -1,42 +1,191 @@
-"""Words: what a text is found by, the same on every engine.
+"""Tokenize text: fold Unicode, split words, stem them.
 
-A text is made plain (Unicode NFKC, case folded, accents dropped) and taken apart. English words are
-reduced to their stems and the most common ones left out. Scripts that are written without spaces
-are found by pairs of neighbouring characters, a character that is looked for alone by itself, and
-pictures, too.
+Folding makes texts comparable (Unicode NFKC, case folding, no accents). Words are stemmed in one
+language, and its stop words are dropped. Scripts without spaces are tokenized into pairs of
+neighbouring characters, and in the index also into single characters, whatever the language.
+Emoji are tokens.
+
+Stemmers of other languages than English go by accents, and writers leave accents out. So a word
+with accents has two tokens if they differ: its stem without accents, and the stem of the word
+without accents: `corr` and `corri` of `corrió`, which `corriendo` and `corrio` have too.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
+from operator import add
 
-from memoranda.search.folding import MOST_CHARACTERS, Breathe, folded, go_on, within
-from memoranda.search.stems import stem
+from memoranda.search.text.stemmer import ENGLISH, is_english, stem
+from memoranda.search.text.stop_words import STOP_WORDS
 
-_LONGEST = 64
-"""Where a token is cut."""
-_MOST_CHANGED = 2
-"""How many letters at the end of a stem a word may not have."""
-_AT_ONCE = 512
-"""How many words or characters are taken apart before other threads are let through."""
-_ASCII = re.compile("[a-z0-9]+")
-_ANY = re.compile("[a-z0-9\x80-\U0010ffff]+")
-_COMMON = """
-    a about above after again against all am an and any are aren as at be because been before being
-    below between both but by can cannot could couldn d did didn do does doesn doing don down during
-    each few for from further had hadn has hasn have haven having he her here hers herself him
-    himself his how i if in into is isn it its itself just ll m me more most mustn my myself no nor
-    not now o of off on once only or other our ours ourselves out over own re s same shan she should
-    shouldn so some such t than that the their theirs them themselves then there these they this
-    those through to too under until up ve very was wasn we were weren what when where which while
-    who whom why will with won would wouldn y you your yours yourself yourselves
-"""
-_STOP = frozenset(_COMMON.split())
-"""Words of which nearly every text has some."""
-_DENSE = (
+VERSION = 2
+"""Incremented when texts get other tokens; an index of an older version is rewritten. Every token
+of a word by version 1 is one by version 2 too, unless the word is a stop word."""
+
+# Folding.
+#
+# A text is folded piece by piece, for two reasons: `yield_cpu` is called in between, and a text
+# that grows by normalisation (one Arabic ligature becomes eighteen characters) is cut when the
+# result is long enough.
+
+MAX_INDEXED_CHARACTERS = 65_536
+"""Characters of a text that are indexed, both before and after folding."""
+YieldCpu = Callable[[], None]
+"""Called now and then in long work, to let other threads run."""
+_PIECE_CHARACTERS = 1_024
+"""Characters that are normalised at once: about a tenth of a millisecond of work."""
+_SPACE = re.compile(r"[ \n\t]")
+_MAX_MARKS = 30
+"""Combining marks of one letter that count. More are no writing, and sorting them is slow."""
+_VARIATION_SELECTORS = ((0x034F, 0x034F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+"""Code points that only choose the look of the character before them, or join it."""
+_JAMO = (0x1160, 0x11FF)
+"""Parts of Korean syllables that combine with the character before them."""
+
+
+def keep_cpu() -> None:
+    """Do nothing: the default for `yield_cpu` where the work is short."""
+
+
+def fold(text: str, yield_cpu: YieldCpu = keep_cpu, *, accents: bool = False) -> str:
+    """Return a text in its comparable form (NFKC, case folded, no accents), cut to the limit.
+
+    Entity names are compared in the same form, except for accents, so a query finds a name however
+    it is written. With `accents` these stay, and only what is invisible is dropped.
+    """
+    if text.isascii():  # equal to the slow path, which lowers ASCII pieces and never grows them
+        yield_cpu()
+        return text[:MAX_INDEXED_CHARACTERS].lower()
+    pieces: list[str] = []
+    size = 0
+    for piece in _pieces(text[:MAX_INDEXED_CHARACTERS]):
+        folded = _fold_piece(piece, _VISIBLE if accents else _WITHOUT_MARKS)
+        pieces.append(folded)
+        size += len(folded)
+        yield_cpu()
+        if size >= MAX_INDEXED_CHARACTERS:
+            break
+    return "".join(pieces)[:MAX_INDEXED_CHARACTERS]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces, split where no character combines with the one before it."""
+    start = 0
+    while start < len(text):
+        end = _split_position(text, start + _PIECE_CHARACTERS)
+        yield text[start:end]
+        start = end
+
+
+def _split_position(text: str, start: int) -> int:
+    """Return the next position after a space, else before a character that does not combine."""
+    space = _SPACE.search(text, start, start + _PIECE_CHARACTERS)
+    if space is not None:
+        return space.end()
+    for position in range(start, min(start + _PIECE_CHARACTERS, len(text))):
+        if not _combines(text[position]):
+            return position
+    return start + _PIECE_CHARACTERS
+
+
+def _combines(character: str) -> bool:
+    """Say whether normalisation may merge a character with the one before it."""
+    code = ord(character)
+    return unicodedata.category(character)[0] == "M" or _JAMO[0] <= code <= _JAMO[1]
+
+
+def _fold_piece(piece: str, table: _FoldTable) -> str:
+    if piece.isascii():
+        return piece.lower()
+    piece = _limit_marks(piece)
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", piece).casefold())
+    return _translate(plain, table)
+
+
+def _translate(text: str, table: _FoldTable) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).translate(table))
+
+
+def _limit_marks(text: str) -> str:
+    """Drop the marks of a letter beyond the first thirty."""
+    if not any(map(_is_sorted_mark, text[::_MAX_MARKS])):  # a longer run would be sampled
+        return text
+    characters: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if _is_sorted_mark(character) else 0
+        if marks <= _MAX_MARKS:
+            characters.append(character)
+    return "".join(characters)
+
+
+@lru_cache(maxsize=4_096)
+def _is_sorted_mark(character: str) -> bool:
+    """Say whether normalisation sorts it among the other marks of its letter."""
+    return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0
+
+
+def _is_dropped(character: str) -> bool:
+    """Say whether it only marks a letter, or is invisible.
+
+    Accents and the vowels of Hebrew and Arabic mark a letter. Marks that distinguish letters of
+    other scripts stay, such as those of kana.
+    """
+    combining_class = unicodedata.combining(character)
+    if combining_class >= 200 or 10 <= combining_class <= 35:
+        return True
+    return _is_invisible(character)
+
+
+def _is_invisible(character: str) -> bool:
+    """Say whether nothing is seen of it alone, as of a soft hyphen or a joiner."""
+    return unicodedata.category(character) == "Cf" or in_ranges(
+        ord(character), _VARIATION_SELECTORS
+    )
+
+
+class _FoldTable(dict[int, int | None]):
+    """A translation table that is filled as characters occur; None drops a character."""
+
+    def __init__(self, is_dropped: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._is_dropped = is_dropped
+
+    def __missing__(self, code: int) -> int | None:
+        if len(self) >= _FOLD_TABLE_ENTRIES:
+            self.clear()
+        self[code] = translated = None if self._is_dropped(chr(code)) else code
+        return translated
+
+
+_FOLD_TABLE_ENTRIES = 65_536
+"""Entries after which a table is emptied: a bound on memory for hostile texts."""
+_WITHOUT_MARKS = _FoldTable(_is_dropped)
+_VISIBLE = _FoldTable(_is_invisible)
+
+
+def in_ranges(code: int, ranges: Iterable[tuple[int, int]]) -> bool:
+    """Say whether a code point is in one of the ranges."""
+    return any(first <= code <= last for first, last in ranges)
+
+
+# Tokens, the same on every storage engine.
+
+_MAX_TOKEN_CHARACTERS = 64
+"""Characters at which a token is cut."""
+_STEM_CHANGES = 2
+"""Letters at the end of a stem that the word itself may not have: `happi` of `happy`."""
+_WORDS_PER_YIELD = 512
+"""Words or characters that are tokenized between two calls of `yield_cpu`."""
+_ASCII_RUN = re.compile("[a-z0-9]+")
+_ANY_RUN = re.compile("[a-z0-9\x80-\U0010ffff]+")
+_UNSPACED_RUN = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]+")
+"""Kana, Han and Hangul syllables: letters of unspaced scripts, none of them a mark."""
+_UNSPACED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x0F00, 0x0FFF),  # Tibetan
     (0x1000, 0x109F),  # Myanmar
@@ -50,114 +199,169 @@ _DENSE = (
     (0x1B000, 0x1B16F),
     (0x20000, 0x3FFFF),
 )
-"""Scripts without spaces between words, or with much more than a word between two."""
-_PICTURES = ((0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
-_NOTHING, _LETTER, _MARK, _DENSE_LETTER, _PICTURE = range(5)
+"""Scripts without spaces between words, or with more than a word between two spaces."""
+_EMOJI = ((0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
+_SEPARATOR, _LETTER, _MARK, _UNSPACED_LETTER, _PICTOGRAM = range(5)
+"""The classes of characters that the tokenizer distinguishes."""
 
 
-def tokens(text: str) -> list[str]:
-    """Return the tokens of a text, in their order."""
-    return _taken_apart(text, {})
+def tokens(text: str, language: str = ENGLISH) -> list[str]:
+    """Return the tokens of a text, in order."""
+    return _tokenize(text, {}, keep_cpu, language)
 
 
-def indexed_tokens(text: str, breathe: Breathe = go_on) -> list[str]:
-    """Return what a text stands in the index with: its tokens, and the characters of pairs, once.
+def indexed_tokens(text: str, yield_cpu: YieldCpu = keep_cpu, language: str = ENGLISH) -> list[str]:
+    """Return the tokens to index: those of the text, and each character of an unspaced script.
 
-    By these a query finds it that has such a character alone.
+    A query of a single such character finds the text by the latter.
     """
-    letters: dict[str, None] = {}
-    found = _taken_apart(text, letters, breathe)
-    known = set(found)
-    return found + [letter for letter in letters if letter not in known]
+    characters: dict[str, None] = {}
+    text_tokens = _tokenize(text, characters, yield_cpu, language)
+    distinct = set(text_tokens)
+    return text_tokens + [character for character in characters if character not in distinct]
 
 
-def terms(query: str) -> list[str]:
-    """Return what a query looks for, each once."""
-    return list(dict.fromkeys(tokens(query)))
+def query_terms(query: str, language: str = ENGLISH) -> list[str]:
+    """Return the distinct tokens of a query, in order."""
+    return list(dict.fromkeys(tokens(query, language)))
 
 
-def root(term: str) -> str:
-    """Return what every folded text contains that has a term in it.
+def term_prefix(term: str, language: str = ENGLISH) -> str:
+    """Return a string that every folded text with this term contains, as far as one is known.
 
-    Of a stem it is the beginning: what words with the same stem differ in is their endings.
+    For an English stem it is the beginning: words with the same stem differ in their endings.
+    Stemmers of other languages may change the beginning too (`konig` of `koenig`): then it is
+    empty, unless the term is of a kind that is never stemmed.
     """
-    if term.isascii() and term.isalpha():
-        return term[: max(len(term) - _MOST_CHANGED, 1)]
-    return term
+    if is_english(language):
+        is_stem = term.isascii() and term.isalpha()
+        return term[: max(len(term) - _STEM_CHANGES, 1)] if is_stem else term
+    is_stemmed = _character_class(term[0]) == _LETTER and not any(map(str.isnumeric, term))
+    return "" if is_stemmed else term
 
 
-def _taken_apart(text: str, letters: dict[str, None], breathe: Breathe = go_on) -> list[str]:
-    """Return the tokens of a text, and put in the letters that stand in pairs only."""
-    text = text[:MOST_CHARACTERS]
+def _tokenize(
+    text: str, characters: dict[str, None], yield_cpu: YieldCpu, language: str
+) -> list[str]:
+    """Return the tokens of a text; add single characters of unspaced scripts to `characters`."""
+    text = text[:MAX_INDEXED_CHARACTERS]
     if text.isascii():
-        return _of_ascii(_ASCII.findall(text.lower()), breathe)
-    found: list[str] = []
-    for run in _ANY.findall(folded(text, breathe)):
+        return _tokenize_ascii(_ASCII_RUN.findall(text.lower()), yield_cpu, language)
+    result: list[str] = []
+    for run in _ANY_RUN.findall(fold(text, yield_cpu, accents=not is_english(language))):
         if run.isascii():
-            found.append(_token(run))
+            result.append(_token(run, language))
         else:
-            found.extend(_of_run(run, letters, breathe))
-        breathe()
-    return [token for token in found if token]
+            result.extend(_tokenize_run(run, characters, yield_cpu, language))
+        yield_cpu()
+    return [token for token in result if token]
 
 
-def _of_ascii(found: list[str], breathe: Breathe) -> list[str]:
+def _tokenize_ascii(words: list[str], yield_cpu: YieldCpu, language: str) -> list[str]:
     """Return the tokens of words that are all ASCII."""
-    tokens: list[str] = []
-    for first in range(0, len(found), _AT_ONCE):
-        words = found[first : first + _AT_ONCE]
-        tokens += [token for word in words if (token := _token(word))]
-        breathe()
-    return tokens
+    if len(words) <= _WORDS_PER_YIELD:  # the usual case, without copies
+        yield_cpu()
+        return [token for word in words if (token := _token(word, language))]
+    result: list[str] = []
+    for start in range(0, len(words), _WORDS_PER_YIELD):
+        batch = words[start : start + _WORDS_PER_YIELD]
+        result += [token for word in batch if (token := _token(word, language))]
+        yield_cpu()
+    return result
 
 
 @lru_cache(maxsize=65_536)
-def _token(word: str) -> str:
-    """Return what a word is found by; nothing, if it is too common."""
-    if word in _STOP:
+def _token(word: str, language: str) -> str:
+    """Return the stem of a word without its accents; empty for a stop word.
+
+    A word with digits is never stemmed, and an English word has ASCII letters only.
+    """
+    if word in STOP_WORDS.get(language, ()):
         return ""
-    return (stem(word) if word.isascii() and word.isalpha() else word)[:_LONGEST]
+    if is_english(language):
+        is_word = word.isascii() and word.isalpha()
+    else:
+        is_word = not any(map(str.isnumeric, word))
+    token = stem(word, language) if is_word else word
+    if not token.isascii():
+        token = _translate(token, _WITHOUT_MARKS)
+    return token[:_MAX_TOKEN_CHARACTERS]
+
+
+def _word_tokens(word: str, language: str) -> list[str]:
+    """Return the tokens of a word that may have accents: one or two, or none of a stop word."""
+    token = _token(word, language)
+    if not token or is_english(language):  # English words are folded already
+        return [token]
+    folded = _translate(word, _WITHOUT_MARKS)
+    # A stop word is one with its accents: French `sûr` is none, and `sur` is.
+    plain = token if folded == word else _plain_token(folded, language)
+    return [token] if plain == token else [token, plain]
 
 
 @lru_cache(maxsize=65_536)
-def _kind(character: str) -> int:
+def _plain_token(word: str, language: str) -> str:
+    """Return the stem of a word without accents, whether it looks like a stop word or not."""
+    is_word = not any(map(str.isnumeric, word))
+    token = stem(word, language) if is_word else word
+    return _translate(token, _WITHOUT_MARKS)[:_MAX_TOKEN_CHARACTERS]
+
+
+@lru_cache(maxsize=65_536)
+def _character_class(character: str) -> int:
     code = ord(character)
     category = unicodedata.category(character)
     if category[0] == "M":
         return _MARK
     if category[0] in "LN":
-        return _DENSE_LETTER if within(code, _DENSE) else _LETTER
-    return _PICTURE if category == "So" and within(code, _PICTURES) else _NOTHING
+        return _UNSPACED_LETTER if in_ranges(code, _UNSPACED) else _LETTER
+    return _PICTOGRAM if category == "So" and in_ranges(code, _EMOJI) else _SEPARATOR
 
 
-def _of_run(run: str, letters: dict[str, None], breathe: Breathe) -> list[str]:
-    """Return the tokens of what is not all ASCII: letters with their marks, by their kinds."""
+def _tokenize_run(
+    run: str, characters: dict[str, None], yield_cpu: YieldCpu, language: str
+) -> list[str]:
+    """Return the tokens of a run that is not all ASCII, by the classes of its characters."""
+    if _UNSPACED_RUN.fullmatch(run):  # the usual case, without a step of Python a character
+        return _tokenize_unspaced(run, characters, yield_cpu)
     clusters: list[tuple[int, str]] = []
-    for place, character in enumerate(run):
-        if not place % _AT_ONCE:
-            breathe()
-        kind = _kind(character)
-        if kind == _MARK:
-            if clusters and clusters[-1][0] in (_LETTER, _DENSE_LETTER):
+    for position, character in enumerate(run):
+        if not position % _WORDS_PER_YIELD:
+            yield_cpu()
+        character_class = _character_class(character)
+        if character_class == _MARK:
+            if clusters and clusters[-1][0] in (_LETTER, _UNSPACED_LETTER):
                 clusters[-1] = (clusters[-1][0], clusters[-1][1] + character)
         else:
-            clusters.append((kind, character))
-    found: list[str] = []
-    for kind, group in groupby(clusters, key=lambda each: each[0]):
+            clusters.append((character_class, character))
+    result: list[str] = []
+    for character_class, group in groupby(clusters, key=lambda cluster: cluster[0]):
         parts = [part for _, part in group]
-        breathe()
-        if kind == _LETTER:
-            found.append(_token("".join(parts)))
-        elif kind == _DENSE_LETTER:
-            found.extend(_pairs(parts))
-            letters.update(dict.fromkeys(part[:_LONGEST] for part in parts))
-        elif kind == _PICTURE:
-            found.extend(parts)
-    return found
+        yield_cpu()
+        if character_class == _LETTER:
+            result.extend(_word_tokens("".join(parts), language))
+        elif character_class == _UNSPACED_LETTER:
+            parts = [part if len(part) == 1 else _translate(part, _WITHOUT_MARKS) for part in parts]
+            result.extend(_bigrams(parts))
+            characters.update(dict.fromkeys(part[:_MAX_TOKEN_CHARACTERS] for part in parts))
+        elif character_class == _PICTOGRAM:
+            result.extend(parts)
+    return result
 
 
-def _pairs(parts: list[str]) -> list[str]:
-    """Return each two neighbours; what stands alone, by itself."""
+def _tokenize_unspaced(run: str, characters: dict[str, None], yield_cpu: YieldCpu) -> list[str]:
+    """Return the pairs of neighbours in a run of single characters."""
+    result: list[str] = [run] if len(run) == 1 else []
+    for start in range(0, len(run), _WORDS_PER_YIELD):
+        piece = run[start : start + _WORDS_PER_YIELD + 1]  # the last character is the next first
+        result += map(add, piece, piece[1:])
+        characters.update(dict.fromkeys(piece))
+        yield_cpu()
+    return result
+
+
+def _bigrams(parts: Sequence[str]) -> list[str]:
+    """Return the pairs of neighbours; a single part is its own token."""
     if len(parts) == 1:
-        return [parts[0][:_LONGEST]]
-    return [f"{one}{other}"[:_LONGEST] for one, other in pairwise(parts)]
+        return [parts[0][:_MAX_TOKEN_CHARACTERS]]
+    return [f"{first}{second}"[:_MAX_TOKEN_CHARACTERS] for first, second in pairwise(parts)]

@@ -1,84 +1,99 @@
-"""Filling vectors: embedding passages that have none yet, in short writes behind the commits.
-
-Passages are embedded while no lock is held, and what became of them meanwhile is looked at when
-their vectors are written: only those that are still there get one. Several processes may do so at
-once, and who dies in between loses nothing.
-"""
+"""Embed documents that have no vector yet, in the background and during a search."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memoranda.search import kept as vectors_kept
-from memoranda.search.embedding import Embedder, embed, needed
-from memoranda.search.passages import Words
-from memoranda.search.texts import text_of
-from memoranda.search.transcripts import RememberedCuttings
-from memoranda.storage.port import Engine, Progress, Writer
+from memoranda.errors import MemorandaError
+from memoranda.model.clock import Clock, SystemClock
+from memoranda.search.index.documents import DocumentInfo, DocumentText, load_texts
+from memoranda.search.index.partitions import Partition
+from memoranda.search.index.unindexed import NEWEST_DOCUMENTS, UnindexedDocuments
+from memoranda.search.ranking.bm25 import ScoredDocument
+from memoranda.search.text.chunker import ChunkCache
+from memoranda.search.vectors import store as vectors_store
+from memoranda.search.vectors.embedder import Embedder, embed, require_package
+from memoranda.search.vectors.store import VectorState, document_of
+from memoranda.storage.port import Engine, Progress, Reader, Writer
+from memoranda.storage.thread_locks import new_lock
 
 if TYPE_CHECKING:
-    from memoranda.search.embedding import Matrix
+    from memoranda.search.vectors.embedder import Matrix
+    from memoranda.search.vectors.nearest_neighbors import Floats
 
-AT_ONCE = 512
-"""How many passages are embedded between two writes."""
-_MOST_BYTES = 512 * 1024
-"""How many bytes of vectors are written at once: those of a model with long ones take several."""
-CONTEXT = 0.8
-"""What the words around a passage count, beside its own."""
-_LEAST_LENGTH = 1e-6
+
+# Filling stored vectors, in short transactions.
+#
+# Documents are embedded without a lock. The write checks again which of them still exist: only
+# these get a vector. Several processes may do so at once, and one that dies loses nothing.
+
+BATCH_DOCUMENTS = 512
+"""Documents that are embedded before their vectors are written."""
+_MAX_WRITE_BYTES = 512 * 1024
+"""Bytes of vectors in one transaction: long vectors take several transactions."""
+CONTEXT_WEIGHT = 0.8
+"""Weight of the context's vector, beside that of the document; measured on LoCoMo."""
+_MIN_LENGTH = 1e-6
+"""Length below which a vector has no direction."""
 _log = logging.getLogger("memoranda.search")
 
 
-def fill_some(
+def fill_batch(
     engine: Engine,
     embedder: Embedder,
     *,
-    most: int = AT_ONCE,
+    limit: int = BATCH_DOCUMENTS,
     wait: float | None = None,
-    remembered: RememberedCuttings | None = None,
+    cache: ChunkCache | None = None,
 ) -> int:
-    """Give the first passages without a vector one each; return how many: 0 if all have one.
+    """Embed the first documents without a vector; return their number, 0 if there are none.
 
-    `wait` bounds how long others who write are waited for.
+    `wait` bounds how long a transaction waits for other writers, in seconds.
     """
-    _drop_nobodys(engine)
+    _drop_orphans(engine)
     with engine.snapshot() as reader:
-        kept = vectors_kept.read(reader)
-        vectors_kept.check(kept, embedder)
-        passages = vectors_kept.missing(reader, after=kept.upto if kept else 0, most=most)
-        texts = text_of(reader, passages, remembered) if passages else {}
-    if not passages:
+        state = vectors_store.read(reader)
+        vectors_store.check(state, embedder)
+        after = state.complete_through if state else 0
+        documents = vectors_store.missing(reader, after=after, limit=limit)
+        texts = load_texts(reader, documents, cache) if documents else {}
+    if not documents:
         return 0
-    vectors = embedded(embedder, [texts.get(passage.key, Words("")) for passage in passages])
-    numbers = [passage.id or 0 for passage in passages]
+    empty = DocumentText("")
+    vectors = embed_documents(embedder, [texts.get(document.key, empty) for document in documents])
+    ids = [document.id or 0 for document in documents]
     contents = [row.tobytes() for row in vectors.astype("<f2")]
-    rows = list(zip(numbers, contents, strict=True))
-    at_once = max(_MOST_BYTES // len(contents[0]), 1)
-    for first in range(0, len(rows), at_once):
-        some = rows[first : first + at_once]
-        keep = partial(_keep, embedder=embedder, dimension=vectors.shape[1], rows=some)
-        engine.write(keep, wait=wait)
+    rows = list(zip(ids, contents, strict=True))
+    rows_per_write = max(_MAX_WRITE_BYTES // len(contents[0]), 1)
+    for start in range(0, len(rows), rows_per_write):
+        part = rows[start : start + rows_per_write]
+        write = partial(_write, embedder=embedder, dimension=vectors.shape[1], rows=part)
+        engine.write(write, wait=wait)
     return len(rows)
 
 
-def _keep(
+def _write(
     writer: Writer, *, embedder: Embedder, dimension: int, rows: Sequence[tuple[int, bytes]]
 ) -> None:
-    kept = vectors_kept.read(writer)  # another process may have begun with another model
-    vectors_kept.check(kept, embedder, dimension)
-    vectors_kept.add(writer, kept or vectors_kept.begin_anew(writer, embedder, dimension), rows)
+    state = vectors_store.read(writer)  # another process may have begun with another model
+    vectors_store.check(state, embedder, dimension)
+    if state is None:
+        state = vectors_store.begin_anew(writer, embedder, dimension)
+    vectors_store.add(writer, state, rows)
 
 
-def _drop_nobodys(engine: Engine) -> None:
-    """Drop vectors of which it is not known what they are of, so that they are made anew."""
+def _drop_orphans(engine: Engine) -> None:
+    """Drop vectors of an unknown model, so that they are made again."""
     with engine.reading() as reader:
-        nobodys = vectors_kept.are_nobodys(reader, vectors_kept.read(reader))
-    if nobodys:
-        _log.warning("which model the vectors are of cannot be read: they are made anew")
+        are_orphaned = vectors_store.are_orphaned(reader, vectors_store.read(reader))
+    if are_orphaned:
+        _log.warning("the model of the stored vectors cannot be read: they are made again")
         engine.write(lambda writer: writer.run("vector_clear"))
 
 
@@ -87,54 +102,195 @@ def fill(
     embedder: Embedder,
     *,
     progress: Progress | None = None,
-    remembered: RememberedCuttings | None = None,
+    cache: ChunkCache | None = None,
 ) -> int:
-    """Give every passage a vector, and return how many got one."""
+    """Embed every document without a vector; return their number."""
     with engine.reading() as reader:
-        _, whole = vectors_kept.counted(reader, vectors_kept.read(reader))
-    done = 0
-    while some := fill_some(engine, embedder, remembered=remembered):
-        done += some
+        _, total = vectors_store.count_vectors(reader, vectors_store.read(reader))
+    count = 0
+    while documents := fill_batch(engine, embedder, cache=cache):
+        count += documents
         if progress is not None:
-            progress(min(done, whole), whole)
-    return done
+            progress(min(count, total), total)
+    return count
 
 
 def begin_anew(engine: Engine, embedder: Embedder) -> str | None:
-    """Drop the vectors of another model, if there are any, and return its name."""
+    """Drop the vectors of another model, if there are any; return its name."""
     with engine.reading() as reader:
-        kept = vectors_kept.read(reader)
-    if kept is None or (embedder.dimension and kept.are_of(embedder)):
+        state = vectors_store.read(reader)
+    if state is None or (embedder.dimension and state.matches(embedder)):
         return None
-    dimension = embed(embedder, ["dimension"]).shape[1]  # it works, before anything is dropped
-    if kept.are_of(embedder, dimension):
+    dimension = embed(embedder, ["dimension"]).shape[1]  # fails before anything is dropped
+    if state.matches(embedder, dimension):
         return None
-    engine.write(partial(vectors_kept.begin_anew, embedder=embedder, dimension=dimension))
-    return kept.model
+    engine.write(partial(vectors_store.begin_anew, embedder=embedder, dimension=dimension))
+    return state.model
 
 
-def embedded(embedder: Embedder, words: Sequence[Words]) -> Matrix:
-    """Return the vector of each passage: of its own words, and less so of those around it."""
-    np = needed("numpy", "vectors")
-    pairs = [(each.own, context_of(each)) for each in words]
+def embed_documents(embedder: Embedder, documents: Sequence[DocumentText]) -> Matrix:
+    """Return a vector for each document: of its text, plus the weighted one of its context."""
+    np = require_package("numpy", "vectors")
+    pairs = [(document.own, context_of(document)) for document in documents]
     texts = {text: None for pair in pairs for text in pair if text} or {"": None}
-    found = embed(embedder, [*texts])
-    places = {text: place for place, text in enumerate(texts)}
-    rows = np.vstack((found, np.zeros((1, found.shape[1]), np.float32)))  # the last: no words
-    own = rows[[places.get(text, -1) for text, _ in pairs]]
-    around = rows[[places.get(text, -1) for _, text in pairs]]
-    whole: Matrix = own + np.float32(CONTEXT) * around
-    lengths = np.linalg.norm(whole, axis=1, keepdims=True)
-    np.divide(whole, lengths, out=whole, where=lengths > _LEAST_LENGTH)
-    return whole
+    vectors = embed(embedder, [*texts])
+    positions = {text: position for position, text in enumerate(texts)}
+    zero = np.zeros((1, vectors.shape[1]), np.float32)  # at position -1: for an empty text
+    rows = np.vstack((vectors, zero))
+    own = rows[[positions.get(text, -1) for text, _ in pairs]]
+    context = rows[[positions.get(text, -1) for _, text in pairs]]
+    sums: Matrix = own + np.float32(CONTEXT_WEIGHT) * context
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    np.divide(sums, lengths, out=sums, where=lengths > _MIN_LENGTH)
+    return sums
 
 
-def context_of(words: Words) -> str:
-    """Return what stands around a passage."""
-    return "\n".join(filter(None, (words.before, words.after)))
+def context_of(text: DocumentText) -> str:
+    """Return the context of a document as one text."""
+    return "\n".join(filter(None, (text.before, text.after)))
 
 
-def digest_of(words: Words) -> bytes:
-    """Return what tells texts apart without keeping them."""
-    parts = (words.own, words.before, words.after)
+def digest_of(text: DocumentText) -> bytes:
+    """Return a digest of a text: a cache key that does not keep the text itself."""
+    parts = (text.own, text.before, text.after)
     return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
+# Embedding during a search: documents without a stored vector are found at once.
+#
+# Only the newest are embedded, and only as long as the embedder is fast: a search holds a snapshot
+# open meanwhile. The others are found by their terms until they have a stored vector.
+
+MAX_PENDING = NEWEST_DOCUMENTS
+"""Documents that one search embeds at most."""
+EMBED_WAIT_SECONDS = 1.0
+"""Time that a search waits for them."""
+_MAX_CACHED = 4 * MAX_PENDING
+"""Vectors that are cached between searches, until the documents have stored ones."""
+
+
+class PendingVectors:
+    """A cache of vectors that are not stored yet, by the digest of the text. Threads may share it.
+
+    A thread of its own embeds them, and a search waits for it for a bounded time.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._lock = new_lock()
+        """Protects the fields below."""
+        self._vectors: dict[bytes, Any] = {}
+        """Replaced as a whole and never changed, so that readers need no lock."""
+        self._drops = 0
+        """Number of calls of `drop`: a job that began before the last one caches nothing."""
+        self._job: _Job | None = None
+
+    def drop(self) -> None:
+        """Empty the cache, and do not cache the vectors that are being made."""
+        with self._lock:
+            self._drops += 1
+            self._vectors = {}
+
+    def nearest(
+        self,
+        embedder: Embedder,
+        texts: Sequence[tuple[DocumentInfo, DocumentText]],
+        query: Floats,
+    ) -> list[ScoredDocument]:
+        """Return the documents with a positive score, as far as they are embedded in time."""
+        digests = [digest_of(text) for _, text in texts]
+        by_digest = {digest: text for digest, (_, text) in zip(digests, texts, strict=True)}
+        vectors = self._vectors_of(by_digest, embedder)
+        scores = [
+            (document, vectors[digest] @ query)
+            for digest, (document, _) in zip(digests, texts, strict=True)
+            if digest in vectors
+        ]
+        return [ScoredDocument(document, float(score)) for document, score in scores if score > 0]
+
+    def _vectors_of(
+        self, texts: Mapping[bytes, DocumentText], embedder: Embedder
+    ) -> Mapping[bytes, Any]:
+        """Return the vectors of texts; those that are not embedded in time are missing."""
+        vectors = self._vectors
+        deadline = self._clock.monotonic() + EMBED_WAIT_SECONDS
+        while new := {digest: text for digest, text in texts.items() if digest not in vectors}:
+            job = self._current_job(new, embedder)
+            if job is None or not job.wait(deadline - self._clock.monotonic()):
+                break
+            vectors = vectors | job.vectors
+        return vectors
+
+    def _current_job(self, texts: Mapping[bytes, DocumentText], embedder: Embedder) -> _Job | None:
+        """Return the running job, or start one; None: the running one is too slow to wait for."""
+        with self._lock:
+            if self._job is None:
+                self._job = _Job(partial(self._embed, texts, embedder, self._drops))
+            return None if self._job.is_late else self._job
+
+    def _embed(
+        self, texts: Mapping[bytes, DocumentText], embedder: Embedder, drops: int
+    ) -> dict[bytes, Any]:
+        """Embed texts, and cache their vectors unless the cache was dropped meanwhile."""
+        vectors: dict[bytes, Any] = {}
+        try:
+            exact = embed_documents(embedder, [*texts.values()])
+            rounded = exact.astype("<f2").astype("<f4")  # as they will be when they are stored
+            vectors = dict(zip(texts, rounded, strict=True))
+        finally:
+            with self._lock:
+                self._job = None
+                if drops == self._drops:
+                    union = self._vectors | vectors
+                    self._vectors = union if len(union) <= _MAX_CACHED else vectors
+        return vectors
+
+
+class _Job:
+    """One thread that embeds some texts."""
+
+    def __init__(self, work: Callable[[], dict[bytes, Any]]) -> None:
+        self.vectors: dict[bytes, Any] = {}
+        self.is_late = False
+        """Whether a search has waited for it in vain: no other search should."""
+        self._work = work
+        self._thread = threading.Thread(target=self._run, name="memoranda-waiting", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with suppress(MemorandaError):  # the search continues with the stored vectors
+            self.vectors = self._work()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the job; return whether it made any vectors."""
+        self._thread.join(max(seconds, 0.0))
+        self.is_late = self._thread.is_alive()
+        return bool(self.vectors)
+
+
+def documents_without_vector(
+    reader: Reader,
+    partitions: Sequence[Partition],
+    state: VectorState | None,
+    unindexed: UnindexedDocuments,
+    as_of: int,
+    cache: ChunkCache | None = None,
+) -> list[tuple[DocumentInfo, DocumentText]]:
+    """Return the newest documents without a stored vector, indexed or not, with their texts."""
+    documents = [*unindexed.newest]
+    after, limit = 0 if state is None else state.complete_through, MAX_PENDING - len(documents)
+    indexed: list[DocumentInfo] = []
+    for partition in partitions:
+        if limit > 0 and partition.id is not None:
+            rows = reader.rows(
+                "vectors_missing_in_partition", partition=partition.id, after=after, limit=limit
+            )
+            indexed += [document_of(partition, row) for row in rows]
+    newest = sorted(indexed, key=lambda document: document.id or 0)[-limit:] if limit > 0 else []
+    documents += [
+        document
+        for document in newest
+        if document.id not in unindexed.outdated and document.exists_at(as_of)
+    ]
+    texts = load_texts(reader, documents, cache) if documents else {}
+    return [(document, texts[document.key]) for document in documents if document.key in texts]

@@ -1,7 +1,7 @@
-"""Embedders: what turns text into vectors, and how a caller names one.
+"""Embedders: the protocol, how a caller names one, and its similarity threshold.
 
-Whatever one gives back is checked here, and whatever goes wrong inside one leaves here as an error
-of ours; nothing else calls an embedder. Packages are imported when a model is first used.
+Every call of an embedder goes through this module. It checks the result, and translates every
+exception into one of ours. Packages are imported when a model is first used.
 """
 
 from __future__ import annotations
@@ -11,190 +11,239 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from math import isfinite
 from operator import index
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from memoranda.errors import InvalidInput, MemorandaError, Unavailable
-from memoranda.model.limits import check_text, plain_text, shown
-from memoranda.model.paths import check_path
-from memoranda.search.floors import floor_of
+from memoranda.model.limits import check_path, check_text, plain_text, short_repr
 
 if TYPE_CHECKING:
     import numpy
 
     Matrix: TypeAlias = numpy.ndarray[tuple[int, int], numpy.dtype[numpy.float32]]
 
+
+# The similarity threshold.
+#
+# Every text has a vector, so some document is always the nearest. A cosine below the threshold of
+# its model means nothing, and a query without an answer must find nothing.
+
+DEFAULT_THRESHOLD: Final = 0.2
+"""The least cosine that counts by itself, for an embedder without a `floor` of its own."""
+
+
+def similarity_threshold(embedder: object) -> float:
+    """Return the least cosine of a hit that is found by its vector alone."""
+    threshold = getattr(embedder, "floor", DEFAULT_THRESHOLD)
+    is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+    if not is_number or not isfinite(threshold) or not -1 <= threshold <= 1:
+        raise InvalidInput(
+            "embedder.floor", f"{short_repr(threshold)} is not a number from -1 to 1"
+        )
+    return float(threshold)
+
+
+# Embedders.
+
 AUTO = "auto"
+ONNX = "onnx:"
+"""Before the path of an ONNX model's folder; a path alone means the same."""
 VARIABLE = "MEMORANDA_EMBEDDER"
-MOST_NAME_BYTES = 512
-MOST_DIMENSION = 16_384
-_LEAST_LENGTH = 1e-12
-"""What is shorter points nowhere."""
-_ENDINGS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+MAX_NAME_BYTES = 512
+MAX_DIMENSION = 16_384
+_MIN_LENGTH = 1e-12
+"""Length below which a vector has no direction."""
+_EXIT_EXCEPTIONS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class Embedder(Protocol):
-    """Turns text into vectors; two that are alike in meaning point in about the same direction.
+    """Turns text into vectors; texts of similar meaning have a high cosine.
 
-    It is called from several threads. Any error it raises counts as being out of order for now.
-    It may have a `floor`: the least cosine of a query and a text that have something to do with one
-    another, 0.2 if it says nothing. Below it, nothing is found by its meaning alone.
-    All of these are read once, when it is given to a store.
+    It is called from several threads. An exception counts as a temporary failure. It may have a
+    `floor`, its similarity threshold: the least cosine of a query and a text that are related, 0.2
+    by default. Below it, nothing is found by its vector alone. The attributes are read once, when
+    the store is opened.
     """
 
     @property
     def name(self) -> str:
-        """What tells its vectors from those of another model; kept in the store beside them."""
+        """Identifies the model; stored beside the vectors."""
         ...
 
     @property
     def dimension(self) -> int:
-        """How many numbers a vector has; 0 while that is not known yet."""
+        """Numbers of a vector; 0 while that is not known yet."""
         ...
 
     def embed(
         self, texts: Sequence[str], /, *, query: bool = False
     ) -> Sequence[Sequence[float]] | numpy.ndarray[Any, Any]:
-        """Return a vector for each text; `query` says that they are asked, not told."""
+        """Return a vector for each text; `query` tells queries from documents."""
         ...
 
 
-Given: TypeAlias = Embedder | str | os.PathLike[str] | None
-"""`"auto"`, None, the folder of a model, `http(s)://host/v1#model`, or an embedder."""
+EmbedderSpec: TypeAlias = Embedder | str | os.PathLike[str] | None
+"""`"auto"`, None, `onnx:PATH` or the path alone, `http(s)://host/v1#model`, or an embedder."""
 
 
-def embedder_of(given: Given) -> Embedder | None:
-    """Return the embedder that is meant; None: there are to be no vectors, or cannot be any."""
-    if given is None:
+def resolve_embedder(spec: EmbedderSpec) -> Embedder | None:
+    """Return the embedder of a specification; None: vectors are off, or not installed."""
+    if spec is None:
         return None
-    if given == AUTO:
-        return _local() if find_spec("wordllama") and find_spec("numpy") else None
+    if isinstance(spec, (str, os.PathLike)):
+        return _embedder_by_name(plain_text("embedder", os.fspath(spec)))
+    _check_numpy()
+    return CheckedEmbedder(spec)
+
+
+def _check_numpy() -> None:
     if not find_spec("numpy"):
-        raise _missing("numpy", "vectors")
-    if isinstance(given, (str, os.PathLike)):
-        return _named(plain_text("embedder", os.fspath(given)))
-    return Foreign(given)
+        raise _missing_package("numpy", "vectors")
 
 
-def _named(text: str) -> Embedder:
+def _embedder_by_name(text: str) -> Embedder | None:
+    if text == AUTO:
+        return _local() if find_spec("wordllama") and find_spec("numpy") else None
+    _check_numpy()
     if text == "wordllama":
         return _local()
     if text.startswith(("http://", "https://")):
-        from memoranda.search.embeddings_endpoint import EmbeddingsEndpoint
+        from memoranda.search.vectors.openai_endpoint import EmbeddingsEndpoint
 
         return EmbeddingsEndpoint.of_url(text)
-    from memoranda.search.onnx_model import OnnxModel
+    from memoranda.search.vectors.onnx_model import OnnxModel
 
-    return OnnxModel(check_path("embedder", text))
+    path = text.removeprefix(ONNX)
+    if not path:
+        raise InvalidInput("embedder", f"{text!r} has no path: give onnx:PATH of a model's folder")
+    return OnnxModel(check_path("embedder", path))
 
 
 def _local() -> Embedder:
-    from memoranda.search.local import LocalModel
+    from memoranda.search.vectors.wordllama_model import LocalModel
 
     return LocalModel()
 
 
-class Foreign:
-    """An embedder of somebody else's: what it says of itself is asked once, and checked."""
+class CheckedEmbedder:
+    """A user's embedder, whose attributes are read once and checked."""
 
-    def __init__(self, given: Embedder) -> None:
-        missing = [part for part in ("name", "dimension", "embed") if _part(given, part) is None]
+    def __init__(self, embedder: Embedder) -> None:
+        attributes = ("name", "dimension", "embed")
+        missing = [name for name in attributes if _attribute(embedder, name) is None]
         if missing:
             raise InvalidInput(
                 "embedder",
-                f"{shown(given)} has no {' and no '.join(missing)}: give 'auto', None, the folder "
-                "of a model, http(s)://host/v1#model, or an object as memoranda.Embedder describes",
+                f"{short_repr(embedder)} has no {' and no '.join(missing)}: give 'auto', None, "
+                "onnx:PATH, http(s)://host/v1#model, or an object as "
+                "memoranda.Embedder describes",
             )
-        self._given = given
-        self.name = check_text("embedder.name", _part(given, "name"), most_bytes=MOST_NAME_BYTES)
-        self.dimension = _dimension(_part(given, "dimension"))
+        self._embedder = embedder
+        name = _attribute(embedder, "name")
+        self.name = check_text("embedder.name", name, max_bytes=MAX_NAME_BYTES)
+        self.dimension = _check_dimension(_attribute(embedder, "dimension"))
         with _unreadable("floor"):
-            self.floor = floor_of(given)
+            self.floor = similarity_threshold(embedder)
 
     def embed(
         self, texts: Sequence[str], /, *, query: bool = False
     ) -> Sequence[Sequence[float]] | numpy.ndarray[Any, Any]:
-        """Let it embed texts."""
-        return self._given.embed(texts, query=query)
+        """Embed texts."""
+        return self._embedder.embed(texts, query=query)
 
 
-def _part(given: object, part: str) -> Any:
-    with _unreadable(part):
-        return getattr(given, part, None)
+def _attribute(embedder: object, name: str) -> Any:
+    with _unreadable(name):
+        return getattr(embedder, name, None)
 
 
-def _unreadable(part: str) -> _Seam:
-    return _Seam(lambda told: InvalidInput(f"embedder.{part}", f"cannot be read ({told})"))
+def _unreadable(name: str) -> _TranslateErrors:
+    return _TranslateErrors(
+        lambda cause: InvalidInput(f"embedder.{name}", f"cannot be read ({cause})")
+    )
 
 
-def _dimension(given: Any) -> int:
-    found = None if isinstance(given, bool) or not hasattr(given, "__index__") else index(given)
-    if found is None or not 0 <= found <= MOST_DIMENSION:
+def _check_dimension(value: Any) -> int:
+    is_integer = not isinstance(value, bool) and hasattr(value, "__index__")
+    dimension = index(value) if is_integer else -1
+    if not 0 <= dimension <= MAX_DIMENSION:
         raise InvalidInput(
             "embedder.dimension",
-            f"{shown(given)} is not a whole number from 0 to {MOST_DIMENSION}: give how many "
+            f"{short_repr(value)} is not a whole number from 0 to {MAX_DIMENSION}: give how many "
             "numbers a vector has, or 0 if that is not known yet",
         )
-    return found
+    return dimension
 
 
-def needed(module: str, extra: str) -> Any:
-    """Return a package that only an extra installs, or say which one."""
+def require_package(module: str, extra: str) -> Any:
+    """Import a package that an extra installs; raise `InvalidInput` that names the extra."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise _missing(module, extra) from error
+        raise _missing_package(module, extra) from error
 
 
-def _missing(module: str, extra: str) -> InvalidInput:
+def check_packages(extra: str, *modules: str) -> None:
+    """Refuse an embedder whose packages are not installed, without importing them."""
+    for module in modules:
+        if not find_spec(module):
+            raise _missing_package(module, extra)
+
+
+def _missing_package(module: str, extra: str) -> InvalidInput:
     return InvalidInput("embedder", f"needs the package {module}: pip install 'memoranda[{extra}]'")
 
 
 def embed(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> Matrix:
-    """Return a vector of length 1 for each text; one that means nothing has length 0.
+    """Return a vector of length 1 for each text, or of length 0 if it has no direction.
 
-    A vector that is not finite means nothing. If that is so of all, the embedder is out of order.
+    A vector that is not finite counts as 0. If all are, it raises `Unavailable`, as for any other
+    failure of the embedder.
     """
-    np = needed("numpy", "vectors")
-    with _Seam(partial(_failed, embedder.name)):
-        found = np.array(embedder.embed(texts, query=query), dtype=np.float32)
-    if found.ndim != 2 or found.shape[0] != len(texts) or not 0 < found.shape[1] <= MOST_DIMENSION:
+    np = require_package("numpy", "vectors")
+    with _TranslateErrors(partial(_failure, embedder.name)):
+        vectors = np.array(embedder.embed(texts, query=query), dtype=np.float32)
+    is_matrix = vectors.ndim == 2 and vectors.shape[0] == len(texts)
+    if not is_matrix or not 0 < vectors.shape[1] <= MAX_DIMENSION:
         raise Unavailable(
-            f"embedder {embedder.name!r} was given {len(texts)} texts and gave numbers of shape "
-            f"{found.shape}, not one vector each: check the model"
+            f"embedder {embedder.name!r} got {len(texts)} texts and returned an array of shape "
+            f"{vectors.shape}, not one vector each: check the model"
         )
-    if embedder.dimension not in (0, found.shape[1]):
+    if embedder.dimension not in (0, vectors.shape[1]):
         raise Unavailable(
-            f"embedder {embedder.name!r} gave vectors of {found.shape[1]} numbers and says "
-            f"{embedder.dimension}: check the model"
+            f"embedder {embedder.name!r} returned vectors of {vectors.shape[1]} dimensions, and "
+            f"declares {embedder.dimension}: check the model"
         )
-    if isinstance(embedder, Foreign):
-        embedder.dimension = found.shape[1]  # from here on it is held to that
-    return _of_length_one(np, embedder.name, found)
+    if isinstance(embedder, CheckedEmbedder):
+        embedder.dimension = vectors.shape[1]  # later vectors must have the same
+    return _normalize(np, embedder.name, vectors)
 
 
-def _of_length_one(np: Any, name: str, found: Matrix) -> Matrix:
-    finite = np.isfinite(found).all(axis=1)
+def _normalize(np: Any, name: str, vectors: Matrix) -> Matrix:
+    finite = np.isfinite(vectors).all(axis=1)
     if not finite.any():
-        raise Unavailable(f"embedder {name!r} gave vectors that are not finite: check the model")
-    found[~finite] = 0.0
-    largest = np.abs(found).max(axis=1, keepdims=True)  # else squares may overflow
-    np.divide(found, largest, out=found, where=largest > _LEAST_LENGTH)
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    found[(largest <= _LEAST_LENGTH)[:, 0]] = 0.0
-    np.divide(found, lengths, out=found, where=lengths > 0)
-    return found
+        raise Unavailable(
+            f"embedder {name!r} returned vectors that are not finite: check the model"
+        )
+    vectors[~finite] = 0.0
+    largest = np.abs(vectors).max(axis=1, keepdims=True)  # else squares may overflow
+    np.divide(vectors, largest, out=vectors, where=largest > _MIN_LENGTH)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[(largest <= _MIN_LENGTH)[:, 0]] = 0.0
+    np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+    return vectors
 
 
-def _failed(name: str, told: str) -> Unavailable:
-    return Unavailable(f"embedder {name!r} failed ({told}): it is tried again later")
+def _failure(name: str, cause: str) -> Unavailable:
+    return Unavailable(f"embedder {name!r} failed ({cause}): it is retried later")
 
 
-class _Seam:
-    """Makes whatever an embedder raises an error of ours, its cause kept.
+class _TranslateErrors:
+    """Translates the exceptions of an embedder into ours, with their cause.
 
-    What is no `Exception` either, as a panic in another language is not, is no reason to end.
+    It also catches `BaseException` subclasses such as Rust panics.
     """
 
     def __init__(self, error: Callable[[str], MemorandaError]) -> None:
@@ -209,5 +258,5 @@ class _Seam:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is not None and not isinstance(error, (MemorandaError, *_ENDINGS)):
-            raise self._error(f"{type(error).__name__}: {shown(str(error))}") from error
+        if error is not None and not isinstance(error, (MemorandaError, *_EXIT_EXCEPTIONS)):
+            raise self._error(f"{type(error).__name__}: {short_repr(str(error))}") from error

@@ -1,7 +1,7 @@
-"""The vectors of one shelf, remembered in this process: which passages, and where they point.
+"""Nearest neighbours among the vectors of one partition: exact, or binary quantized for many.
 
-What is here is a hint with an owner: whoever finds something through it looks it up before it is
-told to anybody. Loading this file takes numpy.
+They are hints: whatever is found through them is looked up in the reader's snapshot before it is
+returned. Importing this module needs numpy.
 """
 
 from __future__ import annotations
@@ -11,165 +11,167 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
+Ids: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 Floats: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float32]]"
 Rows: TypeAlias = "np.ndarray[tuple[int, int], Any]"
 
-EXACT = 250_000
-"""How many vectors of a shelf are compared one by one; see docs/explanation/recall.md."""
-CANDIDATES = 1_000
-"""How many of those whose sketches are nearest are then compared exactly."""
-_FIRST_ROOM = 64
+EXACT_LIMIT = 250_000
+"""Vectors of a partition that are compared exactly; see docs/explanation/recall.md for figures."""
+RERANK_CANDIDATES = 1_000
+"""Nearest quantized vectors that are then compared exactly."""
+_FIRST_ROWS = 64
 
 
-class Column:
-    """Rows that only grow in number; making room is rare."""
+class GrowingMatrix:
+    """A matrix to which rows are appended; it is copied rarely."""
 
-    def __init__(self, width: int, kind: Any) -> None:
-        self._rows = np.empty((_FIRST_ROOM, width), kind)
+    def __init__(self, width: int, dtype: Any) -> None:
+        self._rows = np.empty((_FIRST_ROWS, width), dtype)
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     def add(self, rows: Rows) -> None:
-        """Put rows behind those that are there; who holds these is not disturbed."""
-        beyond = self._count + len(rows)
-        if beyond > len(self._rows):
-            room = max(beyond, len(self._rows) * 3 // 2)
-            grown = np.empty((room, self._rows.shape[1]), self._rows.dtype)
+        """Append rows; slices that other threads hold stay valid."""
+        end = self._count + len(rows)
+        if end > len(self._rows):
+            capacity = max(end, len(self._rows) * 3 // 2)
+            grown = np.empty((capacity, self._rows.shape[1]), self._rows.dtype)
             grown[: self._count] = self._rows[: self._count]
             self._rows = grown
-        self._rows[self._count : beyond] = rows
-        self._count = beyond
+        self._rows[self._count : end] = rows
+        self._count = end
 
     def rows(self) -> Rows:
-        """Return the rows there are now."""
+        """Return the current rows."""
         return self._rows[: self._count]
 
 
-class Exact:
+class ExactVectors:
     """Compares a query with each vector."""
 
     approximate = False
 
     def __init__(self, dimension: int) -> None:
-        self._vectors = Column(dimension, np.float32)
+        self._vectors = GrowingMatrix(dimension, np.float32)
 
     def add(self, vectors: Rows) -> None:
-        """Take more vectors."""
+        """Append vectors."""
         self._vectors.add(vectors)
 
     def scores(self, query: Floats) -> Floats:
-        """Return how much each vector points where the query does."""
+        """Return the cosine of each vector with the query."""
         return self._vectors.rows() @ query
 
     def vectors(self) -> Rows:
-        """Return the vectors there are."""
+        """Return the vectors."""
         return self._vectors.rows()
 
 
-class Sketches:
-    """Compares a query with one bit of each number: on which side of the middle it lies.
+class BinaryQuantized:
+    """Compares one bit of each dimension: on which side of the mean it lies.
 
-    It takes a thirty-second of the memory and a fraction of the time, and is right about which are
-    near, not about which is nearest: the best are to be compared exactly.
+    It takes a thirty-second of the memory and a fraction of the time. The Hamming distance is right
+    about which vectors are near, not about which is nearest: the best are to be compared exactly.
     """
 
     approximate = True
 
     def __init__(self, sample: Rows) -> None:
-        self._middle = sample.astype(np.float32).mean(axis=0)
+        self._mean = sample.astype(np.float32).mean(axis=0)
         words = -(-sample.shape[1] // 64)
-        self._words = [Column(1, np.uint64) for _ in range(words)]
-        """Each in a column of its own: going through one is three times as fast as striding."""
+        self._words = [GrowingMatrix(1, np.uint64) for _ in range(words)]
+        """One contiguous column for each 64 bits: three times as fast as striding over rows."""
 
     def add(self, vectors: Rows) -> None:
-        """Take more vectors."""
-        sketched = self._sketched(vectors)
-        for place, column in enumerate(self._words):
-            column.add(sketched[:, place : place + 1])
+        """Append vectors."""
+        quantized = self._quantize(vectors)
+        for position, column in enumerate(self._words):
+            column.add(quantized[:, position : position + 1])
 
     def scores(self, query: Floats) -> Floats:
-        """Return how many bits of each vector are those of the query."""
-        sought = self._sketched(query[None, :])[0]
-        differing = np.zeros(len(self._words[-1]), np.uint16)  # the one that is added to last
-        for column, word in zip(self._words, sought, strict=True):
-            differing += np.bitwise_count(column.rows()[: len(differing), 0] ^ word)
-        return -differing.astype(np.float32)
+        """Return the negated Hamming distance of each vector to the query."""
+        query_words = self._quantize(query[None, :])[0]
+        # The last column is appended to last: another thread may have added to the others only.
+        distances = np.zeros(len(self._words[-1]), np.uint16)
+        for column, word in zip(self._words, query_words, strict=True):
+            distances += np.bitwise_count(column.rows()[: len(distances), 0] ^ word)
+        return -distances.astype(np.float32)
 
-    def _sketched(self, vectors: Rows) -> Rows:
+    def _quantize(self, vectors: Rows) -> Rows:
         bits = np.zeros((len(vectors), len(self._words) * 64), np.bool_)
-        np.greater(vectors, self._middle, out=bits[:, : vectors.shape[1]])
+        np.greater(vectors, self._mean, out=bits[:, : vectors.shape[1]])
         return np.packbits(bits, axis=1).view(np.uint64)
 
 
-class ShelfVectors:
-    """What is remembered of one shelf."""
+class PartitionVectors:
+    """The cached vectors of one partition."""
 
-    def __init__(self, dimension: int, exact: int = EXACT) -> None:
+    def __init__(self, dimension: int, exact_limit: int = EXACT_LIMIT) -> None:
         self._dimension = dimension
-        self._most_exact = exact
-        self._form: Exact | Sketches = Exact(dimension)
-        self._facts = Column(3, np.int64)
-        """The number of each passage, and the commits from and until which it is known."""
-        self._gone: set[int] = set()
+        self._exact_limit = exact_limit
+        self._form: ExactVectors | BinaryQuantized = ExactVectors(dimension)
+        self._documents = GrowingMatrix(3, np.int64)
+        """Document id, first commit and end commit, row by row as the vectors."""
+        self._removed_ids: set[int] = set()
 
     def __len__(self) -> int:
-        return len(self._facts)
+        return len(self._documents)
 
     @property
-    def gone(self) -> int:
-        """How many are remembered that are no more."""
-        return len(self._gone)
+    def removed(self) -> int:
+        """Number of cached documents that no longer exist."""
+        return len(self._removed_ids)
 
     @property
     def approximate(self) -> bool:
-        """Whether scores only tell which are near."""
+        """Whether scores are only approximate."""
         return self._form.approximate
 
-    def beyond(self, number: int) -> set[int]:
-        """Return the passages with a higher number."""
-        ids = self._facts.rows()[:, 0]
-        return set(ids[ids > number].tolist())
+    def ids_after(self, document_id: int) -> set[int]:
+        """Return the cached document ids above an id."""
+        ids = self._documents.rows()[:, 0]
+        return set(ids[ids > document_id].tolist())
 
-    def add(self, facts: Sequence[tuple[int, int, int]], contents: Sequence[bytes]) -> None:
-        """Take more vectors, as they are stored."""
-        if not facts:
+    def add(self, documents: Sequence[tuple[int, int, int]], contents: Sequence[bytes]) -> None:
+        """Append vectors in their stored form."""
+        if not documents:
             return
-        stored = np.frombuffer(b"".join(contents), "<f2").reshape(-1, self._dimension)
-        vectors = stored.astype(np.float32)
-        if isinstance(self._form, Exact) and len(self) + len(facts) > self._most_exact:
-            self._sketch(vectors)
+        halves = np.frombuffer(b"".join(contents), "<f2").reshape(-1, self._dimension)
+        vectors = halves.astype(np.float32)
+        is_exact = isinstance(self._form, ExactVectors)
+        if is_exact and len(self) + len(documents) > self._exact_limit:
+            self._quantize(vectors)
         self._form.add(vectors)
-        self._facts.add(np.array(facts, np.int64))
+        self._documents.add(np.array(documents, np.int64))
 
-    def _sketch(self, more: Rows) -> None:
-        """Give up the vectors for their sketches."""
-        assert isinstance(self._form, Exact)
+    def _quantize(self, new_vectors: Rows) -> None:
+        """Replace the exact vectors by quantized ones."""
+        assert isinstance(self._form, ExactVectors), "quantizing happens once"
         vectors = self._form.vectors()
-        self._form = Sketches(vectors if len(vectors) else more)
+        self._form = BinaryQuantized(vectors if len(vectors) else new_vectors)
         self._form.add(vectors)
 
-    def leave_out(self, number: int) -> None:
-        """Never name a passage again: it is no more."""
-        self._gone.add(number)
+    def remove(self, document_id: int) -> None:
+        """Never return a document again: it no longer exists."""
+        self._removed_ids.add(document_id)
 
-    def best(self, query: Floats, most: int, known: int | None) -> tuple[Numbers, Floats]:
-        """Return the passages that are nearest, and their scores, in any order.
+    def best(self, query: Floats, limit: int, as_of_commit: int | None) -> tuple[Ids, Floats]:
+        """Return the ids of the nearest documents and their scores, in any order.
 
-        There may be more than asked for, so that some can turn out to be of no use.
+        There may be more than `limit`, because some may turn out not to exist any more.
         """
-        facts = self._facts.rows()
-        scores = self._form.scores(query)[: len(facts)]
-        if known is not None:
-            told = (facts[:, 1] <= known) & (facts[:, 2] > known)
-            facts, scores = facts[told], scores[told]
-        wanted = most + len(self._gone)
-        if wanted < len(scores):
-            places = np.argpartition(scores, len(scores) - wanted)[-wanted:]
-            facts, scores = facts[places], scores[places]
-        if self._gone:
-            left = ~np.isin(facts[:, 0], list(self._gone))
-            facts, scores = facts[left], scores[left]
-        return facts[:, 0], scores
+        documents = self._documents.rows()
+        scores = self._form.scores(query)[: len(documents)]
+        if as_of_commit is not None:
+            existing = (documents[:, 1] <= as_of_commit) & (documents[:, 2] > as_of_commit)
+            documents, scores = documents[existing], scores[existing]
+        count = limit + len(self._removed_ids)
+        if count < len(scores):
+            positions = np.argpartition(scores, len(scores) - count)[-count:]
+            documents, scores = documents[positions], scores[positions]
+        if self._removed_ids:
+            remaining = ~np.isin(documents[:, 0], list(self._removed_ids))
+            documents, scores = documents[remaining], scores[remaining]
+        return documents[:, 0], scores

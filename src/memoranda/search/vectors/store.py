@@ -1,6 +1,7 @@
-"""What the store keeps of vectors: the model they are of, and how far they go.
+"""Stored vectors: their model, and how far they are complete.
 
-Vectors are derived data beside the log. They are kept as float16, of length 1 or 0, one a passage.
+Vectors are derived data beside the log: no hash covers them. Each document has at most one, as
+float16, of length 1 or 0.
 """
 
 from __future__ import annotations
@@ -11,117 +12,113 @@ from typing import Annotated
 import msgspec
 
 from memoranda.errors import InvalidInput
-from memoranda.search.embedding import MOST_DIMENSION, Embedder
-from memoranda.search.passages import Passage
-from memoranda.search.shelves import Shelf
+from memoranda.search.index.documents import DocumentInfo
+from memoranda.search.index.partitions import Partition, partition_of
+from memoranda.search.vectors.embedder import MAX_DIMENSION, Embedder
 from memoranda.storage.port import Reader, Row, Writer
 
-_ROW = "vectors"
+_META_NAME = "vectors"
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True):
-    """Which vectors a store has."""
+class VectorState(msgspec.Struct, frozen=True, array_like=True):
+    """The state of a store's vectors, as one row of `meta`."""
 
     model: str
-    dimension: Annotated[int, msgspec.Meta(ge=1, le=MOST_DIMENSION)]
+    dimension: Annotated[int, msgspec.Meta(ge=1, le=MAX_DIMENSION)]
     generation: Annotated[int, msgspec.Meta(ge=0)] = 1
-    """Raised when all of them are dropped."""
-    upto: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Every passage up to this number has a vector."""
+    """Incremented when all vectors are dropped, which invalidates every cache of them."""
+    complete_through: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Every document up to this id has a vector."""
     fills: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Raised when some are added."""
+    """Incremented when vectors are added, so that caches read the new ones."""
 
-    def are_of(self, embedder: Embedder, dimension: int = 0) -> bool:
-        """Say whether an embedder's vectors, of so many numbers, can be compared with these."""
-        known = dimension or embedder.dimension
-        return self.model == embedder.name and known in (0, self.dimension)
+    def matches(self, embedder: Embedder, dimension: int = 0) -> bool:
+        """Say whether an embedder's vectors can be compared with the stored ones."""
+        numbers = dimension or embedder.dimension
+        return self.model == embedder.name and numbers in (0, self.dimension)
 
 
-def read(reader: Reader) -> Kept | None:
-    """Return which vectors a store has; None: no model was ever used, or nobody knows which."""
-    row = reader.row("meta_get", name=_ROW)
+def read(reader: Reader) -> VectorState | None:
+    """Return the state; None: no model was used yet, or the row cannot be decoded."""
+    row = reader.row("meta_get", name=_META_NAME)
     if row is None:
         return None
     try:
-        return msgspec.json.decode(row[0], type=Kept)
-    except msgspec.DecodeError:  # what there is belongs to nobody, and is made anew
+        return msgspec.json.decode(row[0], type=VectorState)
+    except msgspec.DecodeError:  # the vectors are of an unknown model, and are made again
         return None
 
 
-def are_nobodys(reader: Reader, kept: Kept | None) -> bool:
-    """Say whether there are vectors of which nobody knows what they are of."""
-    return kept is None and reader.row("vector_any") is not None
+def are_orphaned(reader: Reader, state: VectorState | None) -> bool:
+    """Say whether there are vectors of an unknown model."""
+    return state is None and reader.row("vector_any") is not None
 
 
-def check(kept: Kept | None, embedder: Embedder, dimension: int = 0) -> None:
+def check(state: VectorState | None, embedder: Embedder, dimension: int = 0) -> None:
     """Refuse to mix the vectors of two models."""
-    if kept is not None and not kept.are_of(embedder, dimension):
-        raise InvalidInput("embedder", other_model(kept, embedder, dimension))
+    if state is not None and not state.matches(embedder, dimension):
+        raise InvalidInput("embedder", mismatch_message(state, embedder, dimension))
 
 
-def other_model(kept: Kept, embedder: Embedder, dimension: int = 0) -> str:
-    """Say that vectors are of another model, and what to do."""
+def mismatch_message(state: VectorState, embedder: Embedder, dimension: int = 0) -> str:
+    """Describe that the stored vectors are of another model, and the remedy."""
     numbers = dimension or embedder.dimension
-    told = f" ({numbers} numbers)" if numbers else ""
+    size = f" ({numbers} dimensions)" if numbers else ""
     return (
-        f"the store's vectors are of model {kept.model!r} ({kept.dimension} numbers) and not of "
-        f"{embedder.name!r}{told}: name that one as the embedder (--embedder, MEMORANDA_EMBEDDER), "
-        "or let `memoranda reindex`, or store.reindex(), drop its vectors and make them anew"
+        f"the store's vectors are of model {state.model!r} ({state.dimension} dimensions) and not "
+        f"of {embedder.name!r}{size}: use that model as the embedder (--embedder, "
+        "MEMORANDA_EMBEDDER), or replace its vectors with `memoranda reindex` or store.reindex()"
     )
 
 
-def missing(reader: Reader, *, after: int, most: int) -> list[Passage]:
-    """Return the first passages behind a number that have no vector."""
-    rows = reader.rows("vectors_missing", after=after, most=most)
-    shelves = {row[0]: _shelf_of(row) for row in rows}
-    return [passage_of(shelves[row[0]], row[8:]) for row in rows]
+def missing(reader: Reader, *, after: int, limit: int) -> list[DocumentInfo]:
+    """Return the first documents after an id that have no vector."""
+    rows = reader.rows("vectors_missing", after=after, limit=limit)
+    partitions = {row[0]: partition_of(row) for row in rows}
+    return [document_of(partitions[row[0]], row[8:]) for row in rows]
 
 
-def _shelf_of(row: Row) -> Shelf:
-    number, namespace, owner, kind, past, *figures = row[:8]
-    return Shelf(number, namespace, owner, kind, bool(past), *figures)
-
-
-def is_complete(reader: Reader, kept: Kept | None) -> bool:
-    """Say whether every passage has a vector."""
-    if are_nobodys(reader, kept):
+def is_complete(reader: Reader, state: VectorState | None) -> bool:
+    """Say whether every document has a vector."""
+    if are_orphaned(reader, state):
         return False
-    after = 0 if kept is None else kept.upto
+    after = 0 if state is None else state.complete_through
     return reader.row("vectors_first_missing", after=after) is None
 
 
-def counted(reader: Reader, kept: Kept | None) -> tuple[int, int]:
-    """Return how many passages have a vector, and how many have none."""
-    after = 0 if kept is None else kept.upto
-    without, passages = reader.row("vectors_counted", after=after) or (0, 0)
-    return passages - without, without
+def count_vectors(reader: Reader, state: VectorState | None) -> tuple[int, int]:
+    """Return the number of documents with a vector, and without one."""
+    after = 0 if state is None else state.complete_through
+    without, documents = reader.row("vectors_counted", after=after) or (0, 0)
+    return documents - without, without
 
 
-def add(writer: Writer, kept: Kept, vectors: Iterable[tuple[int, bytes]]) -> None:
-    """Keep vectors of passages that are still there, and note how far they go."""
-    for number, content in vectors:
-        writer.put("vector_add", content, number)
-    row = writer.row("vectors_first_missing", after=kept.upto)
-    last = writer.row("passage_last")
-    upto = kept.upto if last is None or last[0] is None else last[0]
-    _write(writer, kept, upto=max(kept.upto, upto if row is None else row[0] - 1))
+def add(writer: Writer, state: VectorState, vectors: Iterable[tuple[int, bytes]]) -> None:
+    """Store vectors of documents that still exist, and update the state."""
+    for document_id, content in vectors:
+        writer.put("vector_add", content, document_id)
+    first_missing = writer.row("vectors_first_missing", after=state.complete_through)
+    last = writer.row("document_last")
+    end = state.complete_through if last is None or last[0] is None else last[0]
+    complete_through = end if first_missing is None else first_missing[0] - 1
+    _write(writer, state, max(state.complete_through, complete_through))
 
 
-def begin_anew(writer: Writer, embedder: Embedder, dimension: int) -> Kept:
-    """Begin with a model's vectors, and drop those of another; return what is noted of that."""
-    before = writer.row("vectors_generation", name=_ROW)
+def begin_anew(writer: Writer, embedder: Embedder, dimension: int) -> VectorState:
+    """Drop all vectors, and begin with those of a model; return the new state."""
+    before = writer.row("vectors_generation", name=_META_NAME)
     writer.run("vector_clear")
-    kept = Kept(embedder.name, dimension, 1 if before is None else before[0] + 1)
-    _write(writer, kept, upto=0)
-    return kept
+    state = VectorState(embedder.name, dimension, 1 if before is None else before[0] + 1)
+    _write(writer, state, complete_through=0)
+    return state
 
 
-def _write(writer: Writer, kept: Kept, upto: int) -> None:
-    after = msgspec.structs.replace(kept, upto=upto, fills=kept.fills + 1)
-    writer.run("meta_set", name=_ROW, value=msgspec.json.encode(after).decode())
+def _write(writer: Writer, state: VectorState, complete_through: int) -> None:
+    after = msgspec.structs.replace(state, complete_through=complete_through, fills=state.fills + 1)
+    writer.run("meta_set", name=_META_NAME, value=msgspec.json.encode(after).decode())
 
 
-def passage_of(shelf: Shelf, row: Row) -> Passage:
-    """Return the passage of a row that begins with its number."""
-    number, source, first, beyond, since, until = row
-    return Passage(number, shelf, source, first, beyond, since, until)
+def document_of(partition: Partition, row: Row) -> DocumentInfo:
+    """Return the document of a row that begins with its id."""
+    document_id, source, start, end, from_commit, to_commit = row
+    return DocumentInfo(document_id, partition, source, start, end, from_commit, to_commit)

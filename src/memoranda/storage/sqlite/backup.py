@@ -1,4 +1,4 @@
-"""Giving a store's file its name, also in another one's place; nobody may open it meanwhile."""
+"""Online copies of a database, and giving a copy the name of a store."""
 
 from __future__ import annotations
 
@@ -10,32 +10,81 @@ from pathlib import Path
 import apsw
 
 from memoranda.errors import Corruption, InvalidInput, StoreBusy, Unavailable
-from memoranda.storage.newfiles import put_at_free_name
-from memoranda.storage.sqlite.connection import translated
-from memoranda.storage.sqlite.opening import guarded
-from memoranda.storage.sqlite.vacancy import (
-    BESIDE,
+from memoranda.storage.files import link_at_free_name, make_private
+from memoranda.storage.port import Progress
+from memoranda.storage.sqlite.connection import Connection, open_untrusted, translate_errors
+from memoranda.storage.sqlite.placement import (
+    SIDECAR_SUFFIXES,
     check_no_orphans,
     journals,
     remove_orphans,
 )
+
+# Copying a snapshot of a database while other connections write to it.
+
+_STEP_PAGES = 1024
+"""Pages copied between two calls of the progress callback: 4 MiB."""
+
+
+def copy_snapshot(reader: Connection, path: Path, progress: Progress | None = None) -> None:
+    """Copy a reader's snapshot to a new file; the caller syncs it.
+
+    The reader holds its snapshot in a transaction. Without one, SQLite would restart the copy
+    whenever another connection commits.
+    """
+    reader.run("begin_reading")
+    try:
+        reader.row("any_table")  # BEGIN alone takes no snapshot, the first read does
+        with translate_errors():
+            _copy(reader.database, path, progress)
+    finally:
+        reader.run("rollback")
+
+
+def _copy(source: apsw.Connection, path: Path, progress: Progress | None) -> None:
+    make_private(path)
+    target = open_untrusted(str(path))
+    try:
+        target.pragma("synchronous", "OFF")
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(_STEP_PAGES)
+                if progress is not None:
+                    progress(backup.page_count - backup.remaining, backup.page_count)
+        target.pragma("journal_mode", "WAL")  # a copy of a database in memory has another mode
+    finally:
+        target.close()
+
+
+def duplicate(source: apsw.Connection) -> apsw.Connection:
+    """Return a copy of a database, in memory."""
+    target = open_untrusted(":memory:")
+    with target.backup("main", source, "main") as backup:
+        backup.step()
+    return target
+
+
+# Giving a store's file its name, also in place of another file.
+#
+# The file is locked as SQLite locks it while it gets its name, so that no process opens it before
+# the journals beside that name are known to be gone.
 
 _LOCKS = (apsw.SQLITE_LOCK_SHARED, apsw.SQLITE_LOCK_RESERVED, apsw.SQLITE_LOCK_EXCLUSIVE)
 _FLAGS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
-    """Hold a file so that nobody can open it as a database; raise if somebody has.
+def hold_exclusively(path: Path) -> Iterator[None]:
+    """Hold SQLite's exclusive lock on a file; raise `StoreBusy` if a process has it open.
 
-    The locks are SQLite's, and an open store always holds one of them. They say nothing of the
-    content, so a damaged file can be held too. They are not taken through a descriptor of our own:
-    closing that would drop the locks of a connection this process may have.
+    An open store always holds a shared lock. The locks do not depend on the content, so that a
+    damaged file can be locked as well. They are taken through SQLite's own file layer: closing a
+    descriptor of ours would drop the locks of other connections of this process.
     """
-    with translated():
+    with translate_errors():
         file = apsw.VFSFile("", str(path.resolve()), [_FLAGS, 0])
     try:
-        with translated():
+        with translate_errors():
             _lock(file, path)
         yield
     finally:
@@ -52,19 +101,20 @@ def _lock(file: apsw.VFSFile, path: Path) -> None:
 
 
 def check_unused(path: Path) -> None:
-    """Raise if anybody has the file open as a database."""
-    with held(path):
+    """Raise `StoreBusy` if a process has the file open as a database."""
+    with hold_exclusively(path):
         return
 
 
 def place_file(field: str, draft: Path, path: Path) -> None:
-    """Give a finished store a name that is free, and beside which no journal was left.
+    """Give a finished store a free name, beside which no journal was left.
 
-    The file is held until that is sure, so that nobody opens it beside a journal of another one.
+    The file stays locked until the journals are checked again under its new name. Otherwise another
+    process could open it beside a journal that is not its own.
     """
     check_no_orphans(field, path)
-    with held(draft):
-        put_at_free_name(field, draft, path)
+    with hold_exclusively(draft):
+        link_at_free_name(field, draft, path)
         with ExitStack() as on_failure:
             on_failure.callback(path.unlink)
             _check_alone(field, path)
@@ -72,7 +122,7 @@ def place_file(field: str, draft: Path, path: Path) -> None:
 
 
 def _check_alone(field: str, path: Path) -> None:
-    """Refuse a journal beside a file that nobody can have opened yet."""
+    """Refuse a journal beside a file that no process can have opened yet."""
     for journal in journals(path):
         raise InvalidInput(
             field, f"{journal} appeared while {path} was being made: remove it, and try again"
@@ -80,16 +130,17 @@ def _check_alone(field: str, path: Path) -> None:
 
 
 def replace_file(draft: Path, path: Path) -> None:
-    """Put a finished store in the place of another one, of a damaged one, or where none is."""
+    """Replace a store, a damaged one too, by a finished one; there need not be one at the path."""
     if not path.exists():
-        remove_orphans(path)  # before the file is there: who is killed in between leaves nothing
+        # Before the file is there: a process that is killed in between leaves no store at all.
+        remove_orphans(path)
         place_file("url", draft, path)
         return
     _fold_in_journal(path)
     with ExitStack() as on_failure:
         on_failure.callback(_unfold_journal, path)
-        with held(path):
-            for suffix in BESIDE:
+        with hold_exclusively(path):
+            for suffix in SIDECAR_SUFFIXES:
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
             shutil.copymode(path, draft)
             draft.replace(path)
@@ -97,18 +148,19 @@ def replace_file(draft: Path, path: Path) -> None:
 
 
 def _fold_in_journal(path: Path) -> None:
-    """Make a store one file, so that no journal of the old one meets the new one.
+    """Checkpoint the WAL into the store's file and leave WAL mode.
 
-    It is not in WAL mode then, and that is on purpose: whoever has just opened it and waits for the
-    lock would otherwise begin a new journal under this name, for a file that is gone.
+    So no journal of the old file meets the new one. The file leaves WAL mode on purpose: another
+    process that has just opened it and waits for the lock would otherwise create a WAL under this
+    name, for a file that is gone.
     """
     try:
-        with translated():
+        with translate_errors():
             _set_journal_mode(path, "DELETE")
     except StoreBusy as error:
         raise _in_use(path) from error
     except (Corruption, Unavailable):
-        return  # it is damaged, and its journal of no use either
+        return  # the store is damaged, and its journal is of no use
 
 
 def _unfold_journal(path: Path) -> None:
@@ -117,7 +169,7 @@ def _unfold_journal(path: Path) -> None:
 
 
 def _set_journal_mode(path: Path, mode: str) -> None:
-    with closing(guarded(str(path), apsw.SQLITE_OPEN_READWRITE)) as database:
+    with closing(open_untrusted(str(path), apsw.SQLITE_OPEN_READWRITE)) as database:
         database.pragma("journal_mode", mode)
 
 

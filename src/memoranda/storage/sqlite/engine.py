@@ -1,43 +1,117 @@
-"""The SQLite engine: one connection that writes, a pool of those that read, and their file."""
+"""The SQLite engine: one writer connection, a pool of readers, and their file."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
 from memoranda import errors
-from memoranda.model.limits import plain_text, shown
-from memoranda.storage.locks import busy_with_itself, check_process, held, new_lock
-from memoranda.storage.newfiles import keep_private
-from memoranda.storage.port import OutcomeUnknown, Parameters
-from memoranda.storage.sqlite import formats
+from memoranda.storage.files import keep_private
+from memoranda.storage.port import (
+    OutcomeUnknown,
+    Parameters,
+    Progress,
+    SqlView,
+    StorageSize,
+)
+from memoranda.storage.sqlite import schema
+from memoranda.storage.sqlite.backup import copy_snapshot, duplicate, place_file
 from memoranda.storage.sqlite.connection import (
+    LOCK_WAIT_MS,
     Connection,
+    Lease,
+    Opener,
     closing_on_error,
     translate,
-    translated,
+    translate_errors,
 )
-from memoranda.storage.sqlite.copying import duplicate
-from memoranda.storage.sqlite.definitions import check_definitions
-from memoranda.storage.sqlite.journal import Journal, use_write_ahead_log
-from memoranda.storage.sqlite.leases import Lease
-from memoranda.storage.sqlite.opening import LOCK_WAIT_MS, Opener
-from memoranda.storage.sqlite.paths import check_mount, check_path, not_opened
-from memoranda.storage.sqlite.purging import purge
-from memoranda.storage.sqlite.sql import SqlAnswer
-from memoranda.storage.sqlite.whole import WholeFile
+from memoranda.storage.sqlite.durability import synchronous_value
+from memoranda.storage.sqlite.identity import file_identity
+from memoranda.storage.sqlite.placement import (
+    check_mount,
+    check_path,
+    check_vacant,
+    footprint_of,
+    open_error,
+)
+from memoranda.storage.sqlite.schema import check_definitions
+from memoranda.storage.sqlite.user_sql import SqlResult, documented_views
+from memoranda.storage.sqlite.wal import Journal, purge, use_write_ahead_log
+from memoranda.storage.thread_locks import check_process, hold, new_lock, reentrant_write_error
+
+# Operations on the store's file as a whole: its identity, its size and copies of it.
+
+
+class StoreFile(ABC):
+    """A store's file; it has no path if the store is in memory."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Lend a reader for the length of a block."""
+
+    @property
+    def path(self) -> Path | None:
+        """The store's file; None if it is in memory."""
+        return self._path
+
+    def file_identity(self) -> str:
+        """Return the identity of the file's inode, which a copy does not share."""
+        if self._path is None:
+            return "memory"
+        return file_identity(self._path)
+
+    def copy_to(self, path: Path, progress: Progress | None = None) -> None:
+        """Copy the snapshot of one reader to a new file, unsynced."""
+        with self.reading() as reader:
+            copy_snapshot(reader, path, progress)
+        keep_private(path, self._path)
+
+    def check_vacant(self, field: str, path: Path) -> None:
+        """Refuse a path that is taken, or beside which a journal was left."""
+        check_vacant(field, path)
+
+    def place(self, field: str, draft: Path, path: Path) -> None:
+        """Give a copy its name, unless a journal that is not its own is beside that name."""
+        place_file(field, draft, path)
+
+    def footprint(self) -> StorageSize:
+        """Return the sizes of the file and of its write-ahead log."""
+        if self._path is None:
+            with self.reading() as reader:
+                size = reader.database.pragma("page_count") * reader.database.pragma("page_size")
+            return StorageSize(data=size, journal=0)
+        return footprint_of(self._path)
+
+
+# The SQLite engine: one writer connection, a pool of reader connections, and their file.
+#
+# Locks. `_write_lock` is held by the thread that writes, from before BEGIN until after COMMIT; the
+# writer connection is used under it only. The file's own lock, which BEGIN IMMEDIATE takes, keeps
+# other processes out. Readers take no lock: a reader connection belongs to the thread that has
+# leased it, and WAL mode lets it read while the writer writes. In memory there is one connection
+# for both, so a read takes `_write_lock` as well.
+#
+# Forks. SQLite connections and POSIX locks do not survive `fork`. Every read and every write
+# compares `os.getpid()` with the process that opened the engine, and raises `StoreClosed`.
+#
+# Outcome of a commit. If COMMIT fails, SQLite may have written the commit or not. `_in_doubt` is
+# set before COMMIT and cleared after it, so that an interrupt leaves it set, too. The next write
+# then replaces every connection and commits a small durable write first (`_settle`).
 
 Result = TypeVar("Result")
-_SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 
 
-class SqliteEngine(WholeFile):
+class SqliteEngine(StoreFile):
     """A store in one file, or in memory for as long as the engine lives."""
 
     def __init__(
@@ -51,28 +125,33 @@ class SqliteEngine(WholeFile):
         allow_network_file_system: bool = False,
         migrate: bool = True,
         read_only: bool = False,
+        lock_wait_ms: int | None = None,
     ) -> None:
-        durability = plain_text("durability", durability)
-        if durability not in _SYNCHRONOUS:
-            raise errors.InvalidInput(
-                "durability", f"{shown(durability)} is not 'full' or 'relaxed'"
-            )
+        synchronous = synchronous_value(durability)
         create = create or path is None
         super().__init__(path)
         self._queries = queries
-        self._synchronous = _SYNCHRONOUS[durability]
+        self._synchronous = synchronous
         self._opener = Opener(
-            path, queries=queries, synchronous=self._synchronous, vfs=vfs, read_only=read_only
+            path,
+            queries=queries,
+            synchronous=self._synchronous,
+            vfs=vfs,
+            read_only=read_only,
+            lock_wait_ms=lock_wait_ms,
         )
         self.read_only = read_only
         self._write_lock = new_lock()
         self._idle: deque[Connection] = deque()
-        self._closed = False
+        self._is_closed = False
         self._generation = 0
         self._journal = Journal()
         self._in_doubt = False
         self._writing = False
-        """Whether the thread that has the write lock is inside a transaction."""
+        """Whether a transaction is open: the lock is reentrant, so a signal handler that writes in
+        the same thread would get it, and is refused by this flag instead."""
+        self._guard: Callable[[Connection], object] | None = None
+        """Raises if another version of the library has changed the store; None: not open yet."""
         self._owner = os.getpid()
         if path is not None:
             check_path(path, create=create)
@@ -84,24 +163,29 @@ class SqliteEngine(WholeFile):
                 self._prepare(create=create, migrate=migrate)
                 self._opener.note_journal()
         except apsw.Error as error:
-            raise not_opened(path, error, read_only=read_only) from error
-        self._only = held(self._write_lock, self._writer)
-        """The one connection there is in memory: nobody writes while it is lent."""
+            raise open_error(path, error, read_only=read_only) from error
+        self._memory_connection = hold(self._write_lock, self._writer)
+        """Lends the only connection of a store in memory, under the write lock."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._is_closed
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """Lend a reader; in memory there is only one connection, so it is locked meanwhile."""
+        """Lend a reader; in memory, the only connection, under the write lock."""
         if self._path is not None:
             return Lease(self)
         self._check_open()
-        return self._only
+        return self._memory_connection
 
     def snapshot(self) -> AbstractContextManager[Connection]:
-        """Lend a reader inside a transaction; in memory nobody writes while it is lent anyway."""
+        """Lend a reader inside a read transaction; in memory, the write lock makes one needless."""
         return self.reading() if self._path is None else Lease(self, snapshot=True)
 
     def lend(self) -> Connection:
-        """Hand out a reader that nobody uses."""
-        if self._closed or self._owner != os.getpid():  # asked here too, at each read
+        """Return an idle reader from the pool, or open one."""
+        if self._is_closed or self._owner != os.getpid():  # inline: a call would cost every read
             self._check_open()
         if self._opener.is_outdated():
             self._generation += 1
@@ -112,10 +196,11 @@ class SqliteEngine(WholeFile):
             return self._connect_reader()
 
     def take_back(self, reader: Connection, *, unsure: bool) -> None:
-        """Keep a reader for the next one who asks, unless it is out of date.
+        """Return a reader to the pool, unless the connections were replaced since it was lent.
 
-        One that may be inside a transaction is not kept there, and one that still runs a statement
-        is closed: whoever had it next would see nothing newer than that statement does.
+        `unsure`: it may be inside a transaction, which is rolled back. A reader that still runs a
+        statement is closed instead: the statement holds its snapshot, so that the next user would
+        not see newer commits.
         """
         if unsure:
             database = reader.database
@@ -125,34 +210,16 @@ class SqliteEngine(WholeFile):
                 database.close(force=True)
                 return
         self._idle.append(reader)
-        if self._closed or reader.generation != self._generation:
+        if self._is_closed or reader.generation != self._generation:
             self._close_readers()
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Take the write lock of this process, then that of the file.
-
-        Where other threads write too, `write` is the way: an interrupt can leave a block that is
-        Python code before it was begun, and the lock is taken until its traceback is gone.
-        """
-        with self._write_lock:
-            self._make_ready()
-            try:
-                self._writing = True
-                self._writer.begin()
-                yield self._writer
-                self._commit()
-            except errors.StoreReadOnly:
-                self._in_doubt = True  # it stays read-only on this connection, whatever changes
-                raise
-            finally:
-                self._writing = False
-                self._roll_back()
-            self._journal.tend(self._writer.database, LOCK_WAIT_MS)
+    def guard_writes(self, check: Callable[[Connection], object]) -> None:
+        """Check the format, and call `check`, in each transaction after others have written."""
+        self._guard = check
 
     def sync(self) -> None:
-        """Write something durably, whatever the durability is: what stands before it is too."""
-        with self._write_lock, translated():
+        """Commit a small write with `synchronous=FULL`: every earlier commit is durable with it."""
+        with self._write_lock, translate_errors():
             self._make_ready()
             try:
                 self._writer.database.pragma("synchronous", "FULL")
@@ -161,24 +228,33 @@ class SqliteEngine(WholeFile):
                 self._writer.database.pragma("synchronous", self._synchronous)
 
     def write(self, work: Callable[[Connection], Result], *, wait: float | None = None) -> Result:
-        """Do as `writing` does, whatever interrupts it; each commit costs much less, too."""
-        with self._write_lock if wait is None else held(self._write_lock, True, wait):
+        """Take the write lock of this process, then that of the file, and run one transaction."""
+        with self._write_lock if wait is None else hold(self._write_lock, True, wait):
             self._make_ready()
-            result = self._write(work) if wait is None else self._write_soon(work, wait)
+            result = self._transact(work) if wait is None else self._transact_soon(work, wait)
             self._journal.tend(self._writer.database, LOCK_WAIT_MS)
         return result
 
-    def _write(self, work: Callable[[Connection], Result]) -> Result:
+    def _transact(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` between BEGIN IMMEDIATE and COMMIT; the caller has the write lock.
+
+        An interrupt such as Ctrl-C raises after any call that Python code makes. So BEGIN stands
+        inside the `try`, and the `finally` makes one call only, in C, and makes it last: whenever
+        the interrupt comes, the file's lock is released here and not with the traceback. A context
+        manager in Python could not promise that, so there is none.
+        """
         database = self._writer.database
         try:
             self._writing = True
-            self._writer.begin()
+            if self._writer.begin() and self._guard is not None:
+                schema.check_unchanged(database, self._path)
+                self._guard(self._writer)
             result = work(self._writer)
             self._commit()
         except errors.StoreReadOnly:
-            self._in_doubt = True
+            self._in_doubt = True  # a connection stays read-only when the file is no longer
             raise
-        finally:  # C calls alone: an interrupt in between would leave the file's lock taken
+        finally:
             self._writing = False
             try:
                 if database.in_transaction:
@@ -187,26 +263,26 @@ class SqliteEngine(WholeFile):
                 raise translate(error) from error
         return result
 
-    def _write_soon(self, work: Callable[[Connection], Result], seconds: float) -> Result:
-        """Write, and let the file's lock be waited for no longer than that."""
+    def _transact_soon(self, work: Callable[[Connection], Result], seconds: float) -> Result:
+        """Run a transaction that waits at most `seconds` for the file's lock."""
         database = self._writer.database
         try:
             database.set_busy_timeout(int(seconds * 1000))
-            return self._write(work)
+            return self._transact(work)
         finally:
             database.set_busy_timeout(LOCK_WAIT_MS)
 
     def _make_ready(self) -> None:
-        """Let nothing be in the way of a transaction, if it can be helped."""
-        if self._closed or self._owner != os.getpid():  # asked here too, at each commit
+        """Check that the engine can write, and repair what an earlier write may have left."""
+        if self._is_closed or self._owner != os.getpid():  # inline: a call would cost every commit
             self._check_open()
         if self._writing:
-            raise busy_with_itself()
+            raise reentrant_write_error()
         if self.read_only:
             raise errors.StoreReadOnly(
                 "the store was opened for reading only: open it without read_only to write to it"
             )
-        self._roll_back()  # what an interrupt at a bad moment may have left
+        self._roll_back()  # a transaction that an interrupt may have left open
         self._opener.check_unmoved()
         if self._in_doubt:
             self._settle()
@@ -216,21 +292,24 @@ class SqliteEngine(WholeFile):
             self._writer.run("rollback")
 
     def _commit(self) -> None:
-        self._in_doubt = self._path is not None  # until it is known how this ends
+        self._in_doubt = self._path is not None
         try:
             self._writer.commit()
-            self._opener.check_unmoved()  # or it went where nobody will look for it
-        except errors.StoreFull:  # the last page, which makes it a commit, was not written
+            # Checked again after the commit: a file that was replaced in between holds the commit
+            # under no name, so that it must not be acknowledged.
+            self._opener.check_unmoved()
+        except errors.StoreFull:  # SQLite could not write the commit frame: it did not happen
             raise
         except errors.MemorandaError as error:
             raise OutcomeUnknown from error
         self._in_doubt = False
 
     def _settle(self) -> None:
-        """After a commit that may or may not have happened, make sure which, on new connections.
+        """Find out whether a commit of unknown outcome happened, on new connections.
 
-        What it left in the write-ahead log could otherwise surface after a crash, although the
-        store had said it was not there: a small durable write of our own takes its place.
+        SQLite recovers the write-ahead log when the new writer opens it, and from then on the
+        commit is visible or not. Frames of a failed commit that are still in the log could surface
+        after a crash, though readers did not see them; a small durable commit overwrites them.
         """
         self._reopen()
         try:
@@ -242,48 +321,57 @@ class SqliteEngine(WholeFile):
         self._opener.note_journal()
 
     def _reopen(self) -> None:
-        """Replace the writer and every reader; those that are lent out are dropped on return."""
+        """Replace the writer and every reader; lent readers are closed when they come back."""
         self._opener.forget_journal()
         try:
-            fresh = self._connect_writer()
+            writer = self._connect_writer()
         except apsw.Error as error:
             raise translate(error) from error
         self._generation += 1
-        last, self._writer = self._writer, fresh
+        previous, self._writer = self._writer, writer
         self._close_readers()
-        last.database.close(force=True)
+        previous.database.close(force=True)
 
     def _connect_writer(self, *, create: bool = False) -> Connection:
         writer = self._connect(create=create)
         writer.database.set_wal_hook(self._journal.note)
         return writer
 
-    def another(self, path: Path) -> SqliteEngine:
-        """Open a file that nobody else has yet; so it may be on a network file system."""
+    def open_at(self, path: Path) -> SqliteEngine:
+        """Make or open a database in another file, which no other process uses yet.
+
+        So it may be on a network file system, where locks between machines do not hold.
+        """
         engine = SqliteEngine(
             path, queries=self._queries, durability="relaxed", allow_network_file_system=True
         )
         keep_private(path, self._path)
         return engine
 
-    def query(self, statement: str, parameters: Parameters = ()) -> SqlAnswer:
-        """Answer a user's SQL on a connection of its own; what is in memory is copied for that."""
-        with self.reading() as reader, translated():
-            apart = duplicate(reader.database) if self._path is None else self._connect().database
-            return SqlAnswer(apart, statement, parameters)
+    def documented_views(self) -> list[SqlView]:
+        """Return the views that a user's SQL can read; the store itself is not read."""
+        return documented_views()
+
+    def query(self, statement: str, parameters: Parameters = ()) -> SqlResult:
+        """Run a user's SQL on a connection of its own; a store in memory is copied for it."""
+        with self.reading() as reader, translate_errors():
+            database = (
+                duplicate(reader.database) if self._path is None else self._connect().database
+            )
+            return SqlResult(database, statement, parameters)
 
     def purge(self) -> bool:
-        """Let what was deleted leave the file's bytes; in memory it has."""
+        """Remove deleted data from the file's bytes; in memory there is nothing to remove."""
         with self._write_lock:
             self._make_ready()
             return self._path is None or purge(self._writer, LOCK_WAIT_MS)
 
     def close(self) -> None:
-        """Close every connection; the last one of all processes tidies the write-ahead log."""
+        """Close every connection; the last connection of all processes removes the WAL file."""
         if self._owner != os.getpid():
             return
         with self._write_lock:
-            self._closed = True
+            self._is_closed = True
             self._close_readers()
             self._writer.database.close()
 
@@ -293,7 +381,7 @@ class SqliteEngine(WholeFile):
                 self._idle.pop().database.close()
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._is_closed:
             raise errors.StoreClosed
         check_process(self._owner)
 
@@ -309,23 +397,21 @@ class SqliteEngine(WholeFile):
         return reader
 
     def _prepare(self, *, create: bool, migrate: bool) -> None:
-        """Make the tables of a new store, or bring those that are there up to date."""
+        """Create the tables of a new store, or migrate an older format."""
         database = self._writer.database
-        if create and formats.is_new(self._writer):
+        if create and schema.is_new(self._writer):
             use_write_ahead_log(database, LOCK_WAIT_MS)
-            with self.writing():  # another process may be doing the same: look again, locked
-                if formats.is_new(self._writer):
-                    formats.create(database)
-        outdated = formats.is_outdated(database, self._path)
+            self.write(schema.create_if_new)
+        outdated = schema.is_outdated(database, self._path)
         check_definitions(self._writer, self._path)
         if not migrate:
             return
         if self.read_only:
-            formats.check_current(self._path, outdated=outdated)
+            schema.check_current(self._path, outdated=outdated)
             return
         if self._path is not None and database.pragma("journal_mode") != "wal":
             with suppress(apsw.BusyError, apsw.ReadOnlyError):
-                database.pragma("journal_mode", "WAL")  # who was to replace the file was killed
+                # A process that was killed while it replaced the file has left another mode.
+                database.pragma("journal_mode", "WAL")
         if outdated:
-            with self.writing():
-                formats.migrate(database)
+            self.write(lambda writer: schema.migrate(writer.database))

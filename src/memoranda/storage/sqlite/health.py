@@ -1,4 +1,4 @@
-"""Looking at a store's file for what SQLite knows of it."""
+"""Health checks of a store's file: SQLite version, file system, format, WAL and pages."""
 
 from __future__ import annotations
 
@@ -8,47 +8,48 @@ from pathlib import Path
 import apsw
 
 from memoranda.errors import Corruption, StoreBusy
-from memoranda.model.finding import Finding, fine, problem, warning
-from memoranda.storage import queries
-from memoranda.storage.sqlite.connection import translated
-from memoranda.storage.sqlite.exclusive import check_unused
-from memoranda.storage.sqlite.journal import _WAL_PAGES_BOUND
-from memoranda.storage.sqlite.mounts import file_system, network_file_system
-from memoranda.storage.sqlite.opening import guarded
+from memoranda.storage import query_loader
+from memoranda.storage.port import Finding, fine, problem, warning
+from memoranda.storage.sqlite.backup import check_unused
+from memoranda.storage.sqlite.connection import open_for_inspection, translate_errors
+from memoranda.storage.sqlite.placement import file_system, network_file_system
+from memoranda.storage.sqlite.wal import TRUNCATE_PAGES
 
-_SOUND_SINCE = (3, 51, 3)
+_FIRST_SOUND_VERSION = (3, 51, 3)
 """Older versions can damage a write-ahead log that several processes reset at once."""
-_SHARED = frozenset({"9p", "prl_fs", "vboxsf", "virtiofs"})
+_HOST_FILE_SYSTEMS = frozenset({"9p", "prl_fs", "vboxsf", "virtiofs"})
 """File systems through which a virtual machine sees its host's files."""
-_WAL_BYTES_BOUND = _WAL_PAGES_BOUND * 4096
-_BETWEEN_INTERRUPTS = 20_000
-_MOST_COMPLAINTS = 3
+_MAX_WAL_BYTES = TRUNCATE_PAGES * 4096
+_STEPS_BETWEEN_INTERRUPTS = 20_000
+"""SQLite's virtual machine steps between two checks for Ctrl-C: about a millisecond."""
+_MAX_COMPLAINTS = 3
+"""Of SQLite's messages about damage, the finding quotes this many."""
 
 
 def check_version() -> Finding:
-    """Say which SQLite this is."""
+    """Check the version of SQLite."""
     version = apsw.sqlite_lib_version()
-    if tuple(map(int, version.split("."))) >= _SOUND_SINCE:
+    if tuple(map(int, version.split("."))) >= _FIRST_SOUND_VERSION:
         return fine("sqlite", f"SQLite {version}")
-    wanted = ".".join(map(str, _SOUND_SINCE))
+    required = ".".join(map(str, _FIRST_SOUND_VERSION))
     return warning(
         "sqlite",
         f"SQLite {version} can damage a store that several processes write to",
-        f"upgrade: pip install 'apsw>={wanted}'",
+        f"upgrade: pip install 'apsw>={required}'",
     )
 
 
 def check_place(path: Path) -> Finding:
-    """Say what the file system under the store is, and whether it can be relied on."""
+    """Check whether the file system under the store has reliable locks."""
     kind = file_system(path)
     if network_file_system(path):
         return warning(
             "place",
-            f"on a network file system ({kind}), where locks may not hold: it is refused unless "
-            "it is allowed when the store is opened",
+            f"on a network file system ({kind}), where locks may not hold: opening the store is "
+            "refused unless allow_network_file_system=True",
             "put the store on a local disk",
         )
-    if kind in _SHARED or (kind or "").startswith("fuse"):
+    if kind in _HOST_FILE_SYSTEMS or (kind or "").startswith("fuse"):
         return warning(
             "place",
             f"on a file system ({kind}) that may be another machine's, where locks may not hold",
@@ -58,19 +59,19 @@ def check_place(path: Path) -> Finding:
 
 
 def check_format(path: Path) -> Finding:
-    """Say which format the file has; that it can be read is known by now."""
-    with translated(), closing(guarded(str(path))) as database:
+    """Report the format of a file that is known to be readable."""
+    with translate_errors(), closing(open_for_inspection(path)) as database:
         return fine("store", f"a Memoranda store of format {database.pragma('user_version')}")
 
 
 def check_journal(path: Path) -> Finding:
-    """Look at the write-ahead log, before anything opens the store and tidies it."""
+    """Check the write-ahead log; call this before anything opens the store and shortens it."""
     journal = path.with_name(f"{path.name}-wal")
     size = journal.stat().st_size if journal.exists() else 0
-    if size > _WAL_BYTES_BOUND:
+    if size > _MAX_WAL_BYTES:
         return warning(
             "journal",
-            f"the write-ahead log has {size} bytes, and is to stay below {_WAL_BYTES_BOUND}",
+            f"the write-ahead log has {size} bytes, and is to stay below {_MAX_WAL_BYTES}",
             "end what reads for very long: a query, a backup; then it starts over by itself",
         )
     if size and _is_unused(path):
@@ -83,17 +84,17 @@ def check_journal(path: Path) -> Finding:
 
 
 def check_pages(path: Path) -> Finding:
-    """Let SQLite check the structure of every page."""
-    query = queries.load(__package__)["quick_check"]
-    with translated(), closing(guarded(str(path))) as database:
-        database.set_progress_handler(lambda: False, _BETWEEN_INTERRUPTS)  # to notice Ctrl-C
-        told = "\n".join(str(row[0]) for row in database.execute(query))
-    if told == "ok":
+    """Run SQLite's check of the structure of every page."""
+    query = query_loader.load(__package__)["quick_check"]
+    with translate_errors(), closing(open_for_inspection(path)) as database:
+        database.set_progress_handler(lambda: False, _STEPS_BETWEEN_INTERRUPTS)  # checks for Ctrl-C
+        report = "\n".join(str(row[0]) for row in database.execute(query))
+    if report == "ok":
         return fine("pages", "every page is sound")
-    complaints = [line for line in told.splitlines() if not line.startswith("***")]
+    complaints = [line for line in report.splitlines() if not line.startswith("***")]
     return problem(
         "pages",
-        f"SQLite finds damage: {'; '.join(complaints[:_MOST_COMPLAINTS])}",
+        f"SQLite finds damage: {'; '.join(complaints[:_MAX_COMPLAINTS])}",
         "restore a backup",
         Corruption.__name__,
     )

@@ -1,24 +1,69 @@
-"""Watching a store's file: whether a name still means the file that is open.
+"""The identity of a store's file, and the checks that its path still names it.
 
-A file that was removed, moved or replaced can still be written to by whoever has it open, and what
-is written is lost. So is what goes to a write-ahead log that was removed. They are looked at by
-name only: closing any descriptor of a file drops all of the process's POSIX locks on it.
+A process that has a file open can write to it after the file was removed, moved or replaced. Those
+writes succeed and are lost, and so are writes to a write-ahead log that was removed. The checks use
+`stat` on the path and open nothing: closing any descriptor of a file drops all POSIX locks that the
+process has on it, SQLite's included.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import struct
+import sys
 from pathlib import Path
 
 import msgspec
 
 from memoranda.errors import Unavailable
 
+# The identity of a file, which a copy of the file does not share.
+#
+# An inode number alone is not enough, since a file system reuses it at once: a backup that is
+# copied to the path of a removed store often gets the old number. So the birth time of the inode is
+# part of the identity. A file that is overwritten in place keeps both: it cannot be told apart.
+#
+# Python's `os.stat` has no birth time on Linux, so `statx` is called through ctypes. The numbers
+# are the layout of `struct statx` in <linux/stat.h>.
+
+_AT_FDCWD = -100
+_STATX_BTIME = 0x800
+_STATX_SIZE = 256
+_BTIME = struct.Struct("=qI")
+_BTIME_OFFSET = 80
+
+
+def file_identity(path: Path) -> str:
+    """Return the identity of the file at `path`."""
+    stat = path.stat()
+    return f"{stat.st_dev}:{stat.st_ino}:{_birth_time(path, stat)}"
+
+
+def _birth_time(path: Path, stat: os.stat_result) -> str:
+    """Return the birth time of the inode, or 0 if the platform does not tell it."""
+    if not sys.platform.startswith("linux"):
+        return str(getattr(stat, "st_birthtime", 0))
+    statx = getattr(ctypes.CDLL(None), "statx", None)
+    answer = ctypes.create_string_buffer(_STATX_SIZE)
+    if statx is None or statx(_AT_FDCWD, os.fsencode(path), 0, _STATX_BTIME, answer):
+        return "0"
+    seconds, nanoseconds = _BTIME.unpack_from(answer, _BTIME_OFFSET)
+    return f"{seconds}.{nanoseconds:09}"
+
+
+# Moved files: whether a path still names the file that is open.
+
 Identity = tuple[int, int]
+"""The device and inode number of a file."""
 
 
-class Watch:
-    """A file and its write-ahead log, as they were when they were opened."""
+class FileWatch:
+    """The identities of a file and of its write-ahead log when they were opened.
+
+    `check` is called before and after each commit. Both identities have to match: a write-ahead log
+    that was replaced holds commits that no reader of the path will see.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -28,56 +73,62 @@ class Watch:
         self._journal: Identity | None = None
 
     def check(self) -> None:
-        """Raise if they are not where they were; the first time, remember the file."""
+        """Raise `Unavailable` if either was moved, removed or replaced.
+
+        The first call notes the identity of the file.
+        """
         try:
-            found = os.stat(self._name)  # noqa: PTH116 - this is done at every commit
+            stat = os.stat(self._name)  # noqa: PTH116 - half the cost of Path.stat, at every commit
             if self._file is None:
-                self._file = (found.st_dev, found.st_ino)
-            if (found.st_dev, found.st_ino) != self._file:
-                raise self._gone(self._name, "replaced")
+                self._file = (stat.st_dev, stat.st_ino)
+            if (stat.st_dev, stat.st_ino) != self._file:
+                raise self._moved(self._name, "replaced")
             if self._journal is not None:
-                found = os.stat(self._journal_name)  # noqa: PTH116
-                if (found.st_dev, found.st_ino) != self._journal:
-                    raise self._gone(self._journal_name, "replaced")
+                stat = os.stat(self._journal_name)  # noqa: PTH116
+                if (stat.st_dev, stat.st_ino) != self._journal:
+                    raise self._moved(self._journal_name, "replaced")
         except FileNotFoundError as error:
-            raise self._gone(str(error.filename), "removed or moved away") from error
+            raise self._moved(str(error.filename), "removed or moved away") from error
         except OSError as error:
             raise Unavailable(f"{self._path} cannot be reached: {error.strerror}") from error
 
     def note_journal(self) -> None:
-        """Remember the write-ahead log, if there is one."""
+        """Note the identity of the write-ahead log, if there is one."""
         try:
-            found = os.stat(self._journal_name)  # noqa: PTH116
+            stat = os.stat(self._journal_name)  # noqa: PTH116
         except FileNotFoundError:
             self._journal = None
         else:
-            self._journal = (found.st_dev, found.st_ino)
+            self._journal = (stat.st_dev, stat.st_ino)
 
     def forget_journal(self) -> None:
-        """Expect none in particular."""
+        """Accept any write-ahead log until the next `note_journal`."""
         self._journal = None
 
-    def _gone(self, name: str, what: str) -> Unavailable:
+    def _moved(self, name: str, event: str) -> Unavailable:
         error = Unavailable(
-            f"{name} was {what} while the store was open, so what is written now would be lost: "
+            f"{name} was {event} while the store was open, so that new writes would be lost: "
             "put it back, or close the store and open it again"
         )
         error.retryable = False  # waiting does not bring it back
         return error
 
 
-class Snapshot(msgspec.Struct, frozen=True):
-    """What is seen of a file that nobody here can change; it differs once somebody else did."""
+class FileState(msgspec.Struct, frozen=True):
+    """Inode, size and modification time of an immutable file; they differ once it has changed."""
 
     inode: int
     size: int
-    changed: int
+    mtime_ns: int
 
     @classmethod
-    def of(cls, path: Path) -> Snapshot | None:
-        """Return that of a file which is all of a store, where nothing can be written beside it."""
+    def of(cls, path: Path) -> FileState | None:
+        """Return the state of a file that can be opened as immutable; None if it cannot.
+
+        It can if nothing can be written beside it and it has no commits in a write-ahead log.
+        """
         journal = path.with_name(f"{path.name}-wal")
         if os.access(path.parent, os.W_OK) or (journal.exists() and journal.stat().st_size):
             return None
-        found = path.stat()
-        return cls(found.st_ino, found.st_size, found.st_mtime_ns)
+        stat = path.stat()
+        return cls(stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -1,33 +1,52 @@
-"""The stored format: how a file is made a store, known as one, and brought from an older format.
+"""The stored format: creating it, migrating it, and checking a file's definitions against it.
 
-`schema.sql` is the first format; each file of `migrations` leads from one format to the next. A new
-store takes the same way, so that it has the same tables as one that is as old as the format.
+A trigger, a default or a generated column in a file is SQL of unknown origin that would run with
+our statements; it could copy data that is later erased. So every definition is compared with that
+of the format, which is created once per process in a database in memory.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from contextlib import closing
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 
 import apsw
 
 from memoranda.errors import Corruption, InvalidInput, StoreReadOnly, UnsupportedFormat
-from memoranda.storage.sqlite.connection import Connection
+from memoranda.storage import query_loader
+from memoranda.storage.sqlite.connection import Connection, open_untrusted
 
-FORMAT = 6
+# The stored format: creating, recognising and migrating it.
+#
+# `schema.sql` is the first format, and each file of `migrations` leads from one format to the next.
+# A new store runs them all, so that its tables are the same as those of a migrated store.
+
+FORMAT = 7
 """The stored format this version writes. It reads every older one and refuses newer ones."""
 
-_APPLICATION_ID = 0x52434C54  # "RCLT": what `file` and SQLite call the application's mark
+_APPLICATION_ID = 0x52434C54
+"""SQLite's `application_id`: "RCLT", after the project's first name. Stored, so never changed."""
 
 
 def is_new(connection: Connection) -> bool:
-    """Say whether there is nothing yet that could be anybody's."""
+    """Say whether a database is empty and has no application id."""
     unmarked = connection.database.pragma("application_id") == 0
     return unmarked and connection.row("any_table") is None
 
 
+def create_if_new(writer: Connection) -> None:
+    """Create the tables, unless another process did so before this one got the write lock."""
+    if is_new(writer):
+        create(writer.database)
+
+
 def create(database: apsw.Connection, number: int = FORMAT) -> None:
-    """Make an empty database a store; in a transaction, like everything here that writes."""
+    """Create the tables of a store in an empty database; the caller has begun a transaction."""
     _run(database, "schema.sql")
     database.pragma("application_id", _APPLICATION_ID)
     database.pragma("user_version", 1)
@@ -35,33 +54,44 @@ def create(database: apsw.Connection, number: int = FORMAT) -> None:
 
 
 def is_outdated(database: apsw.Connection, path: Path | None) -> bool:
-    """Say whether a store has an older format; raise if it is none, or has a newer one."""
+    """Say whether a store has an older format; raise if it is no store, or a newer one."""
     if database.pragma("application_id") != _APPLICATION_ID:
         raise InvalidInput("url", f"{path} is not a Memoranda store: give another path")
-    found = int(database.pragma("user_version"))
-    if found > FORMAT:
+    number = int(database.pragma("user_version"))
+    if number > FORMAT:
         raise UnsupportedFormat(
-            f"{path} has format {found}, and this version reads up to {FORMAT}: "
+            f"{path} has format {number}, and this version reads up to {FORMAT}: "
             "upgrade Memoranda to open it"
         )
-    if found < 1:
-        raise Corruption(f"{path} has format {found}, which there never was: restore a backup")
-    return found < FORMAT
+    if number < 1:
+        raise Corruption(f"{path} has format {number}, which does not exist: restore a backup")
+    return number < FORMAT
+
+
+def check_unchanged(database: apsw.Connection, path: Path | None) -> None:
+    """Raise if a newer version has migrated the store since this process opened it."""
+    number = int(database.pragma("user_version"))
+    if number != FORMAT:
+        raise UnsupportedFormat(
+            f"{path} has format {number} by now, and this version writes {FORMAT}: another version "
+            "of Memoranda has migrated it; close the store, upgrade, and open it again"
+        )
 
 
 def check_current(path: Path | None, *, outdated: bool) -> None:
-    """Refuse an older format where it cannot be migrated."""
+    """Refuse an older format, which a read-only store cannot migrate."""
     if outdated:
         raise StoreReadOnly(
-            f"{path} has an older format than {FORMAT}, to which it is brought when it is opened "
-            "for writing: do that once, or copy it to where it can be done"
+            f"{path} has an older format than {FORMAT}, and opening it for writing migrates it: "
+            "open it once without read_only, or copy it to a folder where that is possible"
         )
 
 
 def migrate(database: apsw.Connection, number: int = FORMAT) -> None:
-    """Take every step from the format that is there: none, if another process was first.
+    """Run every migration from the current format on; none if another process was first.
 
-    The format's number is part of the transaction, so a step is taken wholly or not at all.
+    The format's number is part of the caller's transaction, so that migrations and number are
+    committed together or not at all.
     """
     for step in range(int(database.pragma("user_version")) + 1, number + 1):
         _run(database, f"migrations/{step}.sql")
@@ -70,3 +100,77 @@ def migrate(database: apsw.Connection, number: int = FORMAT) -> None:
 
 def _run(database: apsw.Connection, name: str) -> None:
     database.execute((files(__package__) / name).read_text("utf-8"))
+
+
+# Definitions: whether a file defines the tables, indexes, triggers and views of its format only.
+
+Definition = tuple[str, str, str, str | None]
+"""Type, name, table and SQL: a row of `sqlite_schema`."""
+_SHADOW = re.compile(r"words_(config|content|data|docsize|idx)")
+_PLAIN_COLUMNS = re.compile(
+    r"\ACREATE TABLE '\w+'\((?!.*\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|REFERENCES)\b)[\w, ()]+\)"
+    r"( WITHOUT ROWID)?",
+    re.IGNORECASE,
+)
+"""A table that SQLite defines for a full-text index; other versions may spell it differently.
+
+Only plain column names are accepted, since a default or a generated column would run SQL.
+"""
+
+
+def check_definitions(connection: Connection, path: Path | None) -> None:
+    """Raise `Corruption` that names the first definition that differs from the format's."""
+    # One snapshot for both: another process may be migrating the file.
+    connection.run("begin_reading")
+    try:
+        actual = {row[:2]: row for row in connection.rows("definitions")}
+        number = int(connection.database.pragma("user_version"))
+    finally:
+        connection.run("rollback")
+    expected = _format_definitions(number)
+    if actual == expected:
+        return
+    for kind, name in sorted(actual.keys() | expected.keys(), key=repr):
+        definition, expected_definition = actual.get((kind, name)), expected.get((kind, name))
+        if definition != expected_definition and not _is_shadow(definition, expected_definition):
+            raise _definition_error(path, kind, name, definition, expected_definition)
+
+
+@cache
+def _format_definitions(number: int) -> Mapping[tuple[str, str], Definition]:
+    """Return the definitions of a format by type and name."""
+    with closing(open_untrusted(":memory:")) as database:
+        create(database, number)
+        rows: list[Definition] = [*database.execute(query_loader.load(__package__)["definitions"])]
+    return MappingProxyType({row[:2]: row for row in rows})
+
+
+def _is_shadow(first: Definition | None, second: Definition | None) -> bool:
+    """Say whether two definitions are of one table of the full-text index, and both are plain."""
+    return (
+        first is not None
+        and second is not None
+        and first[:3] == second[:3]
+        and _SHADOW.fullmatch(first[1]) is not None
+        and _PLAIN_COLUMNS.fullmatch(first[3] or "") is not None
+    )
+
+
+def _definition_error(
+    path: Path | None,
+    kind: str,
+    name: str,
+    definition: Definition | None,
+    expected: Definition | None,
+) -> Corruption:
+    if definition is None:
+        return Corruption(f"{path} lacks the {kind} {name!r}: restore a backup")
+    if expected is not None:
+        return Corruption(
+            f"the {kind} {name!r} of {path} is not defined as Memoranda defines it: another "
+            "program has changed it; restore a backup"
+        )
+    return Corruption(
+        f"{path} has the {kind} {name!r}, which Memoranda did not make: remove it with SQLite's "
+        f"own shell (DROP {str(kind).upper()}), or restore a backup"
+    )

@@ -136,8 +136,14 @@ SELECT
     memory.memory_id AS id,
     memory.namespace AS namespace,
     memory.agent_id AS agent_id,
+    notice.kind AS kind,
+    notice.change AS change,
     dependent.memory_id AS dependent,
+    notice.dependent_commit AS dependent_commit,
+    notice.dependent_position AS dependent_position,
     invalidated.memory_id AS invalidated,
+    notice.invalidated_commit AS invalidated_commit,
+    notice.invalidated_position AS invalidated_position,
     invalidating.memory_id AS invalidating,
     notice.by_agent AS by_agent,
     notice.commit_ts AS commit_ts,
@@ -149,22 +155,36 @@ SELECT
     notice.resolved_by AS resolved_by
 FROM main.notice AS notice
 JOIN main.memory AS memory ON memory.id = notice.memory
-JOIN main.memory AS dependent ON dependent.id = notice.dependent
-JOIN main.memory AS invalidated ON invalidated.id = notice.invalidated
-JOIN main.memory AS invalidating ON invalidating.id = notice.invalidating;
+LEFT JOIN main.memory AS dependent ON dependent.id = notice.dependent
+LEFT JOIN main.memory AS invalidated ON invalidated.id = notice.invalidated
+LEFT JOIN main.memory AS invalidating ON invalidating.id = notice.invalidating;
 
--- What facts are about: each name, and the entity it means now.
+-- What facts are about: each name, and the entity it means now. Where agents share their facts, the
+-- graph they share counts, which has no agent and a negative id; elsewhere, the graph of each agent.
 CREATE TEMP VIEW entities AS
+WITH graph AS (
+    SELECT id, namespace, agent_id, COALESCE((
+        SELECT sharing.shared FROM main.graph_sharing AS sharing
+        WHERE SUBSTR(some.namespace || '/', 1, LENGTH(sharing.namespace) + 1)
+            = sharing.namespace || '/'
+        ORDER BY LENGTH(sharing.namespace) DESC, sharing.commit_ts DESC LIMIT 1
+    ), 0) AS shared
+    FROM (
+        SELECT id, namespace, agent_id FROM main.scope
+        UNION ALL
+        SELECT id, namespace, NULL FROM main.graph_shared
+    ) AS some
+)
 SELECT
-    scope.namespace AS namespace,
-    scope.agent_id AS agent_id,
+    graph.namespace AS namespace,
+    graph.agent_id AS agent_id,
     node.name AS name,
     node.key AS key,
     root.name AS entity,
     node.commit_ts AS commit_ts
 FROM main.graph_node AS node
 JOIN main.graph_node AS root ON root.id = node.root
-JOIN main.scope ON scope.id = node.scope_id
+JOIN graph ON graph.id = node.scope_id AND graph.shared = (graph.id < 0)
 WHERE node.kind = 'entity';
 
 -- What was said, that something began to hold or that it stopped, and whether it stands.
@@ -182,7 +202,7 @@ SELECT
     said.confidence AS confidence,
     said.commit_ts AS commit_ts,
     instant_text(said.committed_at) AS committed_at,
-    CASE WHEN said.until_commit < 9223372036854775807 THEN said.until_commit END AS retracted_in,
+    CASE WHEN said.until_commit < OPEN_END THEN said.until_commit END AS retracted_in,
     said.reason AS reason
 FROM main.graph_statement AS said
 JOIN main.graph_node AS subject ON subject.id = said.subject
@@ -192,17 +212,30 @@ JOIN main.scope ON scope.id = subject.scope_id;
 
 -- What is believed now to hold, or to have held.
 CREATE TEMP VIEW facts AS
+WITH graph AS (
+    SELECT id, namespace, agent_id, COALESCE((
+        SELECT sharing.shared FROM main.graph_sharing AS sharing
+        WHERE SUBSTR(some.namespace || '/', 1, LENGTH(sharing.namespace) + 1)
+            = sharing.namespace || '/'
+        ORDER BY LENGTH(sharing.namespace) DESC, sharing.commit_ts DESC LIMIT 1
+    ), 0) AS shared
+    FROM (
+        SELECT id, namespace, agent_id FROM main.scope
+        UNION ALL
+        SELECT id, namespace, NULL FROM main.graph_shared
+    ) AS some
+)
 SELECT
-    scope.namespace AS namespace,
-    scope.agent_id AS agent_id,
+    graph.namespace AS namespace,
+    graph.agent_id AS agent_id,
     subject.name AS subject,
     relation.name AS relation,
     object.name AS object,
     object.kind AS object_kind,
     instant_text(edge.valid_from) AS valid_from,
-    CASE WHEN edge.valid_to < 9223372036854775807 THEN instant_text(edge.valid_to) END AS valid_to
+    CASE WHEN edge.valid_to < OPEN_END THEN instant_text(edge.valid_to) END AS valid_to
 FROM main.graph_edge AS edge
 JOIN main.graph_node AS subject ON subject.id = edge.subject
 JOIN main.graph_node AS relation ON relation.id = edge.relation
 JOIN main.graph_node AS object ON object.id = edge.object
-JOIN main.scope ON scope.id = subject.scope_id;
+JOIN graph ON graph.id = subject.scope_id AND graph.shared = (graph.id < 0);

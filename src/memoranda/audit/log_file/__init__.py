@@ -1,0 +1,1 @@
+"""The log as a file: its format, export, import and checks."""

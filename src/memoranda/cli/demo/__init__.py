@@ -1,0 +1,1 @@
+"""The demo: its agent, its acts, and how they are shown."""

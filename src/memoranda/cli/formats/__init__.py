@@ -1,0 +1,1 @@
+"""Files of facts and conversations that commands read and write."""

@@ -1,0 +1,1 @@
+"""The rule-based extractor's grammar: sentences, dates, clauses, statements."""

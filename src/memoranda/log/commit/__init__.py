@@ -1,0 +1,1 @@
+"""Committing: staged transactions, group commit, batches, idempotency and signatures."""

@@ -1,0 +1,1 @@
+"""Compacting a namespace's log up to a horizon."""

@@ -1,0 +1,1 @@
+"""Erasing content from the log: finding it, redacting it, certifying it."""

@@ -1,0 +1,1 @@
+"""Reading the log: replay, feeds, cursors, and the commit a moment means."""

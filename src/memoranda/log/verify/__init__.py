@@ -1,0 +1,1 @@
+"""Verifying the log: the hash chain, erasures, and views against a rebuild."""

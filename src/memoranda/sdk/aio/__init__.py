@@ -1,0 +1,1 @@
+"""The SDK for asyncio: generated from the synchronous modules of the same names."""

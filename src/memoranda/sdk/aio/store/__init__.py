@@ -1,0 +1,1 @@
+"""A store for asyncio, one noun a file."""

@@ -1,0 +1,1 @@
+"""A transaction for asyncio, one noun a file."""

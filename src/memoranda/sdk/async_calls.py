@@ -1,0 +1,181 @@
+"""How a store's work is called from asyncio: in a thread, while the event loop runs on.
+
+Kept apart from `sdk/calls.py`, so that a program without asyncio does not load it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import ParamSpec, TypeVar
+
+from memoranda.errors import InvalidInput
+from memoranda.log.commit.group_commit import RECHECK_SECONDS, Committer, PendingCommit
+from memoranda.log.commit.outcome import CommitResult
+from memoranda.log.commit.staged_transaction import Request
+from memoranda.log.pages import Pages
+from memoranda.log.read.wakeup import Signal
+from memoranda.model.clock import Clock
+from memoranda.model.limits import short_repr
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+Argument = TypeVar("Argument")
+Item = TypeVar("Item")
+
+
+class _LoopChannel:
+    """Passes the outcomes of commits to the event loop that awaits them, one wake-up a batch.
+
+    All attributes are used in the loop's own thread. The leader of a batch runs in another one: it
+    calls `settle`, which only schedules `_resolve` in the loop. An interrupt can hit the leader
+    between writing a batch and `settle`; `_recheck` finds such commits by their outcome.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, committer: Committer) -> None:
+        self.loop = loop
+        self._committer = committer
+        self._futures: dict[PendingCommit, asyncio.Future[None]] = {}
+        """The commits that tasks await, and the futures that wake the tasks."""
+        self._is_leader_due = False
+        """Whether `_ensure_leader` is scheduled in the loop."""
+        self._is_recheck_due = False
+        """Whether `_recheck` is scheduled in the loop."""
+
+    def commit(self, request: Request) -> PendingCommit:
+        """Queue a commit.
+
+        The leader starts after every ready task has run, so that one batch has all their commits.
+        """
+        pending = self._committer.submit(request, self)
+        if not self._is_leader_due:
+            self._is_leader_due = True
+            atexit.register(self._committer.write_queued)  # in case the loop stops before
+            self.loop.call_soon(self._ensure_leader)
+        return pending
+
+    def expect(self, pending: PendingCommit) -> asyncio.Future[None]:
+        """Return a new future that is done when the commit has an outcome."""
+        future = self._futures[pending] = self.loop.create_future()
+        if not self._is_recheck_due:
+            self.loop.call_later(RECHECK_SECONDS, self._recheck)
+            self._is_recheck_due = True
+        return future
+
+    def forget(self, pending: PendingCommit) -> None:
+        """Drop the future of a commit that was withdrawn."""
+        del self._futures[pending]
+
+    def settle(self, settled: Sequence[PendingCommit]) -> None:
+        """Wake the tasks of these commits; called by the leader, in its own thread."""
+        with suppress(RuntimeError):  # the loop is closed, and no task waits
+            self.loop.call_soon_threadsafe(self._resolve, settled)
+
+    def _ensure_leader(self) -> None:
+        self._is_leader_due = False
+        self._committer.ensure_leader()
+        atexit.unregister(self._committer.write_queued)
+
+    def _resolve(self, settled: Sequence[PendingCommit]) -> None:
+        for pending in settled:
+            future = self._futures.pop(pending, None)
+            if future is not None and not future.done():  # else it was cancelled
+                future.set_result(None)
+
+    def _recheck(self) -> None:
+        """Resolve or recover commits whose leader was interrupted before it told this loop."""
+        self._is_recheck_due = False
+        self._resolve([pending for pending in self._futures if pending.outcome is not None])
+        for pending in self._futures:
+            self._committer.recover(pending)
+        if self._futures:
+            self._is_recheck_due = True
+            self.loop.call_later(RECHECK_SECONDS, self._recheck)
+            self._ensure_leader()
+
+
+class AsyncCalls:
+    """Runs work in threads, while the event loop runs on."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._local = threading.local()
+        """Holds the channel of the event loop that runs in the current thread."""
+
+    async def run(
+        self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Answer:
+        """Run work in a thread of the default executor."""
+        return await asyncio.to_thread(work, *args, **kwargs)
+
+    async def perform(
+        self, work: Callable[[Argument], Awaitable[Answer]], argument: Argument
+    ) -> Answer:
+        """Call an asynchronous function that the caller passed, and await it."""
+        result = work(argument)
+        if not isinstance(result, Awaitable):
+            raise InvalidInput(
+                "work",
+                f"{short_repr(work)} is not asynchronous: give an async function here, or open the "
+                "store with open",
+            )
+        return await result
+
+    async def commit(self, committer: Committer, request: Request) -> CommitResult:
+        """Commit a request, and wait until it is durable.
+
+        Cancelling withdraws the commit if no leader has taken it yet; otherwise it completes first.
+        """
+        channel = self._channel(committer)
+        pending = channel.commit(request)
+        try:
+            await channel.expect(pending)
+        except asyncio.CancelledError:
+            if committer.withdraw(pending):
+                channel.forget(pending)
+            elif pending.outcome is None:
+                await channel.expect(pending)
+            raise
+        return pending.result()
+
+    def _channel(self, committer: Committer) -> _LoopChannel:
+        loop = asyncio.get_running_loop()
+        channel: _LoopChannel | None = getattr(self._local, "channel", None)
+        if channel is None or channel.loop is not loop:
+            channel = self._local.channel = _LoopChannel(loop, committer)
+        return channel
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the store's clock."""
+        await asyncio.to_thread(self._clock.sleep, seconds)
+
+    async def wait(self, signal: Signal, count: int, seconds: float) -> None:
+        """Wait until the signal was set more than `count` times, for `seconds` at most."""
+        loop, signalled = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop is closed, and no task waits
+                loop.call_soon_threadsafe(signalled.set)
+
+        watcher = signal.watch(wake)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    if signal.count <= count:
+                        await signalled.wait()
+        finally:
+            signal.unwatch(watcher)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait in real time, whatever clock the store has."""
+        await asyncio.sleep(seconds)
+
+
+async def async_paged(calls: AsyncCalls, pages: Pages[Item]) -> AsyncIterator[Item]:
+    """Yield the items of a paged result, reading a page when the previous one is used up."""
+    while page := await calls.run(pages.next_page):
+        for item in page:
+            yield item

@@ -1,0 +1,55 @@
+"""Opening a store for asyncio, apart from `sdk/open.py`, which loads no asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from memoranda.audit import checkpointer
+from memoranda.audit.signers import Signer
+from memoranda.model.clock import Clock
+from memoranda.model.ids import IdSource
+from memoranda.model.limits import Limits
+from memoranda.model.suggestions import suggests_arguments
+from memoranda.sdk.aio.store.store import AsyncStore
+from memoranda.sdk.components import Defaults
+from memoranda.sdk.open import open_core
+from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
+from memoranda.storage.port import Progress
+
+
+@suggests_arguments
+async def open_async(
+    url: str | os.PathLike[str],
+    *,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+    limits: Limits | None = None,
+    durability: str = "full",
+    create: bool = True,
+    allow_network_file_system: bool = False,
+    signer: Signer | str | os.PathLike[str] | None = None,
+    checkpoint_every: int = checkpointer.DEFAULT_COMMITS,
+    checkpoint_seconds: float = checkpointer.DEFAULT_SECONDS,
+    embedder: EmbedderSpec = AUTO,
+    progress: Progress | None = None,
+    read_only: bool = False,
+) -> AsyncStore:
+    """Open a store for asyncio; takes what `open` takes."""
+    core = await asyncio.to_thread(
+        open_core,
+        url,
+        clock=clock,
+        ids=ids,
+        limits=limits,
+        durability=durability,
+        create=create,
+        allow_network_file_system=allow_network_file_system,
+        signer=signer,
+        checkpoint_every=checkpoint_every,
+        checkpoint_seconds=checkpoint_seconds,
+        embedder=embedder,
+        progress=progress,
+        read_only=read_only,
+    )
+    return AsyncStore(core, Defaults())

@@ -1,0 +1,1 @@
+"""The store's calls, one noun a file."""

@@ -1,0 +1,1 @@
+"""A transaction's calls, one noun a file."""

@@ -1,0 +1,1 @@
+"""The full-text index: partitions, documents, and keeping it up to date."""

@@ -1,0 +1,1 @@
+"""Ranking: BM25, entity matches, filters, fusion and deduplication."""

@@ -1,0 +1,1 @@
+"""Vectors: embedders, storage, cache and nearest-neighbour search."""

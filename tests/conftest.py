@@ -1,0 +1,51 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoranda.search import background_worker
+from memoranda.search.index import background_indexer
+from memoranda.search.vectors import backfill
+from tests.patience import LONG_SECONDS
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _patient() -> Iterator[None]:
+    """Lift the bounds in real time that a search and a closing store keep to.
+
+    A busy machine reaches them, and then less is found or kept. A test of a bound sets it itself.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backfill, "EMBED_WAIT_SECONDS", LONG_SECONDS)
+        patch.setattr(background_worker.BackgroundWorker.close, "__defaults__", (LONG_SECONDS,))
+        patch.setattr(background_indexer, "DRAIN_SECONDS", LONG_SECONDS)
+        yield
+
+
+@pytest.fixture(scope="session")
+def temp_folders() -> Iterator[Iterator[Path]]:
+    """Give out paths for temporary folders, one a test; every user may enter them."""
+    with tempfile.TemporaryDirectory(prefix="memoranda-tests-") as name:
+        base = Path(name)
+        base.chmod(0o755)
+        yield (base / str(number) for number in itertools.count())
+
+
+@pytest.fixture(autouse=True)
+def _own_temp_folder(temp_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a folder for temporary files.
+
+    Stores with fixed ids have equal log ids, and `forget` names the copies of its log that it
+    finds among the temporary files: it must not find those of another test.
+    """
+    folder = next(temp_folders)
+    folder.mkdir()
+    folder.chmod(0o1777)  # as the system's own, whatever the umask
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
