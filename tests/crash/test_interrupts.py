@@ -38,15 +38,8 @@ def test_interrupts_leave_no_lock_taken(tmp_path: Path, where: str) -> None:
     run("interrupts", place(tmp_path, where), 300, "few", folder=tmp_path, seconds=600)
 
 
-_KNOWN_DEFECT = pytest.mark.xfail(
-    strict=False,
-    reason="after some thousand interrupts a reader may find another write-ahead log than before, "
-    "and the store refuses to go on; the cause is not known",
-)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("where", [pytest.param("file", marks=_KNOWN_DEFECT), "memory"])
+@pytest.mark.parametrize("where", ["file", "memory"])
 def test_many_interrupts_leave_no_lock_taken(tmp_path: Path, where: str) -> None:
     url = place(tmp_path, where)
     printed = run("interrupts", url, _MANY, "many", folder=tmp_path, seconds=1800)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import memoranda
 from memoranda import CommitUnknown, Store, Unavailable
 from memoranda.storage.sqlite.connection import Connection
+from memoranda.storage.sqlite.identity import FileWatch
 
 
 @pytest.fixture
@@ -136,3 +139,30 @@ def test_what_the_engine_does_with_its_files_itself_is_no_change(path: Path) -> 
         store._core.engine._reopen()  # type: ignore[attr-defined]
         assert write(store, 5) == 6
     assert value(path) == 5
+
+
+def test_a_log_that_is_forgotten_during_a_check_is_not_called_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that settles a commit in doubt forgets the log while readers connect."""
+    path = tmp_path / "s.db"
+    path.touch()
+    path.with_name("s.db-wal").touch()
+    watch = FileWatch(path)
+    watch.check()
+    watch.note_journal()
+    stat = os.stat
+
+    def forget(name: Any, **options: Any) -> os.stat_result:
+        if str(name).endswith("-wal"):
+            watch.forget_journal()
+        return stat(name, **options)
+
+    monkeypatch.setattr("memoranda.storage.sqlite.identity.os.stat", forget)
+    watch.check()
+    monkeypatch.undo()
+    watch.note_journal()
+    path.with_name("s.db-wal").rename(path.with_name("moved"))  # its inode is not used again
+    path.with_name("s.db-wal").touch()
+    with pytest.raises(Unavailable, match="was replaced"):
+        watch.check()

@@ -315,10 +315,12 @@ class SqliteEngine(StoreFile):
         try:
             self._writer.begin()
             self._writer.run("settle")
+            # Before the commit, which ends the doubt: after an interrupt in between, the next write
+            # settles again, and the log's identity is never left unknown.
+            self._opener.note_journal()
             self._commit()
         finally:
             self._roll_back()
-        self._opener.note_journal()
 
     def _reopen(self) -> None:
         """Replace the writer and every reader; lent readers are closed when they come back."""

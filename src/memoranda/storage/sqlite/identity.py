@@ -77,15 +77,17 @@ class FileWatch:
 
         The first call notes the identity of the file.
         """
+        # Read once: another thread may forget the log's identity between two looks.
+        journal = self._journal
         try:
             stat = os.stat(self._name)  # noqa: PTH116 - half the cost of Path.stat, at every commit
             if self._file is None:
                 self._file = (stat.st_dev, stat.st_ino)
             if (stat.st_dev, stat.st_ino) != self._file:
                 raise self._moved(self._name, "replaced")
-            if self._journal is not None:
+            if journal is not None:
                 stat = os.stat(self._journal_name)  # noqa: PTH116
-                if (stat.st_dev, stat.st_ino) != self._journal:
+                if (stat.st_dev, stat.st_ino) != journal:
                     raise self._moved(self._journal_name, "replaced")
         except FileNotFoundError as error:
             raise self._moved(str(error.filename), "removed or moved away") from error
