@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from memoranda import Store
 from memoranda.model import codec
+from memoranda.storage.sqlite.connection import Connection
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.patience import wait_until
 
@@ -76,6 +78,31 @@ def counted(store: Store) -> Iterator[Work]:
         finally:
             for database in reference:
                 database.trace_v2(0, None, id="work")
+
+
+@contextmanager
+def queries_of_caller() -> Iterator[list[tuple[str, int]]]:
+    """Note each query of this thread with its number of rows, and none of background threads."""
+    queries: list[tuple[str, int]] = []
+    caller = threading.get_ident()
+    rows, row = Connection.rows, Connection.row
+
+    def noted_rows(self: Connection, query: str, /, **values: Any) -> Any:
+        result = rows(self, query, **values)
+        if threading.get_ident() == caller:
+            queries.append((query, len(result)))
+        return result
+
+    def noted_row(self: Connection, query: str, /, **values: Any) -> Any:
+        result = row(self, query, **values)
+        if threading.get_ident() == caller:
+            queries.append((query, int(result is not None)))
+        return result
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Connection, "rows", noted_rows)
+        patched.setattr(Connection, "row", noted_row)
+        yield queries
 
 
 def grows_with(small: int, large: int, times: int) -> bool:

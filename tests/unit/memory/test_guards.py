@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
-from unittest import mock
 
 import pytest
 
 from memoranda import LinkCycle, Store, Transaction
-from memoranda.storage.sqlite.connection import Connection
 from memoranda.testing import memory_store
+from tests.work import queries_of_caller
 
 CHAIN = 500
 FAN = 10_000
@@ -24,20 +23,11 @@ def store() -> Iterator[Store]:
         yield opened.bind(agent_id="a")
 
 
-def rows_read(call: Callable[[], Any], *queries: str) -> int:
-    """Count the rows that queries give while a call runs."""
-    read = 0
-    plain = Connection.rows
-
-    def counting(self: Connection, query: str, /, **values: Any) -> list[Any]:
-        nonlocal read
-        result = plain(self, query, **values)
-        read += len(result) if query in queries else 0
-        return result
-
-    with mock.patch.object(Connection, "rows", counting):
+def rows_read(call: Callable[[], Any], *names: str) -> int:
+    """Count the rows that queries of these names give while a call runs."""
+    with queries_of_caller() as queries:
         call()
-    return read
+    return sum(rows for query, rows in queries if query in names)
 
 
 def closing(store: Store, source: str, target: str, relation: str) -> Callable[[], None]:
