@@ -364,9 +364,9 @@ def visible_names(reader: Reader, query: FactQuery) -> Iterator[str]:
     while resolved_query is not None and (page := _entity_page(reader, resolved_query, after)):
         after = page[-1]
         visible = _visible_nodes(reader, resolved_query, page)
-        for known in entities_of(reader, resolved_query, visible):
-            yield known.name
-            yield from known.aliases
+        for entity in entities_of(reader, resolved_query, visible):
+            yield entity.name
+            yield from entity.aliases
 
 
 def unknown_entity(reader: Reader, query: FactQuery, field: str, name: Name) -> NotFound:

@@ -66,8 +66,8 @@ def matches(
     result: dict[str, IdMatch] = {}
     for kind in kinds:
         for name in _ids(reader, prefix, kind, viewer, limit):
-            known = result.get(name)
-            if known is None or known.kind == "memory":  # a notice is also a memory
+            match = result.get(name)
+            if match is None or match.kind == "memory":  # a notice is also a memory
                 result[name] = IdMatch(name, kind)  # type: ignore[arg-type] # one of KINDS
     return [result[name] for name in sorted(result)][:limit]
 

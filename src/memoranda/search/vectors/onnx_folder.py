@@ -86,8 +86,8 @@ class OnnxFolder:
             _limit(self._read("tokenizer_config.json").get("model_max_length")),
             _limit(truncation.get("max_length")) if isinstance(truncation, dict) else None,
         )
-        known = [limit for limit in limits if limit is not None]
-        return min(*known, _MAX_TOKENS) if known else _DEFAULT_MAX_TOKENS
+        numbers = [limit for limit in limits if limit is not None]
+        return min(*numbers, _MAX_TOKENS) if numbers else _DEFAULT_MAX_TOKENS
 
     def _read_prompts(self) -> tuple[str, str]:
         prompts = self._read("config_sentence_transformers.json").get("prompts")
