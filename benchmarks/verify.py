@@ -22,7 +22,7 @@ from benchmarks import commits, reads, report
 from benchmarks.limits import bare_connection
 from benchmarks.report import Figure
 from memoranda.log import chain
-from memoranda.log.commitments import ScopeCommitments
+from memoranda.log.field_commitments import ScopeCommitments
 from memoranda.model import codec
 from memoranda.model.event import Envelope, Head, SealedEvent
 from memoranda.model.operations import AnyOperation

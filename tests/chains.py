@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from memoranda.log.commitments import Salts
-from memoranda.log.erasure.redact import Replacement, redact
-from memoranda.log.erasure.rewrite import _remaining_salts
+from memoranda.log.erasure.redact_operations import Replacement, redact
+from memoranda.log.erasure.rewrite_events import _remaining_salts
+from memoranda.log.field_commitments import Salts
 from memoranda.model import codec
 from memoranda.model.event import SealedEvent
 from memoranda.model.operations import Redacted

@@ -52,6 +52,17 @@ if TYPE_CHECKING:
         Skipped,
     )
     from memoranda.extract.rules.extractor import RuleExtractor
+    from memoranda.graph.edge_resolver import (
+        CardinalityPolicy,
+        Edge,
+        EdgeCatalog,
+        EdgeResolution,
+        EdgeResolver,
+        ExistingEdge,
+        NaiveAppendResolver,
+        RelationCardinality,
+        TemporalEdgeResolver,
+    )
     from memoranda.graph.entities import Literal
     from memoranda.graph.records import (
         Assertion,
@@ -62,17 +73,6 @@ if TYPE_CHECKING:
         MergeSuggestion,
         Neighbor,
         Subgraph,
-    )
-    from memoranda.graph.resolution import (
-        CardinalityPolicy,
-        Edge,
-        EdgeCatalog,
-        EdgeResolution,
-        EdgeResolver,
-        ExistingEdge,
-        NaiveAppendResolver,
-        RelationCardinality,
-        TemporalEdgeResolver,
     )
     from memoranda.log.compaction.compactor import Compaction
     from memoranda.log.erasure.certificate import Certificate
@@ -269,7 +269,7 @@ _MODULE_OF = {
     "AsyncTranscript": "sdk.aio.store.transcripts",
     "AuditEvent": "audit.events",
     "Backup": "sdk.backup",
-    "CardinalityPolicy": "graph.resolution",
+    "CardinalityPolicy": "graph.edge_resolver",
     "Certificate": "log.erasure.certificate",
     "ChainBroken": "errors",
     "ChangedMemory": "memory.requests",
@@ -281,15 +281,15 @@ _MODULE_OF = {
     "ConsistencyProof": "audit.proofs",
     "Corruption": "errors",
     "DependentRecord": "memory.records",
-    "Edge": "graph.resolution",
-    "EdgeCatalog": "graph.resolution",
+    "Edge": "graph.edge_resolver",
+    "EdgeCatalog": "graph.edge_resolver",
     "EdgeError": "errors",
-    "EdgeResolution": "graph.resolution",
-    "EdgeResolver": "graph.resolution",
+    "EdgeResolution": "graph.edge_resolver",
+    "EdgeResolver": "graph.edge_resolver",
     "Embedder": "search.vectors.embedder",
     "Ending": "graph.records",
     "Entity": "graph.records",
-    "ExistingEdge": "graph.resolution",
+    "ExistingEdge": "graph.edge_resolver",
     "Explanation": "graph.records",
     "ExportedLog": "audit.log_file.exporter",
     "ExtractedFact": "extract.protocol",
@@ -319,7 +319,7 @@ _MODULE_OF = {
     "MemoryRef": "model.refs",
     "MergeSuggestion": "graph.records",
     "Message": "extract.protocol",
-    "NaiveAppendResolver": "graph.resolution",
+    "NaiveAppendResolver": "graph.edge_resolver",
     "NamespaceSettings": "memory.requests",
     "NamespaceSummary": "log.read.directory",
     "Neighbor": "graph.records",
@@ -336,7 +336,7 @@ _MODULE_OF = {
     "Receipt": "model.receipt",
     "ReflectionTooDeep": "errors",
     "Reindexed": "search.index.background_indexer",
-    "RelationCardinality": "graph.resolution",
+    "RelationCardinality": "graph.edge_resolver",
     "ReplayEntry": "sdk.store.transcripts",
     "ReplayEvent": "model.event",
     "RuleExtractor": "extract.rules.extractor",
@@ -357,7 +357,7 @@ _MODULE_OF = {
     "StoreReadOnly": "errors",
     "Subgraph": "graph.records",
     "Subscription": "sdk.store.subscriptions",
-    "TemporalEdgeResolver": "graph.resolution",
+    "TemporalEdgeResolver": "graph.edge_resolver",
     "TitleTaken": "errors",
     "Transaction": "sdk.transaction.transaction",
     "TransactionClosed": "errors",

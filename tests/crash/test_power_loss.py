@@ -52,7 +52,7 @@ def test_the_script_is_a_whole_life(folder: Path, durability: str) -> None:
 
 @pytest.mark.parametrize("durability", ["full", "relaxed"])
 def test_a_store_that_does_not_sync_is_caught(folder: Path, durability: str) -> None:
-    with mock.patch.dict("memoranda.storage.sqlite.durability._SYNCHRONOUS", {durability: "OFF"}):
+    with mock.patch.dict("memoranda.storage.sqlite.engine._SYNCHRONOUS", {durability: "OFF"}):
         run = run_script(folder, durability)
     places = range(0, len(run.trace), 5)
     with pytest.raises(PowerLossFailure, match="power lost at change"):
@@ -61,7 +61,7 @@ def test_a_store_that_does_not_sync_is_caught(folder: Path, durability: str) -> 
 
 @pytest.mark.slow
 def test_a_promise_kept_by_checkpoints_only_is_caught(folder: Path) -> None:
-    with mock.patch.dict("memoranda.storage.sqlite.durability._SYNCHRONOUS", {"full": "NORMAL"}):
+    with mock.patch.dict("memoranda.storage.sqlite.engine._SYNCHRONOUS", {"full": "NORMAL"}):
         run = run_script(folder, "full")
     with pytest.raises(PowerLossFailure, match="survived of"):
         check_run(run, folder, range(0, len(run.trace), 5), range(5))

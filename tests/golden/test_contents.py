@@ -16,7 +16,7 @@ import memoranda
 import memoranda_verify
 from memoranda import ALL_NAMESPACES, IdempotencyMismatch, NotFound, Store
 from memoranda.log import lineage, pages
-from memoranda.log.commitments import is_version_2
+from memoranda.log.field_commitments import is_version_2
 from memoranda.model import codec
 from memoranda.model.operations import (
     ChangeResidue,

@@ -18,8 +18,8 @@ from msgspec.structs import astuple, replace
 import memoranda
 from memoranda import KeyRef, MemoryRef, Store
 from memoranda.log import chain
-from memoranda.log.commitments import SaltSource
-from memoranda.log.erasure.rewrite import Tally
+from memoranda.log.erasure.rewrite_events import Tally
+from memoranda.log.field_commitments import SaltSource
 from memoranda.model import codec
 from memoranda.model.event import Envelope, SealedEvent
 from memoranda.model.memory import Content

@@ -17,7 +17,7 @@ import apsw
 
 import memoranda
 from memoranda import ALL_NAMESPACES, KeyRef, MemorandaError, MemoryRef, Store
-from memoranda.log.commitments import Salts
+from memoranda.log.field_commitments import Salts
 from memoranda.model import codec
 from memoranda.model.operations import Redacted
 from memoranda.model.operations.redacted import OpenSlot

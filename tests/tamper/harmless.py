@@ -8,7 +8,7 @@ from backports import zstd
 
 from memoranda.audit.merkle_store import expected_rows
 from memoranda.errors import Corruption
-from memoranda.log.commitments import SALT_SIZE
+from memoranda.log.field_commitments import SALT_SIZE
 from memoranda.model.codec import digest_of, unpack
 from tests.tamper.attacks import Deed
 from tests.tamper.tables import Row

@@ -20,9 +20,9 @@ import memoranda
 import memoranda_verify
 from memoranda import ChainBroken, Corruption
 from memoranda.log import chain
-from memoranda.log.commitments import SaltSource
-from memoranda.log.erasure.redact import Replacement
-from memoranda.log.erasure.rewrite import Tally
+from memoranda.log.erasure.redact_operations import Replacement
+from memoranda.log.erasure.rewrite_events import Tally
+from memoranda.log.field_commitments import SaltSource
 from memoranda.model import codec
 from memoranda.model.event import Envelope, Head, SealedEvent
 from memoranda.model.operations import (

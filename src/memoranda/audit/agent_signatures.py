@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from memoranda.audit import keys
 from memoranda.errors import Corruption, NotProven
 from memoranda.log import chain
-from memoranda.log.commit import signature
-from memoranda.log.commit.signature import AgentSignature, SigningContext
-from memoranda.log.commitments import is_version_2
+from memoranda.log.commit import transaction_signature
+from memoranda.log.commit.transaction_signature import AgentSignature, SigningContext
+from memoranda.log.field_commitments import is_version_2
 from memoranda.log.lineage import Lineage
 from memoranda.model.event import Envelope, SealedEvent
 from memoranda.model.operations import AnyOperation, RetireKey, TrustKey, effective_operation
@@ -79,11 +79,13 @@ class AgentSignatureVerifier:
         position = (commit_ts, event.committed_at)
         leaves = chain.operation_leaves(event)
         lineage_scope = None
-        if attestation.form == signature.SECOND_FORM:
+        if attestation.form == transaction_signature.SECOND_FORM:
             lineage_scope = SigningContext(*self._lineage.origin(reader, commit_ts))
         elif is_version_2(event.salts):
             raise _not_proven(commit_ts, envelope, "its signature has a form older than the event")
-        message = signature.message(envelope, position, operations, leaves, lineage_scope)
+        message = transaction_signature.message(
+            envelope, position, operations, leaves, lineage_scope
+        )
         if not keys.verify(attestation.key, message, attestation.signature):
             raise _not_proven(commit_ts, envelope, "its signature does not match its content")
         self.signed_count += 1

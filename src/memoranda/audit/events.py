@@ -11,7 +11,7 @@ from memoranda.errors import Corruption, InvalidInput
 from memoranda.log import chain, pages
 from memoranda.log.chain import leaf_hash
 from memoranda.log.commit import refusals
-from memoranda.log.commit import signature as commit_signature
+from memoranda.log.commit import transaction_signature as commit_signature
 from memoranda.log.read import visibility
 from memoranda.model import codec
 from memoranda.model.clock import to_rfc3339

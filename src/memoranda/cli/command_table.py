@@ -26,17 +26,17 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "edit": ("memories:edit", "Change fields of a memory; adds a version."),
         "retract": ("memories:retract", "Retract a memory; its history and links stay."),
         "reflect": ("memories:reflect", "Store a reflection on other memories."),
-        "link": ("provenance:link", "Link one memory to another."),
-        "unlink": ("provenance:unlink", "End a link between two memories."),
+        "link": ("links:link", "Link one memory to another."),
+        "unlink": ("links:unlink", "End a link between two memories."),
         "supersede": (
-            "provenance:supersede",
+            "links:supersede",
             "Replace a memory by another and notify its dependents.",
         ),
         "inbox": (
-            "provenance:inbox",
+            "inbox:inbox",
             "List notices: keys, memories and facts whose evidence changed.",
         ),
-        "resolve": ("provenance:resolve", "Resolve a notice from the inbox."),
+        "resolve": ("inbox:resolve", "Resolve a notice from the inbox."),
     },
     "Transcripts and facts": {
         "transcript": ("transcripts:transcript", "Store, show and list transcripts."),
@@ -46,8 +46,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Search and provenance": {
         "recall": ("recall:recall", "Search memories, facts and transcripts."),
         "context": ("recall:context", "Search, and format the results for a prompt."),
-        "origins": ("provenance:origins", "Show the sources of a memory, down to transcripts."),
-        "why": ("provenance:why", "Explain a key, a memory or a fact by its sources."),
+        "origins": ("why:origins", "Show the sources of a memory, down to transcripts."),
+        "why": ("why:why", "Explain a key, a memory or a fact by its sources."),
     },
     "Erasure and retention": {
         "forget": ("forget:forget", "Erase data for good and certify the erasure."),
@@ -56,7 +56,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "sweep": ("forget:sweep", "Erase expired memories and transcripts that nothing cites."),
         "compact": ("maintenance:compact", "Compact the history of a namespace for good."),
         "configure": (
-            "provenance:configure",
+            "configure:configure",
             "Change the settings of a namespace and its descendants.",
         ),
     },
@@ -64,7 +64,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "replay": ("log:replay", "Show an agent's transactions in commit order."),
         "tail": ("log:tail", "Follow an agent's transactions as they are committed."),
         "cursors": ("log:cursors", "List subscription cursors and their positions."),
-        "audit": ("provenance:audit", "List actions and refusals, with hashes for content."),
+        "audit": ("log:audit", "List actions and refusals, with hashes for content."),
         "verify": ("log:verify", "Verify the hash chain, the checkpoints and the views."),
         "signer": ("signers:signer", "Manage signing keys and the keys the log trusts."),
         "checkpoint": ("checkpoints:checkpoint", "Sign a checkpoint of the log and print it."),

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from memoranda.graph import as_of
 from memoranda.graph.as_of import ResolvedQuery
+from memoranda.graph.edge_resolver import Edge, EdgeResolution, ExistingEdge
 from memoranda.graph.reads import FactQuery, resolve_name, resolve_query
-from memoranda.graph.resolution import Edge, EdgeResolution, ExistingEdge
 from memoranda.graph.timeline import Interval, Statement, TimelinePoint, valid_time_of
 from memoranda.graph.timeline_store import TimelineChange, TimelineId
 from memoranda.log.commit.outcome import CommitResult

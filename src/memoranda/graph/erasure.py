@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from memoranda.graph.entities import normal_name
-from memoranda.graph.explanation import private_assertions
+from memoranda.graph.fact_explanation import private_assertions
 from memoranda.graph.sharing import FACTS as SHARING
 from memoranda.graph.sharing import has_shared_graph, own_graph, shared_graph
 from memoranda.log import pages

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from memoranda.errors import NotFound
 from memoranda.graph import as_of
 from memoranda.graph.as_of import Belief, ResolvedQuery
+from memoranda.graph.edge_resolver import ExistingEdge, RelationCardinality
 from memoranda.graph.records import Entity, Fact
 from memoranda.graph.requests import TimelineRead
-from memoranda.graph.resolution import ExistingEdge, RelationCardinality
 from memoranda.graph.sharing import own_graph, shared_graph
 from memoranda.log.compaction import horizon
 from memoranda.log.read.as_of import AsOf

@@ -8,8 +8,8 @@ from typing import ClassVar
 import msgspec
 
 from memoranda.errors import InvalidInput
+from memoranda.graph.edge_resolver import RelationCardinality
 from memoranda.graph.entities import Literal, literal_name, normal_name
-from memoranda.graph.resolution import RelationCardinality
 from memoranda.model.limits import (
     Limits,
     check_printable,

@@ -6,9 +6,9 @@
     hash(event 0)   = SHA-256( 0x04 ‖ log id )
 
 Numbers are eight bytes, big-endian. The envelope's leaf comes first, then the operations' in order,
-which are commitments to each of their fields (commitments.py); `count` is that of the operations.
-Every salt is drawn for one field (commitments.py): content can be erased together with its salt.
-The remaining fields must open their commitments, the chain still holds, and a guess of the erased
+which are commitments to each of their fields; `count` is that of the operations. Every salt is
+drawn for one field (field_commitments.py): content can be erased together with its salt. The
+remaining fields must open their commitments, the chain still holds, and a guess of the erased
 content cannot be confirmed.
 
 That is chain version 2. Events of version 1, which older releases have written, stay as they are:
@@ -31,8 +31,8 @@ from struct import Struct
 import msgspec
 
 from memoranda.errors import ChainBroken, Corruption
-from memoranda.log import commitments
-from memoranda.log.commitments import (
+from memoranda.log import field_commitments
+from memoranda.log.field_commitments import (
     NO_SALT,
     SALT_SIZE,
     SCOPE_SALTS,
@@ -75,7 +75,7 @@ def has_one_slot(operation: AnyOperation) -> bool:
 
 def leaf_hash(leaf: bytes) -> bytes:
     """Return the hash of an operation's leaf; a leaf of version 1 is a hash already."""
-    return leaf if len(leaf) == commitments.HASH_SIZE else sha256(leaf).digest()
+    return leaf if len(leaf) == field_commitments.HASH_SIZE else sha256(leaf).digest()
 
 
 def event_hash(
@@ -153,7 +153,7 @@ def leaves_of_new_event(
             slot = sha256(SLOT + salt + FIRST_SLOTS[part[1]] + part[scope[3] :]).digest()
             leaves.append(scope[4] + slot)
         else:
-            leaves.append(commitments.operation_leaf(part, salt, scope[2]))
+            leaves.append(field_commitments.operation_leaf(part, salt, scope[2]))
     return leaves
 
 
@@ -167,7 +167,7 @@ def leaves_of_stored(
     leaves = []
     for salt, part, operation in zip(salts.operations, parts, operations, strict=False):
         if isinstance(operation, Redacted):
-            leaves.append(commitments.redacted_leaf(operation))
+            leaves.append(field_commitments.redacted_leaf(operation))
             effective_operation(operation)  # raises if the open slots make no valid residue
             continue
         if isinstance(operation, Erased):
@@ -178,7 +178,7 @@ def leaves_of_stored(
             slot = sha256(SLOT + salt + FIRST_SLOTS[part[1]] + part[scope[3] :]).digest()
             leaves.append(scope[4] + slot)
         else:
-            leaves.append(commitments.operation_leaf(part, salt, scope[2]))
+            leaves.append(field_commitments.operation_leaf(part, salt, scope[2]))
     return leaves
 
 
@@ -190,7 +190,7 @@ def _envelope_leaf(salt: bytes, envelope: bytes) -> bytes:
 
 
 def _check_leaf(leaf: bytes) -> bytes:
-    if len(leaf) != commitments.HASH_SIZE:
+    if len(leaf) != field_commitments.HASH_SIZE:
         raise Corruption("an erased part has no leaf hash")
     return leaf
 

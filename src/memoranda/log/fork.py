@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from memoranda.errors import ChainBroken
-from memoranda.log import blobs, chain, commitments, lineage
-from memoranda.log.erasure.rewrite import ENVELOPE, Tally
+from memoranda.log import blobs, chain, field_commitments, lineage
+from memoranda.log.erasure.rewrite_events import ENVELOPE, Tally
 from memoranda.log.verify.verifier import verified_pages
 from memoranda.log.views import Commit, Views
 from memoranda.model import codec
@@ -109,7 +109,7 @@ class InheritedErasures:
             self._tally.digest,
             pseudonyms=tuple(self._pseudonyms),
         )
-        salts = commitments.SaltSource(ids).draw([erase])
+        salts = field_commitments.SaltSource(ids).draw([erase])
         envelope = Envelope(ids.unique(), ENGINE_SCOPE.agent_id, chain.request_hash(salts, b"", 1))
         return chain.seal(last, last.committed_at + 1, salts, envelope, [erase])
 

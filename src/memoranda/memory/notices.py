@@ -6,8 +6,8 @@ linked so:
     dependent --reflects_on--> old reflection <--supersedes-- new reflection
 
 The owner of the dependent memory gets it, in the event that adds the later of the two links. Every
-other change of what a key's value, a memory or a fact rests on is found by `why/notices.py`, which
-judges as `why` does; here is the form of these notices.
+other change of what a key's value, a memory or a fact rests on is found by `why/stale_notices.py`,
+which judges as `why` does; here is the form of these notices.
 """
 
 from __future__ import annotations

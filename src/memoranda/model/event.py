@@ -67,7 +67,7 @@ class Head(msgspec.Struct, frozen=True, gc=False):
 class SealedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event as it is stored: the exact bytes its hash covers.
 
-    `salts` also has the chain version of the event: see `memoranda.log.commitments`.
+    `salts` also has the chain version of the event: see `memoranda.log.field_commitments`.
     """
 
     commit_ts: int

@@ -20,9 +20,9 @@ from typing import Any
 
 import msgspec
 
+from memoranda.graph.edge_resolver import EdgeResolution
 from memoranda.graph.entities import Literal, literal_kind
 from memoranda.graph.records import Assertion, Fact, Neighbor
-from memoranda.graph.resolution import EdgeResolution
 from memoranda.memory.records import Anchor, Invalidation, Memory, Origin
 from memoranda.model.clock import to_micros, to_rfc3339
 from memoranda.model.event import ReplayEvent

@@ -15,8 +15,8 @@ from memoranda.log import pages
 from memoranda.log.commit import idempotency
 from memoranda.log.commit.conflict_queue import ConflictQueue
 from memoranda.log.commit.group_commit import Committer
-from memoranda.log.commit.signature import TransactionSigner
 from memoranda.log.commit.staged_transaction import Draft, Request
+from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.read.as_of import Moment, commit_at
 from memoranda.log.read.scope_index import LogIndex, ScopeIds
 from memoranda.log.read.wakeup import Signal
@@ -35,7 +35,7 @@ from memoranda.state.key_cache import KeyHeadCache
 from memoranda.state.reads import StateRecord
 from memoranda.state.view import StateView
 from memoranda.storage.port import Engine
-from memoranda.why.notices import StaleNotices
+from memoranda.why.stale_notices import StaleNotices
 
 # The registry of views: every view a store has.
 

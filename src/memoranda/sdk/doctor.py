@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from memoranda.audit.agent_signatures import AgentSignatureVerifier
-from memoranda.audit.checkpoint_verifier import CheckpointVerifier
+from memoranda.audit.checkpoint_comparison import CheckpointVerifier
 from memoranda.errors import (
     InvalidInput,
     MemorandaError,

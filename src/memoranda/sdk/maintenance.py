@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memoranda.audit import checkpoints, merkle_store
 from memoranda.audit import keys as public_keys
 from memoranda.audit.agent_signatures import AgentSignatureVerifier
-from memoranda.audit.checkpoint_verifier import CheckpointVerifier
+from memoranda.audit.checkpoint_comparison import CheckpointVerifier
 from memoranda.audit.checkpoints import SignedCheckpoint
 from memoranda.audit.keys import PublicKey
 from memoranda.errors import ChainBroken, InvalidInput

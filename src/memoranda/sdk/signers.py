@@ -13,7 +13,7 @@ from memoranda.audit.keys import PublicKey
 from memoranda.audit.signers import Signer
 from memoranda.audit.trusted_keys import KeyRules, TrustRequest
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.log.commit.signature import TransactionSigner
+from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.sdk.components import Core, Defaults

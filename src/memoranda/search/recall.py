@@ -54,7 +54,7 @@ from memoranda.search.ranking.judgement import judge
 from memoranda.search.ranking.question import PREFERENCE_WORDS, read_question
 from memoranda.search.results import Hit
 from memoranda.search.text import language as index_language
-from memoranda.search.text.chunker import ChunkCache, ChunkLoader
+from memoranda.search.text.transcript_chunks import ChunkCache, ChunkLoader
 from memoranda.storage.port import Reader
 
 _POOL_CANDIDATES: Final = 64

@@ -22,7 +22,7 @@ from memoranda.search.index import documents
 from memoranda.search.index.partitions import FACT, MEMORY, PASSAGE
 from memoranda.search.query import SearchQuery
 from memoranda.search.ranking.candidates import Candidate
-from memoranda.search.text.chunker import ChunkCache
+from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.storage.port import Reader
 
 SCORE_TERMS: Final = ("text", "vector", "graph", "conversation")

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memoranda.errors import NotFound
-from memoranda.graph.explanation import TimelineCache, assertion_lifetime, private_assertions
+from memoranda.graph.fact_explanation import TimelineCache, assertion_lifetime, private_assertions
 from memoranda.log import pages
 from memoranda.log.pages import SplitEventCache
 from memoranda.log.read.as_of import AsOf, CommitInfo, commit_infos

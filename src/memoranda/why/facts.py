@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from memoranda.graph.explanation import (
+from memoranda.graph.fact_explanation import (
     AssertionLifetime,
     BeliefReader,
     TimelineCache,

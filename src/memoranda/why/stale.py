@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.graph.explanation import TimelineCache
+from memoranda.graph.fact_explanation import TimelineCache
 from memoranda.log import pages
 from memoranda.log.pages import SplitEventCache
 from memoranda.log.read.as_of import AsOf

@@ -12,7 +12,7 @@ import msgspec
 
 import memoranda
 from memoranda.log import chain
-from memoranda.log.commitments import SaltSource
+from memoranda.log.field_commitments import SaltSource
 from memoranda.model import codec
 from memoranda.model.event import Envelope, Head, SealedEvent
 from memoranda.model.operations import ENGINE_SCOPE, Erase

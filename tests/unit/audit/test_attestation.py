@@ -13,8 +13,8 @@ from memoranda.audit import keys
 from memoranda.audit.agent_signatures import AgentSignatureVerifier
 from memoranda.audit.signers import Signer
 from memoranda.log import chain
-from memoranda.log.commit import signature
-from memoranda.log.commit.signature import SigningContext, TransactionSigner
+from memoranda.log.commit import transaction_signature
+from memoranda.log.commit.transaction_signature import SigningContext, TransactionSigner
 from memoranda.model import codec
 from memoranda.model.event import SealedEvent
 from memoranda.model.operations import (
@@ -86,7 +86,7 @@ def resigned(event: SealedEvent) -> SealedEvent:
     place = (event.commit_ts, event.committed_at)
     operations = codec.decode_operations(event.operations)
     by = TransactionSigner(MALLORY.public.key, MALLORY.message_signer(), claim=envelope)
-    forged = signature.sign_envelope(
+    forged = transaction_signature.sign_envelope(
         envelope, place, event.salts, operations, by, SigningContext("", b"")
     )
     return replace(event, envelope=codec.encode(forged))
@@ -178,7 +178,9 @@ def _with_signed_event_at_the_end(path: Path) -> int:
         by = TransactionSigner(ANN.public.key, ANN.message_signer(), claim=envelope)
         place = (last.commit_ts, last.committed_at)
         within = SigningContext(log_id, events[-2].hash)
-        forged = signature.sign_envelope(envelope, place, last.salts, operations, by, within)
+        forged = transaction_signature.sign_envelope(
+            envelope, place, last.salts, operations, by, within
+        )
         return [*events[:-1], replace(last, envelope=codec.encode(forged))]
 
     rechain(path, thief)

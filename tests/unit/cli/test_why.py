@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from memoranda.cli.render.why_text import branch_text
+from memoranda.cli.render.why_colors import branch_text
 from memoranda.why.reason import Reason
 from tests.unit.cli.runner import Cli
 
@@ -178,7 +178,7 @@ def test_a_tree_may_be_deep(cli: Cli) -> None:
 def test_a_terminal_that_cannot_draw_gets_letters(
     believing: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoranda.cli.render.why_text._can_draw", lambda: False)
+    monkeypatch.setattr("memoranda.cli.render.why_colors._can_draw", lambda: False)
     _, slow, flying, *_, again = believing("why", "plan").splitlines()
     assert slow.startswith("|-- because travels")
     assert flying.startswith("|   `-- reflects_on Ann")
@@ -189,7 +189,7 @@ def test_a_narrow_terminal_gets_two_lines(believing: Cli, monkeypatch: pytest.Mo
     def narrow(text: str, *, beside: str) -> str:
         return text if len(beside) + len(text) <= 60 else f"{text[: 60 - len(beside)]}…"
 
-    monkeypatch.setattr("memoranda.cli.render.why_text.fit", narrow)
+    monkeypatch.setattr("memoranda.cli.render.why_colors.fit", narrow)
     lines = believing("why", "plan").splitlines()
     assert lines[1] == "├── because travels slowly"
     assert re.fullmatch(rf"│   │   memory:{ID}@1  commit 3  {TIME}", lines[2])

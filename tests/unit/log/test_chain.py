@@ -13,8 +13,8 @@ import pytest
 import memoranda
 from memoranda import ChainBroken, KeyRef, MemoryRef
 from memoranda.log import chain
-from memoranda.log.commitments import SaltSource, salts_without_request
-from memoranda.log.erasure.redact import Replacement, redact
+from memoranda.log.erasure.redact_operations import Replacement, redact
+from memoranda.log.field_commitments import SaltSource, salts_without_request
 from memoranda.model import codec
 from memoranda.model.event import Envelope, SealedEvent
 from memoranda.model.operations import Assert, Write

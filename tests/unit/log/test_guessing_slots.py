@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 import memoranda
-from memoranda.log.commitments import derive_salts
+from memoranda.log.field_commitments import derive_salts
 from memoranda.model import codec
 from memoranda.model.operations.slots import LAYOUTS
 

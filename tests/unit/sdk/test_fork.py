@@ -14,8 +14,8 @@ import pytest
 import memoranda
 from memoranda import ALL_NAMESPACES, ChainBroken, InvalidInput, KeyRef, LogForked, Store
 from memoranda.log import chain
-from memoranda.log.commitments import SaltSource
-from memoranda.log.erasure.redact import Replacement, redact
+from memoranda.log.erasure.redact_operations import Replacement, redact
+from memoranda.log.field_commitments import SaltSource
 from memoranda.model import codec
 from memoranda.model.event import Envelope
 from memoranda.model.operations import Write

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.search.text import chunker as text_chunker
-from memoranda.search.text.chunker import MAX_CHUNK_CHARACTERS, ChunkedText, split_chunks
+from memoranda.search.text import transcript_chunks as text_chunker
+from memoranda.search.text.transcript_chunks import MAX_CHUNK_CHARACTERS, ChunkedText, split_chunks
 
 
 def texts(text: str) -> list[str]:

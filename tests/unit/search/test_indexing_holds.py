@@ -23,7 +23,7 @@ from memoranda.search.index import (
 )
 from memoranda.search.index.indexer import Indexer, Pace
 from memoranda.search.text import tokenizer
-from memoranda.search.text.chunker import ChunkCache, ChunkedText
+from memoranda.search.text.transcript_chunks import ChunkCache, ChunkedText
 from memoranda.storage.port import Engine, Writer
 from tests.patience import HANG_SECONDS
 from tests.searching import backlog, fill, search, sources

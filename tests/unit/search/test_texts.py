@@ -17,7 +17,7 @@ from memoranda.search.index.documents import (
     Sources,
 )
 from memoranda.search.index.partitions import Partition
-from memoranda.search.text.chunker import ChunkLoader
+from memoranda.search.text.transcript_chunks import ChunkLoader
 
 LINES = [f"line {number} was said" for number in range(20)]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from memoranda.model.refs import MemoryRef
-from memoranda.why.reason import ASCII, Reason, draw_line
+from memoranda.why.reason import Reason
+from memoranda.why.tree_drawing import ASCII, draw_line
 
 
 def test_no_text_can_fake_a_branch() -> None:

@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from memoranda import FactRef, KeyRef, MemoryRef, NotFound, Store
-from memoranda.graph.explanation import BeliefReader
+from memoranda.graph.fact_explanation import BeliefReader
 from memoranda.search.index import background_indexer
 from memoranda.testing import memory_store
 from memoranda.why import stale

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from memoranda.audit import checkpoints, merkle
 from memoranda.errors import ChainBroken, Corruption, NotProven
 from memoranda.log import chain
-from memoranda.log.commitments import is_version_2
 from memoranda.log.erasure import forget
-from memoranda.log.erasure.rewrite import ENVELOPE, Tally, has_erased_salts
+from memoranda.log.erasure.rewrite_events import ENVELOPE, Tally, has_erased_salts
+from memoranda.log.field_commitments import is_version_2
 from memoranda.model import codec
 from memoranda.model.event import ErasedEnvelope, SealedEvent
 from memoranda.model.operations import AnyOperation, Erase, ErasedOperation, effective_operation

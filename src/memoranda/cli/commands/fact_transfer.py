@@ -252,7 +252,7 @@ def export_file(
 
 def _note_cardinalities(target: Target, store: Store) -> None:
     """Note the single-valued relations, which the file cannot hold."""
-    from memoranda.graph.resolution import RelationCardinality
+    from memoranda.graph.edge_resolver import RelationCardinality
 
     if target.as_json:
         return

@@ -31,8 +31,8 @@ from memoranda.cli.output import note, safe, takes_wide, write_each, write_json
 from memoranda.errors import NotFound
 
 if TYPE_CHECKING:
+    from memoranda.graph.edge_resolver import EdgeResolution
     from memoranda.graph.records import Fact
-    from memoranda.graph.resolution import EdgeResolution
     from memoranda.sdk.store.store import Store
 
 

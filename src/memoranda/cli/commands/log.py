@@ -1,4 +1,4 @@
-"""Commands about the log: replay, tail, cursors, verify, rebuild and stats."""
+"""Commands about the log: replay, tail, cursors, audit, verify, rebuild and stats."""
 
 from __future__ import annotations
 
@@ -377,3 +377,38 @@ def _events(subscription: Subscription, *, acknowledge: bool) -> Iterator[Replay
         sys.stdout.flush()
         if acknowledge:
             subscription.ack(event)
+
+
+@click.command()
+@click.option(
+    "--type",
+    "types",
+    metavar="TYPE",
+    multiple=True,
+    help="Filter by type, such as memory.retracted or 'link.*'. Repeatable.",
+)
+@click.option("--by", metavar="AGENT", help="Filter by agent.")
+@click.option("--after", metavar="COMMIT|TOKEN", help="Start after this commit or resume token.")
+@takes_limit
+@takes_store
+def audit(
+    target: Target,
+    *,
+    types: tuple[str, ...],
+    by: str | None,
+    after: str | None,
+    limit: int | None,
+) -> None:
+    """List actions and refusals, with hashes for content."""
+    from memoranda.cli.render import memory_text
+
+    with target.reader() as store, meter("Auditing", beside_output=False) as progress:
+        events = store.audit_events(
+            event_type=types or None, agent_id=by, after_commit=0 if after is None else after
+        )
+        write_each(
+            progress.counting(islice(events, limit)),
+            as_json=target.as_json,
+            text=memory_text.audit_event,
+            if_empty="no audit events",
+        )

@@ -12,7 +12,7 @@ from memoranda.model.refs import TranscriptRef
 
 if TYPE_CHECKING:
     from memoranda.cli.demo.stage import Stage
-    from memoranda.graph.resolution import EdgeResolution
+    from memoranda.graph.edge_resolver import EdgeResolution
     from memoranda.memory.records import Memory
     from memoranda.sdk.store.store import Store
 

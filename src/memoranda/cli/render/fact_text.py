@@ -15,6 +15,7 @@ from memoranda.cli.render.timeline_chart import Bar
 from memoranda.sdk.as_json import time_text
 
 if TYPE_CHECKING:
+    from memoranda.graph.edge_resolver import EdgeResolution, ExistingEdge
     from memoranda.graph.records import (
         Assertion,
         Ending,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         Neighbor,
     )
     from memoranda.graph.requests import Object
-    from memoranda.graph.resolution import EdgeResolution, ExistingEdge
 
 _bold = partial(click.style, bold=True)
 _dim = partial(click.style, dim=True)

@@ -34,14 +34,14 @@ from memoranda.errors import (
 from memoranda.log import (
     blobs,
     chain,
-    commitments,
+    field_commitments,
     lineage,
     pages,
 )
 from memoranda.log.commit import (
     idempotency,
     refusals,
-    signature,
+    transaction_signature,
 )
 from memoranda.log.commit.failpoints import Failpoint
 from memoranda.log.commit.outcome import CommitOutcome, CommitResult
@@ -96,7 +96,7 @@ class BatchWriter:
         self.after_batch = after_batch
         """Called after a batch is written and its callers have their outcomes."""
         self.refusals = refusals.Refusals(clock)
-        self._salts = commitments.SaltSource(ids)
+        self._salts = field_commitments.SaltSource(ids)
         self._home_recorded = False
         """Whether the log names this file as its home: then no epoch has to begin."""
         self._certain = True
@@ -295,7 +295,7 @@ class BatchWriter:
         if request.signing is None or _erases_its_actor(request):
             return []
         key_claims = self._views.decide(writer, (request.signing.claim,))
-        return signature.remove_repeated_claims(key_claims, operations)
+        return transaction_signature.remove_repeated_claims(key_claims, operations)
 
     def _erase(self, writer: Writer, erasure: Forget, by: str, head: Head) -> AnyOperation:
         """Erase a target, and return the `Erase` operation that records it."""
@@ -312,7 +312,7 @@ class BatchWriter:
         if erases is None:
             request_hash = chain.request_hash(salts, request.encoded, len(operations))
         else:  # no salt is kept, so that nobody can confirm a guess of the erased target
-            throwaway_salt = self._ids.entropy(commitments.SALT_SIZE)
+            throwaway_salt = self._ids.entropy(field_commitments.SALT_SIZE)
             request_hash = chain.request_hash(throwaway_salt, request.encoded, 0)
         if request.idempotent:
             request_hash += idempotency.fingerprint_of(request.staged)
@@ -321,8 +321,8 @@ class BatchWriter:
         committed_at = self._next_commit_time(head)
         if request.signing is not None and not _erases_its_actor(request):
             place = (head.commit_ts + 1, committed_at)
-            context = signature.SigningContext(self._log_id, head.hash)
-            envelope = signature.sign_envelope(
+            context = transaction_signature.SigningContext(self._log_id, head.hash)
+            envelope = transaction_signature.sign_envelope(
                 envelope, place, salts, operations, request.signing, context
             )
         event = chain.seal(head, committed_at, salts, envelope, operations, self._salts.commitments)

@@ -23,8 +23,8 @@ from memoranda.errors import IdempotencyMismatch
 from memoranda.log import chain, pages
 from memoranda.log.commit.staged_transaction import Request
 from memoranda.log.erasure.forget import would_erase
-from memoranda.log.erasure.redact import ENGINE_NAMESPACES
-from memoranda.log.erasure.rewrite import HASH_SIZE, retry_token
+from memoranda.log.erasure.redact_operations import ENGINE_NAMESPACES
+from memoranda.log.erasure.rewrite_events import HASH_SIZE, retry_token
 from memoranda.log.views import Views
 from memoranda.model import codec
 from memoranda.model.erasure import AGENT, PSEUDONYM_PREFIX, SWEEP, Forget

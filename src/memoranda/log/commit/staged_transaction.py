@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from memoranda.errors import InvalidInput, NotFound, TransactionClosed, TransactionExpired
-from memoranda.log.commit.signature import TransactionSigner
+from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model import codec
 from memoranda.model.clock import Clock
 from memoranda.model.codec import unpacked_size

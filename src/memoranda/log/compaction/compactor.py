@@ -36,14 +36,14 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from memoranda.log import commitments, pages
+from memoranda.log import field_commitments, pages
 from memoranda.log.commit.failpoints import Failpoint
-from memoranda.log.commit.signature import TransactionSigner
+from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.compaction import horizon
 from memoranda.log.compaction.horizon import Horizon
 from memoranda.log.compaction.retention import RetainedRefs, RetentionPolicy, rests_on
-from memoranda.log.erasure.redact import Replacement
-from memoranda.log.erasure.rewrite import Erasure, Redactor
+from memoranda.log.erasure.redact_operations import Replacement
+from memoranda.log.erasure.rewrite_events import Erasure, Redactor
 from memoranda.log.views import Views
 from memoranda.model import codec
 from memoranda.model.clock import to_datetime
@@ -278,7 +278,7 @@ def _zero_request_salts(writer: Writer, after: int) -> int | None:
         "event_salts_without_effect_page", after=after, limit=_REQUEST_SALTS_PER_SLICE
     )
     for commit_ts, salts in rows:
-        new_salts = commitments.salts_without_request(salts)
+        new_salts = field_commitments.salts_without_request(salts)
         if new_salts != salts:
             writer.put("event_salts_set", new_salts, commit_ts)
     return rows[-1][0] if len(rows) == _REQUEST_SALTS_PER_SLICE else None

@@ -1,1 +1,5 @@
-"""Erasing content from the log: finding it, redacting it, certifying it."""
+"""Erasing content from the log.
+
+`forget` finds the operations, `redact_operations` computes what remains of each, `rewrite_events`
+changes the stored events, `certificate` records it, and `purge` removes the bytes from the files.
+"""

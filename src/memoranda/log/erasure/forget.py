@@ -10,8 +10,13 @@ from msgspec.structs import replace
 
 from memoranda.errors import Corruption, NotFound
 from memoranda.log import pages
-from memoranda.log.erasure.redact import Names, Replacement, replacement_if_changed, without_content
-from memoranda.log.erasure.rewrite import Erasure
+from memoranda.log.erasure.redact_operations import (
+    Names,
+    Replacement,
+    replacement_if_changed,
+    without_content,
+)
+from memoranda.log.erasure.rewrite_events import Erasure
 from memoranda.log.read.cursors import drop_cursors_of
 from memoranda.log.views import Views
 from memoranda.model import codec

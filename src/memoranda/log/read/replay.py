@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from memoranda.errors import Corruption
 from memoranda.log import pages
-from memoranda.log.commit import signature
+from memoranda.log.commit import transaction_signature
 from memoranda.log.compaction.summary import CompactionSummaries
 from memoranda.log.read import as_of, visibility
 from memoranda.log.read.visibility import Selection, mask_private
@@ -182,6 +182,6 @@ class Replay:
             event,
             operations=tuple(map(visible_operation, decoded)),
             # the agent did not sign a residue that replaces a name
-            signature=None if restated else signature.signature_hex(sender),
+            signature=None if restated else transaction_signature.signature_hex(sender),
             unproven=any(is_unproven(operation) for operation in decoded),
         )

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from memoranda.errors import ChainBroken, Corruption
 from memoranda.log import pages
-from memoranda.log.commitments import NO_SALT, is_version_2
-from memoranda.log.erasure import forget, rewrite
-from memoranda.log.erasure.rewrite import ENVELOPE, Tally
+from memoranda.log.erasure import forget, rewrite_events
+from memoranda.log.erasure.rewrite_events import ENVELOPE, Tally
+from memoranda.log.field_commitments import NO_SALT, is_version_2
 from memoranda.model import codec
 from memoranda.model.event import ErasedEnvelope, SealedEvent
 from memoranda.model.operations import AnyOperation, Erase, ErasedOperation, effective_operation
@@ -63,7 +63,7 @@ class Erasures:
                 event.commit_ts, "its request's salt is gone, and nothing of it was erased"
             )
         for residue in residues:
-            if not rewrite.has_erased_salts(event, residue.position):
+            if not rewrite_events.has_erased_salts(event, residue.position):
                 raise ChainBroken(
                     event.commit_ts, "something of it was erased, and its salt was not"
                 )

@@ -12,9 +12,9 @@ from typing import get_args
 import msgspec
 
 from memoranda.errors import ChainBroken, ViewsDiffer
-from memoranda.log import blobs, chain, commitments, pages
+from memoranda.log import blobs, chain, field_commitments, pages
 from memoranda.log.chain import OpenedEvent
-from memoranda.log.commitments import ScopeCommitments
+from memoranda.log.field_commitments import ScopeCommitments
 from memoranda.log.read import cursors
 from memoranda.log.read.scope_index import INDEX_VERSION, touched_scopes
 from memoranda.log.verify.erasure_claims import Erasures
@@ -64,7 +64,7 @@ def _is_plain(event: OpenedEvent) -> bool:
         and envelope.actor in (operations[0].agent_id, DEFAULT_ACTOR)
         and envelope.signature is None
         and bool(envelope.txn_id)
-        and not row[_SALTS_COLUMN].startswith(commitments.NO_SALT)
+        and not row[_SALTS_COLUMN].startswith(field_commitments.NO_SALT)
     )
 
 

@@ -8,9 +8,9 @@ from operator import length_hint
 
 from msgspec.structs import replace
 
+from memoranda.graph.edge_resolver import EdgeResolution
 from memoranda.graph.effects import ResolutionQuery, outcome_of, resolve_commit
 from memoranda.graph.requests import Cardinality, Object
-from memoranda.graph.resolution import EdgeResolution
 from memoranda.log.commit.outcome import Committed
 from memoranda.model.clock import Instant, to_datetime
 from memoranda.model.limits import check_callable

@@ -30,10 +30,10 @@ from memoranda.sdk.maintenance import Stats, TrustedKeys, gather, rebuild_store,
 from memoranda.sdk.requests import Url, check_refs, delete_key, write_key
 from memoranda.sdk.signers import SignerOrPath, rebound
 from memoranda.sdk.store.audit import AuditCalls, CheckpointCalls, ExportCalls
-from memoranda.sdk.store.beliefs import BeliefCalls, WhyCalls
 from memoranda.sdk.store.conversations import ExtractCalls
 from memoranda.sdk.store.directory import DirectoryCalls
 from memoranda.sdk.store.erasure import CompactCalls, ErasureCalls
+from memoranda.sdk.store.fact_reads import FactReadCalls
 from memoranda.sdk.store.facts import BulkCalls, FactCalls
 from memoranda.sdk.store.graph import GraphCalls
 from memoranda.sdk.store.links import LinkCalls
@@ -41,6 +41,7 @@ from memoranda.sdk.store.memories import MemoryCalls
 from memoranda.sdk.store.recall import RecallCalls, ReindexCalls
 from memoranda.sdk.store.subscriptions import Subscription
 from memoranda.sdk.store.transcripts import TranscriptCalls
+from memoranda.sdk.store.why import WhyCalls
 from memoranda.sdk.transaction.transaction import Transaction
 from memoranda.state.reads import (
     Diff,
@@ -60,7 +61,7 @@ class Store(
     LinkCalls,
     FactCalls,
     BulkCalls,
-    BeliefCalls,
+    FactReadCalls,
     GraphCalls,
     TranscriptCalls,
     ExtractCalls,

@@ -18,7 +18,7 @@ from memoranda.search.index.documents import (
 )
 from memoranda.search.index.tables import columns_of
 from memoranda.search.text import language as index_language
-from memoranda.search.text.chunker import ChunkCache, ChunkLoader
+from memoranda.search.text.transcript_chunks import ChunkCache, ChunkLoader
 from memoranda.storage.port import Engine, Progress, Reader
 
 _PAGE_COMMITS = 256

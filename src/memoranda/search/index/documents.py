@@ -45,8 +45,8 @@ from memoranda.search.index.partitions import (
     Partition,
     PartitionKey,
 )
-from memoranda.search.text.chunker import Chunk, ChunkCache, ChunkedText, ChunkLoader
 from memoranda.search.text.tokenizer import MAX_INDEXED_CHARACTERS
+from memoranda.search.text.transcript_chunks import Chunk, ChunkCache, ChunkedText, ChunkLoader
 from memoranda.storage.port import Reader, Row
 
 Key = tuple[str, str, int, int]

@@ -38,9 +38,9 @@ from memoranda.search.index.tables import (
     renew_stamp,
 )
 from memoranda.search.text import language as index_language
-from memoranda.search.text.chunker import ChunkCache, ChunkLoader
 from memoranda.search.text.language import IndexLanguage
 from memoranda.search.text.tokenizer import YieldCpu, keep_cpu
+from memoranda.search.text.transcript_chunks import ChunkCache, ChunkLoader
 from memoranda.storage.port import Engine, Progress, Reader, Writer
 from memoranda.storage.thread_locks import hold, new_lock
 

@@ -22,9 +22,9 @@ from memoranda.search.index.tables import (
     renew_stamp,
 )
 from memoranda.search.text import language as index_language
-from memoranda.search.text.chunker import ChunkCache
 from memoranda.search.text.language import IndexLanguage
 from memoranda.search.text.tokenizer import YieldCpu
+from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.search.vectors.store import document_of
 from memoranda.storage.port import Engine, Reader, Writer
 

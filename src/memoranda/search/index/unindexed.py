@@ -24,9 +24,9 @@ from memoranda.search.index.documents import DerivedDocument, DocumentInfo, Docu
 from memoranda.search.index.indexer import MAX_PLAN_DOCUMENTS, difference, read_inputs
 from memoranda.search.index.partitions import Partition, PartitionKey, Visibility
 from memoranda.search.text import tokenizer
-from memoranda.search.text.chunker import ChunkCache, ChunkLoader
 from memoranda.search.text.language import IndexLanguage
 from memoranda.search.text.tokenizer import fold, keep_cpu
+from memoranda.search.text.transcript_chunks import ChunkCache, ChunkLoader
 from memoranda.storage.port import Reader
 
 SCAN_ALL_DOCUMENTS = 512

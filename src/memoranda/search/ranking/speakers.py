@@ -10,7 +10,7 @@ from memoranda.model.memory import Span
 from memoranda.search.index.partitions import MEMORY, PASSAGE
 from memoranda.search.ranking.candidates import Candidate
 from memoranda.search.ranking.dedupe import Citations
-from memoranda.search.text.chunker import ChunkLoader
+from memoranda.search.text.transcript_chunks import ChunkLoader
 
 
 def load_speakers(

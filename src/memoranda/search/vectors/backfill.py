@@ -16,7 +16,7 @@ from memoranda.search.index.documents import DocumentInfo, DocumentText, load_te
 from memoranda.search.index.partitions import Partition
 from memoranda.search.index.unindexed import NEWEST_DOCUMENTS, UnindexedDocuments
 from memoranda.search.ranking.bm25 import ScoredDocument
-from memoranda.search.text.chunker import ChunkCache
+from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.embedder import Embedder, embed, require_package
 from memoranda.search.vectors.store import VectorState, document_of

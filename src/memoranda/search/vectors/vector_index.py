@@ -24,7 +24,7 @@ from memoranda.search.index.documents import DocumentInfo
 from memoranda.search.index.partitions import Partition
 from memoranda.search.index.unindexed import UnindexedDocuments
 from memoranda.search.ranking.bm25 import ScoredDocument
-from memoranda.search.text.chunker import ChunkCache
+from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.search.vectors import backfill
 from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.backfill import PendingVectors, documents_without_vector

@@ -322,7 +322,7 @@ class Opener:
                 self._watch.check()
             database.set_busy_timeout(self._lock_wait_ms)
             if not self._read_only:
-                database.pragma("synchronous", self._synchronous)  # see durability.py
+                database.pragma("synchronous", self._synchronous)  # see engine.py
                 database.pragma("secure_delete", True)
             # Without this, SQLite plans a statement again for each new value of a range's bound.
             database.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)

@@ -1,4 +1,13 @@
-"""The SQLite engine: one writer connection, a pool of readers, and their file."""
+"""The SQLite engine: one writer connection, a pool of readers, their file, and its durability.
+
+SQLite writes a commit to the write-ahead log. With `synchronous=FULL` it calls fsync on that log
+before COMMIT returns (`_commit`), so an acknowledged commit survives power loss. With
+`synchronous=NORMAL` it calls fsync only at checkpoints: a commit survives the death of the process,
+but power loss may take the newest commits, never a part of one. The pragma is set on every
+connection by `Opener.connect` (connection.py); `sync` makes earlier relaxed commits durable, and
+`_settle` does so after a COMMIT whose outcome is unknown. Whole files are synced by
+`storage/files.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +22,7 @@ from typing import TypeVar
 import apsw
 
 from memoranda import errors
+from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.files import keep_private
 from memoranda.storage.port import (
     OutcomeUnknown,
@@ -32,7 +42,6 @@ from memoranda.storage.sqlite.connection import (
     translate,
     translate_errors,
 )
-from memoranda.storage.sqlite.durability import synchronous_value
 from memoranda.storage.sqlite.identity import file_identity
 from memoranda.storage.sqlite.placement import (
     check_mount,
@@ -45,6 +54,20 @@ from memoranda.storage.sqlite.schema import check_definitions
 from memoranda.storage.sqlite.user_sql import SqlResult, documented_views
 from memoranda.storage.sqlite.wal import Journal, purge, use_write_ahead_log
 from memoranda.storage.thread_locks import check_process, hold, new_lock, reentrant_write_error
+
+_SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
+"""The value of SQLite's `synchronous` pragma for each durability."""
+
+
+def synchronous_value(durability: str) -> str:
+    """Return the value of the `synchronous` pragma, or raise `InvalidInput`."""
+    durability = plain_text("durability", durability)
+    if durability not in _SYNCHRONOUS:
+        raise errors.InvalidInput(
+            "durability", f"{short_repr(durability)} is not 'full' or 'relaxed'"
+        )
+    return _SYNCHRONOUS[durability]
+
 
 # Operations on the store's file as a whole: its identity, its size and copies of it.
 

@@ -19,8 +19,8 @@ from memoranda.extract.protocol import (
     single_valued_relations,
 )
 from memoranda.graph import reads as graph_reads
+from memoranda.graph.edge_resolver import RelationCardinality
 from memoranda.graph.requests import check_relation
-from memoranda.graph.resolution import RelationCardinality
 from memoranda.log.commit import idempotency
 from memoranda.log.views import Commit
 from memoranda.memory import transcripts

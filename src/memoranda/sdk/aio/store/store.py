@@ -27,10 +27,10 @@ from memoranda.model.receipt import HasCommit, Receipt
 from memoranda.model.refs import RefLike, TranscriptRef
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from memoranda.sdk.aio.store.audit import AsyncAuditCalls, AsyncCheckpointCalls, AsyncExportCalls
-from memoranda.sdk.aio.store.beliefs import AsyncBeliefCalls, AsyncWhyCalls
 from memoranda.sdk.aio.store.conversations import AsyncExtractCalls
 from memoranda.sdk.aio.store.directory import AsyncDirectoryCalls
 from memoranda.sdk.aio.store.erasure import AsyncCompactCalls, AsyncErasureCalls
+from memoranda.sdk.aio.store.fact_reads import AsyncFactReadCalls
 from memoranda.sdk.aio.store.facts import AsyncBulkCalls, AsyncFactCalls
 from memoranda.sdk.aio.store.graph import AsyncGraphCalls
 from memoranda.sdk.aio.store.links import AsyncLinkCalls
@@ -38,6 +38,7 @@ from memoranda.sdk.aio.store.memories import AsyncMemoryCalls
 from memoranda.sdk.aio.store.recall import AsyncRecallCalls, AsyncReindexCalls
 from memoranda.sdk.aio.store.subscriptions import AsyncSubscription
 from memoranda.sdk.aio.store.transcripts import AsyncTranscriptCalls
+from memoranda.sdk.aio.store.why import AsyncWhyCalls
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
 from memoranda.sdk.async_calls import async_paged
 from memoranda.sdk.backup import Backup, back_up, fork_at
@@ -63,7 +64,7 @@ class AsyncStore(
     AsyncLinkCalls,
     AsyncFactCalls,
     AsyncBulkCalls,
-    AsyncBeliefCalls,
+    AsyncFactReadCalls,
     AsyncGraphCalls,
     AsyncTranscriptCalls,
     AsyncExtractCalls,

@@ -1,7 +1,7 @@
 """Trees of reasons and stale keys as lines for a terminal.
 
-The layout of a tree is that of `str(reason)`. This module adds colours, cuts lines to the width of
-the terminal, and shows where in the log each node is.
+`why/tree_drawing.py` lays a tree out. This module adds colours, cuts lines to the width of the
+terminal, and shows where in the log each node is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memoranda.cli.output import fit, safe, safe_json
 from memoranda.cli.references import format_ref
 from memoranda.model.refs import TranscriptRef
 from memoranda.sdk.as_json import time_text
-from memoranda.why.reason import ASCII, UNICODE, TreeLine, draw_line, statement
+from memoranda.why.tree_drawing import ASCII, UNICODE, TreeLine, draw_line, statement
 
 if TYPE_CHECKING:
     from memoranda.why.reason import Branch, Reason

@@ -26,7 +26,7 @@ from typing import TypeVar
 
 import msgspec
 
-from memoranda.graph.explanation import private_assertions
+from memoranda.graph.fact_explanation import private_assertions
 from memoranda.graph.rules import GraphRules
 from memoranda.graph.view import GraphView
 from memoranda.log import pages

@@ -2,7 +2,8 @@
 
 It computes the Merkle tree from the events and reads the keys from the log's operations, so it
 trusts no table beside the log: not the stored nodes, not the table of keys, not the checkpoints.
-A checkpoint with an invalid signature raises; it is never skipped.
+A checkpoint with an invalid signature raises; it is never skipped. The signature of a note is
+verified by `checkpoints.verify`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The store's calls that read facts, entities and reasons."""
+"""The store's calls that read facts, timelines and entities."""
 
 from __future__ import annotations
 
@@ -8,29 +8,23 @@ from msgspec.structs import replace
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.graph import reads as graph_reads
-from memoranda.graph.explanation import explain
+from memoranda.graph.edge_resolver import ExistingEdge, RelationCardinality
+from memoranda.graph.fact_explanation import explain
 from memoranda.graph.reads import EntityPages, FactPages, FactQuery, FactVisibilityPages
 from memoranda.graph.records import Entity, Explanation, Fact
 from memoranda.graph.requests import Object, check_entity, check_object, check_relation
-from memoranda.graph.resolution import ExistingEdge, RelationCardinality
 from memoranda.log.read.as_of import Moment, resolve_as_of
 from memoranda.memory.transcripts import quotes
 from memoranda.model.clock import Instant, to_micros
-from memoranda.model.limits import plain_text
 from memoranda.model.operations.graph import Name
-from memoranda.model.refs import IdLike, KeyRef, Ref
+from memoranda.model.refs import IdLike
 from memoranda.model.scope import ALL_AGENTS, AllAgents, Scope, check_scope
 from memoranda.sdk.calls import paged
-from memoranda.sdk.components import Defaults
-from memoranda.sdk.requests import check_fact_id, check_ref
+from memoranda.sdk.requests import check_fact_id
 from memoranda.sdk.store.handle import Handle
-from memoranda.why.explain import ExplainContext
-from memoranda.why.explain import explain as explain_why
-from memoranda.why.reason import Reason
-from memoranda.why.stale import StaleKeys
 
 
-class BeliefCalls(Handle):
+class FactReadCalls(Handle):
     """Bitemporal reads of facts: by valid time and by the time they were known."""
 
     def facts(
@@ -259,52 +253,3 @@ def _check_closed(valid_at: Instant | None, *, include_closed: bool) -> None:
 
 
 # Reasons.
-
-
-class WhyCalls(Handle):
-    """Explaining values, memories and facts by their provenance, and finding stale keys."""
-
-    def why(
-        self,
-        ref: IdLike,
-        *,
-        at: Moment | None = None,
-        agent_id: str | None = None,
-        namespace: str | None = None,
-    ) -> Reason:
-        """Return the provenance of a key, a memory or a fact, as a tree down to quoted words.
-
-        `ref` is what a read or a write returned, or a reference; a text names a key. Each
-        node tells whether it was still believed at the moment `at`; later changes do not show.
-        """
-        reference = KeyRef(ref) if isinstance(ref, str) else ref
-        asker = Defaults(
-            self._defaults.agent_id if agent_id is None else agent_id,
-            self._defaults.namespace if namespace is None else namespace,
-        )
-        checked = check_ref("ref", reference, asker, self._core.limits)
-        return self._calls.run(self._why, checked, at, self._viewer(agent_id))
-
-    def stale_keys(
-        self,
-        *,
-        prefix: str = "",
-        agent_id: str | None = None,
-        namespace: str | None = None,
-        at: Moment | None = None,
-    ) -> Iterator[Reason]:
-        """Yield the reason of each key that rests on something that is no longer believed."""
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        stale = StaleKeys(
-            self._core.engine,
-            scope,
-            prefix=plain_text("prefix", prefix),
-            as_of=self._as_of(at),
-            viewer=self._viewer(agent_id),
-        )
-        return paged(self._calls, stale)
-
-    def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
-        with self._core.engine.snapshot() as reader:
-            as_of = resolve_as_of(reader, self._core.clock, at)
-            return explain_why(ExplainContext(reader, as_of, viewer), ref)

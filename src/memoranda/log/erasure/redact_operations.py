@@ -1,7 +1,7 @@
 """Redaction: the residue of an operation when its content, or a name in it, is erased.
 
 A residue has ids and no content. It applies in place of the operation, so that nothing else
-changes: a link to a forgotten memory still leads to a tombstone.
+changes: a link to a forgotten memory still leads to a tombstone. `rewrite_events.py` writes it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import asdict, replace
 
-from memoranda.log import commitments
-from memoranda.log.commitments import SALT_SIZE
+from memoranda.log import field_commitments
+from memoranda.log.field_commitments import SALT_SIZE
 from memoranda.model import codec
 from memoranda.model.memory import inbox_of
 from memoranda.model.operations import (
@@ -124,7 +124,7 @@ def _open_all_slots(before: AnyOperation, salts: tuple[bytes, bytes]) -> Redacte
     """Return an unredacted operation in its redacted form, with every slot open."""
     (scope, own), part = salts, codec.encode(before)
     names = (scope[:SALT_SIZE], scope[SALT_SIZE:])
-    open_slots = tuple(commitments.open_slots(part, own))
+    open_slots = tuple(field_commitments.open_slots(part, own))
     return Redacted(before.namespace, before.agent_id, 0, b"", names, part[1], open_slots)
 
 
@@ -169,7 +169,7 @@ def _redact_slot(
         return old_slot
     if isinstance(old_slot, ListSlot) and BECAUSE in target_fields:
         return _redact_list(old_slot, fields[BECAUSE], target_fields[BECAUSE])
-    dropped = commitments.slot_commitment(source.kind, index, old_slot)
+    dropped = field_commitments.slot_commitment(source.kind, index, old_slot)
     if AGENT_FIELDS.issuperset(slot) and isinstance(target_fields.get(slot[0]), str):
         return PseudonymSlot(dropped, erasure, target_fields[slot[0]])
     return dropped
@@ -186,7 +186,7 @@ def _redact_list(old_slot: ListSlot, before: Sequence[Ref], after: Sequence[Ref]
 
 
 def _blank_item(item: OpenSlot | BlankedRef, ref: Ref) -> BlankedRef:
-    return blank_ref(commitments.item_commitment(item), ref)
+    return blank_ref(field_commitments.item_commitment(item), ref)
 
 
 def _redact_scope(
@@ -194,7 +194,7 @@ def _redact_scope(
 ) -> tuple[NameSlot, NameSlot]:
     """Return the slots of the scope's names: their salts, or the commitments behind pseudonyms."""
     first, second = source.scope_slots
-    for_namespace, for_agent = commitments.name_commitments(source)
+    for_namespace, for_agent = field_commitments.name_commitments(source)
     if replacement.namespace != source.namespace:
         first = HiddenName(for_namespace, erasure)
     if replacement.agent_id != source.agent_id:

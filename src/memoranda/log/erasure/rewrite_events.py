@@ -29,10 +29,10 @@ from struct import Struct
 
 from msgspec.structs import replace
 
-from memoranda.log import chain, commitments, pages
-from memoranda.log.commitments import NO_SALT, SALT_SIZE, Salts
+from memoranda.log import chain, field_commitments, pages
 from memoranda.log.erasure.purge import note_pending
-from memoranda.log.erasure.redact import Replacement, redact
+from memoranda.log.erasure.redact_operations import Replacement, redact
+from memoranda.log.field_commitments import NO_SALT, SALT_SIZE, Salts
 from memoranda.log.views import Commit, Eraser, RewrittenEvent, Views
 from memoranda.model import codec
 from memoranda.model.erasure import LogPosition
@@ -193,7 +193,9 @@ class Erasure:
         salt, their request hash would confirm a guess.
         """
         for commit_ts, salts in self._writer.rows("event_salts_without_effect", size=SALT_SIZE):
-            self._writer.put("event_salts_set", commitments.salts_without_request(salts), commit_ts)
+            self._writer.put(
+                "event_salts_set", field_commitments.salts_without_request(salts), commit_ts
+            )
 
     def _rewrite(
         self,
@@ -255,7 +257,7 @@ class Erasure:
         replacements: dict[int, tuple[AnyOperation, Replacement]],
     ) -> dict[int, AnyOperation]:
         """Return the operations that take the places of the replaced ones, by position."""
-        if not commitments.is_version_2(event.salts):
+        if not field_commitments.is_version_2(event.salts):
             leaves = chain.operation_leaves(event)
             return {
                 position: Erased(
@@ -306,7 +308,7 @@ def _remaining_salts(
     """Return the salts of an event, zeros in place of those of erased parts."""
     envelope_erased = codec.decode_erased_envelope(after.envelope) is not None
     is_erased = [isinstance(operation, ErasedOperation) for operation in operations]
-    if not commitments.is_version_2(before.salts):
+    if not field_commitments.is_version_2(before.salts):
         flags = [True, envelope_erased, *is_erased]
         return b"".join(
             NO_SALT if was_erased else salt
@@ -318,7 +320,7 @@ def _remaining_salts(
         for was_erased, salt in zip(is_erased or [True], salts.operations, strict=True)
     ]
     envelope = NO_SALT if envelope_erased else salts.envelope
-    return commitments.join_salts(envelope, salts.scopes, own, operations)
+    return field_commitments.join_salts(envelope, salts.scopes, own, operations)
 
 
 def _split_salts(salts: bytes) -> list[bytes]:
@@ -329,7 +331,7 @@ def _split_salts(salts: bytes) -> list[bytes]:
 def has_erased_salts(event: SealedEvent, position: int) -> bool:
     """Return whether the salts that are erased with this position are zero."""
     size = SALT_SIZE
-    if commitments.is_version_2(event.salts):
+    if field_commitments.is_version_2(event.salts):
         return position != ENVELOPE or not any(event.salts[1 : 1 + size])
     first = (position + 2) * size
     return not any(event.salts[:size] + event.salts[first : first + size])
