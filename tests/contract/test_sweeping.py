@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from memoranda import ALL_NAMESPACES, InvalidInput, Store
+from memoranda import ALL_NAMESPACES, InvalidInput, Store, TranscriptRef
 from memoranda.testing import FixedClock
 
 DAY = 86_400
@@ -145,6 +145,54 @@ class TestMemories:
     def test_a_time_that_is_none_is_refused(self, agent: Store, wrong: object) -> None:
         with pytest.raises(InvalidInput, match="expired_for"):
             agent.sweep(expired_for=wrong)  # type: ignore[arg-type]
+
+
+class TestKeys:
+    """What the current value of a key rests on stays, also through older versions of keys."""
+
+    def test_a_memory_that_a_value_cites_stays(self, agent: Store, clock: FixedClock) -> None:
+        ground = agent.remember("ground", ttl=60)
+        cited = agent.reflect("cited", on=[ground], ttl=60)
+        agent.remember("not cited", ttl=60)
+        agent.write(key="plan", value={"n": 1}, because=[cited])
+        clock.advance(LATER)
+        assert agent.sweep() is not None
+        assert words(agent) == {"ground", "cited"}
+        agent.write(key="plan", value={"n": 2})
+        assert agent.sweep() is not None
+        assert words(agent) == set()
+        check(agent)
+
+    def test_words_that_a_value_cites_stay(self, agent: Store, clock: FixedClock) -> None:
+        transcript = agent.store_transcript("the words of a plan")
+        words_of_plan = TranscriptRef(transcript.id, (transcript.find("a plan"),))
+        agent.write(key="plan", value={}, because=[words_of_plan])
+        clock.advance(LATER)
+        assert agent.sweep() is None
+        assert agent.get_transcript(transcript.id) is not None
+        agent.delete(key="plan")
+        assert agent.sweep() is not None
+        assert agent.get_transcript(transcript.id) is None
+        check(agent)
+
+    def test_so_does_what_a_cited_older_version_rests_on(
+        self, agent: Store, clock: FixedClock
+    ) -> None:
+        cited = agent.remember("cited", ttl=60)
+        transcript = agent.store_transcript("words")
+        first = agent.write(key="first", value={}, because=[cited])
+        second = agent.write(key="second", value={}, because=[first, TranscriptRef(transcript.id)])
+        agent.write(key="third", value={}, because=[second])
+        agent.write(key="second", value={})
+        agent.write(key="first", value={})
+        clock.advance(LATER)
+        assert agent.sweep() is None
+        assert words(agent) == {"cited"}
+        agent.delete(key="third")
+        assert agent.sweep() is not None
+        assert words(agent) == set()
+        assert agent.get_transcript(transcript.id) is None
+        check(agent)
 
 
 class TestTranscripts:

@@ -178,6 +178,10 @@ class View(ABC):
         """Return what a sweep may erase; `spared` targets, and what they rest on, stay."""
         return ()
 
+    def needed(self, reader: Reader, names: Set[str], /) -> Set[str]:  # noqa: ARG002
+        """Return those of some memories and transcripts that current rows of this view rest on."""
+        return frozenset()
+
     def eraser(self, writer: Writer, /) -> Eraser:  # noqa: ARG002
         """Return the object that updates the tables during an erasure."""
         return Eraser()
@@ -353,6 +357,10 @@ class Views:
         return [
             target for view in self.all for target in view.expired_targets(reader, sweep, spared)
         ]
+
+    def needed(self, reader: Reader, names: Set[str]) -> Set[str]:
+        """Return those of some memories and transcripts that a current belief rests on."""
+        return frozenset().union(*(view.needed(reader, names) for view in self.all))
 
     def drop_caches(self) -> None:
         """Drop everything the views have cached from their tables."""

@@ -36,7 +36,8 @@ from memoranda.storage.port import Reader, Row, Writer
 # A memory may go if it expired before the sweep's cut-off, and no memory that stays rests on it,
 # directly or through others. So evidence never goes before the conclusions drawn from it. A
 # transcript may go if its retention has ended and no memory that stays cites it. Its retention was
-# set when it was stored, from the settings of its namespace or the caller's `ttl`.
+# set when it was stored, from the settings of its namespace or the caller's `ttl`. What facts and
+# keys need is passed as `spared`.
 
 
 def expired_targets(reader: Reader, sweep: Target, spared: Set[str]) -> list[Target]:

@@ -198,6 +198,20 @@ ORDER BY
     scope.agent_id, scope.namespace, state.key, because.kind, because.version, cited_agent,
     cited_namespace, cited
 
+-- name: state_because_cited
+-- List those of some memories and transcripts that a current value cites.
+SELECT DISTINCT because.target
+FROM json_each(:names) AS name
+JOIN state_because AS because ON because.kind IN (2, 4) AND because.target = name.value
+
+-- name: state_because_of_old_versions
+-- List the versions of keys that current values cite and that are no longer current.
+SELECT DISTINCT state.key, because.version, scope.agent_id, scope.namespace
+FROM state_because AS because
+JOIN state ON state.id = CAST(because.target AS INTEGER)
+JOIN scope ON scope.id = state.scope_id
+WHERE because.kind = 1 AND because.version < state.version
+
 -- name: state_rests_on_facts
 -- Say whether the current value of any key rests on a fact.
 SELECT 1 FROM state_because WHERE kind = 3 LIMIT 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from collections.abc import Set
 
 from memoranda.log.compaction.retention import RetainedRefs, RetentionPolicy
 from memoranda.log.read.scope_index import ScopeIds
@@ -10,17 +10,15 @@ from memoranda.log.views import Commit, Eraser, LookUp, RewrittenEvent, View
 from memoranda.model.erasure import KEY, LogPosition, Target
 from memoranda.model.ids import IdSource
 from memoranda.model.operations import AnyOperation, Delete, Write
-from memoranda.model.operations.redacted import ERASED_REFERENT
-from memoranda.model.refs import FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
+from memoranda.model.refs import KeyRef, Ref
 from memoranda.model.scope import Scope
-from memoranda.state.key_cache import KeyHead, KeyHeadCache, address_of
+from memoranda.state import evidence
+from memoranda.state.evidence import add_evidence
+from memoranda.state.key_cache import KeyHead, KeyHeadCache
 from memoranda.state.reads import prefix_end
 from memoranda.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 from memoranda.state.rules import StateRules
-from memoranda.storage.port import Reader, Row, Writer
-
-KEY_EVIDENCE, MEMORY_EVIDENCE, FACT_EVIDENCE = 1, 2, 3
-"""The kinds of evidence in `state_because`."""
+from memoranda.storage.port import Reader, Writer
 
 # Erasure: removing erased keys from the tables.
 
@@ -71,34 +69,6 @@ class StateEraser(Eraser):
             self._writer.run(
                 "state_remove", agent_id=scope.agent_id, namespace=scope.namespace, key=key
             )
-
-
-def add_evidence(
-    writer: Writer, heads: KeyHeadCache, key_id: int, because: tuple[Ref, ...]
-) -> None:
-    """Add what a key's new value rests on to the index of dependents.
-
-    Words never change, so those of a transcript are not in it, nor is erased evidence.
-    """
-    for ref in because:
-        if isinstance(ref, MemoryRef):
-            row: Row = (MEMORY_EVIDENCE, ref.memory_id, ref.version, key_id, None, None)
-        elif isinstance(ref, FactRef):
-            if ref.assertion_id == ERASED_REFERENT:
-                continue
-            heads.note_fact()
-            row = (FACT_EVIDENCE, ref.assertion_id, 0, key_id, None, None)
-        elif isinstance(ref, TranscriptRef):
-            continue
-        else:
-            address = address_of(ref)
-            head = heads.get(writer, address)
-            place = writer.find("state_version_place", ref.version, head.key_id)
-            if ref.key == ERASED_REFERENT or place is None:
-                continue
-            heads.put(address, replace(head, is_cited=True))
-            row = (KEY_EVIDENCE, str(head.key_id), ref.version, key_id, *place)
-        writer.put("state_because_add", *row)
 
 
 # Retention: the versions that a compaction leaves.
@@ -153,7 +123,7 @@ class StateView(View):
     """The current values of keys, and the log positions of all versions."""
 
     name = "state"
-    version = 2
+    version = 3
     request_types = (WriteKey, DeleteKey)
     reference_types = (KeyRef,)
     applied_types = frozenset((Write, Delete))
@@ -168,6 +138,10 @@ class StateView(View):
     def rules(self, reader: Reader, look_up: LookUp, /) -> StateRules:
         """Return the rules for one transaction."""
         return StateRules(reader, self._heads, look_up)
+
+    def needed(self, reader: Reader, names: Set[str], /) -> Set[str]:
+        """Return the memories and transcripts that a current value rests on."""
+        return evidence.needed(reader, names)
 
     def has_changed(self, reader: Reader, read: KeyRead | PrefixRead, since: int, /) -> bool:
         """Say whether the key, or any key with the prefix, has changed after a commit."""

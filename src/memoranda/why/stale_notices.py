@@ -80,9 +80,10 @@ from memoranda.model.operations import (
 )
 from memoranda.model.refs import FactRef, KeyRef, MemoryRef, OperationRef
 from memoranda.model.scope import Scope
+from memoranda.state.evidence import FACT_EVIDENCE, KEY_EVIDENCE, MEMORY_EVIDENCE
 from memoranda.state.key_cache import KeyAddress, address_of
 from memoranda.state.rules import StateRules
-from memoranda.state.view import FACT_EVIDENCE, KEY_EVIDENCE, MEMORY_EVIDENCE, StateView
+from memoranda.state.view import StateView
 from memoranda.storage.port import Row, Writer
 from memoranda.why.facts import FactUse, fact_statuses
 

@@ -274,11 +274,11 @@ def _find_facts(reader: Reader, views: Views, target: Target, viewer: str | None
 
 
 def _find_expired(reader: Reader, views: Views, sweep: Target) -> Findings:
-    """Return the expired memories that nothing needs; the sources of facts are needed."""
+    """Return what has expired and nothing needs; facts and keys need what they rest on."""
     targets = views.expired_targets(reader, sweep, frozenset())
-    spared = {
-        target.name for target in targets if _facts_with_source(reader, views, target.name, None)
-    }
+    names = {target.name for target in targets}
+    spared = {name for name in names if _facts_with_source(reader, views, name, None)}
+    spared |= views.needed(reader, names)
     if spared:
         targets = views.expired_targets(reader, sweep, spared)
     if not targets:

@@ -18,8 +18,8 @@ CREATE TABLE graph_shared (
 ALTER TABLE graph_statement ADD COLUMN author INTEGER NOT NULL DEFAULT 0;
 
 -- What the current value of each key rests on. `kind` and `target` name the evidence: 1, a row of
--- `state`; 2, the id of a memory; 3, the id of an assertion. A fact has version 0. Only a version of
--- a key has its place in the log here.
+-- `state`; 2, the id of a memory; 3, the id of an assertion; 4, the id of a transcript. A fact and a
+-- transcript have version 0. Only a version of a key has its place in the log here.
 CREATE TABLE state_because (
     kind      INTEGER NOT NULL,
     target    TEXT NOT NULL,
