@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, cast, get_args
 
 import pytest
 
-from memoranda import InvalidInput, KeyRef, Receipt, Store
+from memoranda import (
+    ExtractedMemory,
+    Extraction,
+    InvalidInput,
+    KeyRef,
+    Message,
+    Receipt,
+    Store,
+    TranscriptRef,
+    Unavailable,
+)
 from memoranda.audit.keys import PublicKey
-from memoranda.sdk.as_json import time_text
+from memoranda.model.receipt import Outcome
+from memoranda.sdk.as_json import time_text, to_json
 from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 
@@ -206,6 +219,246 @@ class TestOtherWrites:
         read = agent.get_transcript(talk)
         assert read is not None
         assert (read.outcome, read.commit_ts) == (None, talk.commit_ts)
+
+
+CHAT = "Ann: I like tea."
+LONG_CHAT = "\n".join(f"Ann: {number:05} {'x' * 900}" for number in range(70))
+"""A conversation of two parts."""
+
+
+class Listener:
+    """An extractor that makes a memory of each part; it fails at the part with that number."""
+
+    name = "listener/1"
+
+    def __init__(self, fails_at: int | None = None, silent_from: int | None = None) -> None:
+        self.parts = 0
+        self._fails_at = fails_at
+        self._silent_from = silent_from
+
+    def extract(self, messages: Sequence[Message], /, *, occurred_at: datetime) -> Extraction:
+        self.parts += 1
+        if self.parts == self._fails_at:
+            raise Unavailable("away")
+        if self._silent_from is not None and self.parts >= self._silent_from:
+            return Extraction()
+        span = messages[0].span
+        return Extraction(memories=(ExtractedMemory(content=f"part {span}", spans=(span,)),))
+
+
+class TestConversations:
+    def test_an_import(self, agent: Store) -> None:
+        chat = agent.import_chat(CHAT)
+        check(agent, chat, "created")
+        assert chat.id == chat.transcript_id
+        agent.write(key="k", value={})
+        again = agent.import_chat(CHAT)
+        assert (again.already, again.outcome, again.id) == (True, "unchanged", chat.id)
+        assert (again.commit_ts, again.committed_at) == (chat.commit_ts, chat.committed_at)
+
+    def test_an_extraction(self, agent: Store) -> None:
+        chat = agent.import_chat(CHAT)
+        report = agent.extract(chat, extractor="rules")
+        check(agent, report, "created")
+        assert report.id == report.transcript_id == chat.id
+        agent.write(key="k", value={})
+        again = agent.extract(report, extractor="rules")
+        assert (again.already, again.outcome, again.id) == (True, "unchanged", chat.id)
+        assert (again.commit_ts, again.committed_at) == (report.commit_ts, report.committed_at)
+
+    def test_an_import_with_an_extraction(self, agent: Store) -> None:
+        first = agent.import_chat(CHAT)
+        chat = agent.import_chat(CHAT, extractor="rules")  # stored before, extracted now
+        check(agent, chat, "created")
+        assert chat.extraction is not None
+        assert chat.commit_ts == chat.extraction.commit_ts == first.commit_ts + 1
+        agent.write(key="k", value={})
+        again = agent.import_chat(CHAT, extractor="rules")
+        assert again.outcome == "unchanged"
+        assert (again.commit_ts, again.committed_at) == (chat.commit_ts, chat.committed_at)
+        check(agent, agent.import_chat("Bob: I like ale.", extractor="rules"), "created")
+
+    def test_the_last_of_several_parts(self, agent: Store) -> None:
+        listener = Listener()
+        chat = agent.import_chat(LONG_CHAT, extractor=listener)
+        assert listener.parts == 2
+        check(agent, chat, "created")
+        memories = list(agent.list_memories(at=chat))
+        assert chat.extraction is not None
+        assert {memory.id for memory in memories} == {*chat.extraction.memories}
+        assert chat.commit_ts == 3
+
+    def test_parts_that_were_missing(self, agent: Store) -> None:
+        transcript = agent.store_transcript(LONG_CHAT)
+        with pytest.raises(Unavailable):
+            agent.extract(transcript, extractor=Listener(fails_at=2))
+        report = agent.extract(transcript, extractor=Listener())
+        check(agent, report, "created")
+        assert len(report.memories) == 2
+
+    def test_a_part_without_a_result_has_no_commit(self, agent: Store) -> None:
+        transcript = agent.store_transcript(LONG_CHAT)
+        report = agent.extract(transcript, extractor=Listener(silent_from=2))
+        check(agent, report, "created")
+        agent.write(key="k", value={})
+        again = agent.extract(transcript, extractor=Listener(silent_from=1))
+        assert again.outcome == "unchanged"
+        assert (again.commit_ts, again.committed_at) == (report.commit_ts, report.committed_at)
+
+    @pytest.mark.parametrize("text", [" \n", "Ann: hm"])
+    def test_nothing_to_extract(self, agent: Store, text: str) -> None:
+        transcript = agent.store_transcript(text)
+        agent.write(key="k", value={})
+        for _ in range(2):
+            check(agent, agent.extract(transcript, extractor="rules"), "unchanged")
+        agent.import_chat("Ann: hm")
+        agent.write(key="k", value={})
+        check(agent, agent.import_chat("Ann: hm", extractor="rules"), "unchanged")
+
+    def test_another_handle_was_first(self, reopen: Opener) -> None:
+        one, other = (reopen(embedder=None).bind(agent_id="a1") for _ in range(2))
+        transcript_id = one.import_chat(CHAT).id
+
+        class Late(Listener):
+            def extract(
+                self, messages: Sequence[Message], /, *, occurred_at: datetime
+            ) -> Extraction:
+                other.extract(transcript_id, extractor=Listener())
+                other.write(key="k", value={})
+                return Extraction(memories=(ExtractedMemory(content="another"),))
+
+        report = one.extract(transcript_id, extractor=Late())
+        assert (report.already, report.outcome, report.commit_ts) == (True, "unchanged", 2)
+        (memory,) = one.list_memories()
+        assert report.committed_at == memory.created_at
+
+    def test_it_can_be_cited(self, agent: Store) -> None:
+        chat = agent.import_chat(CHAT, extractor="rules")
+        agent.write(key="plan", value={}, because=[chat])
+        (version,) = agent.history(key="plan")
+        assert version.because == (TranscriptRef(chat.id),) == (chat.ref,)
+        assert chat.extraction is not None
+        assert chat.extraction.ref == chat.ref
+
+
+class TestCompactions:
+    def test_what_was_erased(self, agent: Store) -> None:
+        horizon = [agent.write(key="k", value={"n": number}) for number in range(3)][-1]
+        preview = agent.compact(before=horizon)
+        assert (preview.erased, preview.outcome) == (2, "unchanged")
+        assert (preview.commit_ts, preview.committed_at) == (None, None)
+        compaction = agent.compact(before=horizon, confirm=True)
+        check(agent, compaction, "deleted")
+        assert agent.get_state(key="k", at=compaction) == agent.get_state(key="k")
+        again = agent.compact(before=horizon, confirm=True)
+        assert (again.outcome, again.commit_ts, again.committed_at) == ("unchanged", None, None)
+
+
+READS = {
+    "agents", "audit_events", "cardinalities", "certificate", "checkpoints", "current_edges",
+    "cursors", "dependents", "diff", "entities", "entity", "erasures", "explain", "facts",
+    "find_id", "find_ids", "get_memory", "get_state", "get_transcript", "history",
+    "invalidations", "iter_facts", "iter_shared_facts", "links", "list_keys", "list_memories",
+    "list_transcripts", "memories_for", "memory_history", "namespaces", "neighbors", "origins",
+    "path", "prove", "prove_growth", "recall", "recall_context", "replay", "replay_transcripts",
+    "scan_prefix", "short_ids", "sql", "sql_views", "stale_keys", "stats", "subgraph",
+    "suggest_merges", "timeline", "transcripts_for", "trusted_keys", "verify", "why",
+}  # fmt: skip
+WITHOUT_COMMIT = {
+    "backup", "begin_transaction", "bind", "checkpoint", "close", "drop_cursor", "export_log",
+    "fork", "purge", "rebuild", "reindex", "subscribe", "transact",
+}  # fmt: skip
+"""Calls that make no commit of their own."""
+WITHOUT_ID = {
+    "alias", "assert_facts", "compact", "configure", "delete", "link", "link_transcript",
+    "merge_entities", "retire_key", "retract_fact", "rotate_key", "set_cardinality",
+    "supersede", "trust_key", "unlink", "write",
+}  # fmt: skip
+"""Writes of something that has another identity, such as the ends of a link, or several."""
+
+
+def writes(agent: Store, clock: FixedClock) -> dict[str, Callable[[], Any]]:
+    """Return a call of each write, in an order in which each has an effect."""
+    old, new = agent.remember("old", title="old"), agent.remember("new", title="new")
+    ground = agent.reflect("ground", on=old)
+    agent.reflect("dependent", on=ground)
+    ends: dict[str, Any] = {"source": old, "target": new, "relation": "related_to"}
+    fact: dict[str, Any] = {"subject": "Ann", "relation": "visits", "object": "Oslo"}
+    keys = [PublicKey("name", bytes([number] * 32)) for number in (1, 2)]
+
+    def sweep() -> Any:
+        agent.remember("short", ttl=1)
+        clock.step(10)
+        return agent.sweep(expired_for=1)
+
+    return {
+        "write": lambda: agent.write(key="k", value={}),
+        "delete": lambda: agent.delete(key="k"),
+        "remember": lambda: agent.remember("one"),
+        "reflect": lambda: agent.reflect("drawn", on=new),
+        "update_memory": lambda: agent.update_memory(new, priority=7),
+        "touch": lambda: agent.touch(new),
+        "promote": lambda: agent.promote(agent.remember("brief", tier="short")),
+        "link": lambda: agent.link(**ends),
+        "unlink": lambda: agent.unlink(**ends),
+        "supersede": lambda: agent.supersede(old=ground, new=agent.reflect("newer", on=new)),
+        "resolve_invalidation": lambda: agent.resolve_invalidation(
+            next(agent.invalidations()), decision="keep"
+        ),
+        "retract_memory": lambda: agent.retract_memory(old),
+        "configure": lambda: agent.configure(max_reflection_depth=2),
+        "store_transcript": lambda: agent.store_transcript(CHAT),
+        "link_transcript": lambda: agent.link_transcript(
+            memory_id=new, transcript_id=next(agent.list_transcripts())
+        ),
+        "extract": lambda: agent.extract(next(agent.list_transcripts()), extractor="rules"),
+        "import_chat": lambda: agent.import_chat("Bob: I like ale."),
+        "assert_fact": lambda: agent.assert_fact(**fact),
+        "end_fact": lambda: agent.end_fact(subject="Ann", relation="visits"),
+        "retract_fact": lambda: agent.retract_fact(**fact),
+        "assert_facts": lambda: agent.assert_facts([fact | {"subject": "Anna"}]),
+        "set_cardinality": lambda: agent.set_cardinality(relation="is", cardinality="single"),
+        "alias": lambda: agent.alias(entity="Ann", alias="Annie"),
+        "merge_entities": lambda: agent.merge_entities(source="Anna", into="Ann"),
+        "trust_key": lambda: agent.trust_key(keys[0]),
+        "rotate_key": lambda: agent.rotate_key(old=keys[0], new=keys[1]),
+        "retire_key": lambda: agent.retire_key(keys[1]),
+        "forget": lambda: agent.forget(memory_id=new),
+        "sweep": sweep,
+        "compact": lambda: agent.compact(before=agent.stats().commits, confirm=True),
+    }
+
+
+class TestEveryWrite:
+    def test_no_call_is_left_out(self, agent: Store, clock: FixedClock) -> None:
+        names = {name for name, _ in inspect.getmembers(Store, callable) if name[0] != "_"}
+        assert names == READS | WITHOUT_COMMIT | writes(agent, clock).keys()
+
+    def test_it_answers_with_its_commit(self, agent: Store, clock: FixedClock) -> None:
+        for name, call in writes(agent, clock).items():
+            answer = call()
+            assert answer.outcome in {*get_args(Outcome)} - {"unchanged"}, name
+            check(agent, answer, answer.outcome)
+            assert isinstance(answer.committed_at, datetime), name
+            has_id = isinstance(getattr(answer, "id", None), str)
+            assert has_id is (name not in WITHOUT_ID), name
+
+    def test_its_json_has_them_too(self, agent: Store, clock: FixedClock) -> None:
+        for name, call in writes(agent, clock).items():
+            answer = call()
+            if hasattr(answer, "_target"):  # only the command line writes transcripts as JSON
+                continue
+            members = to_json(answer)
+            assert members["outcome"] == answer.outcome, name
+            assert members["commit_ts"] == answer.commit_ts, name
+            assert members["committed_at"] == time_text(answer.committed_at), name
+
+    def test_the_json_of_a_read_has_no_outcome(self, agent: Store) -> None:
+        memory, transcript = agent.remember("one"), agent.store_transcript(CHAT)
+        assert "outcome" not in to_json(agent.get_memory(memory))
+        record = agent.get_transcript(transcript)
+        if not hasattr(record, "_target"):
+            assert "outcome" not in to_json(record)
 
 
 class TestMoments:

@@ -410,7 +410,7 @@ WHERE transcript.transcript_id = :transcript_id AND transcript.commit_ts <= :at
 
 -- name: transcript_duplicate
 -- Return the first transcript of a scope with the same content and the same time.
-SELECT transcript_id FROM transcript
+SELECT transcript_id, commit_ts, created_at FROM transcript
 WHERE namespace = :namespace AND agent_id = :agent_id AND size = :size AND digest = :digest
     AND COALESCE(occurred_at, :never) = :occurred_at
 ORDER BY id LIMIT 1

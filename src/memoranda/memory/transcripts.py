@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -146,6 +146,14 @@ class TranscriptInfo(msgspec.Struct, frozen=True):
         return self.expires_micros is not None and self.expires_micros <= now
 
 
+class StoredTranscript(NamedTuple):
+    """The id of a transcript, and the commit that stored it, with its time in microseconds."""
+
+    id: str
+    commit_ts: int
+    created_micros: int
+
+
 def get(reader: Reader, transcript_id: str, at: int) -> TranscriptInfo | None:
     """Return a transcript as of a commit."""
     row = reader.row("transcript_get", transcript_id=transcript_id, at=at)
@@ -160,8 +168,8 @@ def exists(reader: Reader, transcript_id: str) -> bool:
 
 def find_duplicate(
     reader: Reader, scope: Scope, content: TranscriptContent, occurred_at: int | None
-) -> str | None:
-    """Return the id of the scope's transcript with the same content and the same time.
+) -> StoredTranscript | None:
+    """Return the scope's transcript with the same content and the same time.
 
     Messages also equal a transcript of their text: earlier versions stored only the text.
     """
@@ -176,7 +184,7 @@ def find_duplicate(
             never=_NEVER,
         )
         if row is not None:
-            return str(row[0])
+            return StoredTranscript(*row)
     return None
 
 

@@ -5,6 +5,8 @@ RFC 3339 text, bytes become hexadecimal text, and a tuple becomes an array. Resu
 shape register it below; the rules they share are:
 
 - `unproven` is a member only where it is true, and then the last one.
+- The answer of a write has `outcome`, `commit_ts` and `committed_at`; a memory or transcript that
+  was read has no `outcome`.
 - The object of a fact is text, and a member that ends in `_kind` tells a literal from an entity.
 - A tree is a list of nodes that name their parents: a nested one could be deeper than JSON parsers
   accept.
@@ -23,11 +25,15 @@ import msgspec
 from memoranda.graph.edge_resolver import EdgeResolution
 from memoranda.graph.entities import Literal, literal_kind
 from memoranda.graph.records import Assertion, Fact, Neighbor
+from memoranda.log.compaction.compactor import Compaction
+from memoranda.log.erasure.certificate import Certificate
 from memoranda.memory.records import Anchor, Invalidation, Memory, Origin
 from memoranda.model.clock import to_micros, to_rfc3339
 from memoranda.model.event import ReplayEvent
 from memoranda.model.operations import Operation, Write
 from memoranda.model.receipt import CommitFields, Written
+from memoranda.sdk.bulk_facts import AssertedFacts
+from memoranda.sdk.extraction import ExtractionReport, ImportedChat
 from memoranda.sdk.store.transcripts import Transcript
 from memoranda.search.results import Hit
 from memoranda.state.reads import StateChange, StateRecord, StateVersion
@@ -156,17 +162,32 @@ def _operation(operation: Operation) -> JsonObject:
     return members
 
 
-# Memories and transcripts.
+# Answers of writes.
 
 
 _COMMIT_FIELDS = frozenset(CommitFields.__annotations__)
 
 
-def _commit_fields(record: Written) -> JsonObject:
+def _commit_fields(record: Written | Transcript) -> JsonObject:
     """Return the outcome and the commit of a record; only the call that wrote it has them."""
     if record.commit_ts is None:
         return {}
     return {name: to_json(getattr(record, name)) for name in Written.__struct_fields__}
+
+
+@to_json.register(AssertedFacts)
+@to_json.register(Certificate)
+@to_json.register(Compaction)
+@to_json.register(ExtractionReport)
+@to_json.register(ImportedChat)
+def _answer(
+    answer: AssertedFacts | Certificate | Compaction | ExtractionReport | ImportedChat,
+) -> JsonObject:
+    """Return an answer whose outcome follows from its fields."""
+    return struct_json(answer) | {"outcome": answer.outcome}
+
+
+# Memories and transcripts.
 
 
 @to_json.register(Written)
@@ -195,7 +216,8 @@ def _transcript(transcript: Transcript) -> JsonObject:
     """Return what a store lists of a transcript; its text is read by a call of its own."""
     names = ("id", "namespace", "agent_id", "created_at", "occurred_at", "expires_at")
     sizes = ("original_size", "compressed_size")
-    return {name: to_json(getattr(transcript, name)) for name in names + sizes}
+    members = {name: to_json(getattr(transcript, name)) for name in names + sizes}
+    return members if transcript.outcome is None else members | _commit_fields(transcript)
 
 
 @to_json.register(Origin)

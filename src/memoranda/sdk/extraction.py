@@ -23,25 +23,34 @@ from memoranda.extract.protocol import (
 )
 from memoranda.graph.requests import check_relation
 from memoranda.log import pages
+from memoranda.log.views import Commit
 from memoranda.memory import transcripts
 from memoranda.memory.transcripts import TranscriptInfo
+from memoranda.model.clock import to_datetime
 from memoranda.model.ids import derive_id
 from memoranda.model.limits import Limits, short_repr
 from memoranda.model.memory import Span
 from memoranda.model.operations import AnyOperation
 from memoranda.model.operations.graph import Assert, End
 from memoranda.model.operations.memory import Remember, Revise
+from memoranda.model.receipt import Outcome
 from memoranda.model.refs import TranscriptRef
 from memoranda.model.scope import Scope
 from memoranda.model.suggestions import did_you_mean
 from memoranda.storage.port import Engine
 
 Stage = Callable[..., Any]
+CommitPoint = tuple[int, int]
+"""The number of a commit, and its time in microseconds."""
 _SOURCE = "extract"
 
 
 class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an extraction from a transcript."""
+    """The result of an extraction from a transcript.
+
+    A long transcript is extracted in parts, each with a commit of its own; a part in which nothing
+    is found has none.
+    """
 
     transcript_id: str
     extractor: str
@@ -53,11 +62,31 @@ class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
     """Items that were not stored, with the reasons; only the call that extracted has them."""
     already: bool = False
     """Whether all parts were extracted before, and nothing was written now."""
+    commit_ts: int
+    """The last commit of its parts, from now or from before; if there is none, the last commit of
+    the log."""
+    committed_at: datetime
+    """The time of that commit."""
+
+    @property
+    def id(self) -> str:
+        """The id of the transcript, as `transcript_id`."""
+        return self.transcript_id
+
+    @property
+    def ref(self) -> TranscriptRef:
+        """The reference to the transcript."""
+        return TranscriptRef(self.transcript_id)
 
     @property
     def is_new(self) -> bool:
         """Whether something was written now."""
         return not self.already and bool(self.memories or self.facts)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the call did: created if it wrote memories or facts."""
+        return "created" if self.is_new else "unchanged"
 
 
 class ImportedChat(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +98,51 @@ class ImportedChat(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     """The number of messages."""
     extraction: ExtractionReport | None = None
+    """What was extracted from it; None if no extractor was given."""
+    commit_ts: int
+    """The commit that stored it; with an extraction, the commit of that."""
+    committed_at: datetime
+    """The time of that commit."""
+
+    @property
+    def id(self) -> str:
+        """The id of the transcript, as `transcript_id`."""
+        return self.transcript_id
+
+    @property
+    def ref(self) -> TranscriptRef:
+        """The reference to the transcript, to cite it."""
+        return TranscriptRef(self.transcript_id)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the call did: created if it stored the conversation or extracted from it."""
+        has_extracted = self.extraction is not None and self.extraction.is_new
+        return "created" if has_extracted or not self.already else "unchanged"
+
+
+def with_extraction(chat: ImportedChat, report: ExtractionReport) -> ImportedChat:
+    """Return the result of an import that was followed by an extraction."""
+    return replace(
+        chat, extraction=report, commit_ts=report.commit_ts, committed_at=report.committed_at
+    )
+
+
+class PartResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of extracting a part of a transcript."""
+
+    memories: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    already: bool = False
+    """Whether it was extracted before."""
+    commit: CommitPoint | None = None
+    """The commit of the part; None: nothing was found in it."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether something was written now."""
+        return not self.already and bool(self.memories or self.facts)
 
 
 _PERSON_ROLES = frozenset({"human", "user"})
@@ -177,24 +251,6 @@ class Part(msgspec.Struct, frozen=True):
             )
         return extraction
 
-    def report(
-        self,
-        memories: tuple[str, ...],
-        facts: tuple[str, ...],
-        *,
-        already: bool,
-        skipped: tuple[Skipped, ...] = (),
-    ) -> ExtractionReport:
-        """Return the report of this part."""
-        return ExtractionReport(
-            transcript_id=self.transcript_id,
-            extractor=self.extractor,
-            memories=memories,
-            facts=facts,
-            skipped=skipped,
-            already=already,
-        )
-
     def stage(
         self, transaction: Taking, extraction: Extraction, single: Collection[str]
     ) -> list[Skipped]:
@@ -295,10 +351,31 @@ def _needed(facts: Sequence[ExtractedFact], single: Collection[str]) -> Iterator
             yield fact
 
 
+def part_result(
+    commit: Commit | None, *, already: bool, skipped: tuple[Skipped, ...] = ()
+) -> PartResult:
+    """Return the result of a part from its commit, if it has one."""
+    if commit is None:
+        return PartResult(already=already, skipped=skipped)
+    memories, facts = ids_in(commit.operations)
+    return PartResult(
+        memories=memories,
+        facts=facts,
+        skipped=skipped,
+        already=already,
+        commit=(commit.commit_ts, commit.committed_at),
+    )
+
+
+def last_commit(parts: Sequence[PartResult]) -> CommitPoint | None:
+    """Return the last commit of the parts; None if none of them has one."""
+    return max((part.commit for part in parts if part.commit is not None), default=None)
+
+
 def whole(
-    transcript_id: str, extractor: str, parts: Sequence[ExtractionReport]
+    transcript_id: str, extractor: str, parts: Sequence[PartResult], commit: CommitPoint
 ) -> ExtractionReport:
-    """Return the report of a transcript from the reports of its parts."""
+    """Return the report of a transcript from the results of its parts."""
     return ExtractionReport(
         transcript_id=transcript_id,
         extractor=extractor,
@@ -306,4 +383,6 @@ def whole(
         facts=tuple(item_id for part in parts for item_id in part.facts),
         skipped=tuple(item_id for part in parts for item_id in part.skipped),
         already=any(part.already for part in parts) and not any(part.is_new for part in parts),
+        commit_ts=commit[0],
+        committed_at=to_datetime(commit[1]),
     )

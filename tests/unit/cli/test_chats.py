@@ -55,10 +55,18 @@ class TestImporting:
         assert transcripts(cli) == ["A: x", "B: y", CHAT.rstrip("\n")]
 
     def test_in_json(self, cli: Cli) -> None:
-        row = cli.row("import", "chat", write(cli, CHAT), "--extractor", "rules")
+        file = write(cli, CHAT)
+        row = cli.row("import", "chat", file, "--extractor", "rules")
         assert (row["messages"], row["already"]) == (2, False)
         assert len(row["extraction"]["facts"]) == 2
         assert row["extraction"]["transcript_id"] == row["transcript_id"]
+        assert (row["outcome"], row["extraction"]["outcome"]) == ("created", "created")
+        assert row["commit_ts"] == row["extraction"]["commit_ts"] == 2
+        assert row["committed_at"] == row["extraction"]["committed_at"]
+        again = cli.row("import", "chat", file, "--extractor", "rules")
+        names = ("commit_ts", "committed_at")
+        assert [again[name] for name in names] == [row[name] for name in names]
+        assert (again["outcome"], again["extraction"]["outcome"]) == ("unchanged", "unchanged")
 
     def test_when_it_was_said(self, cli: Cli) -> None:
         file = write(cli, "Ann: I like tea.")

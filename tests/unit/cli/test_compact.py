@@ -38,8 +38,12 @@ def test_it_is_done_where_that_is_said(grown: Cli) -> None:
 
 
 def test_in_json(grown: Cli) -> None:
+    preview = grown.row("compact", "--before", 5, "--dry-run")
+    assert preview["outcome"] == "unchanged"
+    assert preview["commit_ts"] is preview["committed_at"] is None
     row = grown.row("compact", "--before", 5, "--yes")
     at = grown.rows("replay")[0]["committed_at"]
+    (erasure,) = grown.rows("certificate")
     assert row == {
         "namespace": "default",
         "horizon": 5,
@@ -47,7 +51,9 @@ def test_in_json(grown: Cli) -> None:
         "erased": 4,
         "kept": 1,
         "commit_ts": 6,
+        "committed_at": erasure["committed_at"],
         "unfinished": False,
+        "outcome": "deleted",
     }
 
 

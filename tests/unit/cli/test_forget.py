@@ -20,6 +20,7 @@ def test_a_memory_is_shown_first_and_then_gone(cli: Cli) -> None:
     assert cli.row("show", memory)["content"] == "secretword"
     row = cli.row("forget", "memory", memory, "--yes", "--reason", "asked to")
     assert (row["target"], row["operations"], row["reason"]) == ("memory", 1, "asked to")
+    assert row["outcome"] == "deleted"
     assert not row["pending_purge"]
     cli.fails(4, "show", memory)
     assert cli.row("certificate", row["erasure_id"]) == row

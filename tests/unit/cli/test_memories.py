@@ -169,6 +169,8 @@ def test_link_and_unlink(believing: Cli) -> None:
 
 def test_transcripts(cli: Cli) -> None:
     row = cli.row("transcript", "add", "é\nsecond line", "--occurred-at", "2026-01-01T00:00:00Z")
+    assert (row["outcome"], row["commit_ts"]) == ("created", 1)
+    assert row["committed_at"] == row["created_at"]
     assert (row["original_size"], row["occurred_at"]) == (14, "2026-01-01T00:00:00.000000Z")
     assert cli("transcript", "show", row["id"]) == "é\nsecond line\n"
     assert cli.row("transcript", "show", row["id"])["text"] == "é\nsecond line"

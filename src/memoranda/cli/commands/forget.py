@@ -299,9 +299,9 @@ def certificate(target: Target, *, erasure_id: str | None, limit: int | None) ->
 
 
 def _json(certificate: Certificate) -> dict[str, Any]:
-    from memoranda.sdk.as_json import struct_json
+    from memoranda.sdk.as_json import to_json
 
-    return struct_json(certificate, omit={"preview"})
+    return {name: member for name, member in to_json(certificate).items() if name != "preview"}
 
 
 def _line(certificate: Certificate) -> str:

@@ -289,7 +289,7 @@ def _extract(
     store: Store, chat: ImportedChat, extractor: Extractor, progress: Meter | None
 ) -> ImportedChat:
     """Extract from an imported chat; if the model fails, name the transcript to retry with."""
-    from msgspec.structs import replace
+    from memoranda.sdk.extraction import with_extraction
 
     try:
         report = store.extract(chat.transcript_id, extractor=extractor, progress=progress)
@@ -299,7 +299,7 @@ def _extract(
             f"{error}; the conversation is stored as transcript {transcript_id}: run `memoranda "
             f"extract {transcript_id}` or the same import to try again"
         ) from error
-    return replace(chat, extraction=report)
+    return with_extraction(chat, report)
 
 
 def _report(file: str, chats: Sequence[ImportedChat]) -> None:

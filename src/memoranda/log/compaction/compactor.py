@@ -58,6 +58,7 @@ from memoranda.model.operations import (
     Residue,
     Summary,
 )
+from memoranda.model.receipt import Outcome
 from memoranda.storage.port import Engine, Progress, Reader, Row, Writer
 
 TARGET_SECONDS = 0.025
@@ -466,8 +467,15 @@ class Compaction(msgspec.Struct, frozen=True):
     """Operations that stay, because they still hold or something rests on them."""
     commit_ts: int | None = None
     """The last commit of the compaction; None: nothing was done, or nothing had to be."""
+    committed_at: datetime | None = None
+    """The time of that commit."""
     unfinished: bool = False
     """Whether an earlier one was interrupted: confirming continues it, up to its horizon."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the call did: deleted if it erased anything; unchanged for a preview."""
+        return "unchanged" if self.commit_ts is None or not self.erased else "deleted"
 
 
 class Compactor:
@@ -543,14 +551,16 @@ class Compactor:
     def _result(self, *, unfinished: bool) -> Compaction:
         plan = self._plan
         with self._engine.reading() as reader:
-            time = reader.row("event_time", commit_ts=plan.horizon)
+            horizon_at = _time_of(reader, plan.horizon)
+            committed_at = _time_of(reader, self._commit_ts)
         return Compaction(
             namespace=plan.namespace,
             horizon=plan.horizon,
-            horizon_at=to_datetime(time[0]) if time else None,
+            horizon_at=horizon_at,
             erased=self._erased_count,
             kept=self._retained_count,
             commit_ts=self._commit_ts,
+            committed_at=committed_at,
             unfinished=unfinished,
         )
 
@@ -565,6 +575,11 @@ class Compactor:
                 progress(*self._last_progress)
 
         return report
+
+
+def _time_of(reader: Reader, commit_ts: int | None) -> datetime | None:
+    row = None if commit_ts is None else reader.row("event_time", commit_ts=commit_ts)
+    return to_datetime(row[0]) if row else None
 
 
 def _mark_last(slices: Iterator[Portion]) -> Iterator[tuple[Portion, bool]]:

@@ -22,12 +22,13 @@ from memoranda.graph import reads as graph_reads
 from memoranda.graph.edge_resolver import RelationCardinality
 from memoranda.graph.requests import check_relation
 from memoranda.log.commit import idempotency
+from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.views import Commit
 from memoranda.memory import transcripts
 from memoranda.memory.messages import plain_messages
 from memoranda.memory.requests import ChatMessage
 from memoranda.memory.speakers import check_names, name_speakers, names_of_a_text
-from memoranda.memory.transcripts import TranscriptContent, check_transcript
+from memoranda.memory.transcripts import StoredTranscript, TranscriptContent, check_transcript
 from memoranda.model.clock import Duration, Instant, check_time, to_datetime
 from memoranda.model.document import Document
 from memoranda.model.limits import check_callable
@@ -36,13 +37,17 @@ from memoranda.model.scope import Scope
 from memoranda.sdk.aio.store.handle import AsyncHandle
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
 from memoranda.sdk.extraction import (
+    CommitPoint,
     ExtractionReport,
     ImportedChat,
     Part,
+    PartResult,
     conversation,
-    ids_in,
+    last_commit,
+    part_result,
     relations_of,
     whole,
+    with_extraction,
 )
 from memoranda.sdk.requests import check_transcript_ref
 from memoranda.sdk.store.conversations import _relations
@@ -86,12 +91,15 @@ class AsyncExtractCalls(AsyncHandle):
         occurred_micros = check_time("occurred_at", occurred_at)
         spoken, lines = await self._calls.run(self._outlined, words, occurred_micros)
         occurred = lines.started_at if occurred_at is None else occurred_at
-        duplicate_id = await self._calls.run(self._same, scope, spoken, occurred)
-        transcript_id = duplicate_id or await self._keep(scope, words, occurred, ttl)
+        duplicate = await self._calls.run(self._same, scope, spoken, occurred)
+        transcript = duplicate or await self._keep(scope, words, occurred, ttl)
+        transcript_id = transcript.id
         imported = ImportedChat(
             transcript_id=transcript_id,
-            already=duplicate_id is not None,
+            already=duplicate is not None,
             messages=lines.message_count,
+            commit_ts=transcript.commit_ts,
+            committed_at=to_datetime(transcript.created_micros),
         )
         if resolved_extractor is None:
             return imported
@@ -107,7 +115,7 @@ class AsyncExtractCalls(AsyncHandle):
             raise Unavailable(
                 f"{error}; the conversation is stored as transcript {transcript_id}: `extract` it"
             ) from error
-        return replace(imported, extraction=report)
+        return with_extraction(imported, report)
 
     async def extract(
         self,
@@ -153,22 +161,21 @@ class AsyncExtractCalls(AsyncHandle):
             else _relations(single_valued)
         )
         occurred = info.occurred_at or info.created_at
-        reports: list[ExtractionReport] = []
+        parts: list[PartResult] = []
         for block in split_into_blocks(talk.messages):
             part = Part(transcript_id, scope, extractor_name(resolved_extractor), block, occurred)
-            reports.append(await self._extract(part, resolved_extractor, single))
+            parts.append(await self._extract(part, resolved_extractor, single))
             if progress is not None:
                 progress(block[-1].span[1], info.original_size)
-        report = whole(transcript_id, extractor_name(resolved_extractor), reports)
+        commit = await self._calls.run(self._last_commit, parts)
+        report = whole(transcript_id, extractor_name(resolved_extractor), parts, commit)
         return replace(report, skipped=talk.unclear + report.skipped)
 
-    async def _extract(
-        self, part: Part, extractor: Extractor, single: Sequence[str]
-    ) -> ExtractionReport:
+    async def _extract(self, part: Part, extractor: Extractor, single: Sequence[str]) -> PartResult:
         """Extract a part and commit the result, unless the log has it."""
         earlier = await self._calls.run(self._done, part)
         if earlier is not None:
-            return part.report(*earlier, already=True)
+            return part_result(earlier, already=True)
         extraction = await self._calls.run(part.extract, extractor)
         skipped: list[Skipped] = []
 
@@ -189,11 +196,9 @@ class AsyncExtractCalls(AsyncHandle):
             applied = self._outcome(transaction, part.scope.agent_id).result.applied
         except IdempotencyMismatch:  # another process committed this part, with another result
             is_duplicate = True
-        if applied is None:
-            ids = await self._calls.run(self._done, part) or ((), ())
-        else:
-            ids = ids_in(applied.operations)
-        return part.report(*ids, already=is_duplicate, skipped=(*extraction.skipped, *skipped))
+        commit = applied or await self._calls.run(self._done, part)
+        items = (*extraction.skipped, *skipped)
+        return part_result(commit, already=is_duplicate, skipped=items)
 
     def _named(
         self, text: str | Iterable[ChatMessage], names: Mapping[str, str] | None
@@ -225,8 +230,8 @@ class AsyncExtractCalls(AsyncHandle):
         words: str | list[Document],
         occurred_at: Instant | None,
         ttl: Duration | None,
-    ) -> str:
-        """Store a conversation in a transaction of its own, and return its id."""
+    ) -> StoredTranscript:
+        """Store a conversation in a transaction of its own."""
 
         async def work(transaction: AsyncTransaction) -> str:
             return transaction.store_transcript(
@@ -237,22 +242,39 @@ class AsyncExtractCalls(AsyncHandle):
                 namespace=scope.namespace,
             )
 
-        return (await self._commit(work, None))[1]
+        transaction, transcript_id = await self._commit(work, None)
+        commit = self._outcome(transaction, scope.agent_id).result
+        committed_at = await self._calls.run(self._time_of, commit)
+        return StoredTranscript(transcript_id, commit.commit_ts, committed_at)
+
+    def _time_of(self, commit: CommitResult) -> int:
+        with self._core.engine.reading() as reader:
+            return commit.time(reader)
+
+    def _last_commit(self, parts: Sequence[PartResult]) -> CommitPoint:
+        """Return the last commit of the parts; if none has one, that of the log."""
+        commit = last_commit(parts)
+        if commit is not None:
+            return commit
+        with self._core.engine.reading() as reader:
+            row = reader.row("event_head")
+        assert row is not None, "a log that has a transcript has a commit"
+        return row[0], row[1]
 
     def _same(
         self, scope: Scope, words: TranscriptContent, occurred_at: Instant | None
-    ) -> str | None:
+    ) -> StoredTranscript | None:
         with self._core.engine.reading() as reader:
             return transcripts.find_duplicate(
                 reader, scope, words, check_time("occurred_at", occurred_at)
             )
 
-    def _done(self, part: Part) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        """Return the ids of the memories and facts of a committed part, or None."""
+    def _done(self, part: Part) -> Commit | None:
+        """Return the commit of a part, or None."""
         actor = self._defaults.actor
         with self._core.engine.reading() as reader:
             commit = idempotency.commit_of(reader, part.txn_id, actor)
-            return None if commit is None else ids_in(Commit.load(reader, commit).operations)
+            return None if commit is None else Commit.load(reader, commit)
 
     def _single(
         self, scope: Scope, extraction: Extraction, single_valued: Sequence[str]
