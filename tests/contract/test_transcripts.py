@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -89,6 +90,36 @@ class TestKeeping:
         assert agent.store_transcript("é" * 5).original_size == 10
         with pytest.raises(InvalidInput, match=r"11 bytes.*limit is 10"):
             agent.store_transcript("é" * 5 + "x")
+
+
+class TestForgotten:
+    """A handle can be older than the erasure of its transcript."""
+
+    @pytest.mark.parametrize("words", [WORDS, [{"role": "user", "content": WORDS}]])
+    def test_its_words_are_not_found(self, agent: Store, words: Any) -> None:
+        transcript, other = agent.store_transcript(words), agent.store_transcript("stays")
+        agent.forget(transcript_id=transcript)
+        reads: list[Callable[[], object]] = [
+            lambda: transcript.find("café"),
+            transcript.text,
+            transcript.messages,
+            transcript.message_spans,
+            lambda: transcript.message_at(0),
+            lambda: transcript.excerpts(((0, 1),)),
+        ]
+        for read in reads:
+            with pytest.raises(NotFound, match=f"'{transcript.id}' was forgotten"):
+                read()
+        assert other.find("stays") == (0, 5)
+
+    def test_of_a_replay(self, agent: Store) -> None:
+        transcript = agent.store_transcript(WORDS)
+        memory = agent.remember("m", transcript=transcript)
+        (entry,) = agent.replay_transcripts(memory)
+        agent.forget(transcript_id=transcript)
+        for read in (entry.text, entry.excerpts):
+            with pytest.raises(NotFound, match="was forgotten"):
+                read()
 
 
 class TestSpans:

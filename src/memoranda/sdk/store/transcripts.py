@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import Corruption, InvalidInput, NotFound
 from memoranda.log.commit.outcome import Committed
 from memoranda.log.pages import MappedPages
 from memoranda.log.read.as_of import Moment, resolve_as_of
@@ -34,7 +34,10 @@ from memoranda.sdk.transaction.transaction import Transaction
 
 
 class Transcript:
-    """A stored conversation or text. Its content is read by the methods, not with the record."""
+    """A stored conversation or text. Its content is read by the methods, not with the record.
+
+    They raise `NotFound` once the transcript was forgotten.
+    """
 
     def __init__(
         self, core: Core, calls: Calls, info: TranscriptInfo, outcome: Outcome | None = None
@@ -139,23 +142,30 @@ class Transcript:
         return excerpts_of(text, transcripts.check_spans(spans, text))
 
     def _find(self, quote: str, after: int) -> Span | None:
-        with self._core.engine.reading() as reader:
-            content, rendering = transcripts.load_rendered(reader, self._info)
+        content, rendering = self._content()
         if rendering is None:
             return span_of(content, quote, after=after)
         return span_in(rendering, quote, after=after)
 
     def _messages(self) -> list[Document]:
-        with self._core.engine.reading() as reader:
-            return transcripts.messages_of(*transcripts.load_rendered(reader, self._info))
+        return transcripts.messages_of(*self._content())
 
     def _rendering(self) -> Rendering | None:
-        with self._core.engine.reading() as reader:
-            return transcripts.load_rendered(reader, self._info)[1]
+        return self._content()[1]
 
     def _load(self) -> bytes:
+        content, rendering = self._content()
+        return content if rendering is None else rendering.text
+
+    def _content(self) -> tuple[bytes, Rendering | None]:
+        """Return the stored bytes, and the rendering if they are messages."""
         with self._core.engine.reading() as reader:
-            return transcripts.load(reader, self._info)
+            try:
+                return transcripts.load_rendered(reader, self._info)
+            except Corruption:
+                if transcripts.exists(reader, self.id):
+                    raise
+        raise NotFound(f"transcript {self.id!r} was forgotten: its words are erased")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self._info == other._info
