@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memoranda import InvalidInput, Store
+from tests.contract.opener import Opener
+from tests.unit.cli.runner import Cli
 
 TALK: list[dict[str, Any]] = [
     {"role": "user", "content": "I live in Oslo."},
@@ -66,6 +70,16 @@ def test_a_named_machine_states_no_facts(agent: Store) -> None:
     again = agent.import_chat(TALK, names=NAMES)
     assert (again.already, again.transcript_id) == (True, report.transcript_id)
     assert not agent.import_chat(TALK, names={"user": "Eve"}).already
+
+
+def test_the_command_line_takes_names_too(reopen: Opener, tmp_path: Path) -> None:
+    agent = reopen(embedder=None).bind(agent_id="planner")
+    chat = agent.import_chat(TALK, names=NAMES)
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps(TALK), "utf-8")
+    options = [item for role, name in NAMES.items() for item in ("--name", f"{role}={name}")]
+    row = Cli(tmp_path).row("import", "chat", file, *options)
+    assert (row["transcript_id"], row["already"]) == (chat.transcript_id, True)
 
 
 def test_names_can_be_given_for_an_extraction_alone(agent: Store) -> None:

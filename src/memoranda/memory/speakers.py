@@ -6,10 +6,10 @@ messages, and a name is erased with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from memoranda.errors import InvalidInput
-from memoranda.memory.messages import is_item, role_of, unwrapped
+from memoranda.memory.messages import RawMessage, is_item, role_of, unwrapped
 from memoranda.model.document import Document
 from memoranda.model.limits import Limits, check_text, plain_text, short_repr
 from memoranda.model.memory import one_line
@@ -40,25 +40,41 @@ def name_speakers(messages: Iterable[Document], names: Mapping[str, str]) -> lis
 
     Refuses a role that no such message has.
     """
-    used: set[str] = set()
-    named = [_with_name(message, names, used) for message in messages]
-    for role in names.keys() - used:
-        roles = {role_of(unwrapped(message)) for message in named} - {""}
+    unnamed = list(messages)
+    check_roles(unnamed, names)
+    return [_with_name(message, names) for message in unnamed]
+
+
+def check_roles(messages: Sequence[Document], names: Mapping[str, str]) -> None:
+    """Refuse names of a role that no message without a name has."""
+    for role in names.keys() - names_of_roles(messages, names).keys():
+        roles = {role_of(unwrapped(message)) for message in messages} - {""}
         raise InvalidInput(
             "names",
             f"no message without a name has the role {short_repr(role)}"
             + (did_you_mean(role, sorted(roles)) or ": leave it out"),
         )
-    return named
 
 
-def _with_name(message: Document, names: Mapping[str, str], used: set[str]) -> Document:
+def names_of_roles(messages: Iterable[Document], names: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the names whose role a message without a name has."""
+    if not names:
+        return {}
+    roles = {_unnamed_role(unwrapped(message)) for message in messages}
+    return {role: name for role, name in names.items() if role in roles}
+
+
+def _unnamed_role(message: RawMessage) -> str | None:
+    """Return the role of an unwrapped message, in lower case; None if it takes no name."""
+    is_named = message.get("speaker") is not None or message.get("name") is not None
+    return None if is_named or is_item(message.get("type")) else role_of(message).casefold()
+
+
+def _with_name(message: Document, names: Mapping[str, str]) -> Document:
     inner = unwrapped(message)
-    role = role_of(inner).casefold()
-    is_named = inner.get("speaker") is not None or inner.get("name") is not None
-    if is_named or role not in names or is_item(inner.get("type")):
+    role = _unnamed_role(inner)
+    if role is None or role not in names:
         return message
-    used.add(role)
     name = {"name": names[role]}
     for wrapper in ("data", "kwargs"):
         if inner is not message and isinstance(message.get(wrapper), Mapping):

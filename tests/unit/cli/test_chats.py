@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -103,6 +104,49 @@ READ = "[2024-05-03 10:21:00] user: I like tea.\nBob: two\n  lines"
 def test_forms_of_json(cli: Cli, name: str, text: str) -> None:
     assert ", 2 messages" in cli("import", "chat", write(cli, text, name))
     assert transcripts(cli) == [READ]
+
+
+class TestNames:
+    DAYS: ClassVar = [
+        {"role": "user", "content": "I live in Oslo.", "timestamp": "2024-05-03T10:21:00Z"},
+        {"role": "assistant", "content": "Noted.", "timestamp": "2024-05-03T10:22:00Z"},
+        {"role": "user", "content": "I like tea.", "timestamp": "2024-05-04T10:21:00Z"},
+    ]
+
+    def test_a_role_becomes_a_person(self, cli: Cli) -> None:
+        file = write(cli, json.dumps(self.DAYS))
+        names = ("--name", "user=Ann", "--name", "Assistant=Bot = 1")
+        cli("import", "chat", file, *names, "--extractor", "rules")
+        assert transcripts(cli) == [  # the second day has no assistant
+            "[2024-05-03 10:21:00] Ann: I live in Oslo.\n[2024-05-03 10:22:00] Bot = 1: Noted.",
+            "[2024-05-04 10:21:00] Ann: I like tea.",
+        ]
+        assert {row["subject"] for row in cli.rows("fact", "list")} == {"Ann"}
+        assert [row["already"] for row in cli.rows("import", "chat", file, *names)] == [True, True]
+
+    def test_stdin(self, cli: Cli) -> None:
+        text = "".join(f"{json.dumps(message)}\n" for message in self.DAYS[::2])
+        cli("import", "chat", "-", "--name", "user=Ann", stdin=text)
+        assert [words.partition("] ")[2][:4] for words in transcripts(cli)] == ["Ann:", "Ann:"]
+
+    @pytest.mark.parametrize(
+        ("option", "problem"),
+        [
+            ("usr=Ann", "no message without a name has the role 'usr': did you mean 'user'?"),
+            ("Ann", "'Ann' has no `=`: give a role and a name, user=Ann"),
+            ("user=", "is empty"),
+        ],
+    )
+    def test_a_name_that_fits_nothing_is_refused(self, cli: Cli, option: str, problem: str) -> None:
+        file = write(cli, json.dumps(self.DAYS))
+        names = ("--name", "assistant=Bot", "--name", option)
+        assert f"--name: {problem}" in cli.fails(2, "import", "chat", file, *names)
+        assert transcripts(cli) == []
+
+    def test_a_plain_file_has_names(self, cli: Cli) -> None:
+        message = cli.fails(2, "import", "chat", write(cli, "user: hi"), "--name", "user=Ann")
+        assert "--name: go with messages: write the names into the text instead" in message
+        assert transcripts(cli) == []
 
 
 def moments(cli: Cli) -> list[str]:

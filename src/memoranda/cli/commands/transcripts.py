@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,11 +18,12 @@ from memoranda.cli.inputs import open_input
 from memoranda.cli.options import Target, takes_limit, takes_namespace, takes_store, takes_target
 from memoranda.cli.output import plural, safe, warn, write_each, write_json
 from memoranda.cli.progress import Meter, meter
-from memoranda.errors import NotFound, Unavailable
+from memoranda.errors import InvalidInput, NotFound, Unavailable
 
 if TYPE_CHECKING:
-    from memoranda.cli.formats.chat_files import DateOrder
+    from memoranda.cli.formats.chat_files import DateOrder, ParsedTranscript
     from memoranda.extract.protocol import Extractor
+    from memoranda.model.document import Document
     from memoranda.sdk.extraction import ExtractionReport, ImportedChat
     from memoranda.sdk.store.store import Store
 
@@ -107,9 +109,19 @@ _extractor_option = partial(
 )
 
 
+_name_option = click.option(
+    "--name",
+    "names",
+    metavar="ROLE=NAME",
+    multiple=True,
+    help="Name of a speaker, such as user=Ann. Repeatable.",
+)
+
+
 @click.command(name="chat")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @_extractor_option()
+@_name_option
 @click.option(
     "--occurred-at", metavar="TIME", help="Time of the conversation, if its messages have no dates."
 )
@@ -133,6 +145,7 @@ def import_chat(
     *,
     files: tuple[str, ...],
     extractor: str | None,
+    names: tuple[str, ...],
     occurred_at: str | None,
     day_first: bool | None,
     form: str,
@@ -148,6 +161,9 @@ def import_chat(
     with a list of `messages` each hold several conversations. Each becomes a transcript, whose
     first line is its title.
 
+    With --name, the messages of a role are stored with the name of a person. Each file must have
+    messages of that role; a plain file has names of its own.
+
     With --extractor, extract memories and facts that cite the transcripts. A file that is imported
     twice is stored once, and an interrupted import continues.
 
@@ -156,12 +172,13 @@ def import_chat(
     from memoranda.sdk.as_json import to_json
 
     parsed_extractor = None if extractor is None else _extractor(extractor)
+    speakers = _names(names)
     order = _order(day_first, occurred_at)
     kind = None if form == _AUTO else form
     with target.agent_store(create=True) as store, meter("Importing chats") as progress:
         counter = _Counter(progress, _count(files, kind, order) if progress.enabled else None)
         for file in files:
-            chats = _import(store, file, kind, order, parsed_extractor, counter)
+            chats = _import(store, file, kind, order, speakers, parsed_extractor, counter)
             if target.as_json:
                 for title, chat in chats:
                     named = {"title": title} if title else {}
@@ -208,13 +225,7 @@ def _count(files: Sequence[str], form: str | None, order: DateOrder) -> int | No
 @click.command()
 @click.argument("transcript_id", metavar="ID", shell_complete=complete_id("transcript"))
 @_extractor_option(required=True)
-@click.option(
-    "--name",
-    "names",
-    metavar="ROLE=NAME",
-    multiple=True,
-    help="Name of a speaker, such as user=Ann. Repeatable.",
-)
+@_name_option
 @takes_target
 def extract(target: Target, *, transcript_id: str, extractor: str, names: tuple[str, ...]) -> None:
     """Extract memories and facts from a transcript.
@@ -229,7 +240,7 @@ def extract(target: Target, *, transcript_id: str, extractor: str, names: tuple[
         report = store.extract(
             transcript_id,
             extractor=parsed_extractor,
-            names=dict(text.partition("=")[::2] for text in names),
+            names=_names(names),
             progress=progress,
         )
     if target.as_json:
@@ -237,6 +248,17 @@ def extract(target: Target, *, transcript_id: str, extractor: str, names: tuple[
         return
     click.echo(f"{_summary([report])} from transcript {safe(transcript_id)}.")
     _warn_of_skipped([report])
+
+
+def _names(options: Sequence[str]) -> dict[str, str]:
+    """Return the names of speakers by role."""
+    from memoranda.memory.speakers import check_names
+    from memoranda.model.limits import Limits
+
+    for option in options:
+        if "=" not in option:
+            raise InvalidInput("names", f"{option!r} has no `=`: give a role and a name, user=Ann")
+    return check_names(dict(option.partition("=")[::2] for option in options), Limits())
 
 
 def _extractor(option: str) -> Extractor:
@@ -265,6 +287,7 @@ def _import(
     file: str,
     form: str | None,
     order: DateOrder,
+    names: Mapping[str, str],
     extractor: Extractor | None,
     counter: _Counter,
 ) -> Iterator[tuple[str, ImportedChat]]:
@@ -272,17 +295,48 @@ def _import(
     from memoranda.cli.formats.chat_files import read_transcripts
 
     name, warned = _name(file), False
-    with open_input(file) as stream:
-        for transcript in read_transcripts(stream, name, form, order=order):
+    with (
+        open_input(file) as stream,
+        closing(read_transcripts(stream, name, form, order=order)) as transcripts,
+    ):
+        for transcript, speakers in _with_names(transcripts, names):
             if transcript.undated and order.first_time is None and not warned:
                 warned = True
                 warn(f"{name} has times but no dates: assuming today; give --occurred-at")
             time = transcript.first_time or order.first_time
-            chat = store.import_chat(transcript.content, occurred_at=time)
+            chat = store.import_chat(transcript.content, names=speakers, occurred_at=time)
             if extractor is not None:
                 chat = _extract(store, chat, extractor, counter.extraction)
             counter.add()
             yield transcript.title, chat
+
+
+def _with_names(
+    transcripts: Iterator[ParsedTranscript], names: Mapping[str, str]
+) -> Iterator[tuple[ParsedTranscript, dict[str, str]]]:
+    """Yield the transcripts of a file, each with the names of the roles that it has.
+
+    If there are names, the whole file is checked before its first transcript is imported: one that
+    was stored with a misspelled role would be stored again under the right one.
+    """
+    from memoranda.memory.speakers import check_roles, names_of_roles
+
+    if not names:
+        yield from ((transcript, {}) for transcript in transcripts)
+        return
+    file = [(transcript, _messages(transcript)) for transcript in transcripts]
+    check_roles([message for _, messages in file for message in messages], names)
+    for transcript, messages in file:
+        yield transcript, names_of_roles(messages, names)
+
+
+def _messages(transcript: ParsedTranscript) -> list[Document]:
+    """Return the messages of a transcript; a text takes no names."""
+    from memoranda.memory.speakers import names_of_a_text
+
+    if isinstance(transcript.content, str):
+        raise names_of_a_text()
+    return transcript.content
 
 
 def _extract(

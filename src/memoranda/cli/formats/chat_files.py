@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
@@ -166,7 +166,7 @@ def read_transcripts(
     form: str | None,
     max_bytes: int = Limits().transcript_bytes,
     order: DateOrder | None = None,
-) -> Iterator[ParsedTranscript]:
+) -> Generator[ParsedTranscript, None, None]:
     """Yield the transcripts of a file: at least one for each day, none above `max_bytes`."""
     reader = io.BufferedReader(cast("io.RawIOBase", file))
     empty = True
