@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memoranda import InvalidInput, Store
+from memoranda.search.text import chunker
 from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 from tests.embedders import Hashing
@@ -98,6 +99,43 @@ class TestSpeaker:
         assert texts(agent, "bees", speaker="assistant") == {"Bees: water them"}
         assert texts(agent, "bees", speaker="user") == {"user: my bees are well"}
         assert texts(agent, "bees", speaker="nobody") == set()
+
+    def test_a_passage_says_who_said_it(self, agent: Store) -> None:
+        words = agent.store_transcript(
+            [
+                {"role": "user", "name": "Ann", "content": "my bees are well"},
+                {"role": "assistant", "content": "bees need water. " * 60},
+                {"role": "user", "content": "Bob: no bees"},
+            ]
+        )
+        agent.store_transcript("Eve: bees sting")
+        agent.remember("Ann has bees", transcript=words, spans=[words.find("my bees are well")])
+        agent.assert_fact(subject="bees", relation="are", object="insects")
+        passages = agent.recall("bees", kinds=["passage"], k=50)
+        speakers: dict[str | None, set[str]] = {}
+        for hit in passages:
+            speakers.setdefault(hit.speaker, set()).add(hit.text.split(":")[0])
+        assert speakers == {  # a text has no verified speakers
+            "Ann": {"Ann"}, "assistant": {"assistant"}, "user": {"user"}, None: {"Eve"},
+        }  # fmt: skip
+        others = agent.recall("bees", kinds=["memory", "fact"])
+        assert {hit.kind: hit.speaker for hit in others} == {"memory": None, "fact": None}
+
+    @pytest.mark.parametrize(
+        ("roles", "speaker"), [(("user", "assistant"), None), (("user", "user"), "user")]
+    )
+    def test_a_passage_of_several_messages(
+        self,
+        agent: Store,
+        monkeypatch: pytest.MonkeyPatch,
+        roles: tuple[str, ...],
+        speaker: str | None,
+    ) -> None:
+        monkeypatch.setattr(chunker, "_LONG_TRANSCRIPT_LINES", 0)  # lines are joined
+        agent.store_transcript([{"role": role, "content": "bees"} for role in roles])
+        (hit,) = agent.recall("bees", kinds=["passage"])
+        assert len(hit.text.splitlines()) == 2
+        assert hit.speaker == speaker
 
     def test_lines_of_a_text(self, agent: Store) -> None:
         agent.store_transcript("Ann: bees!\nBen Lee: no bees")

@@ -285,8 +285,9 @@ def _resolution(resolution: EdgeResolution) -> JsonObject:
 @to_json.register(Hit)
 def _hit(hit: Hit) -> JsonObject:
     before, after = hit.context
-    names = ("id", "kind", "text", "score", "parts", "time", "memory", "fact", "provenance")
+    names = ("id", "kind", "text", "score", "parts", "time", "speaker", "memory", "fact")
     members: JsonObject = {name: to_json(getattr(hit, name)) for name in names}
+    members["provenance"] = to_json(hit.provenance)
     context = {"before": before, "after": after}
     conflicting = [to_json(fact) for fact in hit.conflicting]
     duplicates = list(hit.duplicates)

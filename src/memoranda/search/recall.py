@@ -286,11 +286,14 @@ class _Search:
                 candidate.transcripts = tuple(dict.fromkeys(ids))
 
     def _load_texts(self, pool: Sequence[Candidate]) -> None:
-        """Load the texts and times of passages, and the speakers if the question is about some."""
+        """Load the texts, times and speakers of passages.
+
+        Those who said what the others cite are loaded only if the question is about a speaker.
+        """
         passages = [candidate for candidate in pool if candidate.kind == PASSAGE]
         loader = ChunkLoader(self._reader, self._cache)
         results.load_contexts(self._reader, passages, self._cache)
-        speakers.set_message_times(loader, passages)
+        speakers.set_message_fields(loader, passages)
         if self._question.roles or self._query.request.speaker is not None:
             speakers.load_speakers(loader, pool, self._citations)
 

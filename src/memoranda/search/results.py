@@ -78,6 +78,9 @@ class Hit(msgspec.Struct, frozen=True):
     """When it was said, happened, or began to hold, as far as is known."""
     conflicting: tuple[Fact, ...] = ()
     """What other agents believe instead, if it is a fact that they contradict, the first five."""
+    speaker: str | None = None
+    """Who said a passage: the name, or else the role, in its messages. None if it has several
+    speakers or was stored as text, and for a memory or a fact."""
 
     @property
     def ref(self) -> MemoryRef | FactRef | TranscriptRef:
@@ -166,6 +169,7 @@ def _hit(candidate: Candidate, evidence: EvidenceByMemory, conflicting: tuple[Fa
         duplicates=_duplicates(candidate),
         time=to_datetime(candidate.time),
         conflicting=conflicting,
+        speaker=candidate.message_speaker,
     )
 
 

@@ -70,6 +70,8 @@ class Candidate:
     """The transcripts that it is from: its own, or those that it cites."""
     speakers: frozenset[str] = frozenset()
     """Who said it, by name and role, case folded; empty: not known, or not looked up."""
+    message_speaker: str | None = None
+    """Who said all of a passage, as its messages have it; None: several, or not known."""
     score = 0.0
 
     def __init__(

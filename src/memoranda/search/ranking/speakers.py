@@ -36,14 +36,19 @@ def load_speakers(
         candidate.speakers = frozenset(speakers)
 
 
-def set_message_times(loader: ChunkLoader, passages: Iterable[Candidate]) -> None:
-    """Set the time of each passage to that of its message, where the message has one."""
+def set_message_fields(loader: ChunkLoader, passages: Iterable[Candidate]) -> None:
+    """Set the time of each passage to that of its message, where that has one, and its speaker.
+
+    The texts are loaded by now, so nothing is read.
+    """
     for passage in passages:
         info, span = _span_of(passage)
-        times = (utterance.at for utterance in loader.of_info(info).utterances_in(span))
-        at = next(times, None)
-        if at is not None:
-            passage.time = to_micros("at", at)
+        utterances = tuple(loader.of_info(info).utterances_in(span))
+        if utterances and utterances[0].at is not None:
+            passage.time = to_micros("at", utterances[0].at)
+        names = {utterance.speaker for utterance in utterances}
+        if len(names) == 1:
+            passage.message_speaker = names.pop() or None
 
 
 def _span_of(passage: Candidate) -> tuple[TranscriptInfo, Span]:
