@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memoranda import InvalidInput, Store
-from memoranda.search.text import chunker
+from memoranda.search.text import transcript_chunks
 from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 from tests.embedders import Hashing
@@ -131,7 +131,7 @@ class TestSpeaker:
         roles: tuple[str, ...],
         speaker: str | None,
     ) -> None:
-        monkeypatch.setattr(chunker, "_LONG_TRANSCRIPT_LINES", 0)  # lines are joined
+        monkeypatch.setattr(transcript_chunks, "_LONG_TRANSCRIPT_LINES", 0)  # lines are joined
         agent.store_transcript([{"role": role, "content": "bees"} for role in roles])
         (hit,) = agent.recall("bees", kinds=["passage"])
         assert len(hit.text.splitlines()) == 2
