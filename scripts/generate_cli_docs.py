@@ -59,7 +59,8 @@ def main() -> int:
 
 def generate() -> str:
     """Return the text of the reference."""
-    root = click.Context(cli, info_name="memoranda")
+    # With the names of the help option: click remembers those that it sees first.
+    root = cli.make_context("memoranda", [], resilient_parsing=True)
     common = list(option_records(click.command(takes_target(no_command)), root))
     parts = [
         INTRODUCTION,

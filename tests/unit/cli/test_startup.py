@@ -131,7 +131,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_no_help_of_a_group_is_cut_in_80_columns() -> None:
     for name in COMMANDS:
-        command = group.get_command(click.Context(group), name)
+        root = context()
+        command = group.get_command(root, name)
         if isinstance(command, click.Group):
-            context = click.Context(command, info_name=name, terminal_width=80)
-            assert "..." not in command.get_help(context).partition("Options:")[2], name
+            inner = click.Context(command, parent=root, info_name=name, terminal_width=80)
+            assert "..." not in command.get_help(inner).partition("Options:")[2], name
