@@ -186,7 +186,10 @@ class BackgroundWorker:
         self._closing = threading.Event()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
-        self._is_idle = True
+        self._last_request: object = None
+        """A new object for each wake-up."""
+        self._done_request: object = None
+        """The last wake-up whose work is done."""
 
     def wake(self) -> None:
         """Make the thread look for work; start it if necessary.
@@ -195,6 +198,7 @@ class BackgroundWorker:
         """
         if self._owner != os.getpid() or self._closing.is_set():
             return
+        self._last_request = object()
         if not self._wakeup.is_set():
             self._wakeup.set()
         if not self._is_running():
@@ -204,7 +208,8 @@ class BackgroundWorker:
     @property
     def is_busy(self) -> bool:
         """Whether the thread is working, or was just woken."""
-        return self._is_running() and (not self._is_idle or self._wakeup.is_set())
+        # Not by `_wakeup`: a woken thread consumes it before it gets to run and can say so.
+        return self._is_running() and self._last_request is not self._done_request
 
     def _is_running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
@@ -229,12 +234,14 @@ class BackgroundWorker:
 
     def _run(self) -> None:
         try:
-            while not self._closing.is_set():
-                self._is_idle = True
+            is_closing = False
+            while not is_closing:  # a thread that gets to run only now has its work to do as well
                 self._wakeup.wait()
-                self._is_idle = False
                 self._wakeup.clear()  # before the work: a wake-up during it is not lost
+                request = self._last_request
                 self._work_until_done()
+                self._done_request = request
+                is_closing = self._closing.is_set()
         finally:  # after an unexpected exception the next wake-up starts a new thread
             if not self._closing.is_set():
                 self.failure = Unavailable(

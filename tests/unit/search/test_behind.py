@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from memoranda import Store
 from memoranda.search.background_worker import BackgroundWorker
 from memoranda.search.index import background_indexer
 from memoranda.search.vectors.store import count_vectors, read
+from memoranda.storage.thread_locks import Wakeup
 from tests.embedders import Hashing
 from tests.patience import HANG_SECONDS
 from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
@@ -240,6 +242,45 @@ def test_whatever_ends_its_thread_it_begins_again(monkeypatch: pytest.MonkeyPatc
     eventually(lambda: behind.failure is None)
     assert done == [0, 1]
     behind.close()
+
+
+def test_it_works_also_if_its_store_is_closed_before_its_thread_gets_to_run() -> None:
+    done: list[int] = []
+    behind = BackgroundWorker(lambda: done.append(1), name="memoranda-embedder")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threading.Thread, "start", lambda _: None)
+        behind.wake()
+    behind.close(seconds=HANG_SECONDS)
+    behind._run()
+    assert done == [1]
+
+
+def test_it_is_busy_from_being_woken_until_its_work_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    woken, go, states = threading.Event(), threading.Event(), list[bool]()
+    behind = BackgroundWorker(lambda: states.append(behind.is_busy), name="memoranda-embedder")
+    wait = behind._wakeup.wait
+
+    def slow() -> bool:
+        is_woken = wait()
+        woken.set()
+        assert go.wait(HANG_SECONDS)  # as if other threads ran first
+        return is_woken
+
+    monkeypatch.setattr(behind, "_wakeup", SimpleNamespace(**_methods(behind._wakeup), wait=slow))
+    states.append(behind.is_busy)
+    behind.wake()
+    assert woken.wait(HANG_SECONDS)
+    states.append(behind.is_busy)
+    go.set()
+    eventually(lambda: not behind.is_busy)
+    assert states == [False, True, True]
+    behind.close()
+
+
+def _methods(wakeup: Wakeup) -> dict[str, Callable[[], object]]:
+    return {"set": wakeup.set, "is_set": wakeup.is_set, "clear": wakeup.clear}
 
 
 def test_a_search_during_the_indexers_last_look_makes_it_look_again(path: Path) -> None:
