@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from memoranda import Store
 from memoranda.search.background_worker import BackgroundWorker
 from memoranda.search.index import background_indexer
 from memoranda.search.vectors.store import count_vectors, read
+from memoranda.search.vectors.vector_index import PreparedQuery
 from memoranda.storage.thread_locks import Wakeup
 from tests.embedders import Hashing
 from tests.patience import HANG_SECONDS
@@ -297,6 +299,26 @@ def test_a_search_during_the_indexers_last_look_makes_it_look_again(path: Path) 
         indexer._worker._work = look
         vectors.index_soon()
         eventually(lambda: looks == [0, 1])
+
+
+def test_what_is_indexed_during_the_first_search_gets_vectors(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoranda.search.vectors.embedder._local", Hashing)
+    with memoranda.open(path) as store:
+        remember(store.bind(agent_id="a"), TEXTS[:3])
+        search = PreparedQuery.search
+
+        def late(*arguments: Any, **named: Any) -> Any:
+            """Search in a snapshot that was opened before the indexer emptied the queue."""
+            store._core.background_indexer._wake()
+            eventually(lambda: store.stats().index_backlog == 0)
+            eventually(lambda: not store._core.background_indexer._worker.is_busy)
+            return search(*arguments, **named)
+
+        monkeypatch.setattr(PreparedQuery, "search", late)
+        assert sources(nearest(store, "word1"))
+        eventually(lambda: store.stats().vectors == 3)
 
 
 def test_a_store_in_memory_has_vectors_too() -> None:

@@ -211,9 +211,11 @@ class VectorIndex:
 
     def _wake_workers(self, reader: Reader, state: VectorState | None) -> None:
         """Let missing vectors be stored soon, so that no search has to make them again."""
-        if indexer.backlog_commits(reader):
+        has_backlog = indexer.backlog_commits(reader) > 0
+        if has_backlog:
             self.index_soon()
-        if not vectors_store.is_complete(reader, state):
+        # What was queued in this snapshot may be indexed by now, and by then nobody wanted vectors.
+        if has_backlog or not vectors_store.is_complete(reader, state):
             self.wake()
 
     def _usable_embedder(self, state: VectorState | None, dimension: int = 0) -> Embedder | None:
