@@ -223,8 +223,8 @@ class Stats(msgspec.Struct, frozen=True):
 
 
 def gather(core: Core) -> Stats:
-    """Return the statistics of an open store."""
-    with core.engine.reading() as reader:
+    """Return the statistics of an open store, of one moment."""
+    with core.engine.snapshot() as reader:
         head = pages.head(reader, chain.genesis(core.log_id))
         epoch = reader.row("meta_get", name="epoch")
         agents, namespaces = reader.row("scope_counts") or (0, 0)
@@ -281,9 +281,8 @@ def _clock(core: Core, head: Head) -> tuple[str, ...]:
 
 
 def _signing(core: Core) -> tuple[str, ...]:
-    if core.checkpointer is None or core.checkpointer.failure is None:
-        return ()
-    return (f"the log is not being signed: {core.checkpointer.failure}",)
+    failure = None if core.checkpointer is None else core.checkpointer.failure
+    return () if failure is None else (f"the log is not being signed: {failure}",)
 
 
 def _compacting(horizon: Horizon) -> str:
@@ -292,6 +291,5 @@ def _compacting(horizon: Horizon) -> str:
 
 
 def _indexing(core: Core) -> tuple[str, ...]:
-    if core.background_indexer.failure is None:
-        return ()
-    return (f"the index of words is not being filled: {core.background_indexer.failure}",)
+    failure = core.background_indexer.failure
+    return () if failure is None else (f"the index of words is not being filled: {failure}",)

@@ -162,10 +162,11 @@ class VectorIndex:
     def _warnings(self, state: VectorState | None) -> Iterator[str]:
         if self.embedder is None:
             return
+        failure = None if self.worker is None else self.worker.failure
         if state is not None and not state.matches(self.embedder):
             yield vectors_store.mismatch_message(state, self.embedder)
-        elif self.worker is not None and self.worker.failure is not None:
-            yield f"documents are not being embedded: {self.worker.failure}"
+        elif failure is not None:
+            yield f"documents are not being embedded: {failure}"
 
     def prepare(self, query: str) -> PreparedQuery:
         """Embed a query before a snapshot is opened: a model may be slow."""
