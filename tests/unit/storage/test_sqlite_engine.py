@@ -22,8 +22,10 @@ from memoranda import (
     OperationType,
     Store,
     StoreBusy,
+    StoreClosed,
     UnsupportedFormat,
 )
+from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.patience import HANG_SECONDS
 
 
@@ -342,6 +344,26 @@ class TestThreads:
         assert record is not None
         assert record.value == {"n": 100}
         assert store.verify().commits == 200
+
+    @pytest.mark.parametrize("then", ["left", "removed"])
+    def test_who_reads_while_another_closes_is_told_so(
+        self, path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, then: str
+    ) -> None:
+        store.write(key="k", value={})
+        engine = store._core.engine
+        assert isinstance(engine, SqliteEngine)
+        engine._close_readers()
+        connect = engine._opener.connect
+
+        def late(*arguments: Any, **named: Any) -> Any:
+            engine.close()  # after the reader has seen that it is open
+            if then == "removed":
+                path.unlink()
+            return connect(*arguments, **named)
+
+        monkeypatch.setattr(engine._opener, "connect", late)
+        with pytest.raises(StoreClosed):
+            store.get_state(key="k")
 
     @staticmethod
     def count(transaction: memoranda.Transaction) -> None:

@@ -417,8 +417,12 @@ class SqliteEngine(StoreFile):
         try:
             reader = self._connect()
             reader.database.pragma("query_only", True)
-        except apsw.Error as error:
-            raise translate(error) from error
+        except (apsw.Error, errors.Unavailable) as error:
+            if self._is_closed:  # by another thread, meanwhile: the file may be moved or removed
+                raise errors.StoreClosed from error
+            if isinstance(error, apsw.Error):
+                raise translate(error) from error
+            raise
         return reader
 
     def _prepare(self, *, create: bool, migrate: bool) -> None:
