@@ -313,7 +313,8 @@ class TestHowItEnds:
         assert list(subscription) == []
 
     def test_when_the_store_is_closed(self, agent: Store) -> None:
-        waiting = [Background(lambda: list(agent.subscribe())) for _ in range(40)]
+        subscriptions = [agent.subscribe() for _ in range(40)]
+        waiting = [Background(lambda s=s: list(s)) for s in subscriptions]  # type: ignore[misc]
         time.sleep(0.2)
         agent.close()
         assert [thread.answer() for thread in waiting] == [[]] * 40
