@@ -197,7 +197,10 @@ class TestAutomatically:
             assert sizes(store) == []
             write(store, 1)
             wait_until(lambda: sizes(store) == [11])
-            write(store, 12)
+            checkpointer = store._core.checkpointer
+            assert checkpointer is not None
+            with checkpointer.log_signer._ledger.lock():  # it does not sign before the last one
+                write(store, 12)
             wait_until(lambda: sizes(store) == [11, 23])
         with open_store(path) as store:
             assert store.verify().last_checkpoint == 23
@@ -205,8 +208,10 @@ class TestAutomatically:
     def test_after_so_many_seconds(self, path: Path, signer: Signer) -> None:
         clock = FixedClock()
         with open_store(path, signer=signer, clock=clock, checkpoint_seconds=60) as store:
+            checkpointer = store._core.checkpointer
+            assert checkpointer is not None
             write(store, 1)
-            time.sleep(0.5)
+            wait_until(lambda: checkpointer._unsigned_since is not None)
             assert sizes(store) == []
             clock.advance(61)
             wait_until(lambda: sizes(store) == [2])

@@ -25,6 +25,7 @@ from memoranda import (
 from memoranda.log.commit import conflict_queue
 from memoranda.log.commit.conflict_queue import ConflictQueue, OutOfTurn, QueueTicket
 from memoranda.state.requests import KeyRead, PrefixRead
+from memoranda.testing import FixedClock
 from tests.patience import HANG_SECONDS
 
 _FEW = 4
@@ -37,6 +38,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
     url = tmp_path / "store.db"
     with memoranda.open(url, durability="relaxed", embedder=None) as store:
         yield store.bind(agent_id="a")
+
+
+@pytest.fixture
+def _long_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everybody have its turn, however long the machine takes for it."""
+    monkeypatch.setattr(conflict_queue, "TURN_SECONDS", 600.0)
 
 
 def increment(transaction: Transaction, key: str = "n") -> None:
@@ -66,6 +73,7 @@ def in_threads(count: int, work: Callable[[int], None]) -> list[BaseException]:
     return failures
 
 
+@pytest.mark.usefixtures("_long_turns")
 def test_threads_that_count_together_all_succeed(store: Store) -> None:
     runs: Counter[tuple[int, int]] = Counter()
 
@@ -84,6 +92,7 @@ def test_threads_that_count_together_all_succeed(store: Store) -> None:
     assert store._core.turns.tickets == []
 
 
+@pytest.mark.usefixtures("_long_turns")
 @pytest.mark.parametrize("url", [":memory:", "store.db"])
 def test_tasks_that_count_together_all_succeed(tmp_path: Path, url: str) -> None:
     runs: Counter[int] = Counter()
@@ -153,10 +162,8 @@ class Held:
         self.thread.join()
 
 
-def test_who_reads_something_else_is_not_kept_waiting(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conflict_queue, "TURN_SECONDS", 600.0)
+@pytest.mark.usefixtures("_long_turns")
+def test_who_reads_something_else_is_not_kept_waiting(store: Store) -> None:
     runs = 0
 
     def work(transaction: Transaction) -> None:
@@ -171,6 +178,7 @@ def test_who_reads_something_else_is_not_kept_waiting(
     assert runs == 1
 
 
+@pytest.mark.usefixtures("_long_turns")
 def test_who_reads_the_same_goes_after_who_was_first(store: Store) -> None:
     with Held(store, "n") as stored_value:
         late = threading.Thread(target=store.transact, args=(increment,))
@@ -213,7 +221,7 @@ def test_without_retries_nobody_waits_for_others(store: Store) -> None:
 
 class TestLine:
     def test_they_go_in_the_order_in_which_they_came(self) -> None:
-        line = ConflictQueue()
+        line = ConflictQueue(FixedClock())
         places = [QueueTicket(line) for _ in range(5)]
         for turn in places:
             turn.join([KeyRead(_SCOPE, "k")], overtaken=True)
@@ -222,7 +230,7 @@ class TestLine:
             turn.end()
 
     def test_a_range_is_about_its_keys(self) -> None:
-        line = ConflictQueue()
+        line = ConflictQueue(FixedClock())
         whole, part, other = QueueTicket(line), QueueTicket(line), QueueTicket(line)
         whole.join([PrefixRead(_SCOPE, "a/")], overtaken=True)
         part.join([KeyRead(_SCOPE, "a/b")], overtaken=True)
@@ -237,7 +245,7 @@ class TestLine:
         assert part.is_due()
 
     def test_who_is_in_conflict_again_keeps_its_place(self) -> None:
-        line = ConflictQueue()
+        line = ConflictQueue(FixedClock())
         first, second = QueueTicket(line), QueueTicket(line)
         for turn in (first, second, first):
             turn.join([KeyRead(_SCOPE, "k")], overtaken=True)
@@ -247,7 +255,7 @@ class TestLine:
         assert second.pause() > first.pause() > 0
 
     def test_one_that_is_gone_without_a_word_is_not_waited_for(self) -> None:
-        line = ConflictQueue()
+        line = ConflictQueue(FixedClock())
         first, second = QueueTicket(line), QueueTicket(line)
         for turn in (first, second):
             turn.join([KeyRead(_SCOPE, "k")], overtaken=True)
