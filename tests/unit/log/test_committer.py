@@ -502,8 +502,14 @@ store = Store(assemble(engine, SystemClock(), SystemIds(), Limits(), failpoint),
 leader = threading.Thread(target=lambda: store.write(key="first", value={}))
 leader.start(); held.wait(300)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
-threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+def interrupt():
+    while not store._core.committer._queue:
+        time.sleep(0.01)
+    time.sleep(0.1)  # it waits by now
+    os.kill(os.getpid(), signal.SIGINT)
+interrupting = threading.Thread(target=interrupt)
 try:
+    interrupting.start()
     store.write(key="interrupted", value={})
 except KeyboardInterrupt:
     print("interrupted")
