@@ -39,32 +39,38 @@ class Work:
 
 
 class _Counting:
-    """A decoder that counts what it gives."""
+    """A decoder that counts what it gives to the thread that made it."""
 
     def __init__(self, decoder: Any, work: Work, name: str) -> None:
         self._decoder, self._work, self._name = decoder, work, name
+        self._caller = threading.get_ident()
 
     def decode(self, content: Any) -> Any:
         value = self._decoder.decode(content)
         count = len(value) if isinstance(value, tuple | list) else 1
-        setattr(self._work, self._name, getattr(self._work, self._name) + count)
+        if threading.get_ident() == self._caller:
+            setattr(self._work, self._name, getattr(self._work, self._name) + count)
         return value
 
 
 @contextmanager
 def counted(store: Store) -> Iterator[Work]:
-    """Count what is done with a store in the block, and not what the indexer does beside it."""
-    work = Work()
+    """Count what this thread does with a store in the block.
+
+    Indexers of stores that other tests left may be at work beside it.
+    """
+    work, caller = Work(), threading.get_ident()
     worker = store._core.background_indexer._worker
     wait_until(lambda: not worker.is_busy)
     engine = store._core.engine
     assert isinstance(engine, SqliteEngine)
 
     def note(event: dict[str, Any]) -> None:
-        work.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
-        work.event_reads += _EVENT_READ.search(event["sql"]) is not None
+        if threading.get_ident() == caller:
+            work.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+            work.event_reads += _EVENT_READ.search(event["sql"]) is not None
 
-    reference = apsw.connections()
+    reference = [engine._writer.database, *(reader.database for reader in engine._idle)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(worker, "wake", lambda: None)
         for decoder, name in (("_operations", "decoded"), ("_operation", "decoded")):
