@@ -93,15 +93,19 @@ def cost(store: Store, relation: str, said: tuple[str, datetime], end: timedelta
     return Cost(len(steps), sum(steps))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_indexing() -> Iterator[None]:
+    """Let nothing else work in a store while steps are counted."""
+    with mock.patch.object(background_indexer, "WAKE_THRESHOLD", sys.maxsize):
+        yield
+
+
 @pytest.fixture(scope="module")
 def stores() -> Iterator[list[tuple[int, Store]]]:
-    with mock.patch.object(
-        background_indexer, "WAKE_THRESHOLD", sys.maxsize
-    ):  # indexing is not what is counted
-        instance = [(size, filled(size)) for size in SIZES]
-        yield instance
-        for _, store in instance:
-            store.close()
+    instance = [(size, filled(size)) for size in SIZES]
+    yield instance
+    for _, store in instance:
+        store.close()
 
 
 @pytest.mark.parametrize("relation", CARDINALITIES)
