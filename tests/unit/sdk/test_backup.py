@@ -18,7 +18,7 @@ import memoranda
 from memoranda import InvalidInput, NotFound, Store, StoreReadOnly
 from memoranda.storage.sqlite.wal import Journal
 from memoranda.testing import memory_store
-from tests.patience import HANG_SECONDS
+from tests.patience import HANG_SECONDS, wait_until
 from tests.unprivileged import open_folder, run_unprivileged
 
 WRITER = """
@@ -177,7 +177,10 @@ def test_backups_under_load_hold_a_prefix(store: Store, path: Path, tmp_path: Pa
     try:
         while min(len(tokens(store, name)) for name in ("b", "c")) < 5:
             assert all(writer.poll() is None for writer in writers)
-        instance = [store.backup(tmp_path / f"backup{number}.db") for number in range(4)]
+        instance: list[memoranda.Backup] = []
+        for number in range(4):
+            instance.append(store.backup(tmp_path / f"backup{number}.db"))
+            wait_until(lambda: store.stats().commits > instance[-1].commits)
     finally:
         stop.touch()
         assert [writer.wait(HANG_SECONDS) for writer in writers] == [0, 0]

@@ -20,7 +20,7 @@ import memoranda
 from memoranda import ChainBroken, Corruption, InvalidInput, NotFound, Store, UnsupportedFormat
 from memoranda.testing import memory_store, same_behaviour
 from tests.logs import Fields, answers, exported, full_store, lines_of, refusal, spelled, verdicts
-from tests.patience import HANG_SECONDS
+from tests.patience import HANG_SECONDS, wait_until
 from tests.unprivileged import open_folder, run_unprivileged
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*.db"))
@@ -197,7 +197,10 @@ def test_an_export_under_load_is_a_prefix(path: Path, tmp_path: Path) -> None:
         with memoranda.open(path) as store:
             while store.stats().commits < 1020:
                 assert writer.poll() is None
-            instance = [store.export_log(tmp_path / f"{number}.jsonl") for number in range(4)]
+            instance: list[memoranda.ExportedLog] = []
+            for number in range(4):
+                instance.append(store.export_log(tmp_path / f"{number}.jsonl"))
+                wait_until(lambda: store.stats().commits > instance[-1].commits)
     finally:
         stop.touch()
         assert writer.wait(HANG_SECONDS) == 0
