@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from memoranda.search import background_worker
 from memoranda.search.index import background_indexer
 from memoranda.search.vectors import backfill
 from tests.patience import LONG_SECONDS
+
+# A busy machine is slow to draw examples and to try them, which says nothing about them.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True, scope="session")
