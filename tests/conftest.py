@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,3 +56,23 @@ def _own_temp_folder(temp_folders: Iterator[Path], monkeypatch: pytest.MonkeyPat
     folder.chmod(0o1777)  # as the system's own, whatever the umask
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
+
+
+@pytest.fixture(autouse=True)
+def _nobody_works_on() -> Iterator[None]:
+    """Wait until nothing is done any more behind the commits of stores that a test leaves open.
+
+    The next test may count what is done, or replace the functions that do it.
+    """
+    yield
+    deadline = time.monotonic() + LONG_SECONDS
+    while any(map(_is_at_work, threading.enumerate())) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _is_at_work(thread: threading.Thread) -> bool:
+    """Say whether a thread is a store's that has work left and gets on with it."""
+    worker = getattr(getattr(thread, "_target", None), "__self__", None)
+    if not isinstance(worker, background_worker.BackgroundWorker):
+        return False
+    return worker.is_busy and worker.failure is None
