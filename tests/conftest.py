@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from memoranda.search import background_worker
 from memoranda.search.index import background_indexer
 from memoranda.search.vectors import backfill
+from memoranda.storage.sqlite import wal
 from tests.patience import LONG_SECONDS
 
 # A busy machine is slow to draw examples and to try them, which says nothing about them.
@@ -24,14 +25,16 @@ settings.load_profile("patient")
 
 @pytest.fixture(autouse=True, scope="session")
 def _patient() -> Iterator[None]:
-    """Lift the bounds in real time that a search and a closing store keep to.
+    """Lift the bounds in real time that a search, a purge and a closing store keep to.
 
-    A busy machine reaches them, and then less is found or kept. A test of a bound sets it itself.
+    A busy machine reaches them, and then less is found, purged or kept: the indexer may hold its
+    snapshot for long there. A test of a bound sets it itself.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(backfill, "EMBED_WAIT_SECONDS", LONG_SECONDS)
         patch.setattr(background_worker.BackgroundWorker.close, "__defaults__", (LONG_SECONDS,))
         patch.setattr(background_indexer, "DRAIN_SECONDS", LONG_SECONDS)
+        patch.setattr(wal, "_READERS_WAIT_MS", int(LONG_SECONDS * 1000))
         yield
 
 
