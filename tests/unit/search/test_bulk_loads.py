@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,23 @@ def test_what_an_earlier_process_left_counts(path: Path, monkeypatch: pytest.Mon
         assert store._core.background_indexer.estimate_backlog() == 3 * SIZE + 1
         store.reindex()
         assert store._core.background_indexer.estimate_backlog() == 0
+
+
+class Asked(dict[int, int]):
+    """Large commits whose oldest is asked for by its caller while the leader looks for it."""
+
+    def __iter__(self) -> Iterator[int]:
+        commits = [*self.keys()]
+        self.pop(min(commits))
+        return iter(commits)
+
+
+def test_a_caller_may_ask_while_the_leader_forgets(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoranda.search.index.view._MAX_LARGE_COMMITS", 1)
+    with memoranda.open(path, durability="relaxed", embedder=None) as store:
+        view = store._core.background_indexer._view
+        view.large_commits = Asked({0: SIZE})
+        store.bind(agent_id="a").assert_facts(facts()[:SIZE], batch=SIZE)
+        assert store.stats().facts == SIZE

@@ -58,7 +58,8 @@ class SearchView(View):
         if size >= LARGE_COMMIT:
             self.large_commits[commit.commit_ts] = size
             if len(self.large_commits) > _MAX_LARGE_COMMITS:
-                del self.large_commits[min(self.large_commits)]
+                # Its caller may ask for it meanwhile, in another thread.
+                self.large_commits.pop(min(self.large_commits), None)
 
     def eraser(self, writer: Writer, /) -> SearchEraser:
         """Return the eraser of the index."""
