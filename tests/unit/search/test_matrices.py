@@ -115,3 +115,48 @@ def test_exact_scores_are_of_float32() -> None:
     exact = ExactVectors(2)
     exact.add(np.array([[1, 0]], np.float16))
     assert exact.scores(np.array([1, 0], np.float32)).dtype == np.float32
+
+
+class Growing(GrowingMatrix):
+    """A matrix to which another thread adds while it is asked how long it is."""
+
+    grow_by = 0
+
+    @property
+    def _count(self) -> int:
+        rows, self.grow_by = self.grow_by, 0
+        if rows:
+            self.add(np.full((rows, 2), 7))
+        return self._length
+
+    @_count.setter
+    def _count(self, count: int) -> None:
+        self._length = count
+
+
+def test_rows_that_are_added_meanwhile_are_all_there_or_not_at_all() -> None:
+    matrix = Growing(2, np.int64)
+    matrix.add(np.full((60, 2), 7))
+    matrix.grow_by = 100
+    rows = matrix.rows()
+    assert len(rows) in (60, 160)
+    assert (rows == 7).all()
+
+
+def test_a_search_while_vectors_are_quantized_has_a_score_for_each_document(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vectors = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float16)
+    partition_vectors, sizes = made(vectors, parts=1), list[tuple[int, int]]()
+    quantize, query = BinaryQuantized.add, vectors[0].astype(np.float32)
+
+    def add(quantized: BinaryQuantized, rows: Vectors) -> None:
+        ids, scores = partition_vectors.best(query, 5, None)  # as another thread does
+        sizes.append((len(ids), len(scores)))
+        quantize(quantized, rows)
+
+    monkeypatch.setattr(BinaryQuantized, "add", add)
+    partition_vectors._exact_limit = 40
+    partition_vectors.add([(41, 1, 10)], [vectors[0].astype("<f2").tobytes()])
+    assert partition_vectors.approximate
+    assert sizes == [(5, 5), (5, 5)]

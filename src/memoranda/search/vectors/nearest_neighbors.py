@@ -45,7 +45,8 @@ class GrowingMatrix:
 
     def rows(self) -> Rows:
         """Return the current rows."""
-        return self._rows[: self._count]
+        count = self._count  # first: another thread may replace the rows by more, never by fewer
+        return self._rows[:count]
 
 
 class ExactVectors:
@@ -150,8 +151,9 @@ class PartitionVectors:
         """Replace the exact vectors by quantized ones."""
         assert isinstance(self._form, ExactVectors), "quantizing happens once"
         vectors = self._form.vectors()
-        self._form = BinaryQuantized(vectors if len(vectors) else new_vectors)
-        self._form.add(vectors)
+        quantized = BinaryQuantized(vectors if len(vectors) else new_vectors)
+        quantized.add(vectors)
+        self._form = quantized  # complete: another thread may be searching
 
     def remove(self, document_id: int) -> None:
         """Never return a document again: it no longer exists."""
