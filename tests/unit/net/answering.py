@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -75,3 +76,11 @@ def answering(answer: Answer) -> Iterator[Server]:
         listening.shutdown()
         thread.join()
         listening.server_close()
+
+
+@contextmanager
+def nobody() -> Iterator[str]:
+    """Yield an address where nobody answers: its port is held, so that no other server gets it."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{holder.getsockname()[1]}/v1"

@@ -18,7 +18,7 @@ from memoranda.net import http_client as net_http_client
 from memoranda.net.http_client import Endpoint
 from memoranda.search.vectors.openai_endpoint import EmbeddingsEndpoint
 from tests.patience import HANG_SECONDS
-from tests.unit.net.answering import Asked, Said, answering
+from tests.unit.net.answering import Asked, Said, answering, nobody
 
 
 def echo(asked: Asked) -> Said:
@@ -170,9 +170,6 @@ def test_the_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_key_is_not_told_when_nobody_answers() -> None:
-    with answering(echo) as server:
-        pass
-    address = server.url.replace("/v1", "/hush")
-    with pytest.raises(Unavailable) as caught:
-        Endpoint(address, api_key="hush", retries=0).post("x", {})
+    with nobody() as url, pytest.raises(Unavailable) as caught:
+        Endpoint(url.replace("/v1", "/hush"), api_key="hush", retries=0).post("x", {})
     assert "hush" not in str(caught.value)

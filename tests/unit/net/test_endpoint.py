@@ -11,7 +11,7 @@ from memoranda.errors import InvalidInput, MemorandaError, Unavailable
 from memoranda.model.clock import FixedClock
 from memoranda.net.http_client import Busy, Endpoint
 from tests.patience import HANG_SECONDS
-from tests.unit.net.answering import Asked, Said, answering
+from tests.unit.net.answering import Asked, Said, answering, nobody
 
 
 def echo(asked: Asked) -> Said:
@@ -87,10 +87,8 @@ def test_a_dropped_connection_is_tried_again() -> None:
 
 
 def test_nobody_there_is_unavailable() -> None:
-    with answering(echo) as server:
-        pass
-    with pytest.raises(Unavailable, match="does not answer"):
-        Endpoint(server.url, clock=FixedClock()).post("x", {})
+    with nobody() as url, pytest.raises(Unavailable, match="does not answer"):
+        Endpoint(url, clock=FixedClock()).post("x", {})
 
 
 def test_silence_is_unavailable() -> None:
