@@ -25,12 +25,14 @@ import memoranda
 from memoranda import Store
 from memoranda.search.index.partitions import visibility_of, visible_partitions
 from memoranda.search.index.unindexed import scan
+from memoranda.search.vectors.embedder import EmbedderSpec
 
 FILE = Path(__file__).parents[2] / "shared" / "data" / "locomo" / "locomo10.json"
 RESULTS = Path(__file__).parent / "results" / "locomo.md"
 DEPTHS = (5, 10, 20)
 CATEGORIES = {1: "several hops", 2: "when", 3: "open", 4: "one hop", 5: "adversarial"}
 HALVES = {"1-5": range(5), "6-10": range(5, 10)}
+EMBEDDER = "wordllama"
 _PLACE = re.compile(r"D(\d+):(\d+)")
 _SESSION = re.compile(r"session_(\d+)")
 
@@ -194,25 +196,37 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.locomo", description=__doc__)
     parser.add_argument("--data", type=Path, default=FILE, help="locomo10.json")
     parser.add_argument("--dry-run", action="store_true", help="print the report, write nothing")
+    parser.add_argument(
+        "--embedder",
+        default=EMBEDDER,
+        help=f"{EMBEDDER}, onnx:PATH or URL#MODEL; only the report of {EMBEDDER} is written",
+    )
+    parser.add_argument(
+        "--first-half", action="store_true", help="ask about conversations 1 to 5 only, for tuning"
+    )
     arguments = parser.parse_args()
     conversations = read(arguments.data)
     if conversations is None:
         print(f"skipped: there is no {arguments.data}", file=sys.stderr)
         return 0
+    if arguments.first_half:
+        conversations = conversations[: len(HALVES["1-5"])]
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="locomo-") as folder:
-        rows = measured(Path(folder) / "store.db", conversations)
+        rows = measured(Path(folder) / "store.db", conversations, arguments.embedder)
     report = table(rows, time.perf_counter() - start)
     print(report)
-    if not arguments.dry_run:
+    if not (arguments.dry_run or arguments.first_half) and arguments.embedder == EMBEDDER:
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
         RESULTS.write_text(report, "utf-8")
     return 0
 
 
-def measured(path: Path, conversations: Sequence[Conversation]) -> dict[str, list[Score]]:
+def measured(
+    path: Path, conversations: Sequence[Conversation], embedder: EmbedderSpec = EMBEDDER
+) -> dict[str, list[Score]]:
     """Store the conversations, and ask every question by words, by vectors, and by both."""
-    with memoranda.open(path, durability="relaxed", embedder="wordllama") as store:
+    with memoranda.open(path, durability="relaxed", embedder=embedder) as store:
         places = fill(store, conversations)
         store.reindex()
         rows = {

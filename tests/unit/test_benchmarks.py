@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from benchmarks import (
     startup,
     verify,
 )
+from memoranda.errors import InvalidInput
 from tests.bulk import write_events
 from tests.unit.search.stores import eventually
 
@@ -95,6 +98,25 @@ def test_evidence_is_counted(tmp_path: Path) -> None:
     assert (missed.recall[20], missed.reciprocal) == (0.0, 0.0)
     assert "| 1-5 | one hop (1) | both | 1.000 |" in locomo.table(rows, 1.0)
     assert locomo.read(tmp_path / "nowhere.json") is None
+
+
+def test_evidence_is_counted_with_any_embedder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = [{"dia_id": "D1:1", "speaker": "Ann", "text": "I keep bees"}]
+    conversation = {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": turns}
+    question = {"question": "who keeps bees?", "evidence": ["D1:1"], "category": 4}
+    data = tmp_path / "data.json"
+    data.write_text(json.dumps([{"conversation": conversation, "qa": [question]}] * 6), "utf-8")
+    monkeypatch.setattr(locomo, "RESULTS", tmp_path / "results.md")
+    options = ["locomo", "--data", str(data), "--first-half", "--embedder"]
+    monkeypatch.setattr(sys, "argv", [*options, "wordllama"])
+    assert locomo.main() == 0
+    assert "| 1-5 | all (5) | both | 1.000 |" in capsys.readouterr().out
+    assert not (tmp_path / "results.md").exists()
+    monkeypatch.setattr(sys, "argv", [*options, f"onnx:{tmp_path / 'nowhere'}"])
+    with pytest.raises(InvalidInput, match="no folder"):
+        locomo.main()
 
 
 @pytest.mark.slow
