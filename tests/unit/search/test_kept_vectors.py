@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
 import pytest
 
 import memoranda
+from memoranda.model.clock import FixedClock
+from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.backfill import fill_batch
+from memoranda.search.vectors.store import VectorState
+from memoranda.storage.port import Writer
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
 
@@ -134,3 +139,44 @@ def test_a_model_is_noted_once_it_has_made_a_vector(path: Path) -> None:
         remember(store.bind(agent_id="a"), TEXTS)
         store.reindex()
         assert store.stats().embedder == "hashing"
+
+
+def test_a_slow_model_stores_its_vectors_as_it_goes(path: Path) -> None:
+    clock, model, sizes = FixedClock(), Hashing(), list[int]()
+
+    def work(texts: Sequence[str]) -> None:
+        sizes.append(len(texts))
+        if len(sizes) == 4:
+            raise KeyboardInterrupt
+        clock.advance(0.1 * len(texts))
+
+    with memoranda.open(path, embedder=None) as store:
+        remember(store.bind(agent_id="a"), [f"number {number}" for number in range(100)])
+        store.reindex()
+        model.before = work
+        with pytest.raises(KeyboardInterrupt):
+            fill_batch(store._core.engine, model, clock=clock)
+        assert sizes == [16, 10, 10, 10], "a second is enough for ten"
+        assert store.stats().vectors == 36
+        model.before = None
+        assert fill_batch(store._core.engine, model, clock=clock) == 64
+        assert fill_batch(store._core.engine, model, clock=clock) == 0
+
+
+def test_a_fast_model_gets_all_texts_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, sizes = Hashing(), list[int]()
+    model.before = lambda texts: sizes.append(len(texts))
+    with memoranda.open(path, embedder=None) as store:
+        remember(store.bind(agent_id="a"), [f"number {number}" for number in range(100)])
+        store.reindex()
+        writes: list[int] = []
+        add = vectors_store.add
+
+        def counted(writer: Writer, state: VectorState, rows: Sequence[tuple[int, bytes]]) -> None:
+            writes.append(len(rows))
+            add(writer, state, rows)
+
+        monkeypatch.setattr(vectors_store, "add", counted)
+        assert fill_batch(store._core.engine, model, clock=FixedClock()) == 100
+        assert sizes == [16, 84], "the first say how fast it is"
+        assert writes == [100], "they are written together"

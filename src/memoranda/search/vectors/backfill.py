@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 # these get a vector. Several processes may do so at once, and one that dies loses nothing.
 
 BATCH_DOCUMENTS = 512
-"""Documents that are embedded before their vectors are written."""
+"""Documents whose texts are read at once."""
+_FIRST_SLICE = 16
+"""Documents that are embedded first: the time that takes says how many are next."""
+_SLICE_SECONDS = 1.0
+"""Time of embedding after which vectors are written, about: what is lost if a process ends. In it
+a transformer embeds some dozens of documents, and wordllama a whole batch."""
 _MAX_WRITE_BYTES = 512 * 1024
 """Bytes of vectors in one transaction: long vectors take several transactions."""
 CONTEXT_WEIGHT = 0.8
@@ -51,10 +56,12 @@ def fill_batch(
     limit: int = BATCH_DOCUMENTS,
     wait: float | None = None,
     cache: ChunkCache | None = None,
+    clock: Clock | None = None,
 ) -> int:
     """Embed the first documents without a vector; return their number, 0 if there are none.
 
-    `wait` bounds how long a transaction waits for other writers, in seconds.
+    `wait` bounds how long a transaction waits for other writers, in seconds. Of a slow embedder the
+    vectors are written every second, so that a process that ends early has not worked in vain.
     """
     _drop_orphans(engine)
     with engine.snapshot() as reader:
@@ -66,16 +73,35 @@ def fill_batch(
     if not documents:
         return 0
     empty = DocumentText("")
-    vectors = embed_documents(embedder, [texts.get(document.key, empty) for document in documents])
-    ids = [document.id or 0 for document in documents]
-    contents = [row.tobytes() for row in vectors.astype("<f2")]
-    rows = list(zip(ids, contents, strict=True))
-    rows_per_write = max(_MAX_WRITE_BYTES // len(contents[0]), 1)
-    for start in range(0, len(rows), rows_per_write):
-        part = rows[start : start + rows_per_write]
-        write = partial(_write, embedder=embedder, dimension=vectors.shape[1], rows=part)
-        engine.write(write, wait=wait)
-    return len(rows)
+    all_texts = [texts.get(document.key, empty) for document in documents]
+    ids = iter([document.id or 0 for document in documents])
+    for vectors in _embed_slices(embedder, all_texts, clock or SystemClock()):
+        rows = [(next(ids), row.tobytes()) for row in vectors.astype("<f2")]
+        rows_per_write = max(_MAX_WRITE_BYTES // len(rows[0][1]), 1)
+        for start in range(0, len(rows), rows_per_write):
+            part = rows[start : start + rows_per_write]
+            write = partial(_write, embedder=embedder, dimension=vectors.shape[1], rows=part)
+            engine.write(write, wait=wait)
+    return len(documents)
+
+
+def _embed_slices(
+    embedder: Embedder, texts: Sequence[DocumentText], clock: Clock
+) -> Iterator[Matrix]:
+    """Yield the vectors of texts in their order, as many at a time as a second is enough for."""
+    np = require_package("numpy", "vectors")
+    slices, elapsed = list[Any](), 0.0
+    start, size = 0, _FIRST_SLICE
+    while start < len(texts):
+        before = clock.monotonic()
+        slices.append(embed_documents(embedder, texts[start : start + size]))
+        seconds = clock.monotonic() - before
+        elapsed += seconds
+        start += size
+        size = max(int(min(size * _SLICE_SECONDS / max(seconds, 1e-9), len(texts))), 1)
+        if elapsed >= _SLICE_SECONDS / 2 or start >= len(texts):
+            yield np.concatenate(slices)
+            slices, elapsed = [], 0.0
 
 
 def _write(
