@@ -230,6 +230,33 @@ def test_a_pooled_output_is_taken_as_it_is(minilm: Path) -> None:
     assert numpy.allclose(embed(OnnxModel(minilm), ["red red blue"])[0], unit(2, 0, 1, 0))
 
 
+def test_a_dense_layer_must_be_in_the_model(minilm: Path) -> None:
+    write_json(minilm / "modules.json", [{"type": "sentence_transformers.models.Normalize"}])
+    assert numpy.allclose(embed(OnnxModel(minilm), ["red"])[0], [1, 0, 0, 0])
+    write_json(minilm / "modules.json", [{"type": "sentence_transformers.models.Dense"}])
+    with pytest.raises(InvalidInput, match=r"lacks the dense layer.*sentence_embedding"):
+        embed(OnnxModel(minilm), ["red"])
+    write_shape(minilm, outputs=("last_hidden_state", "sentence_embedding"))
+    assert numpy.allclose(embed(OnnxModel(minilm), ["red"])[0], [1, 0, 0, 0])
+
+
+def test_a_tokenizer_that_pads_and_cuts_by_itself_does_neither(minilm: Path) -> None:
+    tokenizer = Tokenizer.from_file(str(minilm / "tokenizer.json"))
+    tokenizer.enable_padding(length=128, pad_id=0, pad_token="[PAD]")
+    tokenizer.enable_truncation(3)
+    tokenizer.save(str(minilm / "tokenizer.json"))
+    rows = embed(OnnxModel(minilm), ["red blue", "red blue green green green"])
+    assert numpy.allclose(rows[0], unit(1, 0, 1, 0))
+    assert numpy.allclose(rows[1], unit(1, 3, 1, 0))
+
+
+def test_threads_do_not_wait_in_a_loop(minilm: Path) -> None:
+    model = OnnxModel(minilm)
+    embed(model, ["red"])
+    options = model._session.get_session_options()
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+
+
 def test_inputs_may_be_of_32_bits(minilm: Path) -> None:
     write_shape(minilm, kind=TensorProto.INT32)
     assert numpy.allclose(embed(OnnxModel(minilm), ["green"])[0], [0, 1, 0, 0])

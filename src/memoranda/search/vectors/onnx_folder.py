@@ -7,6 +7,7 @@
 | `1_Pooling/config.json` | the pooling: mean, CLS or max; mean without the file |
 | `sentence_bert_config.json`, `tokenizer_config.json`, `config.json` | the longest text |
 | `config_sentence_transformers.json` | the prompts before queries and documents |
+| `modules.json` | whether a dense layer follows the pooling |
 """
 
 from __future__ import annotations
@@ -89,6 +90,15 @@ class OnnxFolder:
         numbers = [limit for limit in limits if limit is not None]
         return min(*numbers, _MAX_TOKENS) if numbers else _DEFAULT_MAX_TOKENS
 
+    @cached_property
+    def has_dense_layer(self) -> bool:
+        """Whether sentence-transformers puts the pooled vectors through another layer."""
+        modules = self._decode("modules.json")
+        if not isinstance(modules, list):
+            return False
+        kinds = (part.get("type") for part in modules if isinstance(part, dict))
+        return any(str(kind).endswith(".Dense") for kind in kinds)
+
     def _read_prompts(self) -> tuple[str, str]:
         prompts = self._read("config_sentence_transformers.json").get("prompts")
         texts = prompts if isinstance(prompts, dict) else {}
@@ -100,14 +110,18 @@ class OnnxFolder:
         )
 
     def _read(self, name: str) -> dict[str, Any]:
+        config = self._decode(name)
+        return config if isinstance(config, dict) else {}
+
+    def _decode(self, name: str) -> Any:
+        """Return what a JSON file has; None if there is no such file."""
         path = self._folder / name
         if not path.is_file():
-            return {}
+            return None
         try:
-            config = msgspec.json.decode(path.read_bytes())
+            return msgspec.json.decode(path.read_bytes())
         except (OSError, msgspec.DecodeError) as error:
             raise InvalidInput("embedder", f"{str(path)!r} cannot be read: {error}") from error
-        return config if isinstance(config, dict) else {}
 
 
 def _limit(value: object) -> int | None:

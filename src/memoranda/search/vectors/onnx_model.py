@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _TOKENIZED_TEXTS = 256
 """Texts that are tokenized at once, and then put into batches of similar length."""
-_BATCH_TOKENS = 4_096
-"""Tokens of one run, padding included: a bound on memory, which grows with the square of a text's
-length."""
+_BATCH_TOKENS = 1_024
+"""Tokens of one run, padding included. More take more memory, and more time a token, as they do not
+fit into a processor's cache. A longer text is a run of its own."""
 _CHARACTERS_PER_TOKEN = 32
 """Characters that are tokenized for each token the model takes in: more than it needs."""
 _THREADS = 2
@@ -167,6 +167,8 @@ class OnnxModel:
             options = runtime.SessionOptions()
             options.intra_op_num_threads = _THREADS
             options.inter_op_num_threads = 1
+            # Else its threads wait for each other in a loop, which takes half of the processor.
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             options.log_severity_level = 3
             session = runtime.InferenceSession(
                 str(self._files.model), options, providers=["CPUExecutionProvider"]
@@ -174,6 +176,7 @@ class OnnxModel:
             self._input_types = self._check_inputs(session)
             names = [part.name for part in session.get_outputs()]
             self._output = next((name for name in _OUTPUTS if name in names), names[0])
+            self._check_modules()
             self._session = session
             self.floor = self._measure_threshold(np)
 
@@ -189,6 +192,15 @@ class OnnxModel:
                 "and at most attention_mask and token_type_ids, as text encoders do",
             )
         return types
+
+    def _check_modules(self) -> None:
+        """Refuse token vectors that still have to go through a layer which is not in the model."""
+        if self._files.has_dense_layer and self._output != _OUTPUTS[0]:
+            raise InvalidInput(
+                "embedder",
+                f"the model {str(self._files.model)!r} lacks the dense layer that modules.json "
+                f"has: export it with the output {_OUTPUTS[0]}",
+            )
 
     def _load_tokenizer(self) -> None:
         tokenizer = require_package("tokenizers", "onnx").Tokenizer.from_file(
