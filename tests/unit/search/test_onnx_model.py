@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import memoranda
 from memoranda.errors import InvalidInput, Unavailable
+from memoranda.model.clock import FixedClock
 from memoranda.search.vectors import embedder, onnx_model
 from memoranda.search.vectors.embedder import embed, resolve_embedder
+from memoranda.search.vectors.native_calls import NativeCalls
 from memoranda.search.vectors.onnx_folder import OnnxFolder
 from memoranda.search.vectors.onnx_model import OnnxModel
+from tests.patience import HANG_SECONDS
 
 WORDS = {"[PAD]": 0, "[UNK]": 1, "red": 2, "green": 3, "blue": 4}
 WEIGHTS = numpy.array([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=numpy.float32)
@@ -262,6 +267,99 @@ def test_inputs_may_be_of_32_bits(minilm: Path) -> None:
     assert numpy.allclose(embed(OnnxModel(minilm), ["green"])[0], [0, 1, 0, 0])
 
 
+def write_endless(path: Path) -> None:
+    """Write a model that adds its tokens up for ever if there are three of them or more."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["again"], ["more"]),
+            helper.make_node("Add", ["sum", "sum"], ["next"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+            helper.make_tensor_value_info("again", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("sum", TensorProto.FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info("more", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", TensorProto.FLOAT, None),
+        ],
+    )
+    nodes = [
+        helper.make_node("Gather", ["weights", "input_ids"], ["own"]),
+        helper.make_node("Shape", ["input_ids"], ["length"], start=1),
+        helper.make_node("Squeeze", ["length"], ["tokens"]),
+        helper.make_node("Greater", ["tokens", "two"], ["endless"]),
+        helper.make_node("Loop", ["", "endless", "own"], ["last_hidden_state"], body=body),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "endless",
+        [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "length"])],
+        [helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, None)],
+        [
+            numpy_helper.from_array(WEIGHTS, "weights"),
+            numpy_helper.from_array(numpy.array(2, dtype=numpy.int64), "two"),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(path))
+
+
+ENDING = """
+import sys, threading, time
+from pathlib import Path
+from memoranda.errors import Unavailable
+from memoranda.search.vectors import onnx_model
+from memoranda.search.vectors.embedder import embed
+from memoranda.search.vectors.native_calls import NATIVE_CALLS
+
+onnx_model._UNRELATED = ("red", "green")
+model = onnx_model.OnnxModel(Path(sys.argv[1]))
+embed(model, ["red"])
+
+
+def run():
+    try:
+        embed(model, ["red red red"])
+    except Unavailable:
+        print("ended", flush=True)
+
+
+threading.Thread(target=run, daemon=True).start()
+while not NATIVE_CALLS._stops:
+    time.sleep(0.001)
+"""
+
+
+def test_a_process_ends_while_a_model_runs(folder: Path) -> None:
+    write_endless(folder / "onnx" / "model.onnx")
+    command = [sys.executable, "-W", "ignore", "-c", ENDING, str(folder)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+def test_no_call_begins_when_the_interpreter_ends() -> None:
+    calls, clock, stops = NativeCalls(FixedClock()), FixedClock(), list[int]()
+    with calls.running(lambda: stops.append(1)):
+        pass
+    calls.end()
+    assert stops == [], "it had returned"
+    with pytest.raises(Unavailable, match="interpreter ends"), calls.running(lambda: None):
+        pass
+    calls = NativeCalls(clock)
+    with calls.running(lambda: stops.append(1)):
+        calls.end()
+        assert stops, "it is told to stop"
+        assert clock.monotonic() >= 30, "it is not waited for without end"
+        calls.forget()
+        stops.clear()
+        calls.end()
+        assert stops == [], "a fork has no such thread"
+
+
 @pytest.mark.parametrize(
     "file",
     [
@@ -291,9 +389,9 @@ def test_texts_of_all_lengths_are_batched_and_come_back_in_order(
     shapes: list[tuple[int, int]] = []
     run = OnnxModel._run
 
-    def watched(self: OnnxModel, np: Any, encoded: Any) -> Any:
+    def watched(self: OnnxModel, np: Any, encoded: Any, run_options: Any) -> Any:
         shapes.append((len(encoded), max(len(text.ids) for text in encoded)))
-        return run(self, np, encoded)
+        return run(self, np, encoded, run_options)
 
     monkeypatch.setattr(OnnxModel, "_run", watched)
     rows = embed(model, texts)
@@ -325,9 +423,9 @@ def test_a_vector_made_before_an_erasure_is_not_cached_after_it(
     embed(model, ["red"])
     run = OnnxModel._run
 
-    def erasing(self: OnnxModel, np: Any, encoded: Any) -> Any:
+    def erasing(self: OnnxModel, np: Any, encoded: Any, run_options: Any) -> Any:
         self.drop_cache()
-        return run(self, np, encoded)
+        return run(self, np, encoded, run_options)
 
     monkeypatch.setattr(OnnxModel, "_run", erasing)
     embed(model, ["blue"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from memoranda.search.vectors.embedder import (
     check_packages,
     require_package,
 )
+from memoranda.search.vectors.native_calls import NATIVE_CALLS
 from memoranda.search.vectors.onnx_folder import OnnxFolder
 from memoranda.storage.thread_locks import new_lock
 
@@ -32,6 +34,8 @@ _CHARACTERS_PER_TOKEN = 32
 """Characters that are tokenized for each token the model takes in: more than it needs."""
 _THREADS = 2
 """Threads of onnxruntime: embedding is background work."""
+_LOG_FATAL = 4
+"""Level of what onnxruntime prints: its errors are exceptions, too."""
 _CACHED_TEXTS = 4_096
 """Vectors that are cached: six megabytes of 384 dimensions."""
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -84,13 +88,19 @@ class OnnxModel:
     def embed(self, texts: Sequence[str], /, *, query: bool = False) -> Matrix:
         """Return the pooled output for each text; queries and documents get the model's prompts."""
         np = require_package("numpy", "onnx")
-        self._load(np)
+        run_options = require_package("onnxruntime", "onnx").RunOptions()
+        run_options.log_severity_level = _LOG_FATAL
         prompt = self._files.query_prompt if query else self._files.document_prompt
+        with NATIVE_CALLS.running(partial(setattr, run_options, "terminate", True)):
+            self._load(np)
+            return self._embed(np, texts, prompt, run_options)
+
+    def _embed(self, np: Any, texts: Sequence[str], prompt: str, run_options: Any) -> Matrix:
         prompted = [prompt + text for text in texts]
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in prompted]
         drops, rows = self._drops, self._cached(keys)
         missing = {key: text for key, text in zip(keys, prompted, strict=True) if key not in rows}
-        new = dict(zip(missing, self._run_all(np, [*missing.values()]), strict=True))
+        new = dict(zip(missing, self._run_all(np, [*missing.values()], run_options), strict=True))
         self._remember(new, drops)
         rows |= new
         shape = (0, self.dimension)
@@ -119,7 +129,7 @@ class OnnxModel:
 
     # Running the model.
 
-    def _run_all(self, np: Any, texts: Sequence[str]) -> list[Any]:
+    def _run_all(self, np: Any, texts: Sequence[str], run_options: Any = None) -> list[Any]:
         """Run the model over texts, in batches of similar length."""
         rows: list[Any] = [None] * len(texts)
         for start in range(0, len(texts), _TOKENIZED_TEXTS):
@@ -127,12 +137,12 @@ class OnnxModel:
             chunk = [text[:limit] for text in texts[start : start + _TOKENIZED_TEXTS]]
             encoded = self._tokenizer.encode_batch(chunk)
             for batch in _batches([len(text.ids) for text in encoded]):
-                outputs = self._run(np, [encoded[position] for position in batch])
+                outputs = self._run(np, [encoded[position] for position in batch], run_options)
                 for position, row in zip(batch, outputs, strict=True):
                     rows[start + position] = row
         return rows
 
-    def _run(self, np: Any, encoded: Sequence[Any]) -> Matrix:
+    def _run(self, np: Any, encoded: Sequence[Any], run_options: Any) -> Matrix:
         length = max(max(len(text.ids) for text in encoded), 1)
         shape = (len(encoded), length)
         inputs = {
@@ -149,7 +159,7 @@ class OnnxModel:
             name: inputs[name].astype(np.int32) if "int32" in kind else inputs[name]
             for name, kind in self._input_types.items()
         }
-        (output,) = self._session.run([self._output], values)
+        (output,) = self._session.run([self._output], values, run_options)
         vectors = _pool(
             np, np.asarray(output, np.float32), inputs["attention_mask"], self._files.pooling
         )
@@ -169,7 +179,7 @@ class OnnxModel:
             options.inter_op_num_threads = 1
             # Else its threads wait for each other in a loop, which takes half of the processor.
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            options.log_severity_level = 3
+            options.log_severity_level = _LOG_FATAL
             session = runtime.InferenceSession(
                 str(self._files.model), options, providers=["CPUExecutionProvider"]
             )
