@@ -33,7 +33,7 @@ OTHERS = {
     "docs/explanation/audit.md": {"secure_delete"},
     "docs/howto/embeddings.md": {
         *("attention_mask", "input_ids", "token_type_ids"),
-        *("last_hidden_state", "sentence_embedding"),
+        *("last_hidden_state", "sentence_embedding", "per_channel", "quantize_dynamic"),
     },
     "docs/howto/keep-facts.md": {"object_kind"},
     "docs/reference/audit-events.md": {"left_out"},

@@ -177,7 +177,7 @@ class OnnxModel:
             options = runtime.SessionOptions()
             options.intra_op_num_threads = _THREADS
             options.inter_op_num_threads = 1
-            # Else its threads wait for each other in a loop, which takes half of the processor.
+            # Else its threads wait for each other in a loop, a third of the processor's time.
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             options.log_severity_level = _LOG_FATAL
             session = runtime.InferenceSession(
