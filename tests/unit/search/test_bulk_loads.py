@@ -12,7 +12,7 @@ import memoranda
 from memoranda import AsyncStore, Store
 from memoranda.search import background_worker
 from memoranda.search.background_worker import LARGE_COMMIT
-from memoranda.search.index import indexer
+from memoranda.search.index import background_indexer, indexer
 from tests.patience import HANG_SECONDS
 from tests.unit.search.stores import eventually
 
@@ -32,6 +32,7 @@ def wait_for_the_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background_worker, "BURST_DOCUMENTS", BURST)
     monkeypatch.setattr(background_worker, "SHORT_BACKLOG", SHORT)
     monkeypatch.setattr(background_worker, "_SECONDS_PER_DOCUMENT", HANG_SECONDS)
+    monkeypatch.setattr(background_indexer, "WRITE_WAIT_SECONDS", HANG_SECONDS)
 
 
 def queued(store: Store | AsyncStore) -> int:
