@@ -25,8 +25,8 @@ import memoranda
 from memoranda import AsyncStore, Scope, Store, StoreClosed
 from memoranda.audit.signers import Signer
 from tests.embedders import Hashing
+from tests.patience import HANG_SECONDS
 
-_STUCK_SECONDS = 20
 _SIGNER = Signer("tests/forks", bytes(range(32)))
 _ARGUMENTS: dict[str, Any] = {
     "a": 1,
@@ -203,7 +203,7 @@ def fork_some(
         over.wait(0.02 * (number % 5))
         pid = os.fork()
         if not pid:
-            signal.alarm(_STUCK_SECONDS)
+            signal.alarm(int(HANG_SECONDS))
             try:
                 child()
             except BaseException:  # noqa: BLE001 - the parent tells

@@ -22,8 +22,8 @@ from random import Random
 
 import memoranda
 from memoranda import Store
+from tests.patience import HANG_SECONDS
 
-_STUCK_SECONDS = 60
 _SHORTEST, _LONGEST = 0.00002, 0.003
 _KEPT = 100
 """How many interrupts are kept with their tracebacks: what stands in them is not collected."""
@@ -118,11 +118,11 @@ class Fight:
         signal.signal(signal.SIGALRM, self.interrupt)
         while self.main.interrupts < self.wanted and not self.failures:
             if self.main.interrupts % 500 == 0:
-                faulthandler.dump_traceback_later(_STUCK_SECONDS, exit=True)
+                faulthandler.dump_traceback_later(HANG_SECONDS, exit=True)
             signal.setitimer(signal.ITIMER_REAL, self.random.uniform(_SHORTEST, _LONGEST))
             self.main.turn()
         signal.setitimer(signal.ITIMER_REAL, 0)
-        faulthandler.dump_traceback_later(_STUCK_SECONDS, exit=True)
+        faulthandler.dump_traceback_later(HANG_SECONDS, exit=True)
         self.check_everybody_gets_on()
         self.over.set()
         for thread in threads:

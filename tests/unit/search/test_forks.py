@@ -13,8 +13,7 @@ import memoranda
 from memoranda import Store, StoreClosed
 from memoranda.log.commit.group_commit import LeaderToken
 from tests.embedders import Hashing
-
-_STUCK = 10
+from tests.patience import HANG_SECONDS
 
 
 def refused(store: Store) -> bool:
@@ -44,7 +43,7 @@ def test_locks_that_others_held_are_no_harm_in_a_fork(tmp_path: Path, place: str
         holder.submit(lambda: [lock.acquire() for lock in locks]).result()
         child = os.fork()
         if not child:
-            signal.alarm(_STUCK)
+            signal.alarm(int(HANG_SECONDS))
             os._exit(0 if refused(store) else 1)
         core.committer._leader = None
         holder.submit(lambda: [lock.release() for lock in locks]).result()

@@ -17,6 +17,7 @@ import memoranda
 from memoranda import Store, StoreBusy
 from memoranda.storage.files import lock_file
 from memoranda.storage.thread_locks import Wakeup, WeakRegistry, hold, new_lock
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -92,7 +93,7 @@ def test_a_lock_is_free_in_a_fork() -> None:
     with ThreadPoolExecutor(1) as other:
         other.submit(lock.acquire).result()
         if not (child := os.fork()):
-            signal.alarm(10)
+            signal.alarm(int(HANG_SECONDS))
             with lock:
                 os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
