@@ -108,6 +108,8 @@ def test_saying_it_again_changes_nothing(ann: Store, bob: Store) -> None:
     assert ann.stats().commits == before
     with pytest.raises(InvalidInput, match="'ours' is not 'own' or 'shared'"):
         ann.configure(facts="ours")
+    with pytest.raises(InvalidInput, match=r"facts: .* is int, not text"):
+        ann.configure(facts=1)  # type: ignore[arg-type]
 
 
 def test_many_facts_are_shared_only_on_request(open_store: OpenStore) -> None:

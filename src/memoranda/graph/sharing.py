@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from memoranda.errors import InvalidInput
 from memoranda.model.intervals import NEWEST
-from memoranda.model.limits import short_repr
+from memoranda.model.limits import plain_text, short_repr
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader
 
@@ -30,9 +30,10 @@ NO_GRAPH = 0
 
 def check_facts(value: object) -> bool:
     """Say whether a value of the setting asks for shared facts."""
-    if value not in (OWN, SHARED):
-        raise InvalidInput("facts", f"{short_repr(value)} is not {OWN!r} or {SHARED!r}")
-    return value == SHARED
+    text = plain_text("facts", value)
+    if text not in (OWN, SHARED):
+        raise InvalidInput("facts", f"{short_repr(text)} is not {OWN!r} or {SHARED!r}")
+    return text == SHARED
 
 
 def shared_scope(namespace: str) -> Scope:

@@ -288,6 +288,10 @@ ORDER BY erasure DESC LIMIT 1
 SELECT digest FROM erased
 WHERE erasure = :erasure AND commit_ts = :commit_ts AND position = :position
 
+-- name: erased_of_no_event
+-- Find an erasure of a commit before the first one.
+SELECT erasure, commit_ts FROM erased WHERE commit_ts < 1 ORDER BY erasure, commit_ts LIMIT 1
+
 -- name: erasures
 -- Return the commits that erased something.
 SELECT DISTINCT erasure FROM erased ORDER BY erasure

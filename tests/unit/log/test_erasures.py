@@ -89,6 +89,8 @@ def test_the_erasing_event_says_nothing_that_can_be_guessed(path: Path) -> None:
         ("UPDATE erased SET position = position + 2", GONE),
         ("INSERT INTO erased SELECT erasure, 3, position, digest FROM erased", GONE),
         ("INSERT INTO erased SELECT 3, commit_ts, position, digest FROM erased", 3),
+        ("INSERT INTO erased SELECT erasure, 0, -9, digest FROM erased LIMIT 1", ERASURE),
+        (f"INSERT INTO erased SELECT erasure, {-(2**63)}, 0, digest FROM erased LIMIT 1", ERASURE),
         ("UPDATE event SET salts = randomblob(length(salts)) WHERE commit_ts = 2", GONE),
         (
             "UPDATE event SET salts = CAST(substr(salts, 1, 17) || randomblob(16) AS BLOB)"

@@ -79,6 +79,8 @@ class Erasures:
             raise self._doubt[1]
         if reader.row("has_erasures") is None:
             return
+        if (row := reader.row("erased_of_no_event")) is not None:  # no page of rows begins there
+            raise ChainBroken(row[0], f"it is said to have erased commit {row[1]}, which is none")
         for (erasure,) in reader.rows("erasures"):
             if not self._is_attested(reader, erasure):
                 raise ChainBroken(erasure, "it does not say that it erased anything")
