@@ -155,3 +155,19 @@ def test_a_long_run_without_spaces_has_every_pair_once(size: int) -> None:
     pairs = [text[start : start + 2] for start in range(size - 1)] or [text]
     assert tokens(text) == pairs
     assert indexed_tokens(text) == list(dict.fromkeys([*pairs, *text]))
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_words_of_ascii_are_runs_of_letters_and_digits(text: str) -> None:
+    words = re.findall("[a-z0-9]+", text.lower())
+    assert tokens(text) == [token for word in words for token in tokens(word)]
+    # Beside a letter that is not ASCII, the same words take the general way.
+    assert tokens(f"{text} \u00fc") == [*tokens(text), "u"]
+
+
+def test_no_more_words_are_cached_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizer, "_CACHED_WORDS", 100)
+    monkeypatch.setattr(tokenizer, "_token_caches", {})
+    text = " ".join(f"running{number}" for number in range(1_000)) + " running"
+    assert tokens(text) == [*(f"running{number}" for number in range(1_000)), "run"]
+    assert len(tokenizer._token_caches["english"]) <= 100
