@@ -106,10 +106,9 @@ def find(
 
     `within` limits the result to these namespaces; the horizons of others are not checked.
     """
-    ids = list(memory_ids)
-    states = [row[0] for row in reader.rows("memory_states_at", memory_ids=ids, at=at)]
-    snapshots = load(reader, states, at, viewer=viewer, content=content, within=within)
-    return {snapshot.memory_id: snapshot for snapshot in snapshots}
+    rows = _rows(reader, list(memory_ids), at, viewer, content=content, within=within)
+    snapshots = map(_snapshot, rows)
+    return {snapshot.memory_id: snapshot for snapshot in snapshots if snapshot.visible_to(viewer)}
 
 
 def find_one(
@@ -126,19 +125,13 @@ def load(
     *,
     viewer: str | None = None,
     content: bool = True,
-    within: Collection[str] | None = None,
 ) -> list[MemorySnapshot]:
     """Return the snapshots of state rows, in the order of the row ids.
 
     Without `content` the texts are not read. Raises `Compacted` if `at` is before the horizon of a
     row's namespace.
     """
-    rows = reader.rows(
-        "memory_states", states=list(states), at=at, viewer=viewer, content=int(content)
-    )
-    if within is not None:
-        rows = [row for row in rows if row[2] in within]
-    horizon.check(reader, (row[2] for row in rows), at)
+    rows = _rows(reader, list(states), at, viewer, content=content)
     order = {state: index for index, state in enumerate(states)}
     indexed = [(order[row[0]], _snapshot(row)) for row in rows]
     return [
@@ -146,6 +139,23 @@ def load(
         for _, snapshot in sorted(indexed, key=lambda pair: pair[0])
         if snapshot.visible_to(viewer)
     ]
+
+
+def _rows(
+    reader: Reader,
+    items: list[str] | list[int],
+    at: int,
+    viewer: str | None,
+    *,
+    content: bool,
+    within: Collection[str] | None = None,
+) -> list[Row]:
+    """Return the rows of states, or of the states of memories at a commit."""
+    rows = reader.rows("memory_states", items=items, at=at, viewer=viewer, content=int(content))
+    if within is not None:
+        rows = [row for row in rows if row[2] in within]
+    horizon.check(reader, (row[2] for row in rows), at)
+    return rows
 
 
 def text_of(reader: Reader, snapshot: MemorySnapshot) -> str:

@@ -79,7 +79,7 @@ def test_one_term_is_looked_up_with_the_same_result_as_several() -> None:
             one = reader.rows("fulltext_search_one", token=token, weight=0.7, limit=limit)
             several = reader.rows("fulltext_search", terms=[[token, 0.7]], limit=limit)
             assert len(one) == min(limit, 200)
-            assert one == several
+            assert [(row[0], row[-1]) for row in one] == several
 
 
 def test_few_texts_are_compared_with_one_another() -> None:

@@ -61,7 +61,7 @@ class DocumentText(msgspec.Struct, frozen=True):
     after: str = ""
 
 
-class DocumentInfo(msgspec.Struct, frozen=True):
+class DocumentInfo(msgspec.Struct, frozen=True, gc=False):
     """A searchable document without its text, valid from one commit to another."""
 
     id: int | None

@@ -61,7 +61,7 @@ class _Token(msgspec.Struct, frozen=True):
     fts5_idf: float
 
 
-class ScoredDocument(msgspec.Struct, frozen=True):
+class ScoredDocument(msgspec.Struct, frozen=True, gc=False):
     """A document that a search found, and its score."""
 
     document: DocumentInfo
@@ -114,6 +114,8 @@ class TermSearch:
     def _count_documents(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Return the number of indexed documents with each term, by `partition.term`."""
         tokens = [f"{partition}.{term}" for partition in self._partitions for term in terms]
+        if len(tokens) == 1:  # without the list, which takes as long as the lookup
+            return dict(self._reader.rows("fulltext_document_count", token=tokens[0]))
         return dict(self._reader.rows("fulltext_document_counts", tokens=tokens)) if tokens else {}
 
     def _rarest_idf(self, terms: Sequence[str]) -> dict[str, float]:
@@ -132,15 +134,32 @@ class TermSearch:
         return {term: log(1 + (total - count + 0.5) / (count + 0.5)) for count, term in rarest}
 
     def _search_index(self, limit: int, as_of_commit: int | None) -> Iterator[ScoredDocument]:
-        tokens = [*self._tokens()]
         outdated = self._unindexed.outdated
-        rows = self._search_tokens(tokens, limit + len(outdated), as_of_commit)
-        scores = {document_id: score for document_id, score in rows if document_id not in outdated}
-        for document_id, partition, *columns in self._reader.rows("documents_by_id", ids=[*scores]):
-            document = DocumentInfo(document_id, self._partitions[partition], *columns)
-            yield ScoredDocument(document, scores[document_id])
+        rows = self._search_tokens([*self._tokens()], limit + len(outdated), as_of_commit)
+        for document_id, partition, source, start, end, since, until, score in rows:
+            if document_id not in outdated:
+                document = DocumentInfo(
+                    document_id, self._partitions[partition], source, start, end, since, until
+                )
+                yield ScoredDocument(document, score)
 
     def _search_tokens(
+        self, tokens: Sequence[_Token], limit: int, as_of_commit: int | None
+    ) -> Sequence[Row]:
+        """Return the best indexed documents, each with its score behind its columns."""
+        if len(tokens) == 1 and as_of_commit is None:  # no scores to add up, so nothing to group
+            (token,) = tokens
+            return self._reader.rows(
+                "fulltext_search_one",
+                token=f'"{token.text}"',
+                weight=token.idf / token.fts5_idf,
+                limit=limit,
+            )
+        scores = dict(self._search_several(tokens, limit, as_of_commit))
+        rows = self._reader.rows("documents_by_id", ids=[*scores])
+        return [(*row, scores[row[0]]) for row in rows]
+
+    def _search_several(
         self, tokens: Sequence[_Token], limit: int, as_of_commit: int | None
     ) -> Sequence[tuple[int, float]]:
         """Return the ids and scores of the best indexed documents."""
@@ -149,9 +168,6 @@ class TermSearch:
             return self._reader.rows(
                 "fulltext_search_as_of", terms=terms, limit=limit, as_of_commit=as_of_commit
             )
-        if len(terms) == 1:  # no scores to add up, so nothing to group
-            ((token, weight),) = terms
-            return self._reader.rows("fulltext_search_one", token=token, weight=weight, limit=limit)
         if (
             len(tokens) <= _MAX_ALTERNATIVES
             and sum(token.count for token in tokens) >= _MIN_OCCURRENCES

@@ -84,18 +84,10 @@ RELEASE trial
 -- Rewrite every page from the rows of the tables.
 VACUUM
 
--- name: memory_states_at
--- Find the state row of each of some memories as of a commit.
-SELECT (
-    SELECT state.id FROM memory_state AS state
-    WHERE state.memory = memory.id AND state.commit_ts <= :at
-    ORDER BY state.commit_ts DESC, state.position DESC LIMIT 1
-)
-FROM json_each(:memory_ids) AS item JOIN memory ON memory.memory_id = item.value
-WHERE memory.commit_ts <= :at
-
 -- name: memory_states
--- Read memory states, and the memory that supersedes each, as far as an agent may see it.
+-- Read memory states, and the memory that supersedes each, as far as an agent may see it. Each item
+-- is the number of a state, or the id of a memory, of which the state as of the commit is read. A
+-- state that does not hold its details or its content names the one that does, and has NULL instead.
 -- The last column says whether an erasure left a part of the state in an event of chain version 1,
 -- where nothing proves it: its version, or the details and content of an older version that it
 -- uses. The salts of such an event are a multiple of 16 bytes long. Version 1 never follows version
@@ -111,8 +103,11 @@ SELECT
             AND link.commit_ts <= :at AND link.until_commit > :at
             AND (:viewer IS NULL OR newer.private = 0 OR newer.agent_id = :viewer)
         ORDER BY link.commit_ts DESC, link.position DESC LIMIT 1
-    ), details.details, content.commit_ts, content.position, content.digest, content.size,
-    CASE WHEN :content = 1 THEN content.content END, content.updated_at,
+    ), COALESCE(details.details, state.details),
+    COALESCE(content.commit_ts, state.commit_ts), COALESCE(content.position, state.position),
+    COALESCE(content.digest, state.digest), COALESCE(content.size, state.size),
+    CASE WHEN :content = 1 THEN COALESCE(content.content, state.content) END,
+    COALESCE(content.updated_at, state.updated_at),
     CASE WHEN (SELECT LENGTH(salts) % 16 = 0 FROM event WHERE commit_ts = 1) THEN EXISTS (
         SELECT 1
         FROM memory_state AS part
@@ -122,14 +117,19 @@ SELECT
             AND (part.commit_ts, part.position) <= (state.commit_ts, state.position)
             AND (
                 part.version BETWEEN state.version - state.retracted AND state.version
-                OR part.id IN (details.id, content.id)
+                OR part.id IN (state.details_in, state.content_in)
             )
     ) ELSE FALSE END
-FROM json_each(:states) AS item
-JOIN memory_state AS state ON state.id = item.value
-JOIN memory ON memory.id = state.memory
-JOIN memory_state AS details ON details.id = COALESCE(state.details_in, state.id)
-JOIN memory_state AS content ON content.id = COALESCE(state.content_in, state.id)
+FROM json_each(:items) AS item
+CROSS JOIN memory_state AS state ON state.id = CASE item.type WHEN 'integer' THEN item.value ELSE (
+    SELECT last.id
+    FROM memory AS own CROSS JOIN memory_state AS last ON last.memory = own.id
+    WHERE own.memory_id = item.value AND own.commit_ts <= :at AND last.commit_ts <= :at
+    ORDER BY last.commit_ts DESC, last.position DESC LIMIT 1
+) END
+CROSS JOIN memory ON memory.id = state.memory
+LEFT JOIN memory_state AS details ON details.id = state.details_in
+LEFT JOIN memory_state AS content ON content.id = state.content_in
 
 -- name: state_dependents
 -- List the keys whose current values rest on some evidence, with the version and place of the
@@ -965,10 +965,26 @@ SELECT words.rowid, words.own, words.before, words.after
 FROM json_each(:ids) AS item CROSS JOIN words ON words.rowid = item.value
 
 -- name: fulltext_search_one
--- Find the best documents for one token, with the weight of its score.
-SELECT words.rowid, -bm25(words, 1.0, 0.5, 0.3) * :weight AS total
-FROM words WHERE words MATCH :token
-ORDER BY total DESC, words.rowid DESC LIMIT :limit
+-- Find the best documents for one token, with the weight of its score, and read them. They are scored
+-- from the newest to the oldest (`LIMIT -1` keeps that order), so that one never displaces another of
+-- the same score.
+SELECT
+    passage.id, passage.shelf, passage.source, passage.first, passage.beyond, passage.since,
+    passage.until_commit, best.total
+FROM (
+    SELECT part.id, part.total
+    FROM (
+        SELECT words.rowid AS id, -bm25(words, 1.0, 0.5, 0.3) * :weight AS total
+        FROM words WHERE words MATCH :token
+        ORDER BY words.rowid DESC LIMIT -1
+    ) AS part
+    ORDER BY part.total DESC, part.id DESC LIMIT :limit
+) AS best
+CROSS JOIN passage ON passage.id = best.id
+
+-- name: fulltext_document_count
+-- Count the documents with a token.
+SELECT term, doc FROM word_count WHERE term = :token
 
 -- name: fulltext_search_as_of
 -- Find the best documents for some tokens as of a commit.
@@ -992,8 +1008,10 @@ ORDER BY shelf.id
 
 -- name: documents_by_id
 -- Read some documents by their ids.
-SELECT id, shelf, source, first, beyond, since, until_commit
-FROM passage WHERE id IN (SELECT value FROM json_each(:ids))
+SELECT
+    passage.id, passage.shelf, passage.source, passage.first, passage.beyond, passage.since,
+    passage.until_commit
+FROM json_each(:ids) AS item CROSS JOIN passage ON passage.id = item.value
 
 -- name: documents_of_sources
 -- Read the indexed documents of some sources.
