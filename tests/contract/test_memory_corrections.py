@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from memoranda.memory.rules import MemoryRules
 from memoranda.memory.settings import SettingsCache
 from memoranda.model.ids import derive_id
 from memoranda.model.intervals import NEWEST
-from memoranda.storage.port import Reader, Row
+from memoranda.storage.port import Reader, Result, Row
 from memoranda.testing import FixedClock
 
 HOUR = 3600
@@ -294,6 +294,9 @@ class CountingReader:
     def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
         self.asked += 1
         return self._reader.rows(query, budget=budget, **values)
+
+    def cached(self, read: Callable[..., Result], /, *arguments: Hashable) -> Result:
+        return read(self, *arguments)
 
 
 @pytest.mark.parametrize("before", [False, True])

@@ -69,6 +69,15 @@ def facts_at(
     return list(zip(in_slice, as_of.to_facts(reader, scope, in_slice, viewer), strict=True))
 
 
+def has_entities(reader: Reader) -> bool:
+    """Say whether any entity was ever named; in many stores none was."""
+    return reader.cached(_is_any_named)
+
+
+def _is_any_named(reader: Reader) -> bool:
+    return reader.row("graph_node_any") is not None
+
+
 def find_named_entities(
     reader: Reader,
     names: Collection[str],

@@ -357,6 +357,10 @@ SELECT 1 FROM graph_sharing
 WHERE shared = 1 AND SUBSTR(:namespace || '/', 1, LENGTH(namespace) + 1) = namespace || '/'
 LIMIT 1
 
+-- name: graph_node_any
+-- Say whether any entity or relation was ever named.
+SELECT 1 FROM graph_node LIMIT 1
+
 -- name: graph_sharing_any
 -- Say whether any namespace ever shared its facts.
 SELECT 1 FROM graph_sharing WHERE shared = 1 LIMIT 1

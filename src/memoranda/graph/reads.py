@@ -233,8 +233,12 @@ def current_time_at(reader: Reader, as_of_moment: AsOf) -> int:
 
     It is the clock's time, but not before the commit that is read: a clock may have been set back.
     """
-    row = reader.row("event_time", commit_ts=as_of_moment.commit)
-    return max(as_of_moment.now, row[0] if row else 0)
+    return max(as_of_moment.now, reader.cached(_commit_time, as_of_moment.commit))
+
+
+def _commit_time(reader: Reader, commit: int) -> int:
+    row = reader.row("event_time", commit_ts=commit)
+    return row[0] if row else 0
 
 
 def timeline_changed(reader: Reader, read: TimelineRead, since: int) -> bool:

@@ -52,9 +52,13 @@ def shared_graphs(
     reader: Reader, namespaces: Iterable[str], as_of_commit: int | None = None
 ) -> set[str]:
     """Return the namespaces that shared their facts at a commit."""
-    if reader.row("graph_sharing_any") is None:  # the common case, of many namespaces at once
+    if not reader.cached(_is_any_shared):  # the common case, of many namespaces at once
         return set()
     return {name for name in namespaces if shared_graph(reader, name, as_of_commit) is not None}
+
+
+def _is_any_shared(reader: Reader) -> bool:
+    return reader.row("graph_sharing_any") is not None
 
 
 def own_graph(reader: Reader, scope: Scope) -> int:

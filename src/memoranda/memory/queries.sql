@@ -322,6 +322,10 @@ INSERT INTO memory_link (
     source, relation, target, commit_ts, position, valid_from, until_commit, valid_until
 ) VALUES (:source, :relation, :target, :commit_ts, :position, :valid_from, OPEN_END, NULL)
 
+-- name: link_any
+-- Say whether any memory was ever linked to another.
+SELECT 1 FROM memory_link LIMIT 1
+
 -- name: link_close
 -- Close an open link.
 UPDATE memory_link SET until_commit = :commit_ts, valid_until = :valid_until
@@ -435,6 +439,10 @@ ORDER BY transcript.namespace, transcript.id LIMIT :limit
 INSERT INTO citation (memory, transcript, first, beyond, commit_ts)
 VALUES (:memory, :transcript, :first, :end, :commit_ts)
 ON CONFLICT DO NOTHING
+
+-- name: citation_any
+-- Say whether any memory cites a transcript.
+SELECT 1 FROM citation LIMIT 1
 
 -- name: citation_find
 -- List the spans of a transcript that a memory cites.

@@ -247,7 +247,13 @@ def find_versions(
 
 def evidence_links(reader: Reader, memory_ids: Iterable[str], at: int) -> Iterator[EvidenceLink]:
     """Yield the open reflects_on and derived_from links of memories as of a commit."""
+    if not reader.cached(_is_any_linked):
+        return
     for source, relation, target, version in reader.rows(
         "links_relied_on", memory_ids=list(memory_ids), at=at
     ):
         yield EvidenceLink(source, relation, MemoryRef(target, version))
+
+
+def _is_any_linked(reader: Reader) -> bool:
+    return reader.row("link_any") is not None

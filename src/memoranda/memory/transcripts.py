@@ -263,8 +263,14 @@ def citations_of(
     reader: Reader, memory_ids: Iterable[str], at: int
 ) -> list[tuple[str, int, Span, Row]]:
     """Return the citations of memories: memory id, transcript number, span, transcript row."""
+    if not reader.cached(_is_any_cited):
+        return []
     rows = reader.rows("citations_of_memories", memory_ids=list(memory_ids), at=at)
     return [(row[0], row[1], (row[2], row[3]), row[4:]) for row in rows]
+
+
+def _is_any_cited(reader: Reader) -> bool:
+    return reader.row("citation_any") is not None
 
 
 def links_of_memory(reader: Reader, memory_id: str, at: int) -> list[TranscriptLink]:

@@ -6,7 +6,7 @@ up. Everything above this port is the same on every engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -81,6 +81,14 @@ class Reader(Protocol):
 
     def columns(self, query: str, /) -> tuple[str, ...]:
         """Return the column names of a query."""
+        ...
+
+    def cached(self, read: Callable[..., Result], /, *arguments: Hashable) -> Result:
+        """Return `read(reader, *arguments)`, read once by snapshots of the same commit.
+
+        For small values that many reads need and few commits change. `read` depends on nothing but
+        its arguments and the stored rows, and nobody changes what it returns.
+        """
         ...
 
 

@@ -297,7 +297,7 @@ def test_shelves_of_others_are_not_seen(store: Store) -> None:
     store.bind(namespace="team").remember("above")
     fill(store)
     with store._core.engine.snapshot() as reader:
-        assert namespaces_below(reader, "team") == ["team", "team/below"]
+        assert namespaces_below(reader, "team") == ("team", "team/below")
 
         def seen(viewer: str, *names: str) -> set[tuple[str, str]]:
             visibility = visibility_of(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from unittest import mock
 
 import pytest
 
+import memoranda
 from memoranda import Store
 from memoranda.search.ranking import dedupe, fusion
 from memoranda.storage.sqlite.connection import Connection
@@ -30,7 +32,7 @@ def agent() -> Store:
     return agent
 
 
-def reads(agent: Store, k: int) -> int:
+def reads(agent: Store, k: int, query: str = "note on bees") -> int:
     """Return how many queries a search makes; threads behind the commits may make others."""
     asked, here = 0, threading.get_ident()
     plain = Connection.rows, Connection.row
@@ -46,7 +48,7 @@ def reads(agent: Store, k: int) -> int:
         return plain[1](self, query, **values)
 
     with mock.patch.multiple(Connection, rows=rows, row=row):
-        assert len(agent.recall("note on bees", k=k)) == k
+        assert len(agent.recall(query, k=k)) == k
     return asked
 
 
@@ -65,6 +67,18 @@ def test_a_plain_search_makes_few_reads() -> None:
     agent.reindex()
     agent.recall("note on bees")
     assert reads(agent, 10) <= 20
+
+
+def test_a_warm_search_by_one_word_makes_four_reads(tmp_path: Path) -> None:
+    """The head, the documents that have the word, the best of them, and the states of these."""
+    with memoranda.open(tmp_path / "store.db", embedder=None) as store:
+        agent = store.bind(agent_id="a1")
+        with agent.begin_transaction() as transaction:
+            for number in range(60):
+                transaction.remember(f"note {number} on bees")
+        agent.reindex()
+        agent.recall("note")
+        assert reads(agent, 10, "bees") == 4
 
 
 def test_one_term_is_looked_up_with_the_same_result_as_several() -> None:

@@ -45,9 +45,14 @@ def unfinished(reader: Reader) -> list[Horizon]:
 def check(reader: Reader, namespaces: Iterable[str], at: int) -> None:
     """Raise `Compacted` if one of these namespaces cannot be read as of a commit."""
     for namespace in dict.fromkeys(namespaces):
-        row = reader.row("horizon_above", namespace=namespace, at=at)
-        if row is not None:
-            raise _unknown(namespace, at, row[0])
+        horizon = reader.cached(_highest_above, namespace, at)
+        if horizon is not None:
+            raise _unknown(namespace, at, horizon)
+
+
+def _highest_above(reader: Reader, namespace: str, at: int) -> int | None:
+    row = reader.row("horizon_above", namespace=namespace, at=at)
+    return None if row is None else row[0]
 
 
 def check_below(reader: Reader, at: int, *, namespace: str, children: object, end: object) -> None:

@@ -28,7 +28,7 @@ from memoranda.search.text import language as index_language
 from memoranda.search.text.stemmer import ENGLISH
 from memoranda.search.vectors import store
 from memoranda.search.vectors.vector_index import VectorIndex
-from memoranda.storage.port import Engine, Progress
+from memoranda.storage.port import Engine, Progress, Reader
 
 WAKE_THRESHOLD = 256
 """Queued commits, or estimated documents, at which a commit wakes the indexer: enough for one plan,
@@ -124,15 +124,13 @@ class BackgroundIndexer:
     def _is_indexing(self) -> bool:
         return self._worker.is_busy and self._worker.failure is None
 
-    def hurry(self) -> None:
-        """Index the queue with priority: a search is about to scan it.
+    def hurry(self, reader: Reader) -> None:
+        """Index the queue with priority: a search is about to scan it, in the reader's snapshot.
 
         Only the indexer's own thread writes. The search neither takes the write lock nor waits.
         """
         self._yield_cpu.hurry()
-        with self._engine.reading() as reader:
-            documents = indexer.backlog_documents(reader)
-        if documents > SEARCH_WAKE_THRESHOLD:
+        if indexer.backlog_documents(reader) > SEARCH_WAKE_THRESHOLD:
             self._wake()
 
     def close(self) -> None:

@@ -230,12 +230,12 @@ _STALE_RETRY_SECONDS = 0.1
 
 def backlog_commits(reader: Reader) -> int:
     """Return the number of commits in the queue."""
-    return _queue_totals(reader)[0]
+    return reader.cached(_queue_totals)[0]
 
 
 def backlog_documents(reader: Reader) -> int:
     """Return the estimated number of documents in the queue; a long text counts as several."""
-    return _queue_totals(reader)[1]
+    return reader.cached(_queue_totals)[1]
 
 
 def _queue_totals(reader: Reader) -> tuple[int, int]:

@@ -75,8 +75,12 @@ def visibility_of(
     return Visibility(names, viewer, frozenset(kinds), past)
 
 
-def visible_partitions(reader: Reader, visibility: Visibility) -> list[Partition]:
+def visible_partitions(reader: Reader, visibility: Visibility) -> Sequence[Partition]:
     """Return the non-empty partitions that a search may read."""
+    return reader.cached(_read_visible, visibility)
+
+
+def _read_visible(reader: Reader, visibility: Visibility) -> tuple[Partition, ...]:
     if visibility.namespaces is None:
         rows = reader.rows("partitions_visible", viewer=visibility.viewer)
     else:
@@ -84,22 +88,30 @@ def visible_partitions(reader: Reader, visibility: Visibility) -> list[Partition
         rows = reader.rows(
             "partitions_of_namespaces", namespaces=namespaces, viewer=visibility.viewer
         )
-    partitions = [partition_of(row) for row in rows]
-    return [partition for partition in partitions if visibility.includes(partition.partition_key)]
+    partitions = map(partition_of, rows)
+    return tuple(item for item in partitions if visibility.includes(item.partition_key))
 
 
 def totals(reader: Reader) -> tuple[int, int]:
     """Return the number of documents in all partitions, and of their tokens."""
+    return reader.cached(_read_totals)
+
+
+def _read_totals(reader: Reader) -> tuple[int, int]:
     size, length = reader.row("partition_totals") or (0, 0)
     return size, length
 
 
-def namespaces_below(reader: Reader, namespace: str) -> list[str]:
+def namespaces_below(reader: Reader, namespace: str) -> Sequence[str]:
     """Return a namespace and its descendants, as far as they were ever written to."""
+    return reader.cached(_read_namespaces_below, namespace)
+
+
+def _read_namespaces_below(reader: Reader, namespace: str) -> tuple[str, ...]:
     rows = reader.rows(
         "namespaces_below", namespace=namespace, start=f"{namespace}/", end=f"{namespace}0"
     )
-    return [name for (name,) in rows]
+    return tuple(name for (name,) in rows)
 
 
 def partition_of(row: Row) -> Partition:

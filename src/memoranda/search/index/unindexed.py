@@ -27,7 +27,7 @@ from memoranda.search.text import tokenizer
 from memoranda.search.text.language import IndexLanguage
 from memoranda.search.text.tokenizer import fold, keep_cpu
 from memoranda.search.text.transcript_chunks import ChunkCache, ChunkLoader
-from memoranda.storage.port import Reader
+from memoranda.storage.port import Reader, Row
 
 SCAN_ALL_DOCUMENTS = 512
 """Documents of the longest queue in which every one is tokenized: some ten milliseconds."""
@@ -77,6 +77,8 @@ def scan(
     cache: ChunkCache | None = None,
 ) -> UnindexedDocuments:
     """Scan the queue for terms, in the snapshot in which the partitions are read."""
+    if not reader.cached(_first_page):
+        return UnindexedDocuments()
     scanner = _Scanner(terms, language or IndexLanguage(), as_of)
     documents = _visible_documents(reader, visibility, cache, scanner)
     head = [*islice(documents, SCAN_ALL_DOCUMENTS + 1)]
@@ -112,17 +114,26 @@ def _visible_documents(
 def _batches(reader: Reader) -> Iterator[list[int]]:
     """Yield the commits of the queue in batches of a bounded number of documents."""
     batch: list[int] = []
-    documents = after = 0
-    while rows := reader.rows("index_queue_page", after=after, limit=_PAGE_COMMITS):
+    documents = 0
+    rows = reader.cached(_first_page)
+    while rows:
         for commit_ts, size in rows:
             if batch and documents + size > MAX_PLAN_DOCUMENTS:
                 yield batch
                 batch, documents = [], 0
             batch.append(commit_ts)
             documents += size
-        after = rows[-1][0]
+        rows = _next_page(reader, rows[-1][0])
     if batch:
         yield batch
+
+
+def _first_page(reader: Reader) -> list[Row]:
+    return _next_page(reader, 0)
+
+
+def _next_page(reader: Reader, after: int) -> list[Row]:
+    return reader.rows("index_queue_page", after=after, limit=_PAGE_COMMITS)
 
 
 class _Scanner:

@@ -72,6 +72,8 @@ def facts_near_entities(
 ) -> EntityFacts:
     """Return the facts about the entities that a query names, up to two hops away."""
     result = EntityFacts()
+    if not lookup.has_entities(reader):
+        return result
     limit = max(_MAX_LOOKUPS // max(len(scope.namespaces), 1), _MIN_LOOKED_UP_NAMES)
     names = sorted(candidate_names(query), key=lambda name: name.count(" "))[:limit]
     if not names:

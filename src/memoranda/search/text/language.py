@@ -96,6 +96,10 @@ def read(reader: Reader) -> IndexLanguage:
 
     A read-only index of an older version is read as it is, and counts as not restemmed.
     """
+    return reader.cached(_read)
+
+
+def _read(reader: Reader) -> IndexLanguage:
     stored = _stored(reader)
     if stored is None:
         return _UNKNOWN if is_of_porter(reader) else _CURRENT

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import apsw
 import msgspec
 
 from memoranda import errors
+from memoranda.model.bounded_cache import BoundedCache
 from memoranda.storage.files import make_private
-from memoranda.storage.port import Row
+from memoranda.storage.port import Result, Row
 from memoranda.storage.sqlite.identity import FileState, FileWatch
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ def _encode_list(_: apsw.Cursor, __: int, value: object) -> str:
     raise TypeError(f"cannot bind a parameter of type {type(value).__name__}")
 
 
+_CACHED_READS = 64
+"""Results that a connection caches: those of a dozen different scopes."""
+
+
 class Connection:
     """A reader and, on the writer's connection, a writer: named queries on one SQLite handle."""
 
@@ -96,6 +101,9 @@ class Connection:
         self._own_data_version: int | None = None
         """SQLite's `data_version` after this connection's last commit."""
         self._foreign_writes = False
+        self._cache: BoundedCache[Hashable, Any] = BoundedCache(_CACHED_READS)
+        self._cache_version: int | None = None
+        """SQLite's `data_version` of the snapshot that the cache was filled in."""
 
     def row(self, query: str, /, **values: object) -> Row | None:
         """Return the first row, if there is one; values are bound by name."""
@@ -145,6 +153,31 @@ class Connection:
         with translate_errors():
             description = query_info(self.database, self._queries[query]).description
         return tuple(name for name, _ in description)
+
+    def cached(self, read: Callable[..., Result], /, *arguments: Hashable) -> Result:
+        """Return `read(self, *arguments)`, cached while the database stays as it is.
+
+        SQLite changes `data_version` when it finds at the start of a snapshot that anybody has
+        committed; by the same sign it drops its own pages. So only a snapshot that has begun is
+        cached: before its first read, without a transaction and inside a write, each call reads.
+        """
+        database = self.database
+        try:
+            in_snapshot = database.txn_state("main") == apsw.SQLITE_TXN_READ
+            version = database.data_version()
+        except _FOREIGN as error:
+            raise translate(error) from error
+        if not in_snapshot:
+            return read(self, *arguments)
+        if version != self._cache_version:
+            self._cache.clear()
+            self._cache_version = version
+        key = (read, *arguments)
+        value = self._cache.get(key, self)  # itself: no result, not even None, is the connection
+        if value is self:
+            value = self._cache[key] = read(self, *arguments)
+        result: Result = value
+        return result
 
     def put(self, query: str, /, *values: object) -> None:
         """Run a statement; binding by position is faster than by name."""

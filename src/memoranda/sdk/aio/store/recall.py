@@ -131,17 +131,17 @@ class AsyncRecallCalls(AsyncHandle):
         return document.decode(document.encode("metadata", metadata, self._core.limits))
 
     def _recall(self, recall_query: RecallRequest) -> list[Hit]:
-        self._core.background_indexer.hurry()
         vectors = self._core.vectors.prepare(recall_query.text)
         with self._core.engine.snapshot() as reader:
             question = search_query.resolve_query(reader, self._core.clock, recall_query)
+            self._core.background_indexer.hurry(reader)
             return recall(reader, question, vectors, self._core.vectors.chunk_cache)
 
     def _recall_context(self, recall_query: RecallRequest, budget: int) -> str:
-        self._core.background_indexer.hurry()
         vectors = self._core.vectors.prepare(recall_query.text)
         with self._core.engine.snapshot() as reader:
             question = search_query.resolve_query(reader, self._core.clock, recall_query)
+            self._core.background_indexer.hurry(reader)
             hits = recall(reader, question, vectors, self._core.vectors.chunk_cache)
             return prompt.render(hits, budget, prompt.load_notes(reader, question, hits))
 
