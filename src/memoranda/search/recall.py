@@ -216,7 +216,7 @@ class _Search:
         candidates: dict[Key, Candidate] = {}
         by_terms = self._term_search.best(limit, as_of_commit)
         for scored in by_terms:
-            self._candidate(candidates, scored).lexical = scored.score
+            self._candidate(candidates, scored.document).lexical = scored.score
         self._add_entity_matches(candidates)
         by_vector = self._vectors.search(
             self._reader,
@@ -229,7 +229,7 @@ class _Search:
         threshold = self._vectors.similarity_threshold
         for scored in by_vector or ():
             if scored.score >= threshold or _key(scored.document) in candidates:
-                self._candidate(candidates, scored).cosine = scored.score
+                self._candidate(candidates, scored.document).cosine = scored.score
         has_more_vectors = (
             by_vector is not None
             and len(by_vector) >= limit
@@ -238,13 +238,14 @@ class _Search:
         self._exhausted = len(by_terms) < limit and not has_more_vectors
         return candidates.values()
 
-    def _candidate(self, candidates: dict[Key, Candidate], scored: ScoredDocument) -> Candidate:
-        key = _key(scored.document)
+    def _candidate(self, candidates: dict[Key, Candidate], document: DocumentInfo) -> Candidate:
+        key = _key(document)
         candidate = candidates.get(key)
         if candidate is None:
-            language = self._language.of(scored.document.partition.namespace)
-            candidate = candidates[key] = Candidate(key, language=language)
-        candidate.document = candidate.document or scored.document
+            language = self._language.of(document.partition.namespace)
+            candidate = candidates[key] = Candidate(key, document, language)
+        elif candidate.document is None:
+            candidate.document = document
         return candidate
 
     def _match_entities(self) -> EntityFacts:
@@ -281,8 +282,8 @@ class _Search:
         for candidate in pool:
             if candidate.kind == PASSAGE:
                 candidate.transcripts = (candidate.id,)
-            elif candidate.kind == MEMORY:
-                ids = (info.id for info, _ in self._citations.get(candidate.id, ()))
+            elif candidate.kind == MEMORY and candidate.id in self._citations:
+                ids = (info.id for info, _ in self._citations[candidate.id])
                 candidate.transcripts = tuple(dict.fromkeys(ids))
 
     def _load_texts(self, pool: Sequence[Candidate]) -> None:
@@ -299,4 +300,5 @@ class _Search:
 
 
 def _key(document: DocumentInfo) -> Key:
-    return document.kind, document.source, document.start if document.kind == PASSAGE else 0
+    kind = document.partition.kind
+    return kind, document.source, document.start if kind == PASSAGE else 0

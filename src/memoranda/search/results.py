@@ -25,27 +25,6 @@ from memoranda.search.ranking.candidates import Candidate
 from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.storage.port import Reader
 
-SCORE_TERMS: Final = ("text", "vector", "graph", "conversation")
-"""The parts of a score that are added: the reasons for which a hit was found."""
-JUDGED_FACTORS: Final = (
-    "information",
-    "statement",
-    "speaker",
-    "date",
-    "newer",
-    "diversity",
-    "round",
-)
-"""The factors that depend on the question and on the other candidates."""
-SCORE_FACTORS: Final = (
-    "recency",
-    "priority",
-    "confidence",
-    "tier",
-    "superseded",
-    *JUDGED_FACTORS,
-)
-"""The parts that multiply the sum; 1 is neutral."""
 WITHDRAWN: Final = "superseded: nothing that was drawn from it stands"
 """What is said of a passage whose part `superseded` is below 1."""
 
@@ -91,16 +70,6 @@ class Hit(msgspec.Struct, frozen=True):
             return self.fact.ref
         (passage,) = self.provenance
         return passage
-
-
-def score_of(parts: Mapping[str, float]) -> float:
-    """Return the score of these parts."""
-    reasons, factor = 0.0, 1.0
-    for name in SCORE_TERMS:  # plain loops: it is called some hundred times a search
-        reasons += parts[name]
-    for name in SCORE_FACTORS:
-        factor *= parts[name]
-    return reasons * factor
 
 
 # Turning candidates into hits.
@@ -161,7 +130,7 @@ def _hit(candidate: Candidate, evidence: EvidenceByMemory, conflicting: tuple[Fa
         kind=candidate.kind,
         text=candidate.text,
         score=candidate.score,
-        parts=candidate.parts,
+        parts=msgspec.structs.asdict(candidate.parts),
         memory=memory,
         provenance=_provenance(candidate, evidence),
         fact=record if isinstance(record, Fact) else None,

@@ -11,7 +11,7 @@ from memoranda import Hit, Store
 from memoranda.search.index.partitions import MEMORY
 from memoranda.search.ranking.candidates import Candidate
 from memoranda.search.ranking.fusion import prefer_newer
-from memoranda.search.results import SCORE_FACTORS, SCORE_TERMS
+from memoranda.search.ranking.score_parts import ScoreParts
 from memoranda.search.text.tokenizer import query_terms
 from memoranda.testing import memory_store
 from tests.embedders import Hashing
@@ -109,11 +109,7 @@ def candidate(text: str, time: int, score: float) -> Candidate:
     result = Candidate((MEMORY, text, 0))
     result.record = cast("Any", SimpleNamespace(namespace="default"))
     result.load_text, result.time = text.__str__, time
-    result.parts = {
-        **dict.fromkeys(SCORE_TERMS, 0.0),
-        **dict.fromkeys(SCORE_FACTORS, 1.0),
-        "text": score,
-    }
+    result.parts = ScoreParts(text=score)
     result.score = score
     return result
 

@@ -19,7 +19,8 @@ from memoranda.cli.render.timeline_chart import glyphs_for
 from memoranda.model.memory import join_lines, one_line
 from memoranda.search.index.partitions import PASSAGE
 from memoranda.search.ranking.filters import fact_sentence
-from memoranda.search.results import SCORE_FACTORS, SCORE_TERMS, WITHDRAWN
+from memoranda.search.ranking.score_parts import SCORE_FACTORS, SCORE_TERMS
+from memoranda.search.results import WITHDRAWN
 from memoranda.search.text.tokenizer import tokens
 
 if TYPE_CHECKING:

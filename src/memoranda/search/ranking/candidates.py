@@ -11,6 +11,7 @@ from memoranda.graph.records import Fact
 from memoranda.memory.snapshots import MemorySnapshot
 from memoranda.memory.transcripts import TranscriptInfo
 from memoranda.search.index.documents import DocumentInfo
+from memoranda.search.ranking.score_parts import ScoreParts
 from memoranda.search.text.stemmer import ENGLISH
 from memoranda.search.text.tokenizer import tokens
 
@@ -63,6 +64,8 @@ class Candidate:
     time = 0
     """When it was said, happened or began to hold, in microseconds."""
     superseded = False
+    is_long = False
+    """Whether its text is stored apart from its row: it is not read to compare it."""
     load_text: Callable[[], str] = str
     context: tuple[str, str] | None = None
     """The text before and after it in its transcript; None: it is not loaded yet."""
@@ -72,22 +75,25 @@ class Candidate:
     """Who said it, by name and role, case folded; empty: not known, or not looked up."""
     message_speaker: str | None = None
     """Who said all of a passage, as its messages have it; None: several, or not known."""
+    parts: ScoreParts
+    """Set when the pool is scored."""
     score = 0.0
 
     def __init__(
         self, key: Key, document: DocumentInfo | None = None, language: str = ENGLISH
     ) -> None:
+        self.key = key
+        """Its identity."""
         self.kind, self.id, self.start = key
         self.document = document
         """None: it was found through the graph alone."""
         self._language = language
-        self.parts: dict[str, float] = {}
         self.duplicates: list[str] = []
 
-    @property
-    def key(self) -> Key:
-        """Its identity."""
-        return self.kind, self.id, self.start
+    def rename(self, new_id: str) -> None:
+        """Give it another id."""
+        self.id = new_id
+        self.key = (self.kind, new_id, self.start)
 
     def merge(self, duplicate: Candidate) -> None:
         """Merge with another candidate for the same fact."""
@@ -116,11 +122,6 @@ class Candidate:
         return self.load_text()
 
     @computed_once
-    def terms(self) -> frozenset[str]:
-        """The stems of its text, without stop words."""
-        return frozenset(tokens(self.text[:_MAX_COMPARED_CHARACTERS], self._language))
-
-    @computed_once
     def own_terms(self) -> frozenset[str]:
         """The stems that it is found by itself: of what it says, its title and its tags."""
         record = self.record
@@ -130,12 +131,6 @@ class Candidate:
             return self.stated_terms
         names = " ".join((record.title or "", *record.details.tags))
         return self.stated_terms | frozenset(tokens(names, self._language))
-
-    @computed_once
-    def is_long(self) -> bool:
-        """Whether its text is stored apart from its row: it is not read to compare it."""
-        record = self.record
-        return isinstance(record, MemorySnapshot) and record.content.digest is not None
 
     @computed_once
     def label(self) -> str:
@@ -162,10 +157,8 @@ class Candidate:
     @computed_once
     def stated_terms(self) -> frozenset[str]:
         """The stems of what it says, without the name of its speaker."""
-        if not self.label:
-            return self.terms
-        statement = self.text[len(self.label) : _MAX_COMPARED_CHARACTERS]
-        return frozenset(tokens(statement, self._language))
+        start = len(self.label) if self.transcripts else 0
+        return frozenset(tokens(self.text[start:_MAX_COMPARED_CHARACTERS], self._language))
 
     @computed_once
     def words(self) -> tuple[str, ...]:

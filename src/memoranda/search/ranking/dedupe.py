@@ -107,6 +107,8 @@ def merge_quotations(
     Of the citing memories the first that is better, else the one that was found best, stands for
     the passage: it names it, and its scores are at least those of the passage.
     """
+    if not citations:
+        return list(candidates)
     spans: dict[str, list[tuple[Span, Candidate]]] = {}
     for memory in (*better, *sorted(candidates, key=_found_by, reverse=True)):
         if memory.kind == MEMORY:

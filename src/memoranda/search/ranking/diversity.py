@@ -8,7 +8,6 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from memoranda.search.ranking.candidates import Candidate
-from memoranda.search.results import score_of
 
 REPEATED_FACTOR: Final = 0.9
 """Factor for each better hit of the same transcript."""
@@ -31,9 +30,9 @@ def diversify(ranked: Sequence[Candidate]) -> list[Candidate]:
         candidate = ranked[number]
         repeats = max((counts[transcript] for transcript in candidate.transcripts), default=0)
         factor = REPEATED_FACTOR ** min(repeats, MAX_REPEATS)
-        if factor < candidate.parts["diversity"]:
-            candidate.parts["diversity"] = factor
-            candidate.score = score_of(candidate.parts)
+        if factor < candidate.parts.diversity:
+            candidate.parts.diversity = factor
+            candidate.score = candidate.parts.score()
             heappush(queue, (candidate.rank(), number))
             continue
         counts.update(candidate.transcripts)

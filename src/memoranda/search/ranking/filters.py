@@ -107,7 +107,11 @@ def _filter_memories(
         memory = memories.get(candidate.id)
         if memory is not None and memory_filter.accepts(memory):
             candidate.record, candidate.time = memory, content_time(memory)
-            candidate.load_text = partial(snapshots.text_of, reader, memory)
+            if memory.content.digest is None:
+                candidate.text = memory.content.text or ""
+            else:
+                candidate.is_long = True
+                candidate.load_text = partial(snapshots.text_of, reader, memory)
             accepted.append(candidate)
             if memory.superseded_by is not None:
                 superseded.add(memory.memory_id)
@@ -125,6 +129,7 @@ class _MemoryFilter:
     def __init__(self, query: SearchQuery) -> None:
         self._query = query
         self._request = query.request
+        self._has_filters = bool(query.request.tags or query.request.metadata)
         self._filters = Filters(
             namespace=None,
             children=False,
@@ -138,14 +143,12 @@ class _MemoryFilter:
 
     def accepts(self, memory: MemorySnapshot) -> bool:
         """Say whether a memory may be shown, superseded or not."""
-        return self._is_visible(memory) and self._fits(memory)
-
-    def _is_visible(self, memory: MemorySnapshot) -> bool:
-        if memory.forgotten or memory.retracted or not memory.visible_to(self._request.viewer):
+        query, request = self._query, self._request
+        if memory.forgotten or memory.retracted or not memory.visible_to(request.viewer):
             return False
-        if memory.expired(self._query.now) and not self._request.include_expired:
+        if memory.expired(query.now) and not request.include_expired:
             return False
-        return memory.namespace in self._query.namespaces
+        return memory.namespace in query.namespaces and self._fits(memory)
 
     def _fits(self, memory: MemorySnapshot) -> bool:
         request = self._request
@@ -153,7 +156,9 @@ class _MemoryFilter:
             return False
         if request.kinds.memories is not None and memory.kind not in request.kinds.memories:
             return False
-        return is_dated_by(memory, self._query) and self._filters.accept(memory)
+        if request.valid_at is not None and not is_dated_by(memory, self._query):
+            return False
+        return not self._has_filters or self._filters.accept(memory)
 
 
 def _filter_facts(
@@ -176,7 +181,7 @@ def _filter_facts(
             continue
         first = accepted.setdefault(fact.ref.assertion_id, candidate)
         first.merge(candidate)
-        first.id = fact.ref.assertion_id
+        first.rename(fact.ref.assertion_id)
         first.record, first.time = fact, to_micros("valid_from", fact.valid_from)
         end = fact.valid_to
         first.superseded = end is not None and to_micros("valid_to", end) <= query.valid_at

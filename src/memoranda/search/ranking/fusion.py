@@ -25,7 +25,7 @@ from memoranda.graph.records import Fact
 from memoranda.memory.snapshots import MemorySnapshot
 from memoranda.search.index.partitions import MEMORY
 from memoranda.search.ranking.candidates import Candidate
-from memoranda.search.results import SCORE_FACTORS, SCORE_TERMS, score_of
+from memoranda.search.ranking.score_parts import ScoreParts
 
 # Fusion.
 #
@@ -60,7 +60,7 @@ _MIN_CONFIDENCE_FACTOR: Final = 0.8
 """Factor of confidence 0."""
 _TIER_FACTORS: Final = {"short": 0.96, "mid": 0.98, "long": 1.0}
 _SUPERSEDED_FACTOR: Final = 0.5
-_NEUTRAL_PARTS: Final = dict.fromkeys(SCORE_TERMS, 0.0) | dict.fromkeys(SCORE_FACTORS, 1.0)
+_NO_TERMS: Final[frozenset[str]] = frozenset()
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -99,17 +99,16 @@ def fuse(candidates: Sequence[Candidate], now: int, scale: Scale, terms: frozens
         text = candidate.lexical / scale.total_idf
         if candidate.cosine < scale.threshold and _is_beside(candidate, terms):
             text *= CONTEXT_FACTOR
-        candidate.parts = parts = _NEUTRAL_PARTS.copy()
-        parts["text"] = text
-        parts["vector"] = VECTOR_WEIGHT * scale.cosine_share(candidate.cosine)
-        parts["graph"] = GRAPH_WEIGHT * candidate.graph
-        _set_factors(candidate, now)
+        candidate.parts = parts = _own_factors(candidate, now)
+        parts.text = text
+        parts.vector = VECTOR_WEIGHT * scale.cosine_share(candidate.cosine)
+        parts.graph = GRAPH_WEIGHT * candidate.graph
     _lift_conversations([candidate for candidate in candidates if candidate.transcripts])
 
 
 def _is_beside(candidate: Candidate, terms: frozenset[str]) -> bool:
     """Say whether a text has none of the terms itself."""
-    return not candidate.is_long and not candidate.own_terms & terms
+    return not candidate.is_long and candidate.own_terms.isdisjoint(terms)
 
 
 def _lift_conversations(candidates: Sequence[Candidate]) -> None:
@@ -122,18 +121,18 @@ def _lift_conversations(candidates: Sequence[Candidate]) -> None:
     for candidate in candidates:
         lead = max(best[transcript] for transcript in candidate.transcripts)
         distance = max(lead - _reason(candidate), 0.0)
-        candidate.parts["conversation"] = CONVERSATION_WEIGHT * distance
+        candidate.parts.conversation = CONVERSATION_WEIGHT * distance
 
 
 def _reason(candidate: Candidate) -> float:
-    return candidate.parts["text"] + candidate.parts["vector"]
+    return candidate.parts.text + candidate.parts.vector
 
 
 def rescore(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Compute the scores from the parts, and return the candidates in their order."""
     rescored = list(candidates)
     for candidate in rescored:
-        candidate.score = score_of(candidate.parts)
+        candidate.score = candidate.parts.score()
     return sorted(rescored, key=Candidate.rank)
 
 
@@ -142,26 +141,26 @@ def put_behind(ranked: Sequence[Candidate], score: float) -> None:
     if ranked and ranked[0].score > score:
         factor = score / ranked[0].score
         for candidate in ranked:
-            candidate.parts["round"] = factor
+            candidate.parts.round = factor
             # Rounding may turn the order of two nearly equal scores: no score exceeds the last.
-            candidate.score = score = min(score_of(candidate.parts), score)
+            candidate.score = score = min(candidate.parts.score(), score)
 
 
-def _set_factors(candidate: Candidate, now: int) -> None:
-    """Set the factors that depend on the candidate alone."""
+def _own_factors(candidate: Candidate, now: int) -> ScoreParts:
+    """Return the factors that depend on the candidate alone."""
     record, priority, tier, confidence = candidate.record, _DEFAULT_PRIORITY, "long", 1.0
     if isinstance(record, MemorySnapshot):
-        priority, tier = record.details.priority, record.tier
-        confidence = record.details.confidence
+        details = record.details
+        priority, tier, confidence = details.priority, record.tier, details.confidence
     elif isinstance(record, Fact):
         confidence = record.confidence
-    parts = candidate.parts
-    parts["recency"] = recency(now - candidate.time)
-    parts["priority"] = 1 + _PRIORITY_STEP * (priority - _DEFAULT_PRIORITY)
-    parts["confidence"] = _MIN_CONFIDENCE_FACTOR + (1 - _MIN_CONFIDENCE_FACTOR) * confidence
-    parts["tier"] = _TIER_FACTORS[tier]
-    if candidate.superseded:
-        parts["superseded"] = _SUPERSEDED_FACTOR
+    return ScoreParts(
+        recency=recency(now - candidate.time),
+        priority=1 + _PRIORITY_STEP * (priority - _DEFAULT_PRIORITY),
+        confidence=_MIN_CONFIDENCE_FACTOR + (1 - _MIN_CONFIDENCE_FACTOR) * confidence,
+        tier=_TIER_FACTORS[tier],
+        superseded=_SUPERSEDED_FACTOR if candidate.superseded else 1.0,
+    )
 
 
 def recency(age: int) -> float:
@@ -191,12 +190,10 @@ def prefer_newer(ranked: Sequence[Candidate], query_terms: frozenset[str]) -> li
     `ranked` is in the order of the scores.
     """
     memories = [candidate for candidate in ranked if _competes(candidate)]
-    occurring = query_terms.intersection(
-        chain.from_iterable(candidate.stated_terms for candidate in memories)
-    )
+    terms_of = [candidate.stated_terms & query_terms for candidate in memories]
+    occurring = _NO_TERMS.union(*terms_of)
     groups_by_terms: dict[tuple[str, frozenset[str]], list[list[Candidate]]] = {}
-    for candidate in memories:
-        terms = candidate.stated_terms & query_terms
+    for candidate, terms in zip(memories, terms_of, strict=True):
         if not terms:
             continue
         groups = groups_by_terms.setdefault((candidate.namespace, terms), [])
@@ -250,5 +247,5 @@ def _redistribute_scores(group: Iterable[Candidate]) -> None:
     if by_time == by_score:
         return
     for candidate, score in zip(by_time, scores, strict=True):
-        candidate.parts["newer"] = score / candidate.score
-        candidate.score = score_of(candidate.parts)
+        candidate.parts.newer = score / candidate.score
+        candidate.score = candidate.parts.score()

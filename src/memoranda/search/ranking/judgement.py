@@ -22,7 +22,6 @@ from memoranda.model.intervals import OPEN_END
 from memoranda.search.index.partitions import FACT
 from memoranda.search.ranking.candidates import Candidate
 from memoranda.search.ranking.question import Anchor, Question, TimeWindow
-from memoranda.search.results import score_of
 
 INFORMATION_HALF: Final = 1.0
 """Rare terms at which a text has half of the possible information."""
@@ -47,6 +46,7 @@ MIN_ANCHOR_SHARE: Final = 0.66
 """Share of the terms of an event that a text must have to be about that event."""
 _SENTENCE = re.compile(r"[^.!?…。！？؟]+[.!?…。！？؟]*")  # noqa: RUF001
 _QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
+_NO_TERMS: Final[frozenset[str]] = frozenset()
 _MAX_CHARACTERS: Final = 4_000
 """Characters of a text that are judged."""
 
@@ -78,6 +78,12 @@ def _weigh_information(candidates: Sequence[Candidate], query_terms: frozenset[s
     terms.
     """
     texts = [candidate for candidate in candidates if _is_judged(candidate)]
+    occurring = _NO_TERMS.union(*[query_terms & candidate.own_terms for candidate in texts])
+    # With all of these a text has full information, whatever its other terms: they are not counted
+    # where each text has them, as mostly after a query of one term.
+    incomplete = [item for item in texts if not occurring or not occurring <= item.own_terms]
+    if not incomplete:
+        return
     counts = Counter(chain.from_iterable(candidate.own_terms for candidate in texts))
     total = max(len(texts), MIN_TEXTS)
     by_count = {  # few counts, and very many terms
@@ -87,11 +93,10 @@ def _weigh_information(candidates: Sequence[Candidate], query_terms: frozenset[s
     rarity = {
         term: 1.0 if term in query_terms else by_count[count] for term, count in counts.items()
     }
-    occurring = query_terms & counts.keys()
-    for candidate in texts:
+    for candidate in incomplete:
         mass = sum(map(rarity.__getitem__, candidate.own_terms))
         coverage = len(candidate.own_terms & occurring) / max(len(occurring), 1)
-        candidate.parts["information"] = max(mass / (mass + INFORMATION_HALF), coverage)
+        candidate.parts.information = max(mass / (mass + INFORMATION_HALF), coverage)
 
 
 def _is_judged(candidate: Candidate) -> bool:
@@ -105,7 +110,7 @@ def _weigh_statements(candidates: Sequence[Candidate]) -> None:
     for candidate in candidates:
         if _is_judged(candidate):
             text = candidate.text[len(candidate.label) : _MAX_CHARACTERS]
-            candidate.parts["statement"] = 1 - QUESTION_COST * question_share(text)
+            candidate.parts.statement = 1 - QUESTION_COST * question_share(text)
 
 
 def question_share(text: str) -> float:
@@ -123,15 +128,16 @@ def question_share(text: str) -> float:
 
 def _weigh_speakers(candidates: Sequence[Candidate], question: Question) -> None:
     """Prefer what the named person said, or the side of a chat that the question asks about."""
-    labelled = [candidate for candidate in candidates if _is_judged(candidate) and candidate.label]
+    quotes = [candidate for candidate in candidates if candidate.transcripts]
+    labelled = [candidate for candidate in quotes if _is_judged(candidate) and candidate.label]
     if any(candidate.speaker_terms & question.terms for candidate in labelled):
         for candidate in labelled:
             if not candidate.speaker_terms & question.terms:
-                candidate.parts["speaker"] = OTHER_SPEAKER
+                candidate.parts.speaker = OTHER_SPEAKER
     if question.roles and any(candidate.speakers & question.roles for candidate in candidates):
         for candidate in candidates:
             if candidate.speakers and not candidate.speakers & question.roles:
-                candidate.parts["speaker"] = OTHER_ROLE
+                candidate.parts.speaker = OTHER_ROLE
 
 
 # Time.
@@ -142,7 +148,7 @@ def _weigh_window(candidates: Sequence[Candidate], window: TimeWindow) -> None:
     factors = [_window_factor(candidate, window) for candidate in candidates]
     if max(factors, default=0.0) > OUTSIDE_WINDOW:
         for candidate, factor in zip(candidates, factors, strict=True):
-            candidate.parts["date"] = factor
+            candidate.parts.date = factor
 
 
 def _window_factor(candidate: Candidate, window: TimeWindow) -> float:
@@ -166,7 +172,7 @@ def _find_event(candidates: Sequence[Candidate], anchor: Anchor) -> Candidate | 
     """Return the best candidate about an event, before any is judged."""
     return max(
         (candidate for candidate in candidates if _is_about(candidate, anchor)),
-        key=lambda candidate: score_of(candidate.parts),
+        key=lambda candidate: candidate.parts.score(),
         default=None,
     )
 
@@ -177,7 +183,7 @@ def _weigh_anchor(candidates: Sequence[Candidate], anchor: Anchor, event: Candid
         return
     for candidate in candidates:
         if candidate.time < event.time if anchor.later else candidate.time > event.time:
-            candidate.parts["date"] = WRONG_SIDE
+            candidate.parts.date = WRONG_SIDE
 
 
 def _is_about(candidate: Candidate, anchor: Anchor) -> bool:
@@ -194,4 +200,4 @@ def _weigh_order(candidates: Sequence[Candidate], *, newest: bool) -> None:
     first, last = min(times, default=0), max(times, default=0)
     for candidate in dated if last > first else ():
         share = (candidate.time - first) / (last - first)
-        candidate.parts["date"] = WRONG_END + (1 - WRONG_END) * (share if newest else 1 - share)
+        candidate.parts.date = WRONG_END + (1 - WRONG_END) * (share if newest else 1 - share)
