@@ -6,6 +6,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memoranda import Hit, Store
 from memoranda.search.index.partitions import MEMORY
@@ -172,3 +174,11 @@ def test_who_has_only_a_part_of_the_question_is_not_replaced_by_a_newer_one(agen
     hits = agent.recall("what did Ann plant behind the shed?")
     assert all(hit.parts["newer"] == 1 for hit in hits)
     assert texts(hits).index("Ann planted beans") < 2
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_words_of_ascii_are_those_of_any_text(text: str) -> None:
+    plain, other = Candidate((MEMORY, "1", 0)), Candidate((MEMORY, "2", 0))
+    plain.text, other.text = text, f"{text} \u00fc"
+    assert other.words == (*plain.words, "\u00fc")
+    assert plain.vocabulary == frozenset(plain.words)

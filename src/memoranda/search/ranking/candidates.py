@@ -13,12 +13,14 @@ from memoranda.memory.transcripts import TranscriptInfo
 from memoranda.search.index.documents import DocumentInfo
 from memoranda.search.ranking.score_parts import ScoreParts
 from memoranda.search.text.stemmer import ENGLISH
-from memoranda.search.text.tokenizer import tokens
+from memoranda.search.text.tokenizer import ascii_table, ascii_words, tokens
 
 CandidateRecord = MemorySnapshot | Fact | TranscriptInfo
 Key = tuple[str, str, int]
 """Identifies a candidate: its kind, its id, and the start of a passage."""
 _WORD = re.compile(r"\w+")
+_ASCII_WORD_TABLE = ascii_table("_")
+"""Gives the same words of ASCII as the pattern."""
 _MAX_COMPARED_CHARACTERS = 4_000
 """Characters of a text that are compared word by word; a longer one is compared as a whole."""
 _MAX_WORD_CHARACTERS = 256
@@ -163,17 +165,21 @@ class Candidate:
     @computed_once
     def words(self) -> tuple[str, ...]:
         """All words of its text, in order and case folded; a long text is one word."""
-        if len(self.text) > _MAX_COMPARED_CHARACTERS:
-            return (self.text,)
-        if self.text.isascii():  # nothing to normalize
-            return tuple(_WORD.findall(self.text.casefold()))
-        plain = " ".join(_normalize(part) for part in self.text.split())
-        return tuple(_WORD.findall(plain.casefold()))
+        return tuple(_words(self.text))
 
     @computed_once
     def vocabulary(self) -> frozenset[str]:
         """The distinct words of its text, stop words included."""
-        return frozenset(self.words)
+        return frozenset(_words(self.text))
+
+
+def _words(text: str) -> list[str]:
+    if len(text) > _MAX_COMPARED_CHARACTERS:
+        return [text]
+    if text.isascii():  # nothing to normalize
+        return ascii_words(text, _ASCII_WORD_TABLE)
+    plain = " ".join(_normalize(part) for part in text.split())
+    return _WORD.findall(plain.casefold())
 
 
 def _normalize(part: str) -> str:

@@ -216,15 +216,15 @@ def _compete(first: Candidate, second: Candidate, *, has_all: bool) -> bool:
     """
     if second.score < SIMILAR_SCORE * first.score:
         return False
-    if not has_all:
-        return _are_worded_alike(first, second)
-    sizes = len(first.stated_terms), len(second.stated_terms)
-    shorter, longer = min(sizes), max(sizes)
-    if longer <= SHORT_TERMS and second.score >= EQUAL_SCORE * first.score:
-        return True
-    enough = max(min(MIN_OVERLAP * shorter, shorter - 1), 1)
-    is_mostly_shared = len(first.stated_terms & second.stated_terms) >= enough
-    return is_mostly_shared or _are_worded_alike(first, second)
+    if has_all:
+        terms, others = first.stated_terms, second.stated_terms
+        shorter, longer = sorted((len(terms), len(others)))
+        if longer <= SHORT_TERMS and second.score >= EQUAL_SCORE * first.score:
+            return True
+        enough = max(min(MIN_OVERLAP * shorter, shorter - 1), 1)
+        if len(terms & others) >= enough:
+            return True
+    return _are_worded_alike(first, second)
 
 
 def _competes(candidate: Candidate) -> bool:
@@ -234,9 +234,10 @@ def _competes(candidate: Candidate) -> bool:
 
 def _are_worded_alike(first: Candidate, second: Candidate) -> bool:
     """Say whether two texts are one sentence about different things, stop words included."""
-    sizes = len(first.vocabulary), len(second.vocabulary)
-    enough = MIN_OVERLAP * max(sizes)
-    return min(sizes) >= enough and len(first.vocabulary & second.vocabulary) >= enough
+    words, others = first.vocabulary, second.vocabulary
+    shorter, longer = sorted((len(words), len(others)))
+    enough = MIN_OVERLAP * longer
+    return shorter >= enough and len(words & others) >= enough
 
 
 def _redistribute_scores(group: Iterable[Candidate]) -> None:
