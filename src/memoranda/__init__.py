@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     from memoranda.log.erasure.preview import Preview
     from memoranda.log.fork import Fork
     from memoranda.log.read.directory import AgentSummary, NamespaceSummary
+    from memoranda.log.rebuild import Rebuild
     from memoranda.log.verify.verifier import Verification
-    from memoranda.log.views import Rebuild
     from memoranda.memory.records import (
         Anchor,
         DependentRecord,
@@ -332,7 +332,7 @@ _MODULE_OF = {
     "Preview": "log.erasure.preview",
     "PublicKey": "audit.keys",
     "Reason": "why.reason",
-    "Rebuild": "log.views",
+    "Rebuild": "log.rebuild",
     "Receipt": "model.receipt",
     "ReflectionTooDeep": "errors",
     "Reindexed": "search.index.background_indexer",

@@ -20,9 +20,9 @@ from memoranda.log import chain, pages
 from memoranda.log.compaction import horizon
 from memoranda.log.compaction.horizon import Horizon
 from memoranda.log.erasure.purge import first_pending
+from memoranda.log.rebuild import Rebuild, rebuild
 from memoranda.log.verify.compare_views import verify_deep
 from memoranda.log.verify.verifier import Verification, clock_warnings, verify
-from memoranda.log.views import Rebuild, rebuild
 from memoranda.model.clock import to_datetime
 from memoranda.model.event import Head
 from memoranda.model.limits import plain_text, short_repr

@@ -9,12 +9,12 @@ from memoranda.audit import checkpointer
 from memoranda.audit.signers import Signer
 from memoranda.errors import InvalidInput, StoreReadOnly
 from memoranda.graph.effects import EffectCache
-from memoranda.log import views
 from memoranda.log.commit.batch import BatchWriter
 from memoranda.log.commit.failpoints import Failpoint, no_failpoint
 from memoranda.log.commit.group_commit import Committer
 from memoranda.log.lineage import log_id_of
 from memoranda.log.read.wakeup import Signal
+from memoranda.log.rebuild import rebuild
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
 from memoranda.model.limits import Limits, check_callable, check_flag, check_type
@@ -249,7 +249,7 @@ def assemble(
             "date when it is opened for writing: do that once, or copy it to where it can be done"
         )
     if outdated:
-        views.rebuild(engine, log_id, registry, progress)
+        rebuild(engine, log_id, registry, progress)
     engine.guard_writes(registry.check_versions)
     vectors = vectors or VectorIndex(engine, None, eager=False)
     signal, background_indexer = Signal(), BackgroundIndexer(engine, search, vectors, failpoint)

@@ -21,8 +21,9 @@ from memoranda.audit.log_file.format import (
 )
 from memoranda.errors import ChainBroken, Corruption
 from memoranda.log import blobs, pages
+from memoranda.log.rebuild import rebuild
 from memoranda.log.verify.verifier import Verification, clock_warnings
-from memoranda.log.views import Views, rebuild
+from memoranda.log.views import Views
 from memoranda.model import codec
 from memoranda.model.clock import Clock, to_datetime
 from memoranda.model.codec import digest_of, pack

@@ -14,8 +14,8 @@ from memoranda.log.read.cursors import Cursor, list_cursors
 from memoranda.log.read.feed import Feed, Start
 from memoranda.log.read.replay import Bounds, Replay
 from memoranda.log.read.visibility import Kinds, Selection, check_kinds, select_notices
+from memoranda.log.rebuild import Rebuild
 from memoranda.log.verify.verifier import Verification
-from memoranda.log.views import Rebuild
 from memoranda.model.clock import Instant
 from memoranda.model.document import Document
 from memoranda.model.event import ReplayEvent
