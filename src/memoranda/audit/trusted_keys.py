@@ -150,6 +150,7 @@ class KeysView(View):
     version = 1
     request_types = (TrustRequest, RetireRequest)
     applied_types = frozenset((TrustKey, RetireKey))
+    tables = ("public_key",)
     clear_queries = ("public_key_clear",)
     row_queries = ("public_key_rows",)
 

@@ -82,6 +82,15 @@ class GraphView(View):
     )
     reference_types = (FactRef,)
     tracked_reads = (requests.TimelineRead,)
+    tables = (
+        "graph_node",
+        "graph_root",
+        "graph_cardinality",
+        "graph_statement",
+        "graph_edge",
+        "graph_sharing",
+        "graph_shared",
+    )
     clear_queries = (
         "graph_edge_clear",
         "graph_statement_clear",

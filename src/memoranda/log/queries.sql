@@ -106,6 +106,14 @@ INSERT INTO scope (agent_id, namespace) VALUES (:agent_id, :namespace) ON CONFLI
 -- Return the id of a scope.
 SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace
 
+-- name: scopes_after
+-- Return the scopes whose ids come after one.
+SELECT id, agent_id, namespace FROM scope WHERE id > :after ORDER BY id
+
+-- name: scope_put
+-- Add a scope with the id that it has elsewhere.
+INSERT INTO scope (id, agent_id, namespace) VALUES (:id, :agent_id, :namespace)
+
 -- name: scopes_with_events
 -- Return an agent's scopes that some of these commits touched, except the audit's.
 SELECT id FROM scope

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
@@ -9,7 +10,8 @@ import msgspec
 from memoranda.errors import Corruption
 from memoranda.log import chain, pages
 from memoranda.log.views import Commit, View, Views
-from memoranda.storage.port import Engine, Progress, Reader, Writer
+from memoranda.model.event import Head
+from memoranda.storage.port import Engine, Progress, Reader, Row, Writer
 
 
 class Rebuild(msgspec.Struct, frozen=True):
@@ -55,21 +57,35 @@ def _rebuild(writer: Writer, log_id: str, views: Views, progress: Progress | Non
 def apply_log(writer: Writer, log_id: str, views: Views, progress: Progress | None) -> int:
     """Empty every view, apply the whole log, and return the number of events."""
     views.drop_caches()
-    for view in views.all:
-        for query in view.clear_queries:
-            writer.run(query)
-    last, head = chain.genesis(log_id), pages.head_commit(writer)
-    while rows := pages.rows(writer, after=last.commit_ts, through=head):
-        for event in chain.verify_rows(last, rows):
-            commit = Commit.from_verified(event)
-            views.apply(writer, commit)
-            if progress is not None:
-                progress(commit.commit_ts, head)
-        last = chain.head_after(rows[-1])
-    for view in views.all:
-        for query in view.prune_queries:
-            writer.run(query)
+    views.clear(writer)
+    last = apply_after(writer, chain.genesis(log_id), views, progress)
+    views.prune(writer)
     return last.commit_ts
+
+
+def apply_after(writer: Writer, last: Head, views: Views, progress: Progress | None) -> Head:
+    """Apply the events after one, verified, and return the last of them."""
+    head = pages.head_commit(writer)
+    while rows := pages.rows(writer, after=last.commit_ts, through=head):
+        last = apply_rows(writer, last, rows, views, progress, head)
+    return last
+
+
+def apply_rows(
+    writer: Writer,
+    last: Head,
+    rows: Sequence[Row],
+    views: Views,
+    progress: Progress | None,
+    total: int,
+) -> Head:
+    """Apply the events of some rows, verified, and return the last of them."""
+    for event in chain.verify_rows(last, rows):
+        commit = Commit.from_verified(event)
+        views.apply(writer, commit)
+        if progress is not None:
+            progress(commit.commit_ts, total)
+    return chain.head_after(rows[-1])
 
 
 def _digest_if_readable(reader: Reader, view: View) -> tuple[int, bytes] | None:

@@ -124,8 +124,17 @@ class View(ABC):
     """Types of read that it can check at commit."""
     applied_types: frozenset[type] | None = None
     """Types of operation that it applies; None: all. Other commits are not passed to it."""
+    depends_on: ClassVar[tuple[str, ...]] = ()
+    """Names of the views that its rows, or an index that it keeps, are derived from.
+
+    It is rebuilt with them. `apply` itself reads the view's own tables, scopes and the log only.
+    """
+    tables: ClassVar[tuple[str, ...]]
+    """The tables that `apply` fills."""
+    meta_names: ClassVar[tuple[str, ...]] = ()
+    """The names in `meta` that `apply` sets."""
     clear_queries: ClassVar[tuple[str, ...]]
-    """Queries that empty its tables."""
+    """Queries that empty its tables, and what is derived from them."""
     prune_queries: ClassVar[tuple[str, ...]] = ()
     """Queries that drop rows which no view needs any more, after a rebuild."""
     row_queries: ClassVar[tuple[str, ...]]
@@ -371,13 +380,36 @@ class Views:
         for view in self.all:
             writer.run("meta_set", name=f"view:{view.name}", value=str(view.version))
 
-    def has_outdated(self, reader: Reader, *, except_for: str | None = None) -> bool:
-        """Return whether the rows of any view but `except_for` were written by another version."""
-        return any(
-            reader.row("meta_get", name=f"view:{view.name}") != (str(view.version),)
-            for view in self.all
-            if view.name != except_for
-        )
+    def outdated(self, reader: Reader, *, except_for: str | None = None) -> Views:
+        """Return the views but `except_for` whose rows another version wrote, and their dependents.
+
+        A dependent stands behind the views that it depends on.
+        """
+        versions: dict[str, str] = dict(reader.rows("view_versions"))
+        outdated: dict[str, View] = {}
+        for view in self.all:
+            is_current = versions.get(f"view:{view.name}") == str(view.version)
+            is_dependent = not outdated.keys().isdisjoint(view.depends_on)
+            if view.name != except_for and (is_dependent or not is_current):
+                outdated[view.name] = view
+        return Views([*outdated.values()])
+
+    def counterparts(self, others: Views) -> Views:
+        """Return the views of this set that stand for the views of another set."""
+        names = {view.name for view in others.all}
+        return Views([view for view in self.all if view.name in names])
+
+    def clear(self, writer: Writer) -> None:
+        """Empty the tables of every view."""
+        for view in self.all:
+            for query in view.clear_queries:
+                writer.run(query)
+
+    def prune(self, writer: Writer) -> None:
+        """Drop the rows beside the tables that no view needs any more."""
+        for view in self.all:
+            for query in view.prune_queries:
+                writer.run(query)
 
     def check_versions(self, reader: Reader) -> None:
         """Raise if another version of the library has rebuilt a view by rules of its own."""

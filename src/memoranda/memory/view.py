@@ -85,6 +85,17 @@ class MemoryView(View):
     )
     reference_types = (MemoryRef, TranscriptRef)
     tracked_reads = (requests.MemoryRead, requests.TitleKey, requests.LinksRead)
+    tables = (
+        "memory",
+        "memory_state",
+        "memory_title",
+        "memory_link",
+        "transcript",
+        "citation",
+        "notice",
+        "setting",
+        "memory_member",
+    )
     clear_queries = (
         "memory_clear",
         "memory_state_clear",

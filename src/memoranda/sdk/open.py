@@ -14,7 +14,7 @@ from memoranda.log.commit.failpoints import Failpoint, no_failpoint
 from memoranda.log.commit.group_commit import Committer
 from memoranda.log.lineage import log_id_of
 from memoranda.log.read.wakeup import Signal
-from memoranda.log.rebuild import rebuild
+from memoranda.log.refresh import refresh_views
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
 from memoranda.model.limits import Limits, check_callable, check_flag, check_type
@@ -66,8 +66,9 @@ def open(
     model, `https://host/v1#model`, an `Embedder`, or None. `"auto"` is the local model, if the
     extra `embeddings` is installed; it is loaded by the first recall.
 
-    If another version derived the views by other rules, they are rebuilt from the log first.
-    `progress(done, total)` counts the events of that; an interrupted rebuild changes nothing.
+    Views that another version derived by other rules are rebuilt from the log first. Others read
+    the old rows and write meanwhile. `progress(done, total)` counts the events of that; an
+    interrupted rebuild changes nothing.
 
     With `read_only=True` every write raises `StoreReadOnly`, and neither the file nor its folder
     need be writable. The store must exist and have this version's format.
@@ -242,14 +243,14 @@ def assemble(
         engine.write(index_language.adopt)
         of_porter = False
     with engine.reading() as reader:  # a read-only index with Porter stems can be searched as it is
-        outdated = registry.has_outdated(reader, except_for=SearchView.name if of_porter else None)
-    if outdated and engine.read_only:
+        outdated = registry.outdated(reader, except_for=SearchView.name if of_porter else None)
+    if outdated.all and engine.read_only:
         raise StoreReadOnly(
             "another version derived the views of this store otherwise, and they are brought up to "
             "date when it is opened for writing: do that once, or copy it to where it can be done"
         )
-    if outdated:
-        rebuild(engine, log_id, registry, progress)
+    if outdated.all:
+        refresh_views(engine, log_id, registry, all_views, progress)
     engine.guard_writes(registry.check_versions)
     vectors = vectors or VectorIndex(engine, None, eager=False)
     signal, background_indexer = Signal(), BackgroundIndexer(engine, search, vectors, failpoint)

@@ -128,6 +128,7 @@ class StateView(View):
     reference_types = (KeyRef,)
     applied_types = frozenset((Write, Delete))
     tracked_reads = (KeyRead, PrefixRead)
+    tables = ("state", "state_version", "state_because")
     clear_queries = ("state_clear", "state_version_clear", "state_because_clear")
     row_queries = ("state_rows", "state_version_rows", "state_because_rows")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
@@ -61,6 +62,17 @@ def work_folder(parent: Path, prefix: str, tag: str | None = None) -> Iterator[P
     begin = prefix if tag is None else f"{prefix}{tag}-"
     with tempfile.TemporaryDirectory(prefix=begin, dir=parent) as name, _locked(Path(name)):
         yield Path(name)
+
+
+def remove_abandoned(parent: Path, prefix: str, tag: str, file: str) -> None:
+    """Remove a log's work folders with a file of this name that no process works in.
+
+    A process locks its folder before it makes a file there, so a folder in use is never removed.
+    """
+    for folder in parent.glob(f"{prefix}{tag}-*"):
+        with suppress(OSError):  # removed meanwhile, or of another user
+            if (folder / file).exists() and not _is_locked(folder):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def leftovers(store: Path, log_id: str) -> list[Leftover]:

@@ -111,6 +111,10 @@ class Writer(Reader, Protocol):
         """Run a statement with values by name."""
         ...
 
+    def copy_table(self, table: str, /) -> None:
+        """Add every row of a table of the source database; only inside `Engine.write_from`."""
+        ...
+
     def trial(self) -> AbstractContextManager[None]:
         """Undo everything that the block writes, when it ends."""
         ...
@@ -182,6 +186,10 @@ class Engine(Protocol):
         then finds out before the next transaction begins, so that every later read is of durable
         data.
         """
+        ...
+
+    def write_from(self, source: Path, work: Callable[[Writer], Result]) -> Result:
+        """As `write`; `work` can copy tables of a closed database that `open_at` made."""
         ...
 
     def guard_writes(self, check: Callable[[Writer], object]) -> None:

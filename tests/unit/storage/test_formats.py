@@ -85,9 +85,9 @@ def test_what_was_there_is_there_and_the_new_can_be_used(old: Path) -> None:
 
 def test_views_that_are_up_to_date_are_not_built_again(old: Path) -> None:
     memoranda.open(old).close()  # the log's index has more in it since
-    with mock.patch("memoranda.sdk.open.rebuild") as rebuild:
+    with mock.patch("memoranda.sdk.open.refresh_views") as refresh:
         memoranda.open(old).close()
-    rebuild.assert_not_called()
+    refresh.assert_not_called()
 
 
 def test_a_migration_that_is_killed_midway_is_none(old: Path) -> None:

@@ -91,6 +91,8 @@ class LogIndex(View):
     name = "log"
     version = INDEX_VERSION
     request_types = (Refuse,)
+    tables = ("event_scope", "txn", "horizon")
+    meta_names = ("epoch",)
     clear_queries = ("event_scope_clear", "txn_clear", "horizon_clear")
     prune_queries = ("scope_prune",)
     row_queries = ("event_scope_rows", "txn_rows", "horizon_rows", "scope_rows")

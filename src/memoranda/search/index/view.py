@@ -23,6 +23,8 @@ class SearchView(View):
     name = "search"
     version = 3
     applied_types = APPLIED
+    depends_on = ("memory", "graph")
+    tables = ("to_index",)
     clear_queries = (
         "index_queue_clear",
         "vector_clear",

@@ -207,6 +207,16 @@ class Connection:
         except _FOREIGN as error:
             raise translate(error) from error
 
+    def copy_table(self, table: str, /) -> None:
+        """Add every row of a table of the attached database, which defines it alike.
+
+        Into an empty table, SQLite copies the rows and the entries of each index in their order.
+        """
+        try:
+            self.database.execute(self._queries["table_copy"].replace("TABLE_NAME", table))
+        except _FOREIGN as error:
+            raise translate(error) from error
+
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Undo everything that the block writes, when it ends."""

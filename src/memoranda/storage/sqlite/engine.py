@@ -258,6 +258,17 @@ class SqliteEngine(StoreFile):
             self._journal.tend(self._writer.database, LOCK_WAIT_MS)
         return result
 
+    def write_from(self, source: Path, work: Callable[[Connection], Result]) -> Result:
+        """Run one transaction while another database is attached to the writer as `source`."""
+        with self._write_lock:
+            self._make_ready()
+            writer = self._writer
+            writer.run("attach", path=str(source))
+            try:
+                return self.write(work)
+            finally:
+                writer.run("detach")
+
     def _transact(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` between BEGIN IMMEDIATE and COMMIT; the caller has the write lock.
 

@@ -68,6 +68,18 @@ PRAGMA quick_check
 -- Check whether the format has erasures; an older one may be read as it is.
 SELECT 1 FROM sqlite_schema WHERE name = 'erased'
 
+-- name: attach
+-- Make the tables of another database readable on this connection.
+ATTACH :path AS source
+
+-- name: detach
+-- Release the other database, after the transaction that read it.
+DETACH source
+
+-- name: table_copy
+-- Copy every row of a table of the attached database; TABLE_NAME stands for the table.
+INSERT INTO main.TABLE_NAME SELECT * FROM source.TABLE_NAME
+
 -- name: trial_begin
 -- Begin a block of writes that can be undone.
 SAVEPOINT trial
