@@ -252,7 +252,7 @@ PAGES = (
             "VersionMismatch TitleTaken IdempotencyMismatch TransactionClosed TransactionExpired "
             "CommitUnknown LinkCycle ReflectionTooDeep EdgeError LogForked NotProven StoreBusy "
             "StoreFull StoreReadOnly StoreClosed UnsupportedFormat Corruption ChainBroken "
-            "ViewsDiffer Unavailable"
+            "ViewsDiffer Unauthenticated PermissionDenied Unavailable"
         ),
     ),
     Page(

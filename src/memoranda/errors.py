@@ -25,23 +25,30 @@
     ├── Corruption               stored bytes are not what was written
     │   ├── ChainBroken            the hash chain breaks at a commit
     │   └── ViewsDiffer            a view differs from the log
+    ├── Unauthenticated          nothing valid says who is calling
+    ├── PermissionDenied         the caller may not do this
     └── Unavailable              the storage does not answer
 
 An error without a message has its docstring as its message, which names the remedy. Foreign errors
 are translated where they enter (`storage/<engine>`); the original is the cause.
+
+`ERROR_TABLE` says how each error is reported outside Python.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from copy import copy
-from typing import Self
+from types import MappingProxyType
+from typing import NamedTuple, Self
 
 
 class MemorandaError(Exception):
     """Something went wrong in Memoranda."""
 
-    retryable = False
+    retryable: bool = False
+    """Whether the same call may succeed later."""
     position: int | None = None
     """Which of a transaction's requests was refused, if one was."""
 
@@ -64,6 +71,9 @@ def _rebuild_error(
 class InvalidInput(MemorandaError):
     """A value is not accepted."""
 
+    field: str
+    problem: str
+
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
@@ -73,10 +83,13 @@ class InvalidInput(MemorandaError):
 class NotFound(MemorandaError):
     """The named thing does not exist."""
 
+    field: str | None
+    """The argument that names it, where one does."""
+    problem: str
+
     def __init__(self, problem: str | None = None, *, field: str | None = None) -> None:
         super().__init__(problem if field is None else f"{field}: {problem}")
         self.field = field
-        """The argument that names it, where one does."""
         self.problem = problem or str(self)
 
     def in_argument(self, field: str) -> Self:
@@ -102,6 +115,10 @@ class TransactionConflict(Conflict):
 class VersionMismatch(Conflict):
     """The key has another version than expected. Read it again and decide again."""
 
+    key: str
+    expected: int
+    actual: int
+
     def __init__(self, *, key: str, expected: int, actual: int) -> None:
         super().__init__(
             f"key {key!r} was expected at version {expected} and is at {actual}: "
@@ -122,10 +139,12 @@ class IdempotencyMismatch(Conflict):
     If this is a retry, its work is done. If it is something else, use a new txn_id.
     """
 
+    commit_ts: int | None
+    """The commit that has this txn_id."""
+
     def __init__(self, message: str | None = None, *, commit_ts: int | None = None) -> None:
         super().__init__(message)
         self.commit_ts = commit_ts
-        """The commit that has this txn_id."""
 
 
 class TransactionClosed(MemorandaError):
@@ -139,6 +158,8 @@ class TransactionExpired(MemorandaError):
 class CommitUnknown(MemorandaError):
     """The storage failed while committing. Commit again with the same txn_id to find out."""
 
+    txn_id: str
+
     def __init__(self, txn_id: str) -> None:
         super().__init__(
             f"the storage failed while transaction {txn_id!r} was being committed: commit the "
@@ -150,6 +171,10 @@ class CommitUnknown(MemorandaError):
 class LinkCycle(MemorandaError):
     """This link would lead back to where it starts. Leave it out, or unlink one on the way."""
 
+    relation: str
+    path: tuple[str | None, ...]
+    """The memories of the cycle; None for one that the caller may not see."""
+
     def __init__(self, relation: str, path: tuple[str | None, ...]) -> None:
         way = " → ".join("(not yours to see)" if step is None else step for step in path)
         super().__init__(
@@ -157,7 +182,6 @@ class LinkCycle(MemorandaError):
         )
         self.relation = relation
         self.path = path
-        """The memories of the cycle; None for one that the caller may not see."""
 
 
 class ReflectionTooDeep(MemorandaError):
@@ -165,6 +189,12 @@ class ReflectionTooDeep(MemorandaError):
 
     Reflect on what lies below, or allow more with `configure(max_reflection_depth=…)`.
     """
+
+    namespace: str
+    depth: int
+    limit: int
+    memory_ids: tuple[str, ...]
+    """The memories of the chain of reflections, as far as they have ids."""
 
     def __init__(
         self, namespace: str, depth: int, limit: int, memory_ids: tuple[str, ...] = ()
@@ -177,7 +207,6 @@ class ReflectionTooDeep(MemorandaError):
         self.depth = depth
         self.limit = limit
         self.memory_ids = memory_ids
-        """The memories of the chain of reflections, as far as they have ids."""
 
 
 class EdgeError(MemorandaError):
@@ -198,10 +227,12 @@ class LogForked(MemorandaError):
 class NotProven(MemorandaError):
     """What was given does not prove what it claims. Do not rely on it; ask its sender again."""
 
+    commit_ts: int | None
+    """The commit whose signature does not hold, if the error is about one."""
+
     def __init__(self, message: str | None = None, *, commit_ts: int | None = None) -> None:
         super().__init__(message)
         self.commit_ts = commit_ts
-        """The commit whose signature does not hold, if the error is about one."""
 
 
 class StoreBusy(MemorandaError):
@@ -233,6 +264,11 @@ class Corruption(MemorandaError):
 class ChainBroken(Corruption):
     """The hash chain does not hold: the log was changed after it was written."""
 
+    commit_ts: int
+    problem: str
+    last_checkpoint: int | None
+    """The size of the last valid checkpoint before it, if the store has one."""
+
     def __init__(self, commit_ts: int, problem: str, *, last_checkpoint: int | None = None) -> None:
         checkpoint = (
             f" (the last checkpoint that holds is of {last_checkpoint} commits)"
@@ -246,11 +282,18 @@ class ChainBroken(Corruption):
         self.commit_ts = commit_ts
         self.problem = problem
         self.last_checkpoint = last_checkpoint
-        """The size of the last valid checkpoint before it, if the store has one."""
 
 
 class ViewsDiffer(Corruption):
     """What is read is not what the log says, though the log is whole."""
+
+    view: str
+    table: str
+    problem: str
+    row: dict[str, object]
+    """The first columns of the row that differs, by their names."""
+    commit_ts: int | None
+    """The commit of the row, if it has one."""
 
     def __init__(
         self,
@@ -269,20 +312,134 @@ class ViewsDiffer(Corruption):
         self.table = table
         self.problem = problem
         self.row = row or {}
-        """The first columns of the row that differs, by their names."""
         self.commit_ts = commit_ts
-        """The commit of the row, if it has one."""
 
 
 class Compacted(NotFound):
     """What is asked about was summed up, and is known only from a commit on."""
+
+    horizon: int
 
     def __init__(self, horizon: int, detail: str) -> None:
         super().__init__(f"{detail}: the log is summed up to commit {horizon}, ask from there on")
         self.horizon = horizon
 
 
+class Unauthenticated(MemorandaError):
+    """Nothing valid says who is calling. Give a token that is neither expired nor revoked."""
+
+
+class PermissionDenied(MemorandaError):
+    """The caller may not do this. Ask the owner of the store for a grant that covers it."""
+
+
 class Unavailable(MemorandaError):
     """The storage does not answer. Check that it is reachable and try again."""
 
     retryable = True
+
+
+# How errors are reported outside Python: by servers over gRPC and HTTP, and by commands.
+
+
+class ErrorReport(NamedTuple):
+    """How one class of errors is reported. Clients rely on it, so it never changes."""
+
+    grpc_status: str
+    http_status: int
+    problem_type: str
+    """The last part of the type of an RFC 9457 problem."""
+    title: str
+    exit_code: int
+    """The exit code of a command; `cli/exit_codes.py` has their meanings."""
+
+
+ERROR_TABLE: Mapping[type[MemorandaError], ErrorReport] = MappingProxyType(
+    {
+        MemorandaError: ErrorReport("INTERNAL", 500, "error", "Something went wrong", 1),
+        InvalidInput: ErrorReport(
+            "INVALID_ARGUMENT", 400, "invalid-input", "A value is not accepted", 2
+        ),
+        NotFound: ErrorReport("NOT_FOUND", 404, "not-found", "The named thing does not exist", 4),
+        Compacted: ErrorReport("OUT_OF_RANGE", 410, "compacted", "The history was compacted", 4),
+        Conflict: ErrorReport("ABORTED", 409, "conflict", "Another writer was first", 5),
+        TransactionConflict: ErrorReport(
+            "ABORTED", 409, "transaction-conflict", "Something that was read has changed", 5
+        ),
+        VersionMismatch: ErrorReport(
+            "ABORTED", 409, "version-mismatch", "The key has another version", 5
+        ),
+        TitleTaken: ErrorReport(
+            "ALREADY_EXISTS", 409, "title-taken", "Another memory has this title", 5
+        ),
+        IdempotencyMismatch: ErrorReport(
+            "FAILED_PRECONDITION",
+            422,
+            "idempotency-mismatch",
+            "The txn_id is in use",
+            5,
+        ),
+        TransactionClosed: ErrorReport(
+            "FAILED_PRECONDITION", 409, "transaction-closed", "The transaction is over", 1
+        ),
+        TransactionExpired: ErrorReport(
+            "DEADLINE_EXCEEDED", 504, "transaction-expired", "The transaction took too long", 1
+        ),
+        CommitUnknown: ErrorReport(
+            "UNKNOWN", 500, "commit-unknown", "The outcome of the commit is unknown", 1
+        ),
+        LinkCycle: ErrorReport(
+            "FAILED_PRECONDITION", 409, "link-cycle", "The link would close a cycle", 1
+        ),
+        ReflectionTooDeep: ErrorReport(
+            "FAILED_PRECONDITION", 409, "reflection-too-deep", "The reflection would be too deep", 1
+        ),
+        EdgeError: ErrorReport(
+            "UNAVAILABLE", 503, "edge-catalog-unreadable", "The edge catalog cannot be read", 1
+        ),
+        LogForked: ErrorReport(
+            "FAILED_PRECONDITION", 409, "log-forked", "The resume token is of another history", 1
+        ),
+        NotProven: ErrorReport(
+            "FAILED_PRECONDITION", 422, "not-proven", "The proof does not hold", 3
+        ),
+        StoreBusy: ErrorReport("UNAVAILABLE", 503, "store-busy", "The store is busy", 1),
+        StoreFull: ErrorReport(
+            "RESOURCE_EXHAUSTED", 507, "store-full", "There is no space left", 1
+        ),
+        StoreReadOnly: ErrorReport(
+            "FAILED_PRECONDITION", 409, "store-read-only", "The store cannot be written to", 1
+        ),
+        StoreClosed: ErrorReport(
+            "FAILED_PRECONDITION", 409, "store-closed", "The store is closed", 1
+        ),
+        UnsupportedFormat: ErrorReport(
+            "FAILED_PRECONDITION", 501, "unsupported-format", "A newer Memoranda wrote the store", 1
+        ),
+        Corruption: ErrorReport("DATA_LOSS", 500, "corruption", "Stored bytes are damaged", 3),
+        ChainBroken: ErrorReport("DATA_LOSS", 500, "chain-broken", "The hash chain is broken", 3),
+        ViewsDiffer: ErrorReport(
+            "DATA_LOSS", 500, "views-differ", "A view differs from the log", 3
+        ),
+        Unauthenticated: ErrorReport(
+            "UNAUTHENTICATED", 401, "unauthenticated", "The caller is unknown", 1
+        ),
+        PermissionDenied: ErrorReport(
+            "PERMISSION_DENIED", 403, "permission-denied", "The caller may not do this", 1
+        ),
+        Unavailable: ErrorReport(
+            "UNAVAILABLE", 503, "unavailable", "The storage does not answer", 1
+        ),
+    }
+)
+"""One row for each class of the tree; `retryable` is on the class, and an error may differ."""
+
+
+def public_class(kind: type[MemorandaError]) -> type[MemorandaError]:
+    """Return the class of the tree that an error class is, or is derived from."""
+    return next(base for base in kind.__mro__ if base in ERROR_TABLE)
+
+
+def report_of(kind: type[MemorandaError]) -> ErrorReport:
+    """Return how the errors of a class are reported; one that is not in the tree, as its base."""
+    return ERROR_TABLE[public_class(kind)]

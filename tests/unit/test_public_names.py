@@ -66,9 +66,11 @@ def test_the_names_are_these() -> None:
     errors = {
         "ChainBroken", "CommitUnknown", "Compacted", "Conflict", "Corruption", "EdgeError",
         "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "MemorandaError",
-        "NotFound", "NotProven", "ReflectionTooDeep", "StoreBusy", "StoreClosed", "StoreFull",
+        "NotFound", "NotProven", "PermissionDenied", "ReflectionTooDeep", "StoreBusy",
+        "StoreClosed", "StoreFull",
         "StoreReadOnly", "TitleTaken", "TransactionClosed", "TransactionConflict",
-        "TransactionExpired", "Unavailable", "UnsupportedFormat", "VersionMismatch", "ViewsDiffer",
+        "TransactionExpired", "Unauthenticated", "Unavailable", "UnsupportedFormat",
+        "VersionMismatch", "ViewsDiffer",
     }  # fmt: skip
     others = {
         "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AssertedFacts", "Assertion", "AsyncReplayEntry",
@@ -109,7 +111,7 @@ def test_the_names_are_these() -> None:
 def test_every_error_is_public_and_drawn_in_the_tree() -> None:
     from memoranda import errors
 
-    defined = {name for name, _ in inspect.getmembers(errors, inspect.isclass)}
+    defined = {kind.__name__ for kind in errors.ERROR_TABLE}
     assert defined <= set(memoranda.__all__)
     assert errors.__doc__ is not None
     assert all(f" {name} " in errors.__doc__ + " " or name in errors.__doc__ for name in defined)

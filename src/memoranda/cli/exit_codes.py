@@ -1,10 +1,10 @@
-"""Exit codes, for scripts that run commands."""
+"""The meanings of exit codes, for scripts that run commands; `ERROR_TABLE` has those of errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from memoranda.errors import Conflict, Corruption, InvalidInput, MemorandaError, NotFound, NotProven
+from memoranda.errors import Corruption, MemorandaError, NotFound, report_of
 
 MEANINGS: Mapping[int, str] = {
     0: "Success.",
@@ -19,28 +19,14 @@ MEANINGS: Mapping[int, str] = {
     130: "Interrupted by Ctrl-C.",
     141: "The reader of the output closed it, as `head` does.",
 }
-FAILED = 1
-DAMAGED = 3
-NOT_FOUND = 4
+FAILED = report_of(MemorandaError).exit_code
+DAMAGED = report_of(Corruption).exit_code
+NOT_FOUND = report_of(NotFound).exit_code
 UNPROVEN = 6
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 
-_CODES: Mapping[type, int] = {
-    MemorandaError: FAILED,
-    InvalidInput: 2,
-    Corruption: DAMAGED,
-    NotFound: NOT_FOUND,
-    NotProven: DAMAGED,
-    Conflict: 5,
-}
-
 
 def exit_code(error: MemorandaError) -> int:
-    """Return the exit code of an error: that of its class or of the nearest base class."""
-    return code_of(type(error))
-
-
-def code_of(kind: type[MemorandaError]) -> int:
-    """Return the exit code of an error class."""
-    return next(_CODES[base] for base in kind.__mro__ if base in _CODES)
+    """Return the exit code of an error."""
+    return report_of(type(error)).exit_code

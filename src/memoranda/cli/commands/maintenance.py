@@ -108,9 +108,8 @@ def _settings(target: Target) -> Finding:
 def _code(finding: Finding) -> int:
     if finding.status != "problem":
         return 0
-    code = (
-        exit_codes.code_of(getattr(errors, finding.error)) if finding.error else exit_codes.FAILED
-    )
+    kind = getattr(errors, finding.error) if finding.error else errors.MemorandaError
+    code = errors.report_of(kind).exit_code
     return code if code in (exit_codes.DAMAGED, exit_codes.NOT_FOUND) else exit_codes.FAILED
 
 
