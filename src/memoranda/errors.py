@@ -32,7 +32,8 @@
 An error without a message has its docstring as its message, which names the remedy. Foreign errors
 are translated where they enter (`storage/<engine>`); the original is the cause.
 
-`ERROR_TABLE` says how each error is reported outside Python.
+`ERROR_TABLE` says how each error is reported outside Python. The annotated attributes of a class
+are those that another process gets (`model/error_codec.py`).
 """
 
 from __future__ import annotations

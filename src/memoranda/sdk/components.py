@@ -24,6 +24,7 @@ from memoranda.log.views import Views
 from memoranda.memory.view import MemoryView
 from memoranda.model.backoff import Backoff
 from memoranda.model.clock import Clock
+from memoranda.model.error_codec import ErrorCodec
 from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits, check_integer, check_seconds, check_text
 from memoranda.model.scope import DEFAULT_ACTOR, DEFAULT_NAMESPACE, Scope, checked_scope
@@ -55,6 +56,11 @@ def all_views(
     graph = GraphView(scopes, effects or EffectCache())
     views = (LogIndex(scopes), state, memory, graph, KeysView(), search or SearchView())
     return Views(views, StaleNotices(scopes, state, memory, graph))
+
+
+def error_codec() -> ErrorCodec:
+    """Return the codec of errors for other processes, which knows the reads of every view."""
+    return ErrorCodec(kind for view in all_views().all for kind in view.tracked_reads)
 
 
 # The components of one open store, shared by every handle and transaction on it.
