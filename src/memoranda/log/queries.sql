@@ -116,7 +116,7 @@ INSERT INTO scope (id, agent_id, namespace) VALUES (:id, :agent_id, :namespace)
 
 -- name: scopes_with_events
 -- Return an agent's scopes that some of these commits touched, except the audit's.
-SELECT id FROM scope
+SELECT id, namespace FROM scope
 WHERE agent_id = :agent_id AND namespace <> '_audit' AND EXISTS (
     SELECT 1 FROM event_scope
     WHERE event_scope.scope_id = scope.id
@@ -129,8 +129,9 @@ SELECT id FROM scope WHERE agent_id = :agent_id
 
 -- name: event_scope_add
 -- Index a commit under a scope.
-INSERT INTO event_scope (scope_id, commit_ts, places) VALUES (:scope_id, :commit_ts, :places)
-ON CONFLICT (scope_id, commit_ts) DO UPDATE SET places = excluded.places
+INSERT INTO event_scope (scope_id, commit_ts, places, kinds)
+VALUES (:scope_id, :commit_ts, :places, :kinds)
+ON CONFLICT (scope_id, commit_ts) DO UPDATE SET places = excluded.places, kinds = excluded.kinds
 
 -- name: event_scope_clear
 -- Empty the index of scopes.
@@ -138,9 +139,47 @@ DELETE FROM event_scope
 
 -- name: event_scope_rows
 -- Return all rows of the index of scopes, with names in place of ids.
-SELECT scope.agent_id, scope.namespace, event_scope.commit_ts, event_scope.places
+SELECT
+    scope.agent_id, scope.namespace, event_scope.commit_ts, event_scope.places, event_scope.kinds
 FROM event_scope LEFT JOIN scope ON scope.id = event_scope.scope_id
 ORDER BY scope.agent_id, scope.namespace, event_scope.commit_ts
+
+-- name: kind_count_add
+-- Add a number of operations of one kind to the sums of a block of commits.
+INSERT INTO kind_count (scope_id, block, kind, count) VALUES (:scope_id, :block, :kind, :count)
+ON CONFLICT (scope_id, block, kind) DO UPDATE SET count = kind_count.count + excluded.count
+
+-- name: kind_count_prune
+-- Remove the sums of a block of commits that an erasure has brought to zero.
+DELETE FROM kind_count WHERE scope_id = :scope_id AND block = :block AND count = 0
+
+-- name: kind_count_clear
+-- Empty the sums of operations.
+DELETE FROM kind_count
+
+-- name: kind_count_rows
+-- Return all sums of operations, with names in place of ids.
+SELECT scope.agent_id, scope.namespace, kind_count.block, kind_count.kind, kind_count.count
+FROM kind_count LEFT JOIN scope ON scope.id = kind_count.scope_id
+ORDER BY scope.agent_id, scope.namespace, kind_count.block, kind_count.kind
+
+-- name: first_block_of_kinds
+-- Return the first block of commits in which a scope has operations, private ones or not.
+SELECT block FROM kind_count
+WHERE scope_id = :scope_id AND kind >= :first_kind AND (:public_only = 0 OR kind % 2 = 0)
+ORDER BY block LIMIT 1
+
+-- name: last_block_of_kinds
+-- Return the last block of commits in which a scope has operations, private ones or not.
+SELECT block FROM kind_count
+WHERE scope_id = :scope_id AND kind >= :first_kind AND (:public_only = 0 OR kind % 2 = 0)
+ORDER BY block DESC LIMIT 1
+
+-- name: kinds_of_scope
+-- Return the commits of a scope in a range, with the kinds of its operations in each.
+SELECT commit_ts, kinds FROM event_scope
+WHERE scope_id = :scope_id AND commit_ts > :after AND commit_ts <= :through
+ORDER BY commit_ts
 
 -- name: event_scope_census
 -- Count the rows of the first commits, and find one of a commit that the log does not have.

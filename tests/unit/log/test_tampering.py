@@ -154,6 +154,9 @@ def test_a_log_from_elsewhere_does_not_fit_the_id(path: Path) -> None:
         ("DELETE FROM state WHERE id = 2", "state"),
         ("UPDATE state_version SET position = 0 WHERE commit_ts = :bad", "state"),
         ("DELETE FROM event_scope WHERE commit_ts = :bad", "log"),
+        ("UPDATE event_scope SET kinds = x'920601' WHERE commit_ts = :bad", "log"),
+        ("UPDATE kind_count SET count = count + 1 WHERE block = :bad / 64", "log"),
+        ("INSERT INTO kind_count VALUES (1, :bad + 99, 4, 1)", "log"),
         ("UPDATE txn SET commit_ts = 1 WHERE commit_ts = :bad", "log"),
     ],
 )

@@ -216,7 +216,7 @@ def test_a_place_that_is_wrong_shows_nothing_of_others() -> None:
                     "event_places_of_scope", scope_id=other[0], after=0, through=1, limit=1
                 )
             ]
-            writer.put("event_scope_add", row[0], 1, places)
+            writer.put("event_scope_add", row[0], 1, places, None)
 
         store._core.engine.write(misplace)
         assert shown(store, "a5") == []

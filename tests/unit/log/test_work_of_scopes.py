@@ -94,7 +94,7 @@ def test_places_that_cannot_be_read_are_not_followed() -> None:
         def damage(writer: Writer) -> None:
             row = writer.row("scope_find", agent_id="a7", namespace="other")
             assert row is not None
-            writer.put("event_scope_add", row[0], 1, b"\xc1")
+            writer.put("event_scope_add", row[0], 1, b"\xc1", None)
 
         store._core.engine.write(damage)
         events = store.replay(agent_id="a7", namespace=ALL_NAMESPACES)

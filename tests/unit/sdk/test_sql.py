@@ -19,7 +19,7 @@ ODD = "k:%/'\"\x01\u2028\uffff😀"
 VIEWS = ("agents", "events", "operations", "state", "state_history")
 TABLES = (
     "blob", "checkpoint", "citation", "erased", "event", "event_scope",
-    "graph_cardinality", "graph_shared", "graph_sharing", "horizon",
+    "graph_cardinality", "graph_shared", "graph_sharing", "horizon", "kind_count",
     "graph_edge", "graph_node", "graph_root", "graph_statement", "memory", "memory_link",
     "memory_member", "memory_state", "memory_title", "meta", "notice", "public_key", "scope",
     "setting", "passage", "shelf", "sqlite_sequence", "state_because", "state_version", "to_index",

@@ -1,11 +1,13 @@
-"""The log's own index: scope ids, the commits of each scope, and transaction ids."""
+"""The log's own index: scope ids, the commits of each scope, their counts, and transaction ids."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from memoranda.log.read import kind_counts
+from memoranda.log.read.kind_counts import BLOCK_COMMITS, Counts, ScopeName
 from memoranda.log.views import Commit, Eraser, LookUp, RewrittenEvent, View
 from memoranda.model import codec
 from memoranda.model.operations import AUDIT_SCOPE, AnyOperation, Epoch, Refuse, Summary
@@ -14,8 +16,8 @@ from memoranda.storage.port import Reader, Writer
 
 # Scope ids: small numbers for pairs of agent and namespace.
 
-INDEX_VERSION = 3
-"""Increased when other scopes are indexed: stores are then indexed again when opened."""
+INDEX_VERSION = 4
+"""Increased when other scopes or counts are indexed: stores are then indexed again when opened."""
 
 
 class ScopeIds:
@@ -58,7 +60,7 @@ def touched_scopes(actor: str, operations: Sequence[AnyOperation]) -> set[tuple[
     return scopes
 
 
-# The log's own view: the commits of each scope, the commit of each txn_id, and horizons.
+# The log's own view: the commits and counts of each scope, the commit of each txn_id, and horizons.
 
 _MAX_UNINDEXED_OPERATIONS = 16
 """Operations up to which a replay decodes the whole event, so that no spans are indexed."""
@@ -91,11 +93,11 @@ class LogIndex(View):
     name = "log"
     version = INDEX_VERSION
     request_types = (Refuse,)
-    tables = ("event_scope", "txn", "horizon")
+    tables = ("event_scope", "kind_count", "txn", "horizon")
     meta_names = ("epoch",)
-    clear_queries = ("event_scope_clear", "txn_clear", "horizon_clear")
+    clear_queries = ("event_scope_clear", "kind_count_clear", "txn_clear", "horizon_clear")
     prune_queries = ("scope_prune",)
-    row_queries = ("event_scope_rows", "txn_rows", "horizon_rows", "scope_rows")
+    row_queries = ("event_scope_rows", "kind_count_rows", "txn_rows", "horizon_rows", "scope_rows")
 
     def __init__(self, scopes: ScopeIds) -> None:
         self._scopes = scopes
@@ -110,10 +112,13 @@ class LogIndex(View):
                 writer.run("meta_set", name="epoch", value=str(operation.version))
             elif type(operation) is Summary:
                 _set_horizon(writer, commit_ts, operation)
-        places = _places(commit)
-        for agent_id, namespace in _scopes_of(commit):
-            scope_id = self._scopes.id_of(writer, agent_id, namespace)
-            writer.put("event_scope_add", scope_id, commit_ts, places.get((agent_id, namespace)))
+        places, counts = _places(commit), _counts(commit)
+        for scope in _scopes_of(commit):
+            scope_id = self._scopes.id_of(writer, *scope)
+            own = counts.get(scope, {})
+            kinds = kind_counts.pack(own)
+            writer.put("event_scope_add", scope_id, commit_ts, places.get(scope), kinds)
+            _add_counts(writer, scope_id, commit_ts, own)
 
     def eraser(self, writer: Writer, /) -> LogIndexEraser:
         """Return the object that indexes rewritten events."""
@@ -143,6 +148,8 @@ class LogIndexEraser(Eraser):
             writer.run("txn_remove", txn_id=old_key[0], actor=old_key[1])
             if new_key is not None:
                 writer.put("txn_add", *new_key, commit_ts)
+        before_counts, counts = _counts(before), _counts(rewritten.after)
+        self._update_sums(commit_ts, before_counts, counts)
         old, new = _scopes_of(before), _scopes_of(rewritten.after)
         for agent_id, namespace in old - new:
             writer.run(
@@ -154,14 +161,38 @@ class LogIndexEraser(Eraser):
             if isinstance(old_operation, Summary) and not isinstance(new_operation, Summary):
                 writer.run("horizon_remove", namespace=old_operation.namespace)
         places = _places(rewritten.after)
-        changed_scopes = new if len(before.operations) > _MAX_UNINDEXED_OPERATIONS else new - old
-        for agent_id, namespace in changed_scopes:
-            scope_id = self._scopes.id_of(writer, agent_id, namespace)
-            writer.put("event_scope_add", scope_id, commit_ts, places.get((agent_id, namespace)))
+        is_large = len(before.operations) > _MAX_UNINDEXED_OPERATIONS
+        for scope in new:
+            if scope in old and not is_large and before_counts.get(scope) == counts.get(scope):
+                continue
+            scope_id = self._scopes.id_of(writer, *scope)
+            kinds = kind_counts.pack(counts.get(scope, {}))
+            writer.put("event_scope_add", scope_id, commit_ts, places.get(scope), kinds)
+
+    def _update_sums(
+        self, commit_ts: int, before: Mapping[ScopeName, Counts], after: Mapping[ScopeName, Counts]
+    ) -> None:
+        """Bring the sums of the event's block from before the rewrite to after it."""
+        for scope in sorted(before.keys() | after.keys()):
+            changes = kind_counts.difference(before.get(scope, {}), after.get(scope, {}))
+            if changes:
+                scope_id = self._scopes.id_of(self._writer, *scope)
+                _add_counts(self._writer, scope_id, commit_ts, changes)
+                self._writer.put("kind_count_prune", scope_id, commit_ts // BLOCK_COMMITS)
 
 
 def _scopes_of(commit: Commit) -> set[tuple[str, str]]:
     return touched_scopes(commit.envelope.actor, commit.operations)
+
+
+def _counts(commit: Commit) -> dict[ScopeName, Counts]:
+    return kind_counts.count_scopes(commit.operations)
+
+
+def _add_counts(writer: Writer, scope_id: int, commit_ts: int, counts: Counts) -> None:
+    """Add the counts of a commit to the sums of its block."""
+    for code, count in counts.items():
+        writer.put("kind_count_add", scope_id, commit_ts // BLOCK_COMMITS, code, count)
 
 
 def _places(commit: Commit) -> dict[tuple[str, str], bytes]:

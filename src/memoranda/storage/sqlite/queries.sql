@@ -839,6 +839,46 @@ SELECT
     event.operations
 FROM event WHERE event.commit_ts = :commit_ts
 
+-- name: event_times
+-- Return the times of some commits, in the order in which they are named.
+SELECT event.committed_at
+FROM json_each(:commits) AS item JOIN event ON event.commit_ts = item.value
+ORDER BY item.key
+
+-- name: commits_at_times
+-- Find the last commit at or before each of some times, as commit_at_time does for one. Each item
+-- is a time, and the first and the last commit that it can be.
+WITH RECURSIVE bisect (place, time, low, high) AS (
+    SELECT item.key, item.value ->> 0, item.value ->> 1, item.value ->> 2
+    FROM json_each(:searches) AS item
+    UNION ALL
+    SELECT
+        place, time,
+        CASE WHEN middle.committed_at <= time THEN middle.commit_ts ELSE low END,
+        CASE WHEN middle.committed_at <= time THEN high ELSE middle.commit_ts - 1 END
+    FROM bisect JOIN event AS middle ON middle.commit_ts = (low + high + 1) / 2
+    WHERE low < high
+)
+SELECT low FROM bisect WHERE low = high ORDER BY place
+
+-- name: kind_counts_of_blocks
+-- Sum a scope's operations over ranges of blocks of commits. Each item is a number for the range,
+-- the first and the last block.
+SELECT item.value ->> 0, kind_count.kind, SUM(kind_count.count)
+FROM json_each(:ranges) AS item CROSS JOIN kind_count
+WHERE kind_count.scope_id = :scope_id
+    AND kind_count.block >= item.value ->> 1 AND kind_count.block <= item.value ->> 2
+GROUP BY item.key, kind_count.kind
+
+-- name: kinds_of_ranges
+-- Count a scope's events over ranges of commits, by what kinds of operations they have. Each item
+-- is a number for the range, the commit before it and its last one.
+SELECT item.value ->> 0, event_scope.kinds, COUNT(*)
+FROM json_each(:ranges) AS item CROSS JOIN event_scope
+WHERE event_scope.scope_id = :scope_id
+    AND event_scope.commit_ts > item.value ->> 1 AND event_scope.commit_ts <= item.value ->> 2
+GROUP BY item.key, event_scope.kinds
+
 -- name: event_commit_infos
 -- Read the times and envelopes of some commits.
 SELECT event.commit_ts, event.committed_at, event.envelope
