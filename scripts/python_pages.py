@@ -190,8 +190,10 @@ PAGES = (
         "Log",
         "Replay events, follow new ones, and query the log with SQL.",
         (
-            *names("replay subscribe cursors drop_cursor sql", "Store"),
-            *names("ReplayEvent Operation OperationType Subscription AsyncSubscription"),
+            *names("replay timeline_buckets subscribe cursors drop_cursor sql", "Store"),
+            *names(
+                "ReplayEvent Operation OperationType TimelineBucket Subscription AsyncSubscription"
+            ),
         ),
         "[follow the log](../../howto/follow-the-log.md), [SQL views](../sql.md).",
     ),

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from memoranda.log.fork import Fork
     from memoranda.log.read.directory import AgentSummary, NamespaceSummary
     from memoranda.log.rebuild import Rebuild
+    from memoranda.log.read.timeline_buckets import TimelineBucket
     from memoranda.log.verify.verifier import Verification
     from memoranda.memory.records import (
         Anchor,
@@ -233,6 +234,7 @@ __all__ = [
     "Subgraph",
     "Subscription",
     "TemporalEdgeResolver",
+    "TimelineBucket",
     "TitleTaken",
     "Transaction",
     "TransactionClosed",
@@ -363,6 +365,7 @@ _MODULE_OF = {
     "Subgraph": "graph.records",
     "Subscription": "sdk.store.subscriptions",
     "TemporalEdgeResolver": "graph.edge_resolver",
+    "TimelineBucket": "log.read.timeline_buckets",
     "TitleTaken": "errors",
     "Transaction": "sdk.transaction.transaction",
     "TransactionClosed": "errors",

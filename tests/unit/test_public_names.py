@@ -93,7 +93,7 @@ def test_the_names_are_these() -> None:
     erasing = {"Certificate", "Compaction", "Preview", "RETENTION"}
     travelling = {"ExportedLog", "import_log"}
     searching = {"Embedder", "Reindexed"}
-    listing = {"AgentSummary", "IdMatch", "NamespaceSummary", "SqlView"}
+    listing = {"AgentSummary", "IdMatch", "NamespaceSummary", "SqlView", "TimelineBucket"}
     extracting = {
         "ChatExtractor", "ExtractedFact", "ExtractedMemory", "Extraction", "ExtractionReport",
         "Extractor", "ImportedChat", "Message", "RuleExtractor", "Skipped",

@@ -27,6 +27,7 @@ from memoranda.graph.entities import Literal, literal_kind
 from memoranda.graph.records import Assertion, Fact, Neighbor
 from memoranda.log.compaction.compactor import Compaction
 from memoranda.log.erasure.certificate import Certificate
+from memoranda.log.read.timeline_buckets import TimelineBucket
 from memoranda.memory.records import Anchor, Invalidation, Memory, Origin
 from memoranda.model.clock import to_micros, to_rfc3339
 from memoranda.model.event import ReplayEvent
@@ -128,6 +129,12 @@ def _record(record: StateRecord | StateVersion) -> JsonObject:
 @to_json.register(StateChange)
 def _change(change: StateChange) -> JsonObject:
     return {"key": change.key, "kind": change.kind} | struct_json(change, omit={"key"})
+
+
+@to_json.register(TimelineBucket)
+def _bucket(bucket: TimelineBucket) -> JsonObject:
+    counts = {kind.value: count for kind, count in bucket.counts.items()}
+    return struct_json(bucket) | {"counts": counts}
 
 
 @to_json.register(ReplayEvent)

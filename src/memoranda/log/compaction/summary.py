@@ -60,6 +60,11 @@ class CompactionSummaries:
         return previous != self._horizons
 
     @property
+    def horizons(self) -> dict[str, int]:
+        """The commits of the horizons that the replay passes, by namespace."""
+        return {name: horizon.commit_ts for name, horizon in self._horizons.items()}
+
+    @property
     def skip_to(self) -> int | None:
         """The commit to continue after, if the replay shows nothing before it."""
         if self._selection.namespace is ALL_NAMESPACES or not self._horizons:

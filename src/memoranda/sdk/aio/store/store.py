@@ -16,13 +16,25 @@ from memoranda.log.read.as_of import Moment
 from memoranda.log.read.cursors import Cursor, list_cursors
 from memoranda.log.read.feed import Feed, Start
 from memoranda.log.read.replay import Bounds, Replay
+from memoranda.log.read.timeline_buckets import (
+    DEFAULT_BUCKETS,
+    MAX_BUCKETS,
+    TimelineBucket,
+    read_buckets,
+)
 from memoranda.log.read.visibility import Kinds, Selection, check_kinds, select_notices
 from memoranda.log.rebuild import Rebuild
 from memoranda.log.verify.verifier import Verification
 from memoranda.model.clock import Instant
 from memoranda.model.document import Document
 from memoranda.model.event import ReplayEvent
-from memoranda.model.limits import check_callable, check_seconds, check_text, plain_text
+from memoranda.model.limits import (
+    check_callable,
+    check_integer,
+    check_seconds,
+    check_text,
+    plain_text,
+)
 from memoranda.model.receipt import HasCommit, Receipt
 from memoranda.model.refs import RefLike, TranscriptRef
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
@@ -256,6 +268,34 @@ class AsyncStore(
         selection = self._select(agent_id, namespace, kinds)
         core = self._core
         return async_paged(self._calls, Replay(core.engine, core.log_id, selection, bounds))
+
+    async def timeline_buckets(
+        self,
+        *,
+        agent_id: str | None = None,
+        namespace: str | AllNamespaces | None = None,
+        from_timestamp: Instant | None = None,
+        to_timestamp: Instant | None = None,
+        buckets: int = DEFAULT_BUCKETS,
+    ) -> list[TimelineBucket]:
+        """Count an agent's operations by kind over time, such as for a chart that can be zoomed.
+
+        The time is the half-open interval `[from_timestamp, to_timestamp)`; a bound that is not
+        given is the agent's first event, or the instant after its last. It is divided into
+        `buckets` equal parts, 1 to 2,000, but none shorter than a microsecond. They count what
+        `replay` shows for the same arguments: what was erased as `ERASED`, what was compacted at
+        its horizon. Without an event, both bounds give buckets of zeros; else there is no bucket.
+        """
+        agent = self._defaults.scope(agent_id, None, self._core.limits).agent_id
+        selection = self._select(agent, namespace, None)
+        bounds = Bounds(from_timestamp=from_timestamp, to_timestamp=to_timestamp)
+        number = check_integer(
+            "buckets", buckets, minimum=1, maximum=MAX_BUCKETS, noun="a number of buckets"
+        )
+        core = self._core
+        return await self._calls.run(
+            read_buckets, core.engine, core.log_id, selection, bounds, number
+        )
 
     def subscribe(
         self,
