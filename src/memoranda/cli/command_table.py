@@ -62,6 +62,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Log and proofs": {
         "replay": ("log:replay", "Show an agent's transactions in commit order."),
+        "activity": ("log:activity", "Draw how many operations an agent made over time, by kind."),
         "tail": ("log:tail", "Follow an agent's transactions as they are committed."),
         "cursors": ("log:cursors", "List subscription cursors and their positions."),
         "audit": ("log:audit", "List actions and refusals, with hashes for content."),

@@ -211,3 +211,26 @@ def tamper(cli: Cli, statement: str) -> None:
     database = apsw.Connection(str(cli.db))
     database.execute(statement)
     database.close()
+
+
+def test_activity_draws_a_bar_for_each_part(filled: Cli) -> None:
+    *lines, total = filled("activity", "--buckets", 2).splitlines()
+    assert len(lines) == 2
+    assert all("█" in line or "#" in line for line in lines)
+    assert lines[0].split()[0] == filled.rows("replay")[0]["committed_at"][:10]
+    assert "write" in lines[0]
+    assert lines[1].endswith("delete 1")
+    assert total == "5 operations in 5 events"
+
+
+def test_activity_in_json(filled: Cli) -> None:
+    events = filled.rows("replay")
+    start, end = events[0]["committed_at"], events[-1]["committed_at"]
+    (bucket,) = filled.rows("activity", "--from", start, "--to", end, "--buckets", 1)
+    assert bucket == {"start": start, "end": end, "counts": {"write": 4}, "events": 4}
+
+
+def test_activity_of_nobody(filled: Cli) -> None:
+    result = filled.run("activity", "--agent", "nobody")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no events of agent 'nobody'" in result.stderr

@@ -1,7 +1,8 @@
-"""Commands about the log: replay, tail, cursors, audit, verify, rebuild and stats."""
+"""Commands about the log: replay, activity, tail, cursors, audit, verify, rebuild and stats."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -16,6 +17,7 @@ from memoranda.cli.completion import complete_key
 from memoranda.cli.options import Target, takes_limit, takes_store, takes_target
 from memoranda.cli.output import (
     byte_size,
+    note,
     plural,
     safe,
     takes_wide,
@@ -83,6 +85,55 @@ def replay(
             text=partial(key_text.event, with_namespace=all_namespaces, with_agent=all_agents),
             if_empty=f"no events {scope}",
         )
+
+
+@click.command()
+@click.option("--all-namespaces", is_flag=True, help="Operations in every namespace.")
+@click.option("--from", "from_time", metavar="TIME", help="Start here; default: first event.")
+@click.option("--to", "to_time", metavar="TIME", help="End before this; default: last event.")
+@click.option(
+    "--buckets",
+    metavar="N",
+    type=int,
+    default=20,
+    show_default=True,
+    help="Divide the time into so many equal parts, 1 to 2,000.",
+)
+@takes_target
+def activity(
+    target: Target,
+    *,
+    all_namespaces: bool,
+    from_time: str | None,
+    to_time: str | None,
+    buckets: int,
+) -> None:
+    """Draw how many operations an agent made over time, by kind.
+
+    Example: memoranda activity --from 2026-02-07 --to 2026-02-08 --buckets 24
+    """
+    from memoranda.cli.render import activity_chart
+    from memoranda.cli.render.timeline_chart import glyphs_for
+    from memoranda.model.scope import ALL_NAMESPACES
+
+    with target.agent_reader() as store:
+        parts = store.timeline_buckets(
+            namespace=ALL_NAMESPACES if all_namespaces else None,
+            from_timestamp=from_time,
+            to_timestamp=to_time,
+            buckets=buckets,
+        )
+    if target.as_json:
+        for bucket in parts:
+            write_json(bucket)
+    elif not any(bucket.events for bucket in parts):
+        note(f"no events {target.events_text(all_agents=False, all_namespaces=all_namespaces)}")
+    else:
+        glyphs = glyphs_for(sys.stdout.encoding)
+        width = shutil.get_terminal_size().columns
+        chart = activity_chart.draw(parts, width, block=glyphs.block, ellipsis=glyphs.ellipsis)
+        for line in chart:
+            click.echo(line)
 
 
 @click.command()
