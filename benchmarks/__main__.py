@@ -123,7 +123,22 @@ class Bench:
                 0.8,
             ),
             Figure("get_state", read, bare_read, "/s", "same SELECT, decoded", 0.5, 0.7),
+            *self._buckets(),
         ]
+
+    def _buckets(self) -> list[Figure]:
+        """Measure buckets over the log of one agent; a million events have a limit of 200 ms."""
+        path, events = self._path(), 1_000_000 if self._million else 100_000
+        self._say(f"counting {events:,} events of one agent in buckets")
+        write_events(path, events)
+        ours, bare = reads.buckets(path, 100, self._seconds)
+        work = f"{events:,} events in 100 buckets"
+        figures = [Figure(work, ours * 1e3, bare * 1e3, "ms", "GROUP BY", 0.5, 0.25, True)]
+        if self._million:
+            ours, _ = reads.buckets(path, 2_000, self._seconds)
+            work = f"{events:,} events in 2,000 buckets"
+            figures.append(Figure(work, ours * 1e3, 200, "ms", "limit", 1.0, 0.75, True))
+        return figures
 
     def memories(self) -> list[Figure]:
         self._say("10,000 memories with links and spans")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import memoranda
 from benchmarks.limits import bare_connection
@@ -73,6 +74,41 @@ def point_reads(path: Path, seconds: float) -> tuple[float, float]:
         figures = alternate(ours, bare, seconds)
     database.close()
     return figures
+
+
+def buckets(path: Path, number: int, seconds: float) -> tuple[float, float]:
+    """Return seconds of CPU to count an agent's operations in buckets: ours, and the bare query's.
+
+    The bare query counts them row by row in the index of scopes, without the stored sums.
+    """
+    database = bare_connection(path)
+    query = (
+        "SELECT commit_ts * :number / (SELECT MAX(commit_ts) + 1 FROM event), kinds, COUNT(*)"
+        " FROM event_scope WHERE scope_id = (SELECT id FROM scope WHERE agent_id = 'a')"
+        " GROUP BY 1, 2"
+    )
+    with memoranda.open(path, create=False) as store:
+        agent = store.bind(agent_id="a")
+
+        def ours() -> object:
+            return agent.timeline_buckets(buckets=number)
+
+        def bare() -> object:
+            return database.execute(query, {"number": number}).fetchall()
+
+        turns = [(cpu(ours, seconds / 10), cpu(bare, seconds / 10)) for _ in range(5)]
+    database.close()
+    return median(first for first, _ in turns), median(second for _, second in turns)
+
+
+def cpu(work: Callable[[], object], seconds: float) -> float:
+    """Return the seconds of CPU that `work` takes, repeating it for so long."""
+    start, count = time.process_time(), 0
+    end = time.perf_counter() + seconds
+    while not count or time.perf_counter() < end:
+        work()
+        count += 1
+    return (time.process_time() - start) / count
 
 
 def alternate(

@@ -55,6 +55,7 @@ def test_reads(tmp_path: Path) -> None:
     write_events(path, 400, agents=reads.AGENTS)
     for measure in (reads.replay, reads.point_reads):
         assert min(measure(path, 0.05)) > 0
+    assert min(reads.buckets(path, 10, 0.05)) > 0
 
 
 @pytest.mark.slow
