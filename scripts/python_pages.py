@@ -52,7 +52,9 @@ PAGES = (
         (
             *names("open open_async"),
             *names("bind close", "Store"),
-            *names("Store AsyncStore Scope ALL_AGENTS ALL_NAMESPACES Limits __version__"),
+            *names(
+                "Store AsyncStore Scope ALL_AGENTS ALL_NAMESPACES Limits MemoryBudget __version__"
+            ),
         ),
         "[concepts](../../concepts.md).",
     ),
@@ -320,5 +322,5 @@ ERRORS = {
 }
 """The errors of a call beyond those that every call can raise; tests provoke each of them."""
 
-INTERNAL = {"Transaction.last_title"}
+INTERNAL = {"MemoryBudget.share", "Transaction.last_title"}
 """Attributes without an underscore that only the package itself reads."""

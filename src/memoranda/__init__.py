@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from memoranda.search.results import Hit
     from memoranda.search.vectors.embedder import Embedder
     from memoranda.state.reads import StateChange, StateRecord, StateVersion
+    from memoranda.storage.memory_budget import MemoryBudget
     from memoranda.storage.port import Finding, SqlView
     from memoranda.why.reason import Reason
 
@@ -191,6 +192,7 @@ __all__ = [
     "LogForked",
     "MemorandaError",
     "Memory",
+    "MemoryBudget",
     "MemoryRef",
     "MergeSuggestion",
     "Message",
@@ -322,6 +324,7 @@ _MODULE_OF = {
     "LogForked": "errors",
     "MemorandaError": "errors",
     "Memory": "memory.records",
+    "MemoryBudget": "storage.memory_budget",
     "MemoryRef": "model.refs",
     "MergeSuggestion": "graph.records",
     "Message": "extract.protocol",

@@ -92,7 +92,7 @@ def test_the_names_are_these() -> None:
     }  # fmt: skip
     erasing = {"Certificate", "Compaction", "Preview", "RETENTION"}
     travelling = {"ExportedLog", "import_log"}
-    searching = {"Embedder", "Reindexed"}
+    searching = {"Embedder", "MemoryBudget", "Reindexed"}
     listing = {"AgentSummary", "IdMatch", "NamespaceSummary", "SqlView", "TimelineBucket"}
     extracting = {
         "ChatExtractor", "ExtractedFact", "ExtractedMemory", "Extraction", "ExtractionReport",

@@ -17,6 +17,7 @@ from memoranda.model.clock import to_datetime, to_micros, to_rfc3339
 from memoranda.model.limits import check_text, short_repr
 from memoranda.model.operations.graph import ENTITY, Name
 from memoranda.model.scope import Scope
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Reader, Writer
 
 # Names: when two spellings are the same entity or relation.
@@ -62,10 +63,10 @@ class NodeTable:
     A root changes only when entities are merged; the merge then calls `forget`.
     """
 
-    def __init__(self, scopes: ScopeIds) -> None:
+    def __init__(self, scopes: ScopeIds, budget: MemoryBudget | None = None) -> None:
         self._scopes = scopes
         self._nodes: BoundedCache[tuple[str, str, str, str], NodeRef] = BoundedCache(
-            _MAX_CACHED_NODES
+            _MAX_CACHED_NODES, None if budget is None else budget.share()
         )
         """Nodes by agent, namespace, kind and key."""
         self._single: dict[tuple[str, str], bool] = {}

@@ -41,6 +41,7 @@ from memoranda.model.operations import (
 from memoranda.model.operations.graph import Name
 from memoranda.model.refs import FactRef
 from memoranda.model.scope import Scope
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Reader, Writer
 
 _MAX_TRACKED_OPERATIONS = 16
@@ -110,8 +111,10 @@ class GraphView(View):
         "graph_shared_rows",
     )
 
-    def __init__(self, scopes: ScopeIds, effects: EffectCache) -> None:
-        self._nodes = NodeTable(scopes)
+    def __init__(
+        self, scopes: ScopeIds, effects: EffectCache, budget: MemoryBudget | None = None
+    ) -> None:
+        self._nodes = NodeTable(scopes, budget)
         self._effects = effects
         self._appliers: Mapping[type, Callable[[TimelineWriter, Commit, int, Any, Scope], None]] = {
             Assert: self._state,

@@ -22,6 +22,7 @@ from memoranda.model.operations import (
     StateResidue,
     TranscriptTombstone,
 )
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Row, WriteBuffer, Writer
 
 # Row numbers: the integer keys of memories and transcripts in the tables.
@@ -33,9 +34,10 @@ _MAX_CACHED_NUMBERS = 20_000
 class RowNumbers:
     """Caches row numbers, which never change after their commit."""
 
-    def __init__(self) -> None:
-        self._memories: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS)
-        self._transcripts: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS)
+    def __init__(self, budget: MemoryBudget | None = None) -> None:
+        shares = [None if budget is None else budget.share() for _ in range(2)]
+        self._memories: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS, shares[0])
+        self._transcripts: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS, shares[1])
         self._last: int | None = None
         """The highest number of a memory; None if it is not known yet."""
 

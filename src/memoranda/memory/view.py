@@ -57,6 +57,7 @@ from memoranda.model.operations import (
     TranscriptTombstone,
 )
 from memoranda.model.refs import MemoryRef, OperationRef, TranscriptRef
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Reader, WriteBuffer, Writer
 
 
@@ -119,8 +120,8 @@ class MemoryView(View):
         "memory_member_rows",
     )
 
-    def __init__(self) -> None:
-        self._numbers = RowNumbers()
+    def __init__(self, budget: MemoryBudget | None = None) -> None:
+        self._numbers = RowNumbers(budget)
         self._settings = SettingsCache()
         self._appliers: Mapping[type, Callable[[WriteBuffer, OperationStamp, Any], None]] = {
             Remember: self._remember,

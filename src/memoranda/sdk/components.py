@@ -35,6 +35,7 @@ from memoranda.state import reads
 from memoranda.state.key_cache import KeyHeadCache
 from memoranda.state.reads import StateRecord
 from memoranda.state.view import StateView
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Engine
 from memoranda.why.stale_notices import StaleNotices
 
@@ -45,15 +46,16 @@ def all_views(
     effects: EffectCache | None = None,
     search: SearchView | None = None,
     heads: KeyHeadCache | None = None,
+    budget: MemoryBudget | None = None,
 ) -> Views:
     """Return a new instance of every view, in the order in which they apply an event.
 
     A set serves one database, since views cache rows of its tables. The search view comes last: its
-    documents are derived from the other views.
+    documents are derived from the other views. Their caches have shares of the budget.
     """
-    scopes = ScopeIds()
-    state, memory = StateView(scopes, heads or KeyHeadCache()), MemoryView()
-    graph = GraphView(scopes, effects or EffectCache())
+    scopes = ScopeIds(budget)
+    state, memory = StateView(scopes, heads or KeyHeadCache(budget)), MemoryView(budget)
+    graph = GraphView(scopes, effects or EffectCache(), budget)
     views = (LogIndex(scopes), state, memory, graph, KeysView(), search or SearchView())
     return Views(views, StaleNotices(scopes, state, memory, graph))
 
@@ -120,6 +122,8 @@ class Core(msgspec.Struct, frozen=True):
     heads: KeyHeadCache
     background_indexer: BackgroundIndexer
     vectors: VectorIndex
+    budget: MemoryBudget
+    """Bounds the caches of this store, and of others that were opened with it."""
     turns: ConflictQueue = msgspec.field(default_factory=ConflictQueue)
     """Orders the retries of transactions of this process that conflict with each other."""
     checkpointer: Checkpointer | None = None
@@ -141,6 +145,7 @@ class Core(msgspec.Struct, frozen=True):
             self.committer.close()
             self.background_indexer.close()
             self.vectors.close()
+            self.views.drop_caches()
             self.engine.close()
 
     def describe(self, defaults: Defaults) -> str:

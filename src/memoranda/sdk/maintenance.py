@@ -220,6 +220,12 @@ class Stats(msgspec.Struct, frozen=True):
     vector_backlog: int = 0
     """About how many passages have no vector yet, also of those that wait to be indexed: a search
     embeds the newest of them itself."""
+    cache_bytes: int = 0
+    """About what the caches of this process hold, of all stores that share the memory budget."""
+    cache_limit: int = 0
+    """The memory budget: what they may hold."""
+    cache_evictions: int = 0
+    """How many cached entries were dropped to make room for others."""
 
 
 def gather(core: Core) -> Stats:
@@ -273,6 +279,9 @@ def gather(core: Core) -> Stats:
         embedder=vectors.model,
         vectors=vectors.count,
         vector_backlog=vectors.backlog,
+        cache_bytes=core.budget.used,
+        cache_limit=core.budget.limit,
+        cache_evictions=core.budget.evictions,
     )
 
 

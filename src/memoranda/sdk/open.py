@@ -17,7 +17,13 @@ from memoranda.log.read.wakeup import Signal
 from memoranda.log.refresh import refresh_views
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
-from memoranda.model.limits import Limits, check_callable, check_flag, check_type
+from memoranda.model.limits import (
+    Limits,
+    check_callable,
+    check_flag,
+    check_integer,
+    check_type,
+)
 from memoranda.model.suggestions import suggests_arguments
 from memoranda.sdk.components import Core, Defaults, all_views
 from memoranda.sdk.requests import path_of
@@ -30,6 +36,7 @@ from memoranda.search.vectors.embedder import AUTO, Embedder, EmbedderSpec, reso
 from memoranda.search.vectors.vector_index import VectorIndex
 from memoranda.state.key_cache import KeyHeadCache
 from memoranda.storage import query_loader
+from memoranda.storage.memory_budget import DEFAULT_BUDGET_BYTES, MemoryBudget
 from memoranda.storage.port import Engine, Progress
 from memoranda.storage.sqlite.engine import SqliteEngine
 
@@ -50,6 +57,7 @@ def open(
     embedder: EmbedderSpec = AUTO,
     progress: Progress | None = None,
     read_only: bool = False,
+    memory_budget: MemoryBudget | int | None = None,
 ) -> Store:
     """Open a store: a path, `sqlite:///path`, or `:memory:`.
 
@@ -72,6 +80,9 @@ def open(
 
     With `read_only=True` every write raises `StoreReadOnly`, and neither the file nor its folder
     need be writable. The store must exist and have this version's format.
+
+    `memory_budget` bounds what the store caches, in bytes; the default is 512 MiB. Stores that get
+    the same `MemoryBudget` share it.
     """
     core = open_core(
         url,
@@ -87,6 +98,7 @@ def open(
         embedder=embedder,
         progress=progress,
         read_only=read_only,
+        memory_budget=memory_budget,
     )
     return Store(core, Defaults())
 
@@ -106,9 +118,11 @@ def open_core(
     embedder: EmbedderSpec,
     progress: Progress | None,
     read_only: bool,
+    memory_budget: MemoryBudget | int | None,
 ) -> Core:
     """Open a store's components, for `open` and `open_async`, which document the parameters."""
     _check_parts(clock, ids, limits, progress)
+    budget = _check_budget(memory_budget)
     model = resolve_embedder(embedder)
     engine = open_engine(
         url,
@@ -117,7 +131,9 @@ def open_core(
         allow_network_file_system=allow_network_file_system,
         read_only=_check_read_only(read_only, signer),
     )
-    core = _assemble(engine, clock, ids, limits, model, eager=embedder != AUTO, progress=progress)
+    core = _assemble(
+        engine, clock, ids, limits, model, eager=embedder != AUTO, progress=progress, budget=budget
+    )
     return with_signer(core, signer, checkpoint_every, checkpoint_seconds)
 
 
@@ -157,6 +173,15 @@ def _check_read_only(read_only: object, signer: object) -> bool:
     return bool(read_only)
 
 
+def _check_budget(budget: MemoryBudget | int | None) -> MemoryBudget:
+    """Return the budget of a store: a shared one, or one of its own."""
+    if isinstance(budget, MemoryBudget):
+        return budget
+    limit = DEFAULT_BUDGET_BYTES if budget is None else budget
+    noun = "a MemoryBudget or a number of bytes"
+    return MemoryBudget(check_integer("memory_budget", limit, minimum=0, noun=noun))
+
+
 def _check_parts(clock: object, ids: object, limits: object, progress: object) -> None:
     """Refuse arguments of the wrong type before a file is opened."""
     check_callable("progress", progress)
@@ -175,12 +200,14 @@ def _assemble(
     eager: bool,
     progress: Progress | None,
     workers: bool = True,
+    budget: MemoryBudget | None = None,
 ) -> Core:
-    vectors = VectorIndex(engine, embedder, eager=eager)
+    budget = budget or MemoryBudget()
+    vectors = VectorIndex(engine, embedder, eager=eager, budget=budget)
     parts = (clock or SystemClock(), ids or SystemIds(), limits or Limits())
     with ExitStack() as unless_open:
         unless_open.callback(engine.close)
-        core = assemble(engine, *parts, vectors=vectors, progress=progress)
+        core = assemble(engine, *parts, vectors=vectors, progress=progress, budget=budget)
         if engine.read_only:
             vectors.worker = None  # no vector could be kept
         if workers:
@@ -231,10 +258,12 @@ def assemble(
     failpoint: Failpoint = no_failpoint,
     vectors: VectorIndex | None = None,
     progress: Progress | None = None,
+    budget: MemoryBudget | None = None,
 ) -> Core:
     """Return the components of a store on an engine, after rebuilding outdated views."""
-    effects, search, heads = EffectCache(), SearchView(), KeyHeadCache()
-    registry = all_views(effects, search, heads)
+    budget = budget or MemoryBudget()
+    effects, search, heads = EffectCache(), SearchView(), KeyHeadCache(budget)
+    registry = all_views(effects, search, heads, budget)
     log_id = log_id_of(engine, ids)
     with engine.reading() as reader:
         of_porter = index_language.is_of_porter(reader)
@@ -252,7 +281,7 @@ def assemble(
     if outdated.all:
         refresh_views(engine, log_id, registry, all_views, progress)
     engine.guard_writes(registry.check_versions)
-    vectors = vectors or VectorIndex(engine, None, eager=False)
+    vectors = vectors or VectorIndex(engine, None, eager=False, budget=budget)
     signal, background_indexer = Signal(), BackgroundIndexer(engine, search, vectors, failpoint)
     writer = BatchWriter(
         engine,
@@ -276,4 +305,5 @@ def assemble(
         heads=heads,
         background_indexer=background_indexer,
         vectors=vectors,
+        budget=budget,
     )

@@ -15,6 +15,7 @@ from memoranda.sdk.aio.store.store import AsyncStore
 from memoranda.sdk.components import Defaults
 from memoranda.sdk.open import open_core
 from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Progress
 
 
@@ -34,6 +35,7 @@ async def open_async(
     embedder: EmbedderSpec = AUTO,
     progress: Progress | None = None,
     read_only: bool = False,
+    memory_budget: MemoryBudget | int | None = None,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
     core = await asyncio.to_thread(
@@ -51,5 +53,6 @@ async def open_async(
         embedder=embedder,
         progress=progress,
         read_only=read_only,
+        memory_budget=memory_budget,
     )
     return AsyncStore(core, Defaults())

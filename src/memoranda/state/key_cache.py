@@ -6,6 +6,7 @@ import msgspec
 
 from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.refs import KeyRef
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Reader
 
 KeyAddress = tuple[str, str, str]
@@ -45,8 +46,9 @@ class KeyHeadCache:
     `forget` when another process has written or a write was rolled back.
     """
 
-    def __init__(self) -> None:
-        self._heads: BoundedCache[KeyAddress, KeyHead] = BoundedCache(_MAX_CACHED_KEYS)
+    def __init__(self, budget: MemoryBudget | None = None) -> None:
+        share = None if budget is None else budget.share()
+        self._heads: BoundedCache[KeyAddress, KeyHead] = BoundedCache(_MAX_CACHED_KEYS, share)
         self._rests_on_facts: bool | None = None
 
     def get(self, reader: Reader, address: KeyAddress) -> KeyHead:

@@ -97,7 +97,7 @@ def test_a_rebuild_is_noticed_by_who_remembers_vectors(path: Path) -> None:
         store.reindex()
         reference = store._core.vectors._vector_cache._partitions
         assert sources(nearest(store, "word3"))[0] == ids[3]
-        assert not any(value.vectors.removed for value in reference.values())
+        assert not any(value.vectors.removed for _, value in reference.items())
 
 
 def test_an_unsaid_length_that_changes_is_another_model(path: Path) -> None:

@@ -144,7 +144,7 @@ def vector_bytes(store: Store) -> list[bytes]:
 def remembered(store: Store) -> bytes:
     """Return all numbers the process remembers, as they are stored."""
     vectors = store._core.vectors
-    _forms = [value.vectors._form for value in vectors._vector_cache._partitions.values()]
+    _forms = [value.vectors._form for _, value in vectors._vector_cache._partitions.items()]
     rows = [form.vectors() for form in _forms if isinstance(form, nearest_neighbors.ExactVectors)]
     rows += [row[None, :] for row in vectors._pending_vectors._vectors.values()]
     return b"".join(row.astype("<f2").tobytes() for row in rows)
@@ -222,7 +222,7 @@ def test_a_large_shelf_is_searched_by_sketches(
     near = nearest(store, "likes word7 number", most=5)
     (reference,) = [
         value.vectors
-        for value in store._core.vectors._vector_cache._partitions.values()
+        for _, value in store._core.vectors._vector_cache._partitions.items()
         if len(value.vectors) == len(ids)
     ]
     assert reference.approximate

@@ -10,8 +10,10 @@ from memoranda.log.read import kind_counts
 from memoranda.log.read.kind_counts import BLOCK_COMMITS, Counts, ScopeName
 from memoranda.log.views import Commit, Eraser, LookUp, RewrittenEvent, View
 from memoranda.model import codec
+from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.operations import AUDIT_SCOPE, AnyOperation, Epoch, Refuse, Summary
 from memoranda.model.scope import DEFAULT_ACTOR
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Reader, Writer
 
 # Scope ids: small numbers for pairs of agent and namespace.
@@ -19,12 +21,15 @@ from memoranda.storage.port import Reader, Writer
 INDEX_VERSION = 4
 """Increased when other scopes or counts are indexed: stores are then indexed again when opened."""
 
+_MAX_CACHED_SCOPES = 20_000
+
 
 class ScopeIds:
     """Caches scope ids, which never change once they are committed."""
 
-    def __init__(self) -> None:
-        self._ids: dict[tuple[str, str], int] = {}
+    def __init__(self, budget: MemoryBudget | None = None) -> None:
+        share = None if budget is None else budget.share()
+        self._ids: BoundedCache[ScopeName, int] = BoundedCache(_MAX_CACHED_SCOPES, share)
 
     def id_of(self, writer: Writer, agent_id: str, namespace: str) -> int:
         """Return the id of a scope; a new scope gets the next one."""

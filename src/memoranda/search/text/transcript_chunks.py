@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -23,8 +22,8 @@ from memoranda.memory.transcripts import TranscriptInfo
 from memoranda.model.intervals import NEWEST
 from memoranda.model.memory import Span, speaker_label
 from memoranda.search.text.tokenizer import YieldCpu, fold, keep_cpu
+from memoranda.storage.memory_budget import CacheShare, MemoryBudget
 from memoranda.storage.port import Reader
-from memoranda.storage.thread_locks import new_lock
 
 MAX_CHUNK_CHARACTERS = 1_000
 """Characters of a chunk at most: a paragraph, short enough to be shown as a hit."""
@@ -234,45 +233,29 @@ def _split_position(text: str, start: int) -> int:
 # Whether such a transcript exists and is not erased is read from the views each time.
 
 CHUNK_CACHE_BYTES = 32 * 1024 * 1024
-"""Bytes of transcripts that a process caches; the last one used is kept whatever its size."""
+"""Bytes of transcripts that are cached: indexing many of them does not displace all else."""
 
 
 class ChunkCache:
     """A least-recently-used cache of chunked transcripts. Threads may share it."""
 
-    def __init__(self, limit: int = CHUNK_CACHE_BYTES) -> None:
-        self._limit = limit
-        self._lock = new_lock()
-        """Protects the entries and their total size."""
-        self._entries: OrderedDict[bytes, ChunkedText] = OrderedDict()
-        self._size = 0
+    def __init__(self, limit: int = CHUNK_CACHE_BYTES, budget: MemoryBudget | None = None) -> None:
+        self._share: CacheShare[bytes, ChunkedText] = (budget or MemoryBudget(limit)).share(limit)
         self.loads = 0
         """Number of transcripts that had to be read."""
 
     def get(self, key: bytes) -> ChunkedText | None:
         """Return a cached transcript."""
-        with self._lock:
-            chunked = self._entries.get(key)
-            if chunked is not None:
-                self._entries.move_to_end(key)
-            return chunked
+        return self._share.get(key)
 
     def put(self, key: bytes, chunked: ChunkedText) -> None:
         """Cache a transcript, and evict the least recently used ones."""
-        with self._lock:
-            self.loads += 1
-            if key in self._entries:
-                return
-            self._entries[key] = chunked
-            self._size += len(chunked)
-            while self._size > self._limit and len(self._entries) > 1:
-                self._size -= len(self._entries.popitem(last=False)[1])
+        self.loads += 1
+        self._share.put(key, chunked, len(chunked))
 
     def drop(self) -> None:
         """Empty the cache: something was erased, and its text must leave memory."""
-        with self._lock:
-            self._entries.clear()
-            self._size = 0
+        self._share.clear()
 
 
 class ChunkLoader:

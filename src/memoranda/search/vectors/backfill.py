@@ -20,6 +20,7 @@ from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.embedder import Embedder, embed, require_package
 from memoranda.search.vectors.store import VectorState, document_of
+from memoranda.storage.memory_budget import CacheShare, MemoryBudget
 from memoranda.storage.port import Engine, Progress, Reader, Writer
 from memoranda.storage.thread_locks import new_lock
 
@@ -201,8 +202,9 @@ class PendingVectors:
     A thread of its own embeds them, and a search waits for it for a bounded time.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, budget: MemoryBudget | None = None) -> None:
         self._clock = clock or SystemClock()
+        self._share: CacheShare[None, PendingVectors] = (budget or MemoryBudget()).share()
         self._lock = new_lock()
         """Protects the fields below."""
         self._vectors: dict[bytes, Any] = {}
@@ -216,6 +218,7 @@ class PendingVectors:
         with self._lock:
             self._drops += 1
             self._vectors = {}
+            self._share.remove(None)
 
     def nearest(
         self,
@@ -269,7 +272,12 @@ class PendingVectors:
                 if drops == self._drops:
                     union = self._vectors | vectors
                     self._vectors = union if len(union) <= _MAX_CACHED else vectors
+                    size = sum(vector.nbytes for vector in self._vectors.values())
+                    self._share.put(None, self, size, self._evict)
         return vectors
+
+    def _evict(self) -> None:
+        self._vectors = {}
 
 
 class _Job:

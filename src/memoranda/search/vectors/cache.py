@@ -11,6 +11,10 @@ What invalidates the cache:
    partition is read again.
 
 A reader with an older snapshot than the cache is no problem: ids it cannot see are not returned.
+
+The partitions have a share of the memory budget, so one may be dropped at any time; a search that
+compares its vectors keeps them until it is done. A search holds one partition at a time. One that
+is larger than the budget is read from the reader's snapshot in pieces, for each search.
 """
 
 from __future__ import annotations
@@ -23,12 +27,14 @@ import msgspec
 
 from memoranda.errors import Corruption
 from memoranda.search.index.partitions import Partition
-from memoranda.search.vectors.embedder import require_package
 from memoranda.search.vectors.store import VectorState
-from memoranda.storage.port import Reader
+from memoranda.storage.memory_budget import CacheShare, MemoryBudget
+from memoranda.storage.port import Reader, Row
 
 if TYPE_CHECKING:
-    from memoranda.search.vectors.nearest_neighbors import Floats, PartitionVectors
+    from _thread import RLock
+
+    from memoranda.search.vectors.nearest_neighbors import Floats, Ids, PartitionVectors
 
 _PAGE_VECTORS = 20_000
 """Vectors that are read at once: about ten megabytes with 256 dimensions."""
@@ -55,18 +61,27 @@ class _CachedPartition(msgspec.Struct):
 
 
 class CacheView:
-    """The cached vectors of some partitions, for one snapshot."""
+    """The vectors of some partitions, for one snapshot. It takes the lock to read a partition."""
 
-    def __init__(self, reader: Reader, dimension: int) -> None:
+    def __init__(
+        self,
+        cache: VectorCache,
+        lock: RLock,
+        reader: Reader,
+        partitions: Sequence[Partition],
+        state: VectorState,
+    ) -> None:
+        self._cache = cache
+        self._lock = lock
         self._reader = reader
-        self._dimension = dimension
-        self._partitions: list[tuple[PartitionVectors, int]] = []
-        self._origins: dict[int, tuple[PartitionVectors, int]] = {}
-        """Document id -> the vectors it came from, and the partition's last document."""
-
-    def add(self, vectors: PartitionVectors, last_document: int) -> None:
-        """Add a partition; `last_document` is its last id in this snapshot."""
-        self._partitions.append((vectors, last_document))
+        self._state = state
+        ids = [partition.id for partition in partitions if partition.id]
+        self._last_documents: dict[int, int | None] = dict(
+            reader.rows("partition_last_documents", ids=ids)
+        )
+        self._partitions = partitions
+        self._origins: dict[int, int] = {}
+        """Document id -> the partition it came from."""
 
     def best(self, query: Floats, limit: int, as_of_commit: int | None) -> list[tuple[float, int]]:
         """Return the scores and ids of the nearest documents, best first."""
@@ -78,34 +93,47 @@ class CacheView:
     ) -> Iterator[tuple[float, int]]:
         from memoranda.search.vectors.nearest_neighbors import RERANK_CANDIDATES
 
-        for vectors, last_document in self._partitions:
+        for partition in self._partitions:
+            vectors = self._vectors_of(partition)
+            if partition.id is None or vectors is None:
+                continue
             count = max(limit, RERANK_CANDIDATES) if vectors.approximate else limit
             ids, scores = vectors.best(query, count, as_of_commit)
             pairs = list(zip(scores.tolist(), ids.tolist(), strict=True))
             if vectors.approximate:
                 candidates = [document_id for _, document_id in pairs]
-                pairs = exact_scores(self._reader, candidates, query, self._dimension)
+                pairs = exact_scores(self._reader, candidates, query, self._state.dimension)
             for score, document_id in pairs:
                 if score > 0:
-                    self._origins[document_id] = (vectors, last_document)
+                    self._origins[document_id] = partition.id
                     yield score, document_id
+
+    def _vectors_of(self, partition: Partition) -> PartitionVectors | VectorPages | None:
+        last_document = self._last_documents.get(partition.id or 0)
+        if partition.id is None or last_document is None:
+            return None
+        with self._lock:
+            return self._cache.vectors_of(
+                self._reader, partition.id, partition, self._state, last_document
+            )
 
     def remove(self, document_ids: Iterable[int]) -> bool:
         """Leave out documents that no longer exist; return whether there were any."""
         has_removed = False
         for document_id in document_ids:
-            vectors, last_document = self._origins[document_id]
-            if document_id <= last_document:  # else it is only newer than this snapshot
-                vectors.remove(document_id)
-                has_removed = True
+            partition_id = self._origins[document_id]
+            if document_id <= (self._last_documents[partition_id] or 0):
+                with self._lock:
+                    self._cache.remove(partition_id, document_id)
+                has_removed = True  # else it is only newer than this snapshot
         return has_removed
 
 
 class VectorCache:
     """The cached vectors of all partitions. The caller holds a lock."""
 
-    def __init__(self) -> None:
-        self._partitions: dict[int, _CachedPartition] = {}
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._partitions: CacheShare[int, _CachedPartition] = budget.share()
         self._last_erasure = 0
 
     def drop(self) -> None:
@@ -121,65 +149,96 @@ class VectorCache:
         if last <= self._last_erasure:
             return False
         self._last_erasure = last
-        removals: dict[int, int] = dict(reader.rows("partition_removals", ids=[*self._partitions]))
-        for partition_id in [*self._partitions]:
-            if removals.get(partition_id, -1) != self._partitions[partition_id].removals:
-                del self._partitions[partition_id]
+        partitions = self._partitions.items()
+        ids = [partition_id for partition_id, _ in partitions]
+        removals: dict[int, int] = dict(reader.rows("partition_removals", ids=ids))
+        for partition_id, cached in partitions:
+            if removals.get(partition_id, -1) != cached.removals:
+                self._partitions.remove(partition_id)
         return True
 
-    def view(
-        self, reader: Reader, partitions: Sequence[Partition], state: VectorState
-    ) -> CacheView:
-        """Return a view of partitions that has every vector of the reader's snapshot."""
-        require_package("numpy", "vectors")
-        view = CacheView(reader, state.dimension)
-        ids = [partition.id for partition in partitions if partition.id]
-        last_documents: dict[int, int | None] = dict(
-            reader.rows("partition_last_documents", ids=ids)
-        )
-        for partition in partitions:
-            last_document = last_documents.get(partition.id or 0)
-            if partition.id is not None and last_document is not None:
-                cached = self._refresh(reader, partition.id, partition, state, last_document)
-                if cached.generation == state.generation:
-                    view.add(cached.vectors, last_document)
-        return view
+    def remove(self, partition_id: int, document_id: int) -> None:
+        """Leave out a document of a partition from now on, if the partition is cached."""
+        cached = self._partitions.get(partition_id)
+        if cached is not None:
+            cached.vectors.remove(document_id)
 
-    def _refresh(
+    def vectors_of(
         self,
         reader: Reader,
         partition_id: int,
         partition: Partition,
         state: VectorState,
         last_document: int,
-    ) -> _CachedPartition:
-        """Return a partition, read as far as it is not cached."""
-        from memoranda.search.vectors.nearest_neighbors import PartitionVectors
+    ) -> PartitionVectors | VectorPages | None:
+        """Return every vector of a partition in the reader's snapshot; None: they are outdated."""
+        from memoranda.search.vectors.nearest_neighbors import PartitionVectors, bytes_of
 
         cached = self._partitions.get(partition_id)
         if cached is None or not cached.is_valid(partition, state):
+            self._partitions.remove(partition_id)
+            if bytes_of(partition.size, state.dimension) > self._partitions.limit:
+                return VectorPages(reader, partition_id, state.dimension)
             vectors = PartitionVectors(state.dimension)
+            vectors.reserve(partition.size)
             cached = _CachedPartition(vectors, state.generation, partition.removals)
         if state.fills > cached.fills or last_document > cached.last_document:
             _read_new(reader, partition_id, cached, state.dimension)
             cached.fills, cached.last_document = state.fills, last_document
             cached.complete_through = max(cached.complete_through, state.complete_through)
-        self._partitions[partition_id] = cached
-        return cached
+            self._partitions.put(partition_id, cached, cached.vectors.nbytes)
+        return cached.vectors if cached.generation == state.generation else None
+
+
+class VectorPages:
+    """The vectors of a partition that is too large to be cached, read for each comparison."""
+
+    approximate = False
+
+    def __init__(self, reader: Reader, partition_id: int, dimension: int) -> None:
+        self._reader = reader
+        self._partition_id = partition_id
+        self._dimension = dimension
+
+    def best(self, query: Floats, limit: int, as_of_commit: int | None) -> tuple[Ids, Floats]:
+        """Return the ids of the nearest documents and their scores, in any order."""
+        import numpy as np
+
+        from memoranda.search.vectors.nearest_neighbors import PartitionVectors, best_positions
+
+        ids, scores = np.empty(0, np.int64), np.empty(0, np.float32)
+        for rows in _pages(self._reader, self._partition_id, 0):
+            piece = PartitionVectors(self._dimension)
+            piece.add(
+                [row[:3] for row in rows], [_check_size(row[3], self._dimension) for row in rows]
+            )
+            piece_ids, piece_scores = piece.best(query, limit, as_of_commit)
+            ids, scores = np.append(ids, piece_ids), np.append(scores, piece_scores)
+            positions = best_positions(ids, scores, limit)
+            ids, scores = ids[positions], scores[positions]
+        return ids, scores
+
+
+def _pages(reader: Reader, partition_id: int, after: int) -> Iterator[list[Row]]:
+    """Yield the stored vectors of a partition behind a document, in pages."""
+    while True:
+        rows = reader.rows(
+            "vectors_of_partition", partition=partition_id, after=after, limit=_PAGE_VECTORS
+        )
+        if rows:
+            yield rows
+        if len(rows) < _PAGE_VECTORS:
+            return
+        after = rows[-1][0]
 
 
 def _read_new(reader: Reader, partition_id: int, cached: _CachedPartition, dimension: int) -> None:
     """Read the vectors of a partition that are not cached yet."""
     cached_ids = cached.vectors.ids_after(cached.complete_through)
-    after: int | None = cached.complete_through
-    while after is not None:
-        rows = reader.rows(
-            "vectors_of_partition", partition=partition_id, after=after, limit=_PAGE_VECTORS
-        )
+    for rows in _pages(reader, partition_id, cached.complete_through):
         new = [row for row in rows if row[0] not in cached_ids]
         contents = [_check_size(row[3], dimension) for row in new]
         cached.vectors.add([row[:3] for row in new], contents)
-        after = rows[-1][0] if len(rows) == _PAGE_VECTORS else None
 
 
 def exact_scores(

@@ -20,6 +20,8 @@ EXACT_LIMIT = 250_000
 RERANK_CANDIDATES = 1_000
 """Nearest quantized vectors that are then compared exactly."""
 _FIRST_ROWS = 64
+_DOCUMENT_BYTES = 24
+"""Bytes of a document's id and its two commits."""
 
 
 class GrowingMatrix:
@@ -42,6 +44,16 @@ class GrowingMatrix:
             self._rows = grown
         self._rows[self._count : end] = rows
         self._count = end
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows in all, of an empty matrix."""
+        assert not self._count, "rows are not copied"
+        self._rows = np.empty((max(rows, _FIRST_ROWS), self._rows.shape[1]), self._rows.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it takes, with the room for more rows."""
+        return self._rows.nbytes
 
     def rows(self) -> Rows:
         """Return the current rows."""
@@ -68,6 +80,15 @@ class ExactVectors:
     def vectors(self) -> Rows:
         """Return the vectors."""
         return self._vectors.rows()
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many vectors in all, before the first is appended."""
+        self._vectors.reserve(rows)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that they take."""
+        return self._vectors.nbytes
 
 
 class BinaryQuantized:
@@ -100,10 +121,31 @@ class BinaryQuantized:
             distances += np.bitwise_count(column.rows()[: len(distances), 0] ^ word)
         return -distances.astype(np.float32)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes that they take."""
+        return sum(column.nbytes for column in self._words)
+
     def _quantize(self, vectors: Rows) -> Rows:
         bits = np.zeros((len(vectors), len(self._words) * 64), np.bool_)
         np.greater(vectors, self._mean, out=bits[:, : vectors.shape[1]])
         return np.packbits(bits, axis=1).view(np.uint64)
+
+
+def best_positions(ids: Ids, scores: Floats, count: int) -> Ids:
+    """Return the positions of the highest scores, in any order; of equal ones the newest ids."""
+    if count >= len(scores):
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - count)[-count]
+    above, equal = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    newest = np.argsort(ids[equal], kind="stable")[len(above) + len(equal) - count :]
+    return np.concatenate((above, equal[newest]))
+
+
+def bytes_of(rows: int, dimension: int) -> int:
+    """Return about how many bytes so many vectors take, in the form in which they are cached."""
+    vector = 4 * dimension if rows <= EXACT_LIMIT else dimension // 8 + 8
+    return rows * (vector + _DOCUMENT_BYTES)
 
 
 class PartitionVectors:
@@ -119,6 +161,17 @@ class PartitionVectors:
 
     def __len__(self) -> int:
         return len(self._documents)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many vectors in all, before the first is appended."""
+        if rows <= self._exact_limit and isinstance(self._form, ExactVectors):
+            self._form.reserve(rows)
+            self._documents.reserve(rows)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that they take."""
+        return self._form.nbytes + self._documents.nbytes
 
     @property
     def removed(self) -> int:
@@ -171,7 +224,7 @@ class PartitionVectors:
             documents, scores = documents[existing], scores[existing]
         count = limit + len(self._removed_ids)
         if count < len(scores):
-            positions = np.argpartition(scores, len(scores) - count)[-count:]
+            positions = best_positions(documents[:, 0], scores, count)
             documents, scores = documents[positions], scores[positions]
         if self._removed_ids:
             remaining = ~np.isin(documents[:, 0], list(self._removed_ids))

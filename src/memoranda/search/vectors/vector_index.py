@@ -28,9 +28,15 @@ from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.search.vectors import backfill
 from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.backfill import PendingVectors, documents_without_vector
-from memoranda.search.vectors.cache import VectorCache, exact_scores
-from memoranda.search.vectors.embedder import Embedder, embed, similarity_threshold
+from memoranda.search.vectors.cache import CacheView, VectorCache, exact_scores
+from memoranda.search.vectors.embedder import (
+    Embedder,
+    embed,
+    require_package,
+    similarity_threshold,
+)
 from memoranda.search.vectors.store import VectorState
+from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Engine, Progress, Reader
 from memoranda.storage.thread_locks import new_lock
 
@@ -66,6 +72,7 @@ class VectorIndex:
         eager: bool,
         clock: Clock | None = None,
         worker: BackgroundWorker | None = None,
+        budget: MemoryBudget | None = None,
     ) -> None:
         self._engine = engine
         self.embedder = embedder
@@ -76,13 +83,14 @@ class VectorIndex:
         self.index_soon: Callable[[], object] = _do_nothing
         """Wakes the indexer: only indexed documents get a stored vector."""
         self._clock = clock or SystemClock()
-        self.chunk_cache = ChunkCache()
+        budget = budget or MemoryBudget()
+        self.chunk_cache = ChunkCache(budget=budget)
         """Shared with the indexer and with searches."""
         self.worker = worker or (None if embedder is None else self._new_worker(embedder))
         self._lock = new_lock()
         """Protects the vector cache and the dropping of the other caches."""
-        self._vector_cache = VectorCache()
-        self._pending_vectors = PendingVectors()
+        self._vector_cache = VectorCache(budget)
+        self._pending_vectors = PendingVectors(budget=budget)
         self._paused_until = float("-inf")
         self._warned: set[str] = set()
         """Topics of the warnings that were logged and still hold."""
@@ -272,7 +280,8 @@ class VectorIndex:
                 self._pending_vectors.drop()
             if state is None:
                 return
-            view = self._vector_cache.view(reader, partitions, state)
+        require_package("numpy", "vectors")
+        view = CacheView(self._vector_cache, self._lock, reader, partitions, state)
         existing: dict[int, DocumentInfo] = {}
         best: list[tuple[float, int]] = []
         for _ in range(_MAX_LOOKUPS):
