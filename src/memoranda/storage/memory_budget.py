@@ -131,14 +131,14 @@ class CacheShare(Generic[Key, Value]):
         entry = _Entry(self, key, value, size, on_evict)
         with self._ledger.lock:
             self.discard(self._entries.get(key))
-            evicted = [entry]
+            victims = [entry]
             if size <= self._limit:
                 self._add(entry)
-                evicted = self._make_room()
-        for victim in evicted:
+                victims = self._make_room()
+        for victim in victims:
             if victim.on_evict is not None:
                 victim.on_evict()
-        return entry not in evicted
+        return entry not in victims
 
     def remove(self, key: Key) -> None:
         """Drop an entry, if it is cached."""
@@ -176,13 +176,13 @@ class CacheShare(Generic[Key, Value]):
 
     def _make_room(self) -> list[_Entry]:
         """Remove the least recently used entries, of this share or of all, until the rest fits."""
-        evicted: list[_Entry] = []
+        victims: list[_Entry] = []
         ledger = self._ledger
         while self._size > self._limit and self._entries:
-            evicted.append(next(iter(self._entries.values())))
-            self.discard(evicted[-1])
+            victims.append(next(iter(self._entries.values())))
+            self.discard(victims[-1])
         while ledger.used > ledger.limit and ledger.entries:
-            evicted.append(next(iter(ledger.entries)))
-            evicted[-1].share.discard(evicted[-1])
-        ledger.evictions += len(evicted)
-        return evicted
+            victims.append(next(iter(ledger.entries)))
+            victims[-1].share.discard(victims[-1])
+        ledger.evictions += len(victims)
+        return victims

@@ -83,15 +83,15 @@ def test_what_was_used_stays() -> None:
 
 
 def test_evictions_are_counted_and_announced() -> None:
-    budget, evicted = MemoryBudget(100), list[str]()
+    budget, calls = MemoryBudget(100), list[str]()
     first, second = budget.share(), budget.share()
-    first.put("a", 1, 60, lambda: evicted.append("a"))
-    second.put("b", 2, 60, lambda: evicted.append("b"))
-    assert (evicted, budget.evictions, budget.used) == (["a"], 1, 60)
-    assert not second.put("c", 3, 101, lambda: evicted.append("c"))
-    assert (evicted, budget.evictions, budget.used) == (["a", "c"], 1, 60), "b stays"
+    first.put("a", 1, 60, lambda: calls.append("a"))
+    second.put("b", 2, 60, lambda: calls.append("b"))
+    assert (calls, budget.evictions, budget.used) == (["a"], 1, 60)
+    assert not second.put("c", 3, 101, lambda: calls.append("c"))
+    assert (calls, budget.evictions, budget.used) == (["a", "c"], 1, 60), "b stays"
     second.remove("b")
-    assert (evicted, budget.used) == (["a", "c"], 0), "whoever drops an entry knows"
+    assert (calls, budget.used) == (["a", "c"], 0), "whoever drops an entry knows"
 
 
 def test_a_bounded_cache_is_one_entry() -> None:

@@ -134,10 +134,10 @@ class CountReader(msgspec.Struct, frozen=True):
     def events(self, counts: Mapping[int, int]) -> int:
         """Return the events with a visible operation."""
         operations = sum(count for code, count in counts.items() if self._shows(code))
-        repeated = _REPEATED_PUBLIC if self.public_only else _REPEATED
-        shared = _SHARED_PUBLIC if self.public_only else _SHARED
-        operations -= counts.get(repeated, 0)
-        return operations - counts.get(shared, 0) if self.all_namespaces else operations
+        corrections = [_REPEATED_PUBLIC if self.public_only else _REPEATED]
+        if self.all_namespaces:
+            corrections.append(_SHARED_PUBLIC if self.public_only else _SHARED)
+        return operations - sum(counts.get(code, 0) for code in corrections)
 
     def is_visible(self, counts: Iterable[int]) -> bool:
         """Say whether an event with these counts has a visible operation."""

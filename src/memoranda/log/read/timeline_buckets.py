@@ -144,9 +144,9 @@ class _Timeline:
             for bucket, bucket_counts in sums.items():
                 events[bucket] += self._shown.events(bucket_counts)
             if scope.horizon is not None:
-                (remaining,) = self._sums(scope.id, (0, scope.horizon)).values()
+                (residue,) = self._sums(scope.id, (0, scope.horizon)).values()
                 bucket = bisect_left(commits, scope.horizon) - 1
-                _add(counts, {bucket: kind_counts.without_erased(remaining)})
+                _add(counts, {bucket: kind_counts.without_erased(residue)})
         for commit in self._commits_through(turn, commits[0]):
             events[bisect_left(commits, commit) - 1] += 1
         return [
