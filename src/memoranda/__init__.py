@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from memoranda.log.erasure.preview import Preview
     from memoranda.log.fork import Fork
     from memoranda.log.read.directory import AgentSummary, NamespaceSummary
-    from memoranda.log.rebuild import Rebuild
     from memoranda.log.read.timeline_buckets import TimelineBucket
+    from memoranda.log.rebuild import Rebuild
     from memoranda.log.verify.verifier import Verification
     from memoranda.memory.records import (
         Anchor,
