@@ -87,6 +87,20 @@ def test_at_random_moments(tmp_path: Path, seed: int) -> None:
     check(path, memory_id)
 
 
+@pytest.mark.parametrize("percent", only([34, 100], [0, 1, 34, 40, 67, 100]))
+def test_while_it_purges(tmp_path: Path, percent: int) -> None:
+    """Whether the file was rewritten or not: the purge is pending, and can be repeated."""
+    path = tmp_path / "store.db"
+    memory_id = fill(path)
+    with memoranda.open(path) as store:
+        store.bind(agent_id="ann").forget(memory_id=memory_id, purge=False)
+    order = [sys.executable, "-m", "tests.crash.purger", str(path), str(percent)]
+    assert subprocess.run(order, cwd=ROOT, timeout=HANG_SECONDS, check=False).returncode == -9
+    with memoranda.open(path) as store:
+        assert store.stats().pending_purge
+    assert check(path, memory_id)
+
+
 def test_while_another_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     memory_id = fill(path)

@@ -236,8 +236,11 @@ class Engine(Protocol):
         """Return the sizes of the store's files."""
         ...
 
-    def purge(self) -> bool:
-        """Remove deleted data from the files' bytes; return False if a reader is in the way."""
+    def purge(self, progress: Progress | None = None) -> bool:
+        """Remove deleted data from the files' bytes; return False if a reader is in the way.
+
+        Nobody else can write while it works, except between its steps.
+        """
         ...
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from memoranda.log.erasure import purge as purging
 from tests.leftovers import leftovers
 from tests.unit.cli.runner import Cli
 
@@ -94,6 +95,30 @@ def test_purging(cli: Cli) -> None:
     assert "The files hold no erased data" in cli("purge")
     assert cli.row("purge") == {"pending_purge": False}
     assert cli("certificate").strip() == ""
+
+
+def test_a_deferred_purge_is_told_and_finished(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    memories = [cli.row("remember", f"secretword {number}")["id"] for number in range(4)]
+    monkeypatch.setattr(purging, "PURGE_AT_ONCE_BYTES", 1)
+    text = cli("forget", "memory", memories[0], "--yes")
+    assert "only up to 1 are purged at once" in text
+    assert "run `memoranda purge`" in text
+    row = cli.row("forget", "memory", memories[1], "--yes")
+    assert row["pending_purge"]
+    assert "memoranda purge" in row["pending_reason"]
+    result = cli.run("stats")
+    assert "run `memoranda purge`" in result.stderr
+    assert "memoranda purge" in cli("doctor", "--quick")
+    assert leftovers(cli.db, [b"secretword 3"])
+    assert "The files hold no erased data" in cli("purge")
+    assert "memoranda purge" not in cli.run("stats").stderr
+    assert not cli.row("certificate", row["erasure_id"])["pending_purge"]
+    row = cli.row("forget", "memory", memories[2], "--yes", "--purge")
+    assert (row["pending_purge"], row["pending_reason"]) == (False, None)
+    monkeypatch.undo()
+    assert cli.row("forget", "memory", memories[3], "--yes", "--no-purge")["pending_purge"]
+    cli("purge")
+    assert leftovers(cli.db, [b"secretword"]) == set()
 
 
 def test_sweeping(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -9,7 +10,11 @@ import pytest
 
 import memoranda
 from memoranda import KeyRef
+from memoranda.errors import MemorandaError
+from memoranda.log.erasure import purge as purging
+from memoranda.storage.port import Progress
 from memoranda.storage.sqlite import wal
+from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.leftovers import leftovers
 
 
@@ -118,19 +123,27 @@ def test_an_interrupt_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch)
             store.write(key=f"k{number}", value={"v": "secretword" * 50})
         store.forget(key="k7", purge=False)
 
-        def interrupt() -> bool:
+        monkeypatch.setattr(wal, "_STEPS_BETWEEN_CALLS", 100)
+        for step in range(wal.PURGE_STEPS):
+            with pytest.raises(KeyboardInterrupt):
+                store.purge(progress=interrupt_in(step))
+            assert store.stats().pending_purge
+            store.write(key=f"after{step}", value={})
+            assert store.get_state(key="k8") is not None
+        monkeypatch.undo()
+        assert store.purge()
+        assert len(list(store.list_keys())) == 199 + wal.PURGE_STEPS
+        store.verify(deep=True)
+
+
+def interrupt_in(step: int) -> Callable[[int, int], None]:
+    """Return a progress function that is interrupted when a step begins or goes on."""
+
+    def progress(pages: int, total: int) -> None:
+        if pages >= step * total // wal.PURGE_STEPS:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(wal, "_STEPS_BETWEEN_INTERRUPTS", 100)
-        monkeypatch.setattr(wal, "_check_interrupts", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            store.purge()
-        monkeypatch.undo()
-        assert store.stats().pending_purge
-        store.write(key="after", value={})
-        assert store.purge()
-        assert len(list(store.list_keys())) == 200
-        store.verify()
+    return progress
 
 
 def test_what_is_erased_meanwhile_stays_pending(
@@ -144,8 +157,8 @@ def test_what_is_erased_meanwhile_stays_pending(
         engine = opened._core.engine
         real = engine.purge
 
-        def late() -> bool:
-            done = real()
+        def late(progress: Progress | None) -> bool:
+            done = real(progress)
             store.forget(key="two", purge=False)
             return done
 
@@ -170,3 +183,151 @@ def test_purging_what_was_never_erased_does_nothing(path: Path) -> None:
         before = store.stats().commits
         assert store.purge()
         assert store.stats().commits == before
+
+
+# Deferring: a large store is purged when somebody asks for it.
+
+
+def is_found(store: memoranda.Store, memory_id: str) -> bool:
+    """Say whether any read still gives the memory, or the word in it."""
+    answers = (
+        store.get_memory(memory_id),
+        *store.memory_history(memory_id),
+        *store.list_memories(),
+        *store.recall("secretword"),
+        *store.recall("secretword", known_at=3),
+        *store.replay(),
+        *store.sql("SELECT * FROM memories"),
+        *store.sql("SELECT * FROM events"),
+    )
+    return "secretword" in repr(answers)
+
+
+def test_a_small_store_is_purged_at_once(path: Path) -> None:
+    with memoranda.open(path) as opened:
+        store = opened.bind(agent_id="ann")
+        memory = store.remember("secretword")
+        certificate = store.forget(memory_id=memory.id)
+        assert (certificate.pending_purge, certificate.pending_reason) == (False, None)
+        assert leftovers(path, [b"secretword"]) == set()
+
+
+def test_a_large_store_is_purged_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with memoranda.open(path) as opened:
+        store = opened.bind(agent_id="ann")
+        memory = store.remember("secretword")
+        store.remember("padding words")
+        store.write(key="k", value={"v": "x"})
+        assert is_found(store, memory.id)
+        size = store.stats().data_bytes + store.stats().journal_bytes
+        monkeypatch.setattr(purging, "PURGE_AT_ONCE_BYTES", size // 2)
+        certificate = store.forget(memory_id=memory.id)
+        assert certificate.pending_purge
+        assert certificate.pending_reason is not None
+        assert f"only up to {size // 2:,} are purged at once" in certificate.pending_reason
+        assert "store.purge()" in certificate.pending_reason
+        assert "memoranda purge" in certificate.pending_reason
+        assert not is_found(store, memory.id)
+        assert store.stats().pending_purge
+        later = store.certificate(certificate.erasure_id)
+        assert later.pending_reason is not None
+        assert "store.purge()" in later.pending_reason
+        assert store.purge()
+        assert not store.stats().pending_purge
+        later = store.certificate(certificate.erasure_id)
+        assert (later.pending_purge, later.pending_reason) == (False, None)
+        assert leftovers(path, [b"secretword"]) == set()
+        store.verify(deep=True)
+
+
+@pytest.mark.parametrize("limit", [1, 1 << 40])
+def test_a_caller_decides_otherwise(
+    path: Path, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purging, "PURGE_AT_ONCE_BYTES", limit)
+    with memoranda.open(path) as opened:
+        store = opened.bind(agent_id="ann")
+        one, two = store.remember("secretword"), store.remember("otherword")
+        certificate = store.forget(memory_id=one.id, purge=False)
+        assert certificate.pending_purge
+        assert certificate.pending_reason is not None
+        assert certificate.pending_reason.startswith("purging was left for later: ")
+        assert not store.forget(memory_id=two.id, purge=True).pending_purge
+        assert leftovers(path, [b"secretword", b"otherword"]) == set()
+
+
+def test_progress_is_reported_and_grows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wal, "_STEPS_BETWEEN_CALLS", 100)
+    with memoranda.open(path, durability="relaxed") as opened:
+        store = opened.bind(agent_id="ann")
+        words_of(store, 300, Random(1))
+        engine = opened._core.engine
+        assert isinstance(engine, SqliteEngine)
+        engine._writer.database.pragma("cache_size", 20)  # so that pages are read from the file
+        store.write(key="k", value={})
+        store.forget(key="k", purge=False)
+        reports: list[tuple[int, int]] = []
+        assert store.purge(progress=lambda pages, total: reports.append((pages, total)))
+        counts = [pages for pages, _ in reports]
+        (total,) = {total for _, total in reports}
+        assert counts == sorted(counts)
+        assert (counts[0], counts[-1]) == (0, total)
+        assert any(pages % (total // wal.PURGE_STEPS) > 0 for pages in counts)
+
+
+def test_a_progress_function_may_read_and_not_write(path: Path) -> None:
+    with memoranda.open(path) as opened:
+        store = opened.bind(agent_id="ann")
+        store.write(key="k", value={"v": "secretword"})
+        store.write(key="l", value={})
+        store.forget(key="k", purge=False)
+
+        def read(_: int, __: int) -> None:
+            assert store.get_state(key="l") is not None
+
+        def write(_: int, __: int) -> None:
+            store.write(key="m", value={})
+
+        with pytest.raises(MemorandaError, match="write"):
+            store.purge(progress=write)
+        assert store.stats().pending_purge
+        assert store.purge(progress=read)
+        assert store.get_state(key="m") is None
+
+
+def test_others_write_between_the_steps(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with memoranda.open(path) as opened, memoranda.open(path) as other:
+        store = opened.bind(agent_id="ann")
+        store.write(key="k", value={"v": "secretword"})
+        store.forget(key="k", purge=False)
+        real = SqliteEngine._purge_step
+
+        def step_and_write(self: SqliteEngine, step: wal.PurgeStep, meter: wal.PurgeMeter) -> bool:
+            done = real(self, step, meter)
+            other.write(agent_id="bob", key=step.__name__, value={})
+            return done
+
+        monkeypatch.setattr(SqliteEngine, "_purge_step", step_and_write)
+        assert store.purge()
+        assert list(other.list_keys(agent_id="bob")) == ["rebuild_words", "rewrite_file"]
+        assert leftovers(path, [b"secretword"]) == set()
+        opened.verify(deep=True)
+
+
+def test_a_reader_delays_writers_no_longer_than_documented(path: Path) -> None:
+    """The wait for readers is the only one: nothing is written while one is in the way."""
+    with memoranda.open(path) as opened, memoranda.open(path) as other:
+        store = opened.bind(agent_id="ann")
+        store.write(key="k", value={"v": "secretword"})
+        store.forget(key="k", purge=False)
+        reports: list[int] = []
+        with other._core.engine.snapshot() as reader:
+            assert reader.row("state_count") == (0,)
+            before = store.stats().journal_bytes
+            assert not store.purge(progress=lambda pages, _: reports.append(pages))
+            assert store.stats().journal_bytes == before
+            store.write(key="l", value={})
+        assert reports == [0]
+        assert wal._READERS_WAIT_MS == 250
+        assert store.stats().pending_purge
+        assert store.purge()

@@ -14,7 +14,7 @@ from memoranda.cli.ids import full_id
 from memoranda.cli.inputs import is_interactive
 from memoranda.cli.options import Target, takes_limit, takes_store, takes_target
 from memoranda.cli.output import plural, safe, write_each, write_fields, write_json
-from memoranda.cli.progress import spinner
+from memoranda.cli.progress import meter, spinner
 from memoranda.errors import StoreBusy
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def forget() -> None:
 
     Show what would be erased, and ask for confirmation; without a terminal, --yes is required. Data
     that others derived from it stays, and `why` marks its source as forgotten. --agent is recorded
-    as the actor.
+    as the actor. In a large store, the bytes stay in the files until `memoranda purge`.
     """
 
 
 def _takes_erasure_options(command: Command) -> Command:
-    """Give a command `--yes`, `--dry-run`, `--reason` and the options of a `Target`."""
+    """Give a command the options of an erasure and those of a `Target`."""
 
     @takes_target
     @wraps(command)
@@ -48,6 +48,12 @@ def _takes_erasure_options(command: Command) -> Command:
         click.option("--yes", is_flag=True, help="Skip the confirmation."),
         click.option("--dry-run", is_flag=True, help="Show what would be erased."),
         click.option("--reason", metavar="TEXT", help="Reason, stored in the certificate."),
+        click.option(
+            "--purge/--no-purge",
+            default=None,
+            help="Remove the bytes from the files at once, or leave it to `memoranda purge`; "
+            "default: at once in a store of up to 16 MiB.",
+        ),
     ):
         with_target = option(with_target)
     return with_target
@@ -185,7 +191,12 @@ def sweep(
 
 
 def _erase(
-    target: Target, call: Callable[..., Certificate | None], *, dry_run: bool, yes: bool
+    target: Target,
+    call: Callable[..., Certificate | None],
+    *,
+    dry_run: bool,
+    yes: bool,
+    purge: bool | None,
 ) -> None:
     """Show what would be erased, ask for confirmation, and erase it."""
     with spinner("Looking"):
@@ -198,7 +209,7 @@ def _erase(
     if not yes:
         _confirm(planned.preview, planned.copies)
     with spinner("Erasing"):
-        erasure = call()
+        erasure = call(purge=purge)
     assert erasure is not None, "there was something to erase"
     _write_certificate(target, erasure)
 
@@ -265,10 +276,12 @@ def _write_preview(target: Target, preview: Preview, copies: Sequence[str]) -> N
 def purge(target: Target) -> None:
     """Remove the bytes of erased data from the files.
 
-    The file is rewritten, which takes the time and the disk space of a copy.
+    The file is rewritten, which takes the time and the disk space of a copy. Other programs read
+    meanwhile, and wait to write. After an interruption the store is as before, and this can be
+    repeated.
     """
-    with target.store() as store, spinner("Rewriting the file"):
-        if not store.purge():
+    with target.store() as store, meter("Rewriting the file") as progress:
+        if not store.purge(progress=progress):
             raise StoreBusy(
                 "another process is reading an older snapshot of the store: end it and try again"
             )
@@ -320,7 +333,7 @@ def _write_certificate(target: Target, certificate: Certificate) -> None:
         return
     purged = "yes"
     if certificate.pending_purge:
-        purged = "no, another process reads an older snapshot: run `memoranda purge`"
+        purged = f"no, {certificate.pending_reason}"
     write_fields(
         (
             ("erasure", certificate.erasure_id),

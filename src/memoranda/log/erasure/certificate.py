@@ -9,7 +9,7 @@ import msgspec
 
 from memoranda.log import pages
 from memoranda.log.erasure.preview import Preview
-from memoranda.log.erasure.purge import first_pending
+from memoranda.log.erasure.purge import HOW_TO_PURGE, first_pending
 from memoranda.log.views import Commit
 from memoranda.model.clock import to_datetime
 from memoranda.model.event import SealedEvent
@@ -43,6 +43,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """The name in place of that of an erased agent or namespace."""
     pending_purge: bool = False
     """Whether erased bytes may still be in the files: `purge` removes them."""
+    pending_reason: str | None = None
+    """Why the purge is pending, and how to finish it; None if it is not pending."""
     copies: tuple[str, ...] = ()
     """Folders beside the store, or for temporary files, in which a copy of it is being made, or was
     left by a killed process. They may hold the erased content, and no purge reaches them."""
@@ -114,7 +116,8 @@ def certificate_of(reader: Reader, commit: Commit) -> Certificate | None:
 
 def _certificate(reader: Reader, commit: Commit, erase: Erase) -> Certificate:
     operations, events = reader.row("erased_counts", erasure=commit.commit_ts) or (0, 0)
-    pending = first_pending(reader)
+    first = first_pending(reader)
+    is_pending = first is not None and first <= commit.commit_ts
     return Certificate(
         erasure_id=erase.erasure_id,
         target=erase.target,
@@ -126,5 +129,11 @@ def _certificate(reader: Reader, commit: Commit, erase: Erase) -> Certificate:
         events=events,
         digest=erase.digest.hex(),
         pseudonym=erase.pseudonym,
-        pending_purge=pending is not None and pending <= commit.commit_ts,
+        pending_purge=is_pending,
+        pending_reason=pending_reason("it is not purged yet") if is_pending else None,
     )
+
+
+def pending_reason(reason: str) -> str:
+    """Return why a purge is pending, with the remedy."""
+    return f"{reason}: {HOW_TO_PURGE}"

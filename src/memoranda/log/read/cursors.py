@@ -7,7 +7,6 @@ cursor belongs to one: it is dropped when that agent is forgotten.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import sha256
 
 from memoranda.errors import (
@@ -15,13 +14,10 @@ from memoranda.errors import (
     Corruption,
     InvalidInput,
     LogForked,
-    StoreBusy,
-    StoreFull,
     Unavailable,
 )
 from memoranda.log import pages
-from memoranda.log.erasure.purge import note_pending
-from memoranda.log.erasure.purge import purge as purge_storage
+from memoranda.log.erasure.purge import note_pending, purge_or_defer
 from memoranda.log.read import as_of
 from memoranda.model.event import ReplayEvent, ResumeToken
 from memoranda.model.limits import check_text, short_repr
@@ -170,10 +166,7 @@ class Cursor:
 
         self._write(remove)
         if purge:
-            with suppress(
-                StoreBusy, StoreFull, Unavailable
-            ):  # it is dropped, and the purge stays pending
-                purge_storage(self._engine)
+            purge_or_defer(self._engine, at_once=True)
 
     def _write(self, change: Callable[[Writer], None]) -> None:
         try:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 from msgspec.structs import replace
 
-from memoranda.errors import InvalidInput, NotFound, StoreBusy, StoreFull, Unavailable
+from memoranda.errors import InvalidInput, NotFound
 from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.compaction.compactor import Compaction, Plan
 from memoranda.log.erasure import certificate as erasure_certificate
-from memoranda.log.erasure.certificate import Certificate, Certificates
+from memoranda.log.erasure.certificate import Certificate, Certificates, pending_reason
 from memoranda.log.erasure.preview import preview
 from memoranda.log.erasure.purge import purge as purge_storage
+from memoranda.log.erasure.purge import purge_or_defer
 from memoranda.log.read.as_of import Moment, commit_at_time
 from memoranda.memory import settings
 from memoranda.memory.requests import check_id, check_note
@@ -57,7 +57,7 @@ class ErasureCalls(Handle):
         derived: bool = False,
         reason: str | None = None,
         dry_run: bool = False,
-        purge: bool = True,
+        purge: bool | None = None,
         txn_id: str | None = None,
     ) -> Certificate:
         """Erase one target for good, and return a certificate, which has no content of it.
@@ -73,8 +73,12 @@ class ErasureCalls(Handle):
         facts_from: the facts whose source is this memory or transcript, but not the source
 
         Records of others that rest on it stay, and `why` shows that their source was erased.
-        `dry_run` erases nothing and returns a preview; `purge=False` leaves the erased bytes in the
-        files until `purge` is called.
+        `dry_run` erases nothing and returns a preview.
+
+        Once this returns, nothing can read the target. In a store of up to 16 MiB its bytes have
+        left the files, too. In a larger one they stay until `purge` is called, which takes a while,
+        and the certificate says so in `pending_purge` and `pending_reason`. `purge=True` purges at
+        once whatever the size, and `purge=False` never does.
         """
         options = {
             "memory": memory_id,
@@ -102,14 +106,14 @@ class ErasureCalls(Handle):
         expired_for: Duration = DEFAULT_SWEEP_AGE,
         reason: str | None = "its time is over",
         dry_run: bool = False,
-        purge: bool = True,
+        purge: bool | None = None,
         txn_id: str | None = None,
     ) -> Certificate | None:
         """Erase memories that have been expired for `expired_for`, and expired transcripts.
 
         It sweeps a namespace and its children, for all agents. Memories that a remaining memory
         reflects on or derives from stay, at any depth; so do the sources of facts, and cited
-        transcripts. Return None if there is nothing to erase.
+        transcripts. Return None if there is nothing to erase. `purge` is as in `forget`.
         """
         over = check_duration("expired_for", expired_for)
         if over is None:
@@ -125,12 +129,16 @@ class ErasureCalls(Handle):
             return None
         return self._calls.run(self._finish, result, purge=purge)
 
-    def purge(self) -> bool:
+    def purge(self, *, progress: Progress | None = None) -> bool:
         """Remove erased bytes from the files, and return whether all of them are gone.
 
-        A reader with an open snapshot can prevent it; call it again after that.
+        The file is written again, which takes about a second for 100 MB. Others read meanwhile, and
+        wait to write, so in a large store it is a job for a quiet hour. A reader with an open
+        snapshot prevents it: then it returns False after a quarter of a second, and can be called
+        again. An interrupted purge leaves a valid store, and can be repeated.
         """
-        return self._calls.run(purge_storage, self._core.engine)
+        check_callable("progress", progress)
+        return self._calls.run(purge_storage, self._core.engine, progress)
 
     def certificate(self, erasure_id: str) -> Certificate:
         """Return the certificate of an erasure, or raise `NotFound`."""
@@ -161,14 +169,14 @@ class ErasureCalls(Handle):
             preview=erasure_preview,
         )
 
-    def _finish(self, result: CommitResult, *, purge: bool) -> Certificate:
-        """Purge the files, if that is possible now, and return the certificate."""
-        if purge:
-            with suppress(StoreBusy, StoreFull, Unavailable):  # the purge stays pending
-                purge_storage(self._core.engine)
+    def _finish(self, result: CommitResult, *, purge: bool | None) -> Certificate:
+        """Purge the files, if that is to be done and possible now, and return the certificate."""
+        reason = purge_or_defer(self._core.engine, at_once=purge)
         with self._core.engine.snapshot() as reader:
             certificate = erasure_certificate.certificate_of(reader, result.load(reader))
         assert certificate is not None, "what was just erased has a certificate"
+        if certificate.pending_purge and reason is not None:
+            certificate = replace(certificate, pending_reason=pending_reason(reason))
         return replace(certificate, copies=self._copies())
 
     def _find(self, erasure_id: str) -> Certificate:
@@ -224,13 +232,8 @@ class CompactCalls(Handle):
             self._compact, scope.namespace, before, noted, progress, confirmed=confirm is True
         )
         if compaction.commit_ts is not None and purge:
-            self._calls.run(self._purge_files)
+            self._calls.run(purge_or_defer, self._core.engine, at_once=True)
         return compaction
-
-    def _purge_files(self) -> None:
-        """Purge the files, if that is possible now."""
-        with suppress(StoreBusy, StoreFull, Unavailable):  # the purge stays pending
-            purge_storage(self._core.engine)
 
     def _compact(
         self,

@@ -23,6 +23,7 @@ import apsw
 
 from memoranda import errors
 from memoranda.model.limits import plain_text, short_repr
+from memoranda.model.clock import SystemClock
 from memoranda.storage.files import keep_private
 from memoranda.storage.port import (
     OutcomeUnknown,
@@ -52,7 +53,16 @@ from memoranda.storage.sqlite.placement import (
 )
 from memoranda.storage.sqlite.schema import check_definitions
 from memoranda.storage.sqlite.user_sql import SqlResult, documented_views
-from memoranda.storage.sqlite.wal import Journal, purge, use_write_ahead_log
+from memoranda.storage.sqlite.wal import (
+    PAUSE_BETWEEN_STEPS,
+    Journal,
+    PurgeMeter,
+    PurgeStep,
+    rebuild_words,
+    rewrite_file,
+    run_step,
+    use_write_ahead_log,
+)
 from memoranda.storage.thread_locks import check_process, hold, new_lock, reentrant_write_error
 
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
@@ -396,11 +406,26 @@ class SqliteEngine(StoreFile):
             )
             return SqlResult(database, statement, parameters)
 
-    def purge(self) -> bool:
+    def purge(self, progress: Progress | None = None) -> bool:
         """Remove deleted data from the file's bytes; in memory there is nothing to remove."""
         with self._write_lock:
             self._make_ready()
-            return self._path is None or purge(self._writer, LOCK_WAIT_MS)
+            meter = PurgeMeter(self._writer.database, progress)
+        if self._path is None:
+            return True
+        if not self._purge_step(rebuild_words, meter):
+            return False
+        SystemClock().sleep(PAUSE_BETWEEN_STEPS)
+        return self._purge_step(rewrite_file, meter)
+
+    def _purge_step(self, step: PurgeStep, meter: PurgeMeter) -> bool:
+        with self._write_lock:
+            self._make_ready()
+            try:
+                self._writing = True  # a progress function that writes is refused
+                return run_step(self._writer, step, meter, LOCK_WAIT_MS)
+            finally:
+                self._writing = False
 
     def close(self) -> None:
         """Close every connection; the last connection of all processes removes the WAL file."""

@@ -6,10 +6,13 @@ commit then starts the WAL over, if no reader needs its pages any more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import apsw
 
 from memoranda.errors import StoreBusy
 from memoranda.model.clock import SystemClock
+from memoranda.storage.port import Progress
 from memoranda.storage.sqlite.connection import Connection, translate
 
 _CHECKPOINT_PAGES = 1_000
@@ -88,44 +91,99 @@ class Journal:
 # writes the file again from its rows, and a checkpoint empties the WAL into it. The full-text index
 # is rebuilt first: its inner pages keep prefixes of deleted tokens as separators.
 
-_STEPS_BETWEEN_INTERRUPTS = 20_000
-"""SQLite's virtual machine steps between two checks for Ctrl-C: about a millisecond."""
+# Neither step can be done in slices: VACUUM and the rebuild of a full-text index are one statement
+# each, and pages cannot be written past SQLite. So these are two steps, each under the write lock,
+# between which others write.
+
+PURGE_STEPS = 3
+"""Rebuild the full-text index, write the file again, and empty the WAL into it."""
+PAUSE_BETWEEN_STEPS = 0.02
+"""How long the write lock is free between the steps, in seconds: a waiting writer takes it then."""
+_STEPS_BETWEEN_CALLS = 20_000
+"""SQLite's virtual machine steps between two calls of the meter: about a millisecond."""
 
 
-def purge(writer: Connection, lock_wait_ms: int) -> bool:
-    """Rewrite the file without deleted data; return False if a reader was in the way.
+class PurgeMeter:
+    """Reports how far a purge is, in pages, and lets Ctrl-C interrupt it.
+
+    Each step counts as all pages of the file. How far one is, is known by the pages it has read.
+    """
+
+    def __init__(self, database: apsw.Connection, progress: Progress | None) -> None:
+        self._database = database
+        self._progress = progress
+        self._pages: int = database.pragma("page_count")
+        self._step = self._pages_done = 0
+        self.has_failed = False
+        """Whether the progress function has raised an error, which is the caller's own."""
+
+    def begin(self, step: int) -> None:
+        """Begin a step, counted from 0."""
+        self._step = step
+        self._database.status(apsw.SQLITE_DBSTATUS_CACHE_MISS, True)
+        self._report(step * self._pages)
+
+    def tick(self) -> bool:
+        """Report the progress; SQLite calls this. Entering Python code raises KeyboardInterrupt."""
+        if self._progress is not None:
+            pages_read, _ = self._database.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)
+            self._report(self._step * self._pages + min(pages_read, self._pages))
+        return False
+
+    def _report(self, pages: int) -> None:
+        if self._progress is None:
+            return
+        self._pages_done = max(self._pages_done, pages)
+        self.has_failed = True
+        self._progress(self._pages_done, PURGE_STEPS * self._pages)
+        self.has_failed = False
+
+
+PurgeStep = Callable[[Connection, PurgeMeter], None]
+"""One step of a purge, which holds the write lock."""
+
+
+def rebuild_words(writer: Connection, meter: PurgeMeter) -> None:
+    """Write the full-text index again from its rows.
 
     A reader's snapshot holds the old pages in the WAL. So the WAL is emptied first, which fails
-    while anybody reads, before anything is written. An interrupt leaves the file as it was.
+    while anybody reads, before anything is written.
+    """
+    meter.begin(0)
+    _empty_journal(writer.database)
+    writer.run("fulltext_rebuild")
+
+
+def rewrite_file(writer: Connection, meter: PurgeMeter) -> None:
+    """Write the file again from its rows, and empty the WAL into it."""
+    meter.begin(1)
+    _empty_journal(writer.database)
+    writer.run("vacuum")
+    meter.begin(2)
+    _empty_journal(writer.database)
+    meter.begin(PURGE_STEPS)
+
+
+def run_step(writer: Connection, step: PurgeStep, meter: PurgeMeter, lock_wait_ms: int) -> bool:
+    """Run a step; return False if a reader or another process was in the way.
+
+    An interrupt leaves the file as it was before the step.
     """
     database = writer.database
     try:
         database.set_busy_timeout(_READERS_WAIT_MS)
-        _rewrite(writer)
+        database.set_progress_handler(meter.tick, _STEPS_BETWEEN_CALLS)
+        step(writer, meter)
     except (apsw.BusyError, StoreBusy):
+        if meter.has_failed:
+            raise
         return False
     except apsw.Error as error:
         raise translate(error) from error
     finally:
+        database.set_progress_handler(None)
         database.set_busy_timeout(lock_wait_ms)
     return True
-
-
-def _rewrite(writer: Connection) -> None:
-    database = writer.database
-    try:
-        database.set_progress_handler(_check_interrupts, _STEPS_BETWEEN_INTERRUPTS)
-        _empty_journal(database)
-        writer.run("fulltext_rebuild")
-        writer.run("vacuum")
-        _empty_journal(database)
-    finally:
-        database.set_progress_handler(None)
-
-
-def _check_interrupts() -> bool:
-    """Do nothing: the interpreter raises KeyboardInterrupt when it enters Python code."""
-    return False
 
 
 def _empty_journal(database: apsw.Connection) -> None:
