@@ -1,9 +1,9 @@
 """Erasure of facts: find the operations of a target, and bring the tables up to date.
 
-Intervals depend on statements, and node ids on the order of first mention. So a scope in which
-anything was erased is emptied, and its remaining operations are applied again. In a namespace that
-ever shared its facts, agents may have retracted what others said, and the shared graph has what all
-of them said. So all graphs of such a namespace are emptied and filled again.
+Statements are taken out of a graph alone where that is possible (see `removal`). Otherwise the
+scope is emptied, and its remaining operations are applied again. In a namespace that ever shared
+its facts, agents may have retracted what others said, and the shared graph has what all of them
+said. So all graphs of such a namespace are emptied and filled again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from itertools import groupby
 
 from memoranda.graph.entities import normal_name
 from memoranda.graph.fact_explanation import private_assertions
+from memoranda.graph.removal import StatementRemoval, names_in
 from memoranda.graph.sharing import FACTS as SHARING
 from memoranda.graph.sharing import has_shared_graph, own_graph, shared_graph
+from memoranda.graph.timeline_store import IsSingle
 from memoranda.log import pages
 from memoranda.log.views import Commit, Eraser, RewrittenEvent
 from memoranda.model import codec
@@ -114,16 +116,7 @@ def _positions_of_entity(reader: Reader, target: Target) -> Iterator[LogPosition
 
 def _entity_keys(operation: AnyOperation) -> set[str]:
     """Return the keys of the entities that an operation names."""
-    names: tuple[Name | None, ...] = ()
-    if isinstance(operation, Assert | End):
-        names = (operation.subject, operation.object)
-    elif isinstance(operation, Alias):
-        names = (operation.entity, operation.alias)
-    elif isinstance(operation, Merge):
-        names = (operation.source, operation.into)
-    elif isinstance(operation, NamesResidue):
-        names = operation.names
-    return {name.key for name in names if name is not None and name.kind == ENTITY_NAME}
+    return {name.key for name in names_in(operation) if name.kind == ENTITY_NAME}
 
 
 def _positions_from_source(reader: Reader, target: Target) -> Iterator[LogPosition]:
@@ -157,21 +150,27 @@ def _positions_of_assertions(reader: Reader, ids: Iterable[str]) -> Iterator[Log
 
 
 class GraphEraser(Eraser):
-    """Rebuilds the graphs in which something was erased."""
+    """Brings the graphs in which something was erased to the rewritten log."""
 
     def __init__(
-        self, writer: Writer, reapply_scope: ReapplyScope, reapply_namespace: ReapplyNamespace
+        self,
+        writer: Writer,
+        reapply_scope: ReapplyScope,
+        reapply_namespace: ReapplyNamespace,
+        is_single: IsSingle,
     ) -> None:
         self._writer = writer
         self._reapply_scope = reapply_scope
         self._reapply_namespace = reapply_namespace
-        self._scopes: set[Scope] = set()
+        self._is_single = is_single
+        self._removals: dict[Scope, StatementRemoval] = {}
 
     def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
         """Note the scopes of the operations that an event has lost."""
-        for _, before, after in rewritten.changes():
+        for position, before, after in rewritten.changes():
             if isinstance(before, _SCOPE_OPERATIONS):
-                self._scopes.add(before.scope)
+                removal = self._removals.setdefault(before.scope, StatementRemoval(before.scope))
+                removal.add(rewritten, position, before, after)
             elif isinstance(before, Classify) and not isinstance(after, Classify):
                 self._writer.run(
                     "graph_cardinality_drop",
@@ -186,9 +185,9 @@ class GraphEraser(Eraser):
                 self._writer.run("graph_sharing_drop", namespace=before.namespace)
 
     def finish(self) -> None:
-        """Empty these graphs, and apply their remaining operations in order."""
+        """Take statements out of these graphs, or apply all remaining operations again in order."""
         self._drop_unshared()
-        namespaces = {scope.namespace for scope in self._scopes}
+        namespaces = {scope.namespace for scope in self._removals}
         shared = {name for name in namespaces if has_shared_graph(self._writer, name)}
         for namespace in sorted(shared):
             self._clear_shared(namespace)
@@ -196,7 +195,9 @@ class GraphEraser(Eraser):
                 self._clear(scope_id)
             for commit_ts in _commits_of_namespace(self._writer, namespace):
                 self._reapply_namespace(self._writer, self._load(commit_ts), namespace)
-        for scope in sorted(scope for scope in self._scopes if scope.namespace not in shared):
+        for scope in sorted(scope for scope in self._removals if scope.namespace not in shared):
+            if self._removals[scope].run(self._writer, self._is_single):
+                continue
             scope_id = own_graph(self._writer, scope)
             self._clear(scope_id)
             for commit_ts in commits_of(self._writer, scope_id):

@@ -908,6 +908,25 @@ WHERE other.assertion_id = :assertion_id
 DELETE FROM graph_statement
 WHERE assertion_id = :assertion_id AND commit_ts = :commit_ts AND position = :position
 
+-- name: graph_statement_by_position
+-- Find the statements of a log position, in every graph, with the ids of their names.
+SELECT id, subject, relation, object FROM graph_statement
+WHERE assertion_id = :assertion_id AND commit_ts = :commit_ts AND position = :position
+
+-- name: graph_statement_get
+-- Return a statement: its timeline, the commit that withdrew it, and what it states.
+SELECT
+    subject_root, relation, until_commit, at, commit_ts, position, asserts, object_root, bound
+FROM graph_statement WHERE id = :id
+
+-- name: graph_statement_remove
+-- Delete a statement.
+DELETE FROM graph_statement WHERE id = :id
+
+-- name: graph_node_get
+-- Return the kind and the key of a node, and the commit that mentioned it first.
+SELECT kind, key, commit_ts FROM graph_node WHERE id = :id
+
 -- name: assertion_ids
 -- List the ids of assertions in a range that the viewer may see.
 SELECT DISTINCT statement.assertion_id

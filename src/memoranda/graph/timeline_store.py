@@ -413,7 +413,7 @@ def _point(statement: Statement[int]) -> TimelinePoint:
     return statement.point
 
 
-# Withdrawing statements, all of one commit together.
+# Withdrawing or removing statements, all of one commit together.
 #
 # A few are taken out of their timeline one by one, each at its point. Where many of one timeline
 # go, what remains is derived once.
@@ -441,11 +441,7 @@ def withdraw_statements(
             )
     for timeline_id, statements in withdrawals.items():
         timeline, single = Timeline(writer, *timeline_id), is_single(writer, timeline_id[1])
-        count = len(statements)
-        in_bulk = (
-            count > _BULK_WITHDRAWAL_THRESHOLD
-            and count * _WITHDRAWAL_COST_FACTOR >= timeline.size()
-        )
+        in_bulk = _is_bulk(timeline, len(statements))
         for row_id, statement, reason in statements:
             writer.run("graph_statement_withdraw", id=row_id, commit_ts=commit_ts, reason=reason)
             if not in_bulk:
@@ -453,3 +449,29 @@ def withdraw_statements(
                 timelines.on_change(timeline_id, change)
         if in_bulk:
             timeline.rebuild(single=single)
+
+
+def remove_statements(writer: Writer, row_ids: Sequence[int], is_single: IsSingle) -> None:
+    """Delete statements, as if they had never been made."""
+    removals: dict[TimelineId, list[tuple[int, Statement[int] | None]]] = {}
+    """The rows of each timeline, with the statement if it stands."""
+    for row_id in row_ids:
+        row = writer.row("graph_statement_get", id=row_id)
+        assert row is not None, "it was just found"
+        subject, relation, until_commit, *columns = row
+        statement = decode_statement(tuple(columns)) if until_commit == OPEN_END else None
+        removals.setdefault((subject, relation), []).append((row_id, statement))
+    for timeline_id, statements in removals.items():
+        timeline, single = Timeline(writer, *timeline_id), is_single(writer, timeline_id[1])
+        in_bulk = _is_bulk(timeline, len(statements))
+        for row_id, statement in statements:
+            writer.run("graph_statement_remove", id=row_id)
+            if statement is not None and not in_bulk:
+                timeline.update(statement, withdrawal=True, single=single)
+        if in_bulk:
+            timeline.rebuild(single=single)
+
+
+def _is_bulk(timeline: Timeline, count: int) -> bool:
+    """Say whether deriving a timeline once costs less than taking statements out one by one."""
+    return count > _BULK_WITHDRAWAL_THRESHOLD and count * _WITHDRAWAL_COST_FACTOR >= timeline.size()

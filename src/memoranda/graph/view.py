@@ -158,8 +158,8 @@ class GraphView(View):
         return names_of_entity(reader, target)
 
     def eraser(self, writer: Writer, /) -> GraphEraser:
-        """Return the eraser, which applies the remaining operations of a scope again."""
-        return GraphEraser(writer, self._apply_scope, self._apply_namespace)
+        """Return the eraser, which takes statements out, or applies what remains again."""
+        return GraphEraser(writer, self._apply_scope, self._apply_namespace, self._is_single)
 
     def compaction_eraser(self, writer: Writer, /) -> GraphTrimmer:
         """Return the trimmer, which deletes the statements that a compaction erased."""

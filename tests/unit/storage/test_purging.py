@@ -303,9 +303,9 @@ def test_others_write_between_the_steps(path: Path, monkeypatch: pytest.MonkeyPa
         real = SqliteEngine._purge_step
 
         def step_and_write(self: SqliteEngine, step: wal.PurgeStep, meter: wal.PurgeMeter) -> bool:
-            done = real(self, step, meter)
+            result = real(self, step, meter)
             other.write(agent_id="bob", key=step.__name__, value={})
-            return done
+            return result
 
         monkeypatch.setattr(SqliteEngine, "_purge_step", step_and_write)
         assert store.purge()

@@ -964,6 +964,35 @@ WHERE instr(operations, :needle) > 0 OR instr(envelope, :needle) > 0
 SELECT assertion_id FROM graph_statement INDEXED BY graph_statement_by_source
 WHERE source >= :first AND source < :end
 
+-- name: graph_node_in_use
+-- Find one of some nodes that another row points to: a merge, an alias, a subject or an object.
+SELECT node.id
+FROM json_each(:nodes) AS item JOIN graph_node AS node ON node.id = item.value
+WHERE node.root <> node.id
+    OR EXISTS (SELECT 1 FROM graph_node AS other WHERE other.root = node.id AND other.id <> node.id)
+    OR EXISTS (SELECT 1 FROM graph_root WHERE graph_root.node = node.id)
+    OR EXISTS (SELECT 1 FROM graph_root WHERE graph_root.root = node.id)
+    OR EXISTS (SELECT 1 FROM graph_statement WHERE subject_root = node.id)
+    OR EXISTS (
+        SELECT 1 FROM graph_statement INDEXED BY graph_assertion_by_object
+        WHERE object = node.id AND asserts = 1
+    )
+LIMIT 1
+
+-- name: graph_node_as_relation
+-- Find a statement with one of some nodes as its relation, by the entries of an index.
+SELECT id FROM graph_statement INDEXED BY graph_statement_by_time
+WHERE relation IN (SELECT value FROM json_each(:nodes)) LIMIT 1
+
+-- name: graph_node_in_end
+-- Find an end with one of some nodes as its object, by the entries of an index.
+SELECT id FROM graph_statement INDEXED BY graph_statement_by_time
+WHERE asserts = 0 AND object IN (SELECT value FROM json_each(:nodes)) LIMIT 1
+
+-- name: graph_nodes_drop
+-- Delete some nodes.
+DELETE FROM graph_node WHERE id IN (SELECT value FROM json_each(:nodes))
+
 -- name: fulltext_add
 -- Add the tokens of a document.
 INSERT INTO words (rowid, own, before, after) VALUES (:id, :own, :before, :after)
