@@ -127,6 +127,20 @@ WHERE agent_id = :agent_id AND namespace <> '_audit' AND EXISTS (
 -- Return every scope of an agent, including the audit's, which has what it did to others.
 SELECT id FROM scope WHERE agent_id = :agent_id
 
+-- name: commits_of_agent
+-- Return the commits that touched any scope of an agent, including the audit's.
+SELECT event_scope.commit_ts
+FROM scope JOIN event_scope ON event_scope.scope_id = scope.id
+WHERE scope.agent_id = :agent_id
+
+-- name: agent_has_keys
+-- Return a row if an agent has any key, also a deleted one.
+SELECT 1 FROM scope JOIN state ON state.scope_id = scope.id WHERE scope.agent_id = :agent_id LIMIT 1
+
+-- name: public_keys_of_agent
+-- Return the commits that trusted a key of an agent.
+SELECT commit_ts FROM public_key WHERE agent_id = :agent_id
+
 -- name: event_scope_add
 -- Index a commit under a scope.
 INSERT INTO event_scope (scope_id, commit_ts, places, kinds)

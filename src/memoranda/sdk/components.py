@@ -17,6 +17,7 @@ from memoranda.log.commit.conflict_queue import ConflictQueue
 from memoranda.log.commit.group_commit import Committer
 from memoranda.log.commit.staged_transaction import Draft, Request
 from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.read.as_of import Moment, commit_at
 from memoranda.log.read.scope_index import LogIndex, ScopeIds
 from memoranda.log.read.wakeup import Signal
@@ -198,6 +199,7 @@ class Core(msgspec.Struct, frozen=True):
         staged: msgspec.Struct,
         txn_id: str | None,
         signing: TransactionSigner | None = None,
+        search: LogSearch | None = None,
     ) -> Request:
         """Return a commit request for one staged request that depends on no reads."""
         return Request.of_one(
@@ -208,6 +210,7 @@ class Core(msgspec.Struct, frozen=True):
             deadline=self.clock.monotonic() + TIMEOUT,
             limits=self.limits,
             signing=signing,
+            search=search,
         )
 
     def _txn_id(self, txn_id: str | None) -> str:

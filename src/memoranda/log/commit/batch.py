@@ -263,7 +263,7 @@ class BatchWriter:
         if request.erases is not None:
             # every check that can refuse the request runs before anything is erased
             operations = self._key_claims(writer, request, ())
-            operations.append(self._erase(writer, request.erases, request.actor, head))
+            operations.append(self._erase(writer, request, request.erases, head))
             return self._with_epoch(writer, request, head, operations)
         decision = self._views.begin(writer)
         try:
@@ -297,11 +297,17 @@ class BatchWriter:
         key_claims = self._views.decide(writer, (request.signing.claim,))
         return transaction_signature.remove_repeated_claims(key_claims, operations)
 
-    def _erase(self, writer: Writer, erasure: Forget, by: str, head: Head) -> AnyOperation:
+    def _erase(self, writer: Writer, request: Request, erasure: Forget, head: Head) -> AnyOperation:
         """Erase a target, and return the `Erase` operation that records it."""
         self._salts.drop_caches()
         return forget.forget(
-            writer, self._views, erasure, by=by, commit_ts=head.commit_ts + 1, ids=self._ids
+            writer,
+            self._views,
+            erasure,
+            by=request.actor,
+            commit_ts=head.commit_ts + 1,
+            ids=self._ids,
+            search=request.search,
         )
 
     def _append(

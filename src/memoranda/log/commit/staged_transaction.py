@@ -9,6 +9,7 @@ import msgspec
 
 from memoranda.errors import InvalidInput, NotFound, TransactionClosed, TransactionExpired
 from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.log.erasure.log_search import LogSearch
 from memoranda.model import codec
 from memoranda.model.clock import Clock
 from memoranda.model.codec import unpacked_size
@@ -40,6 +41,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """The era its derived ids were made in; None if it derived none (see `idempotency.era`)."""
     may_be_logged: bool = False
     """Whether a leader was interrupted while it wrote this: the log may have it already."""
+    search: LogSearch | None = None
+    """What an erasure found in the log before it was queued."""
 
     @property
     def erases(self) -> Forget | None:
@@ -58,12 +61,22 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         deadline: float,
         limits: Limits,
         signing: TransactionSigner | None = None,
+        search: LogSearch | None = None,
     ) -> Request:
         """Return the request of a transaction with one staged request and no reads."""
         encoded = codec.encode_all((staged,))
         _check_size(len(encoded) - 1, limits)  # the first byte is the array header
         return cls(
-            txn_id, idempotent, actor, (staged,), encoded, frozenset(), 0, deadline, signing=signing
+            txn_id,
+            idempotent,
+            actor,
+            (staged,),
+            encoded,
+            frozenset(),
+            0,
+            deadline,
+            signing=signing,
+            search=search,
         )
 
     @property

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
 
-from memoranda.errors import Corruption, NotFound
+from memoranda.errors import Corruption, InvalidInput, NotFound
 from memoranda.log import pages
 from memoranda.log.erasure.redact_operations import (
     Names,
@@ -17,6 +18,7 @@ from memoranda.log.erasure.redact_operations import (
     without_content,
 )
 from memoranda.log.erasure.rewrite_events import Erasure
+from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.read.cursors import drop_cursors_of
 from memoranda.log.views import Views
 from memoranda.model import codec
@@ -52,6 +54,7 @@ from memoranda.model.operations import (
 )
 from memoranda.model.operations.graph import ENTITY as NAMED
 from memoranda.model.operations.redacted import HiddenName, PseudonymSlot
+from memoranda.model.scope import DEFAULT_ACTOR
 from memoranda.storage.port import Reader, Writer
 
 # Pseudonyms: where residues have them, and which commit must name them.
@@ -147,11 +150,21 @@ class Findings(msgspec.Struct, frozen=True):
 
 
 def forget(
-    writer: Writer, views: Views, request: Forget, *, by: str, commit_ts: int, ids: IdSource
+    writer: Writer,
+    views: Views,
+    request: Forget,
+    *,
+    by: str,
+    commit_ts: int,
+    ids: IdSource,
+    search: LogSearch | None = None,
 ) -> Erase:
-    """Erase a target, and return the `Erase` operation that records it, or raise `NotFound`."""
+    """Erase a target, and return the `Erase` operation that records it, or raise `NotFound`.
+
+    `search` has what `search_ahead` found before the write lock was taken.
+    """
     pseudonym = new_pseudonym(ids) if request.target.kind in (AGENT, NAMESPACE) else None
-    findings = find(writer, views, request.target, request.viewer, pseudonym)
+    findings = find(writer, views, request.target, request.viewer, pseudonym, search)
     actor = None
     if request.target.kind == AGENT and pseudonym is not None:
         actor = (request.target.name, pseudonym)
@@ -180,6 +193,15 @@ def forget(
         erasure.tally.digest,
         pseudonym,
     )
+
+
+def search_ahead(reader: Reader, views: Views, request: Forget) -> LogSearch:
+    """Search the log for what an erasure will ask for, before it takes the write lock."""
+    search = LogSearch(is_open=True)
+    with suppress(NotFound, InvalidInput):  # whether there is anything is decided under the lock
+        find(reader, views, request.target, request.viewer, PSEUDONYM_PREFIX, search)
+    search.close()
+    return search
 
 
 def was_forgotten_after(reader: Reader, after: int) -> bool:
@@ -216,15 +238,22 @@ def would_erase(reader: Reader, views: Views, request: Forget) -> bool:
 
 
 def find(
-    reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None = None
+    reader: Reader,
+    views: Views,
+    target: Target,
+    viewer: str | None,
+    pseudonym: str | None = None,
+    search: LogSearch | None = None,
 ) -> Findings:
     """Return everything that belongs to a target, or raise `NotFound`."""
-    findings = _find(reader, views, target, viewer, pseudonym)
+    search = search or LogSearch()
+    findings = _find(reader, views, target, viewer, pseudonym, search)
     facts = frozenset(_derived_facts(reader, findings))
     if not facts:
         return findings
     names = replace(findings.names or Names(), facts=facts)
-    return replace(findings, names=names, mentioning=_commits_mentioning(reader, names))
+    citing = _commits_with(reader, names.fact_needles, search)
+    return replace(findings, names=names, mentioning=findings.mentioning | citing)
 
 
 def _derived_facts(reader: Reader, findings: Findings) -> Iterator[str]:
@@ -238,13 +267,18 @@ def _derived_facts(reader: Reader, findings: Findings) -> Iterator[str]:
 
 
 def _find(
-    reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None
+    reader: Reader,
+    views: Views,
+    target: Target,
+    viewer: str | None,
+    pseudonym: str | None,
+    search: LogSearch,
 ) -> Findings:
     """Return the positions and the name of a target, without derived assertion ids."""
     if target.kind == SWEEP:
         return _find_expired(reader, views, target)
     if target.kind in (AGENT, NAMESPACE):
-        return _find_named(reader, views, target, viewer, pseudonym)
+        return _find_named(reader, views, target, viewer, pseudonym, search)
     if target.kind == FACTS:
         return _find_facts(reader, views, target, viewer)
     places = views.places(reader, target, viewer)
@@ -255,13 +289,13 @@ def _find(
         return Findings(frozenset(places), entity=keys)
     if target.kind != KEY:
         places |= _facts_with_source(reader, views, target.name, viewer)
-        for memory_id in _citing_memories(reader, target) if target.derived else ():
+        for memory_id in _citing_memories(reader, target, search) if target.derived else ():
             places |= views.places(reader, Target(MEMORY, memory_id), None)
             places |= _facts_with_source(reader, views, memory_id, None)
         return Findings(frozenset(places))
     assert target.scope is not None, "a key has a scope"
     names = Names(key=(target.scope, target.name))
-    return Findings(frozenset(places), names, _commits_mentioning(reader, names))
+    return Findings(frozenset(places), names, _commits_with(reader, names.needles, search))
 
 
 def _find_facts(reader: Reader, views: Views, target: Target, viewer: str | None) -> Findings:
@@ -287,24 +321,48 @@ def _find_expired(reader: Reader, views: Views, sweep: Target) -> Findings:
 
 
 def _find_named(
-    reader: Reader, views: Views, target: Target, viewer: str | None, pseudonym: str | None
+    reader: Reader,
+    views: Views,
+    target: Target,
+    viewer: str | None,
+    pseudonym: str | None,
+    search: LogSearch,
 ) -> Findings:
     """Return an agent's or namespace's operations, and the facts that others took from them."""
     if target.kind == AGENT:
         names = Names(agent_id=target.name, pseudonym=pseudonym)
+        mentioning = _commits_naming_agent(reader, names, target.name, search)
     else:
         names = Names(namespace=target.name, pseudonym=pseudonym, children=target.children)
-    mentioning = _commits_mentioning(reader, names)
+        mentioning = _commits_with(reader, names.needles, search)
     places: set[LogPosition] = set()
     for source in _sources(reader, names, mentioning):
         places |= _facts_with_source(reader, views, source, viewer)
     return Findings(frozenset(places), names, mentioning)
 
 
-def _citing_memories(reader: Reader, transcript: Target) -> set[str]:
+def _commits_naming_agent(
+    reader: Reader, names: Names, agent_id: str, search: LogSearch
+) -> frozenset[int]:
+    """Return the commits in which an agent's name may stand.
+
+    The index of scopes has what it did and what was done in its scopes, and the table of keys those
+    that it signs with. Others name it only where a value of theirs cites one of its keys, so the
+    log is searched for that if it ever wrote one. What handles without an agent did is not indexed.
+    """
+    if agent_id == DEFAULT_ACTOR:
+        return _commits_with(reader, names.needles, search)
+    rows = reader.rows("commits_of_agent", agent_id=agent_id)
+    rows += reader.rows("public_keys_of_agent", agent_id=agent_id)
+    commits = frozenset(row[0] for row in rows)
+    if reader.row("agent_has_keys", agent_id=agent_id) is None:
+        return commits
+    return commits | _commits_with(reader, names.needles, search)
+
+
+def _citing_memories(reader: Reader, transcript: Target, search: LogSearch) -> set[str]:
     """Return the memories that ever cited a transcript, of any agent."""
-    needle = msgspec.msgpack.encode(transcript.name)
-    commits = [row[0] for row in reader.rows("events_with", needle=needle)]
+    commits = search.commits_with(reader, msgspec.msgpack.encode(transcript.name))
     return {
         operation.memory_id
         for event in pages.events_of(reader, sorted(commits))
@@ -319,10 +377,10 @@ def _facts_with_source(
     return views.places(reader, Target(FACTS, source), viewer)
 
 
-def _commits_mentioning(reader: Reader, names: Names) -> frozenset[int]:
-    """Return the commits in which a name may occur, by one scan of the whole log."""
+def _commits_with(reader: Reader, needles: Iterable[bytes], search: LogSearch) -> frozenset[int]:
+    """Return the commits with any of some byte strings in them."""
     return frozenset(
-        row[0] for needle in names.needles for row in reader.rows("events_with", needle=needle)
+        commit_ts for needle in needles for commit_ts in search.commits_with(reader, needle)
     )
 
 

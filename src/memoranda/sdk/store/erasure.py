@@ -11,6 +11,8 @@ from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.compaction.compactor import Compaction, Plan
 from memoranda.log.erasure import certificate as erasure_certificate
 from memoranda.log.erasure.certificate import Certificate, Certificates, pending_reason
+from memoranda.log.erasure.forget import search_ahead
+from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.erasure.preview import preview
 from memoranda.log.erasure.purge import purge as purge_storage
 from memoranda.log.erasure.purge import purge_or_defer
@@ -96,7 +98,8 @@ class ErasureCalls(Handle):
         request = self._erasure(target, self._viewer(agent_id), reason)
         if dry_run:
             return self._calls.run(self._preview, request)
-        result = self._commit_one(request, txn_id).result
+        search = self._calls.run(self._search_ahead, request)
+        result = self._commit_one(request, txn_id, search=search).result
         return self._calls.run(self._finish, result, purge=purge)
 
     def sweep(
@@ -124,7 +127,8 @@ class ErasureCalls(Handle):
         try:
             if dry_run:
                 return self._calls.run(self._preview, request)
-            result = self._commit_one(request, txn_id).result
+            search = self._calls.run(self._search_ahead, request)
+            result = self._commit_one(request, txn_id, search=search).result
         except NotFound:
             return None
         return self._calls.run(self._finish, result, purge=purge)
@@ -151,6 +155,10 @@ class ErasureCalls(Handle):
     def _erasure(self, target: Target, viewer: str | None, reason: str | None) -> Forget:
         reason = check_note("reason", reason, self._core.limits)
         return Forget(target, viewer, self._core.ids.unique(), reason)
+
+    def _search_ahead(self, request: Forget) -> LogSearch:
+        with self._core.engine.snapshot() as reader:
+            return search_ahead(reader, self._core.views, request)
 
     def _preview(self, request: Forget) -> Certificate:
         with self._core.engine.snapshot() as reader:

@@ -14,6 +14,7 @@ import msgspec
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
 from memoranda.log.commit.outcome import Committed
+from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.read.as_of import AsOf, Moment, resolve_as_of
 from memoranda.model.limits import short_repr
 from memoranda.model.operations import AnyOperation
@@ -90,13 +91,17 @@ class Handle:
         return Committed(result, transaction.txn_id, self._defaults.actor, viewer)
 
     def _commit_one(
-        self, staged: msgspec.Struct, txn_id: str | None, viewer: str | None = None
+        self,
+        staged: msgspec.Struct,
+        txn_id: str | None,
+        viewer: str | None = None,
+        search: LogSearch | None = None,
     ) -> Committed:
         """Commit one request that needs no transaction: it reads nothing and gives out no ids."""
         core, by = self._core, self._defaults
 
         def commit() -> Committed:
-            request = core.request(by.actor, staged, txn_id, by.signing)
+            request = core.request(by.actor, staged, txn_id, by.signing, search)
             result = self._calls.commit(core.committer, request)
             return Committed(result, request.txn_id, by.actor, viewer or by.actor)
 

@@ -164,10 +164,19 @@ class IndexWriter:
         self._write_totals()
 
     def erase(self, documents: Sequence[IndexedDocument]) -> None:
-        """Remove erased documents, and partitions that are empty after that."""
+        """Remove erased documents, and partitions that are empty after that.
+
+        Overwriting each token in its page would hold the write lock for long. So tokens are marked
+        as deleted, which hides them, and the purge writes the full-text index again.
+        """
+        if documents:
+            self._writer.put("fulltext_mark_deleted")
         for document in documents:
             self._remove(document, erasures=1)
             self._writer.put("vector_remove", document.id)
+        if documents:
+            self._writer.put("fulltext_flush")
+            self._writer.put("fulltext_overwrite_deleted")
         self._write_totals()
         self._writer.run("partition_prune")
         renew_stamp(self._writer)  # so that no plan writes the erased text back

@@ -955,9 +955,10 @@ JOIN graph_statement AS statement ON statement.assertion_id = item.id
     AND statement.asserts = 1 AND statement.author = 0
 
 -- name: events_with
--- Find the commits with some bytes in their operations or envelopes.
+-- Find the commits of a range with some bytes in their operations or envelopes.
 SELECT commit_ts FROM event
-WHERE instr(operations, :needle) > 0 OR instr(envelope, :needle) > 0
+WHERE commit_ts > :after AND commit_ts <= :through
+    AND (instr(operations, :needle) > 0 OR instr(envelope, :needle) > 0)
 
 -- name: graph_statements_from
 -- Find the assertions whose source, an encoded reference, is in a range of bytes.
@@ -1000,6 +1001,18 @@ INSERT INTO words (rowid, own, before, after) VALUES (:id, :own, :before, :after
 -- name: fulltext_remove
 -- Remove the tokens of a document.
 DELETE FROM words WHERE rowid = :id
+
+-- name: fulltext_mark_deleted
+-- From here on, mark removed tokens as deleted, instead of overwriting each of them in its page.
+INSERT INTO words (words, rank) VALUES ('secure-delete', 0)
+
+-- name: fulltext_overwrite_deleted
+-- From here on, overwrite removed tokens again.
+INSERT INTO words (words, rank) VALUES ('secure-delete', 1)
+
+-- name: fulltext_flush
+-- Write the changes of the full-text index that are gathered in memory.
+INSERT INTO words (words) VALUES ('flush')
 
 -- name: fulltext_by_id
 -- Read the tokens of some documents.

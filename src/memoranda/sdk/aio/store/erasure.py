@@ -14,6 +14,8 @@ from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.compaction.compactor import Compaction, Plan
 from memoranda.log.erasure import certificate as erasure_certificate
 from memoranda.log.erasure.certificate import Certificate, Certificates, pending_reason
+from memoranda.log.erasure.forget import search_ahead
+from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.erasure.preview import preview
 from memoranda.log.erasure.purge import purge as purge_storage
 from memoranda.log.erasure.purge import purge_or_defer
@@ -99,7 +101,8 @@ class AsyncErasureCalls(AsyncHandle):
         request = self._erasure(target, self._viewer(agent_id), reason)
         if dry_run:
             return await self._calls.run(self._preview, request)
-        result = (await self._commit_one(request, txn_id)).result
+        search = await self._calls.run(self._search_ahead, request)
+        result = (await self._commit_one(request, txn_id, search=search)).result
         return await self._calls.run(self._finish, result, purge=purge)
 
     async def sweep(
@@ -127,7 +130,8 @@ class AsyncErasureCalls(AsyncHandle):
         try:
             if dry_run:
                 return await self._calls.run(self._preview, request)
-            result = (await self._commit_one(request, txn_id)).result
+            search = await self._calls.run(self._search_ahead, request)
+            result = (await self._commit_one(request, txn_id, search=search)).result
         except NotFound:
             return None
         return await self._calls.run(self._finish, result, purge=purge)
@@ -154,6 +158,10 @@ class AsyncErasureCalls(AsyncHandle):
     def _erasure(self, target: Target, viewer: str | None, reason: str | None) -> Forget:
         reason = check_note("reason", reason, self._core.limits)
         return Forget(target, viewer, self._core.ids.unique(), reason)
+
+    def _search_ahead(self, request: Forget) -> LogSearch:
+        with self._core.engine.snapshot() as reader:
+            return search_ahead(reader, self._core.views, request)
 
     def _preview(self, request: Forget) -> Certificate:
         with self._core.engine.snapshot() as reader:

@@ -12,6 +12,7 @@ import msgspec
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
 from memoranda.log.commit.outcome import Committed
+from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.read.as_of import AsOf, Moment, resolve_as_of
 from memoranda.model.limits import short_repr
 from memoranda.model.operations import AnyOperation
@@ -87,13 +88,17 @@ class AsyncHandle:
         return Committed(result, transaction.txn_id, self._defaults.actor, viewer)
 
     async def _commit_one(
-        self, staged: msgspec.Struct, txn_id: str | None, viewer: str | None = None
+        self,
+        staged: msgspec.Struct,
+        txn_id: str | None,
+        viewer: str | None = None,
+        search: LogSearch | None = None,
     ) -> Committed:
         """Commit one request that needs no transaction: it reads nothing and gives out no ids."""
         core, by = self._core, self._defaults
 
         async def commit() -> Committed:
-            request = core.request(by.actor, staged, txn_id, by.signing)
+            request = core.request(by.actor, staged, txn_id, by.signing, search)
             result = await self._calls.commit(core.committer, request)
             return Committed(result, request.txn_id, by.actor, viewer or by.actor)
 

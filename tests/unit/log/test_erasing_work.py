@@ -1,0 +1,154 @@
+"""What forgetting costs: it grows with what is forgotten, and not with the log around it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+import memoranda
+from memoranda import KeyRef, Store
+from memoranda.log.erasure.log_search import LogSearch
+from memoranda.search.index import background_indexer
+from memoranda.storage.sqlite.engine import SqliteEngine
+from tests.bulk import write_events
+from tests.work import Work, counted, grows_with
+
+FEW, MANY = 300, 3_000
+"""Events of other agents in the log."""
+OWN = 10
+"""Memories of the agent that is forgotten."""
+
+
+@pytest.fixture(autouse=True)
+def _no_indexing() -> Iterator[None]:
+    """Indexing is not what is counted."""
+    with mock.patch.object(background_indexer, "WAKE_THRESHOLD", sys.maxsize):
+        yield
+
+
+def remember(store: Store, count: int) -> str:
+    """Let Ann remember something and learn a fact from it, again and again; return one memory."""
+    for number in range(count):
+        memory = store.remember(f"memory {number}", title=f"title {number}")
+        store.assert_fact(subject=f"s{number}", relation="is", object="o", source=memory.id)
+    return memory.id
+
+
+def work_of(path: Path, events: int, forget: Callable[[Store], object], own: int = OWN) -> Work:
+    """Count the work of forgetting, with some events of others in the log."""
+    write_events(path, events, agents=7)
+    with memoranda.open(path, durability="relaxed") as opened:
+        store = opened.bind(agent_id="ann")
+        remember(store, own)
+        with counted(opened) as work:
+            forget(store)
+        opened.verify(deep=True)
+    return work
+
+
+def forget_ann(store: Store) -> None:
+    store.forget(whole_agent="ann", purge=False)
+
+
+def test_forgetting_an_agent_grows_with_its_events_alone(tmp_path: Path) -> None:
+    few = work_of(tmp_path / "few.db", FEW, forget_ann)
+    many = work_of(tmp_path / "many.db", MANY, forget_ann)
+    assert many.decoded == few.decoded
+    assert many.steps < few.steps * 1.1
+    more = work_of(tmp_path / "more.db", FEW, forget_ann, OWN * 5)
+    assert more.steps > few.steps * 3
+    assert grows_with(few.steps, more.steps, 5)
+
+
+def steps_taken(path: Path, events: int, forget: Callable[[Store], object]) -> tuple[int, int]:
+    """Return the steps that forgetting took in all, and under the write lock."""
+    write_events(path, events, agents=7)
+    under_lock: list[int] = []
+    with memoranda.open(path, durability="relaxed") as opened:
+        store = opened.bind(agent_id="ann")
+        remember(store, OWN)
+        store.write(key="ground", value={"n": 1})
+        other = opened.bind(agent_id="a1")
+        for number in range(3):  # values that cite it, all of which are replaced since
+            other.write(key="rests", value={}, because=[KeyRef("ground", agent_id="ann")])
+            other.write(key="rests", value={"n": number})
+        with counted(opened) as work, pytest.MonkeyPatch.context() as patched:
+            write = SqliteEngine.write
+
+            def counted_write(self: SqliteEngine, *arguments: Any, **options: Any) -> Any:
+                before = work.steps
+                result = write(self, *arguments, **options)
+                under_lock.append(work.steps - before)
+                return result
+
+            patched.setattr(SqliteEngine, "write", counted_write)
+            forget(store)
+        opened.verify(deep=True)
+        with opened._core.engine.snapshot() as reader:
+            assert reader.rows("events_with", needle=b"ground", after=0, through=2**62) == []
+    return work.steps, max(under_lock)
+
+
+@pytest.mark.parametrize(
+    "options", [{"whole_agent": "ann"}, {"key": "ground"}], ids=["agent", "key"]
+)
+def test_the_log_is_searched_for_references_before_the_lock(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    def forget(store: Store) -> None:
+        store.forget(**options, purge=False)
+
+    few, few_under_lock = steps_taken(tmp_path / "few.db", FEW, forget)
+    many, many_under_lock = steps_taken(tmp_path / "many.db", MANY, forget)
+    assert many > few + (MANY - FEW)
+    assert many_under_lock < few_under_lock * 1.1
+
+
+def test_what_is_committed_after_the_search_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    with memoranda.open(path) as opened, memoranda.open(path) as other:
+        ann, bob = opened.bind(agent_id="ann"), other.bind(agent_id="bob")
+        ann.write(key="quixotical", value={})
+        close = LogSearch.close
+
+        def cite_and_close(self: LogSearch) -> None:
+            close(self)
+            bob.write(key="late", value={}, because=[KeyRef("quixotical", agent_id="ann")])
+
+        monkeypatch.setattr(LogSearch, "close", cite_and_close)
+        ann.forget(key="quixotical")
+        monkeypatch.undo()
+        assert "quixotical" not in repr(list(bob.replay()))
+        opened.verify(deep=True)
+        for file in path.parent.glob("store.db*"):
+            assert b"quixotical" not in file.read_bytes()
+
+
+def test_nothing_of_a_batch_that_may_be_rolled_back_is_remembered(tmp_path: Path) -> None:
+    with memoranda.open(tmp_path / "store.db") as opened:
+        opened.write(agent_id="ann", key="k", value={})
+        search = LogSearch(is_open=True)
+        with opened._core.engine.snapshot() as reader:
+            before = search.commits_with(reader, b"ann")
+            search.close()
+        opened.write(agent_id="ann", key="k", value={})
+        with opened._core.engine.snapshot() as reader:
+            for _ in range(2):
+                assert search.commits_with(reader, b"ann") == [*before, before[-1] + 1]
+                assert search._results[b"ann"][1] == before
+
+
+def test_the_name_of_handles_without_an_agent(tmp_path: Path) -> None:
+    with memoranda.open(tmp_path / "store.db") as opened:
+        opened.write(agent_id="bob", key="k", value={})  # the actor is local
+        opened.write(agent_id="local", key="k", value={})
+        opened.forget(whole_agent="local")
+        assert {event.actor for event in opened.replay(agent_id="bob")}.isdisjoint({"local"})
+        opened.verify(deep=True)
