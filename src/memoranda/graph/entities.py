@@ -44,6 +44,8 @@ def _nfkc(text: str) -> str:
 
 # Nodes: the ids of entities, literals and relations in the tables.
 
+NODE_ID_STEP = 256
+"""The distance of new node ids: a node whose first mention is forgotten moves in between others."""
 _MAX_CACHED_NODES = 50_000
 """The most nodes kept in memory; then the cache is emptied. About 400 bytes each."""
 
@@ -111,7 +113,7 @@ class NodeTable:
             row = writer.find("graph_node_last")
             assert row is not None, "a maximum has a row"
             self._last_id = int(row[0])
-        self._last_id += 1
+        self._last_id += NODE_ID_STEP
         writer.put(
             "graph_node_add", self._last_id, graph, name.kind, name.key, name.text, commit_ts
         )

@@ -1,16 +1,18 @@
 """Removal of erased statements from a graph, where nothing else in it changes.
 
-Intervals depend on statements, and node ids on the order of first mention. So a statement can be
-taken out alone if every name in it was mentioned before it, or is mentioned nowhere else. Then only
-its timelines change, and the nodes of names that nothing mentions any more go.
+Intervals depend on statements, so the timeline of a statement that goes is updated. Node ids depend
+on the order of first mention. A name whose first mention goes is mentioned nowhere else, and its
+node goes too; or it has another first mention now, and its node gets an id at that place: node ids
+leave room for others between them. Where that is not enough, the graph is filled again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from memoranda.graph.entities import NODE_ID_STEP
 from memoranda.graph.timeline_store import IsSingle, remove_statements
-from memoranda.log.views import RewrittenEvent
+from memoranda.log.views import Commit, RewrittenEvent
 from memoranda.model.operations import (
     Alias,
     AnyOperation,
@@ -20,7 +22,7 @@ from memoranda.model.operations import (
     NamesResidue,
     Withdraw,
 )
-from memoranda.model.operations.graph import Name
+from memoranda.model.operations.graph import RELATION, Name
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Writer
 
@@ -85,12 +87,10 @@ class StatementRemoval:
             rows[row_id] = None
             for node_id in filter(None, node_ids):
                 mention = self._next_mention(writer, node_id, commit_ts)
-                if mention is None:
+                if mention is None or mention > position:
                     first_mentions[node_id] = None
-                elif mention > position:
-                    return False
         remove_statements(writer, [*rows], is_single)
-        return _drop_nodes(writer, [*first_mentions])
+        return all(self._place_node(writer, node_id) for node_id in first_mentions)
 
     def _next_mention(self, writer: Writer, node_id: int, commit_ts: int) -> int | None:
         """Return the position of the first mention of a name that remains in a commit.
@@ -109,16 +109,67 @@ class StatementRemoval:
                 return position
         return None
 
+    def _place_node(self, writer: Writer, node_id: int) -> bool:
+        """Delete or move the node of a name whose first mention went; return False if it cannot."""
+        row = writer.row("graph_node_get", id=node_id)
+        assert row is not None, "it was just there"
+        kind, key, commit_ts = row
+        after = self._operations_after[commit_ts]
+        if writer.row("graph_node_merged", id=node_id) is not None or any(
+            (name.kind, name.key) == (kind, key)
+            for operation in after
+            if operation.scope == self._scope and not isinstance(operation, Assert | End)
+            for name in names_in(operation)
+        ):
+            return False
+        first = writer.row("graph_node_first_mention", id=node_id)
+        if first is None:
+            writer.run("graph_node_drop", id=node_id)
+            return True
+        return kind != RELATION and self._move_node(writer, node_id, (kind, key), first[0])
+
+    def _move_node(
+        self, writer: Writer, node_id: int, name_key: tuple[str, str], commit_ts: int
+    ) -> bool:
+        """Give a node an id at the place of its first mention; return False if there is no room."""
+        names: dict[tuple[str, str], Name] = {}
+        for operation in Commit.load(writer, commit_ts).operations:
+            for name in names_in(operation) if operation.scope == self._scope else ():
+                names.setdefault((name.kind, name.key), name)
+        order = [*names]
+        earlier = order[: order.index(name_key)]
+        values = {"id": node_id, "commit_ts": commit_ts}
+        row = writer.row("graph_node_before", **values, earlier=[list(item) for item in earlier])
+        before = 0 if row is None else row[0]
+        row = writer.row("graph_node_next", id=before)
+        new_id = before + NODE_ID_STEP if row is None else (before + row[0]) // 2
+        if new_id == before:
+            return False
+        writer.run("graph_node_move", **values, new_id=new_id, name=names[name_key].text)
+        for query in _MOVES:
+            writer.run(query, id=node_id, new_id=new_id)
+        return True
+
+
+_MOVES = (
+    "graph_subjects_move",
+    "graph_objects_move",
+    "graph_ended_objects_move",
+    "graph_edge_subjects_move",
+    "graph_edge_objects_move",
+)
+"""Queries that let the rows of statements and intervals name a node by its new id."""
+
 
 def names_in(operation: AnyOperation) -> Iterator[Name]:
-    """Yield the names that an operation mentions, each of which has a node."""
+    """Yield the names that an operation mentions, in the order in which they get their nodes."""
     names: tuple[Name | None, ...] = ()
     if isinstance(operation, Assert | End):
         names = (operation.subject, operation.relation, operation.object)
     elif isinstance(operation, Alias):
         names = (operation.entity, operation.alias)
     elif isinstance(operation, Merge):
-        names = (operation.source, operation.into)
+        names = (operation.into, operation.source)
     elif isinstance(operation, NamesResidue):
         names = operation.names
     yield from (name for name in names if name is not None)
@@ -135,18 +186,3 @@ def _has_remaining_part(
         isinstance(neighbour, Assert | End) and neighbour.assertion_id == before.assertion_id
         for neighbour in operations[max(position - 1, 0) : position + 2]
     )
-
-
-def _drop_nodes(writer: Writer, node_ids: list[int]) -> bool:
-    """Delete the nodes of names that are not mentioned any more; return False if one is.
-
-    A name that is still mentioned has another first mention now, so that its node has another place
-    in the order of nodes.
-    """
-    if not node_ids:
-        return True
-    for query in ("graph_node_in_use", "graph_node_as_relation", "graph_node_in_end"):
-        if writer.row(query, nodes=node_ids) is not None:
-            return False
-    writer.run("graph_nodes_drop", nodes=node_ids)
-    return True

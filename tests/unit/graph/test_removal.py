@@ -12,6 +12,7 @@ import pytest
 
 from memoranda import Store
 from memoranda.errors import InvalidInput, NotFound
+from memoranda.graph import entities
 from memoranda.graph.removal import StatementRemoval
 from memoranda.testing import memory_store
 from tests.quick import only
@@ -53,21 +54,23 @@ def test_names_that_nothing_else_mentions_go() -> None:
 
 
 @pytest.mark.parametrize(
-    "later",
+    ("later", "is_moved"),
     [
-        {"subject": "Carl", "relation": "has", "object": "a dog"},
-        {"subject": "Bob", "relation": "has", "object": "Carl"},
-        {"subject": "Bob", "relation": "likes", "object": "a dog"},
+        ({"subject": "Carl", "relation": "has", "object": "a dog"}, True),
+        ({"subject": "Bob", "relation": "has", "object": "Carl"}, True),
+        ({"subject": "tea", "relation": "has", "object": "Carl"}, True),
+        ({"subject": "Bob", "relation": "likes", "object": "a dog"}, False),
     ],
 )
-def test_a_name_that_others_mention_later_moves(later: dict[str, Any]) -> None:
+def test_a_name_that_others_mention_later_moves(later: dict[str, Any], *, is_moved: bool) -> None:
     store = new_store()
     fact = store.assert_fact(subject="Carl", relation="likes", object="tea")
     store.assert_fact(subject="Ann", relation="knows", object="Bob")
     store.assert_fact(**later)
+    store.assert_fact(subject="Emil", relation="knows", object="Carl")
     with removals() as outcomes:
         store.forget(fact=fact.assertion_id)
-    assert outcomes == [False]
+    assert outcomes == [is_moved]
     store.verify(deep=True)
 
 
@@ -79,8 +82,42 @@ def test_a_name_that_only_a_retracted_end_mentions_stays() -> None:
     store.retract_fact(assertion_id=end.assertion_id)
     with removals() as outcomes:
         store.forget(fact=fact.assertion_id)
-    assert outcomes == [False]
+    assert outcomes == [True]
+    assert "Carl" in {entity.name for entity in store.entities()}
     store.verify(deep=True)
+
+
+@pytest.mark.parametrize(("step", "is_moved"), [(1, False), (256, True)])
+def test_where_there_is_no_room_the_graph_is_filled_again(
+    step: int, *, is_moved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older versions left none; filling the graph again makes it."""
+    store = new_store()
+    monkeypatch.setattr(entities, "NODE_ID_STEP", step)
+    fact = store.assert_fact(subject="Ann", relation="knows", object="Bob")
+    for number in range(5):
+        store.assert_fact(subject=f"p{number}", relation="likes", object="tea")
+    later = store.assert_fact(subject="Ann", relation="likes", object="Dora")
+    store.assert_fact(subject="Emil", relation="likes", object="Ann")
+    monkeypatch.undo()
+    with removals() as outcomes:
+        store.forget(fact=fact.assertion_id)
+        store.verify(deep=True)
+        store.forget(fact=later.assertion_id)
+    assert outcomes == [is_moved, True]
+    store.verify(deep=True)
+
+
+def test_forgetting_again_and_again_what_was_said_first() -> None:
+    store = new_store()
+    facts = [
+        store.assert_fact(subject="Ann", relation=f"r{number % 2}", object=f"o{number % 3}")
+        for number in range(30)
+    ]
+    for fact in facts[:-1]:
+        store.forget(fact=fact.assertion_id)
+        store.verify(deep=True)
+    assert [entity.name for entity in store.entities()] == ["Ann", "o2"]
 
 
 def test_a_name_of_an_alias_stays() -> None:

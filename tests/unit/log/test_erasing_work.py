@@ -31,12 +31,11 @@ def _no_indexing() -> Iterator[None]:
         yield
 
 
-def remember(store: Store, count: int) -> str:
-    """Let Ann remember something and learn a fact from it, again and again; return one memory."""
+def remember(store: Store, count: int) -> None:
+    """Let an agent remember something and learn a fact from it, again and again."""
     for number in range(count):
         memory = store.remember(f"memory {number}", title=f"title {number}")
         store.assert_fact(subject=f"s{number}", relation="is", object="o", source=memory.id)
-    return memory.id
 
 
 def work_of(path: Path, events: int, forget: Callable[[Store], object], own: int = OWN) -> Work:

@@ -965,34 +965,85 @@ WHERE commit_ts > :after AND commit_ts <= :through
 SELECT assertion_id FROM graph_statement INDEXED BY graph_statement_by_source
 WHERE source >= :first AND source < :end
 
--- name: graph_node_in_use
--- Find one of some nodes that another row points to: a merge, an alias, a subject or an object.
-SELECT node.id
-FROM json_each(:nodes) AS item JOIN graph_node AS node ON node.id = item.value
-WHERE node.root <> node.id
-    OR EXISTS (SELECT 1 FROM graph_node AS other WHERE other.root = node.id AND other.id <> node.id)
-    OR EXISTS (SELECT 1 FROM graph_root WHERE graph_root.node = node.id)
-    OR EXISTS (SELECT 1 FROM graph_root WHERE graph_root.root = node.id)
-    OR EXISTS (SELECT 1 FROM graph_statement WHERE subject_root = node.id)
-    OR EXISTS (
-        SELECT 1 FROM graph_statement INDEXED BY graph_assertion_by_object
-        WHERE object = node.id AND asserts = 1
+-- name: graph_node_merged
+-- Return a row if a node took part in a merge, or in an alias.
+SELECT 1 FROM graph_node AS node
+WHERE node.id = :id AND (
+    node.root <> node.id
+    OR EXISTS (SELECT 1 FROM graph_node AS other WHERE other.root = :id AND other.id <> :id)
+    OR EXISTS (SELECT 1 FROM graph_root WHERE graph_root.node = :id)
+    OR EXISTS (SELECT 1 FROM graph_root WHERE graph_root.root = :id)
+)
+
+-- name: graph_node_first_mention
+-- Return the first commit whose statements name a node that is its own root. No index finds relations
+-- and the objects of ends, so the entries of one are looked through.
+SELECT MIN(commit_ts) FROM (
+    SELECT MIN(commit_ts) AS commit_ts FROM graph_statement WHERE subject_root = :id
+    UNION ALL
+    SELECT MIN(commit_ts) FROM graph_statement INDEXED BY graph_assertion_by_object
+    WHERE object = :id AND asserts = 1
+    UNION ALL
+    SELECT MIN(commit_ts) FROM graph_statement INDEXED BY graph_statement_by_time
+    WHERE relation = :id
+    UNION ALL
+    SELECT MIN(commit_ts) FROM graph_statement INDEXED BY graph_statement_by_time
+    WHERE asserts = 0 AND object = :id
+) HAVING MIN(commit_ts) IS NOT NULL
+
+-- name: graph_node_drop
+-- Delete a node.
+DELETE FROM graph_node WHERE id = :id
+
+-- name: graph_node_before
+-- Return the last node that comes before another one, which a commit mentions first now: those of
+-- earlier commits, and those that the commit mentions earlier. These are pairs of kind and key.
+SELECT MAX(node.id) FROM graph_node AS node
+WHERE node.scope_id = (SELECT own.scope_id FROM graph_node AS own WHERE own.id = :id)
+    AND node.id <> :id AND (
+        node.commit_ts < :commit_ts
+        OR (
+            node.commit_ts = :commit_ts AND EXISTS (
+                SELECT 1 FROM json_each(:earlier) AS item
+                WHERE item.value ->> 0 = node.kind AND item.value ->> 1 = node.key
+            )
+        )
     )
-LIMIT 1
+HAVING MAX(node.id) IS NOT NULL
 
--- name: graph_node_as_relation
--- Find a statement with one of some nodes as its relation, by the entries of an index.
-SELECT id FROM graph_statement INDEXED BY graph_statement_by_time
-WHERE relation IN (SELECT value FROM json_each(:nodes)) LIMIT 1
+-- name: graph_node_next
+-- Return the next node of all graphs.
+SELECT id FROM graph_node WHERE id > :id ORDER BY id LIMIT 1
 
--- name: graph_node_in_end
--- Find an end with one of some nodes as its object, by the entries of an index.
-SELECT id FROM graph_statement INDEXED BY graph_statement_by_time
-WHERE asserts = 0 AND object IN (SELECT value FROM json_each(:nodes)) LIMIT 1
+-- name: graph_node_move
+-- Give a node another id, and the name and the commit of its new first mention.
+UPDATE graph_node SET id = :new_id, root = :new_id, name = :name, commit_ts = :commit_ts
+WHERE id = :id
 
--- name: graph_nodes_drop
--- Delete some nodes.
-DELETE FROM graph_node WHERE id IN (SELECT value FROM json_each(:nodes))
+-- name: graph_subjects_move
+-- Let the statements about a node that is its own root name it by another id.
+UPDATE graph_statement SET subject = :new_id, subject_root = :new_id WHERE subject_root = :id
+
+-- name: graph_objects_move
+-- Let the assertions of a node that is its own root name it by another id.
+UPDATE graph_statement SET object = :new_id, object_root = :new_id
+WHERE object = :id AND asserts = 1
+
+-- name: graph_ended_objects_move
+-- Let the ends of a node that is its own root name it by another id.
+UPDATE graph_statement SET object = :new_id, object_root = :new_id
+WHERE id IN (
+    SELECT id FROM graph_statement INDEXED BY graph_statement_by_time
+    WHERE asserts = 0 AND object = :id
+)
+
+-- name: graph_edge_subjects_move
+-- Let the intervals of a node name it by another id.
+UPDATE graph_edge SET subject = :new_id WHERE subject = :id
+
+-- name: graph_edge_objects_move
+-- Let the intervals in which a node is the object name it by another id.
+UPDATE graph_edge SET object = :new_id WHERE object = :id
 
 -- name: fulltext_add
 -- Add the tokens of a document.
