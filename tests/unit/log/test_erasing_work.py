@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 import memoranda
-from memoranda import KeyRef, Store
+from memoranda import KeyRef, Signer, Store
 from memoranda.log.erasure.log_search import LogSearch
 from memoranda.search.index import background_indexer
 from memoranda.storage.sqlite.engine import SqliteEngine
@@ -151,3 +151,29 @@ def test_the_name_of_handles_without_an_agent(tmp_path: Path) -> None:
         opened.forget(whole_agent="local")
         assert {event.actor for event in opened.replay(agent_id="bob")}.isdisjoint({"local"})
         opened.verify(deep=True)
+
+
+def test_every_place_of_an_agents_name_is_found_by_the_index(tmp_path: Path) -> None:
+    """What others did to it and with it, where it acted in others' scopes, and its keys."""
+    name, path = "quixotical", tmp_path / "store.db"
+    with memoranda.open(path) as opened:
+        agent, bob = opened.bind(agent_id=name), opened.bind(agent_id="bob")
+        bob.trust_key(Signer("a.key", b"a" * 32), agent_id=name)
+        old = bob.remember("old", kind="reflection")
+        resting = bob.reflect("resting", on=[old.id])
+        agent.supersede(old=old.id, new=agent.remember("new", kind="reflection").id)
+        for notice in bob.invalidations():
+            agent.resolve_invalidation(notice.id, decision="keep")
+        with pytest.raises(memoranda.LinkCycle):
+            agent.link(source=old.id, target=resting.id, relation="reflects_on")
+        agent.forget(memory_id=resting.id)
+        agent.configure(max_reflection_depth=4)
+        with bob.begin_transaction() as transaction:
+            transaction.remember("of another", agent_id=name)
+        assert opened._core.engine.path == path
+        with opened._core.engine.snapshot() as reader:
+            assert reader.row("agent_has_keys", agent_id=name) is None
+        opened.forget(whole_agent=name)
+        opened.verify(deep=True)
+        for file in path.parent.glob("store.db*"):
+            assert name.encode() not in file.read_bytes()

@@ -240,6 +240,13 @@ def test_a_large_store_is_purged_later(path: Path, monkeypatch: pytest.MonkeyPat
         store.verify(deep=True)
 
 
+def test_the_size_is_the_documented_one() -> None:
+    assert purging.PURGE_AT_ONCE_BYTES == 16 * 1024 * 1024
+    page = Path(__file__).parents[3] / "docs/howto/forget.md"
+    for text in (memoranda.Store.forget.__doc__, page.read_text()):
+        assert "16 MiB" in (text or "")
+
+
 @pytest.mark.parametrize("limit", [1, 1 << 40])
 def test_a_caller_decides_otherwise(
     path: Path, limit: int, monkeypatch: pytest.MonkeyPatch

@@ -114,6 +114,8 @@ class PurgeMeter:
         self._progress = progress
         self._pages: int = database.pragma("page_count")
         self._step = self._pages_done = 0
+        self.is_running = False
+        """Whether a step runs."""
         self.has_failed = False
         """Whether the progress function has raised an error, which is the caller's own."""
 
@@ -125,7 +127,7 @@ class PurgeMeter:
 
     def tick(self) -> bool:
         """Report the progress; SQLite calls this. Entering Python code raises KeyboardInterrupt."""
-        if self._progress is not None:
+        if self._progress is not None and self.is_running:
             pages_read, _ = self._database.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)
             self._report(self._step * self._pages + min(pages_read, self._pages))
         return False
@@ -172,6 +174,7 @@ def run_step(writer: Connection, step: PurgeStep, meter: PurgeMeter, lock_wait_m
     database = writer.database
     try:
         database.set_busy_timeout(_READERS_WAIT_MS)
+        meter.is_running = True
         database.set_progress_handler(meter.tick, _STEPS_BETWEEN_CALLS)
         step(writer, meter)
     except (apsw.BusyError, StoreBusy):
@@ -181,8 +184,11 @@ def run_step(writer: Connection, step: PurgeStep, meter: PurgeMeter, lock_wait_m
     except apsw.Error as error:
         raise translate(error) from error
     finally:
-        database.set_progress_handler(None)
-        database.set_busy_timeout(lock_wait_ms)
+        meter.is_running = False  # an interrupt can come before or after each of these calls
+        try:
+            database.set_progress_handler(None)
+        finally:
+            database.set_busy_timeout(lock_wait_ms)
     return True
 
 
