@@ -89,11 +89,12 @@ class Journal:
 # `secure_delete` zeroes a cell when it is deleted, but not the copies that a page split leaves in
 # the free space of the old page: about one deleted cell in a thousand, as measured. So VACUUM
 # writes the file again from its rows, and a checkpoint empties the WAL into it. The full-text index
-# is rebuilt first: its inner pages keep prefixes of deleted tokens as separators.
-
-# Neither step can be done in slices: VACUUM and the rebuild of a full-text index are one statement
-# each, and pages cannot be written past SQLite. So these are two steps, each under the write lock,
-# between which others write.
+# is rebuilt first: an erasure only marks tokens as deleted, and its inner pages keep prefixes of
+# deleted tokens as separators.
+#
+# Neither can be done in slices: each is one statement, and SQLite as it is built here has no table
+# of raw pages to overwrite their free space with. So these are two steps, each under the write
+# lock, between which others write.
 
 PURGE_STEPS = 3
 """Rebuild the full-text index, write the file again, and empty the WAL into it."""
