@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from memoranda.errors import Corruption, InvalidInput, NotFound
 from memoranda.log import pages
+from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.erasure.redact_operations import (
     Names,
     Replacement,
@@ -18,7 +19,6 @@ from memoranda.log.erasure.redact_operations import (
     without_content,
 )
 from memoranda.log.erasure.rewrite_events import Erasure
-from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.read.cursors import drop_cursors_of
 from memoranda.log.views import Views
 from memoranda.model import codec

@@ -22,8 +22,8 @@ from typing import TypeVar
 import apsw
 
 from memoranda import errors
-from memoranda.model.limits import plain_text, short_repr
 from memoranda.model.clock import SystemClock
+from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.files import keep_private
 from memoranda.storage.port import (
     OutcomeUnknown,
