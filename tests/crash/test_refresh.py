@@ -15,6 +15,7 @@ import pytest
 
 import memoranda
 from memoranda import Store, UnsupportedFormat
+from memoranda.storage.sqlite import wal
 from tests.crash.test_newer_versions import newer
 from tests.leftovers import leftovers
 from tests.patience import HANG_SECONDS
@@ -130,8 +131,9 @@ def test_an_older_version_reads_and_writes_until_the_new_rows_are_there(
 
 
 def test_what_is_erased_meanwhile_is_not_in_the_new_rows(
-    package: Path, path: Path, store: Store
+    package: Path, path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(wal, "_READERS_WAIT_MS", 1)  # the other process reads until it is let go on
     store.write(key="other", value={"word": "quixotical"})
     with opening(package, path) as other:
         other.wait_half_way()
