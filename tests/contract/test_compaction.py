@@ -37,7 +37,7 @@ class TestAsking:
     def test_nothing_happens_without_confirmation(self, agent: Store) -> None:
         horizon = grow(agent)
         compaction = agent.compact(before=horizon)
-        assert (compaction.erased, compaction.kept, compaction.commit_ts) == (4, 1, None)
+        assert (compaction.erased, compaction.retained, compaction.commit_ts) == (4, 1, None)
         assert [version.version for version in agent.history(key="k")] == [1, 2, 3, 4, 5]
         assert agent.stats().commits == horizon
 

@@ -49,7 +49,7 @@ def test_in_json(grown: Cli) -> None:
         "horizon": 5,
         "horizon_at": at,
         "erased": 4,
-        "kept": 1,
+        "retained": 1,
         "commit_ts": 6,
         "committed_at": erasure["committed_at"],
         "unfinished": False,

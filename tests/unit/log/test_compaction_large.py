@@ -26,7 +26,7 @@ def test_a_hundred_thousand_events(tmp_path: Path) -> None:
             agent.write(key=f"k{number % KEYS}", value={"n": number})
         with sliced(store, compactor.FIRST_WEIGHT) as done:
             compaction = agent.compact(before=EVENTS, confirm=True)
-        assert (compaction.erased, compaction.kept) == (EVENTS - KEYS, KEYS)
+        assert (compaction.erased, compaction.retained) == (EVENTS - KEYS, KEYS)
         assert max(len(part.decisions) for part in done) <= compactor.FIRST_WEIGHT
         assert len(list(agent.list_keys(at=EVENTS))) == KEYS
         store.verify(deep=True)
@@ -46,7 +46,7 @@ def test_a_million_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         horizon = store.stats().commits
         with sliced(store, compactor.MAX_WEIGHT) as done:
             compaction = agent.compact(before=horizon, confirm=True)
-        assert (compaction.erased, compaction.kept) == (OPERATIONS - KEYS, KEYS)
+        assert (compaction.erased, compaction.retained) == (OPERATIONS - KEYS, KEYS)
         assert max(len(part.decisions) for part in done) <= compactor.MAX_WEIGHT
         assert len(list(agent.list_keys(at=horizon))) == KEYS
         store.verify()

@@ -190,7 +190,7 @@ def _report_compaction(compaction: Compaction, *, dry_run: bool) -> None:
         click.echo(f"Nothing to compact in {namespace} up to commit {compaction.horizon}.")
         return
     verb = "Would erase" if dry_run else "Erased"
-    message = f"{verb} {_erased_text(compaction)}; {compaction.kept:,} stay."
+    message = f"{verb} {_erased_text(compaction)}; {compaction.retained:,} stay."
     if compaction.unfinished:
         message += " This completes an earlier compaction that was interrupted."
     commit = compaction.commit_ts

@@ -463,7 +463,7 @@ class Compaction(msgspec.Struct, frozen=True):
     """The time of that commit; None if there is none."""
     erased: int
     """Operations of which only the hashes remain."""
-    kept: int
+    retained: int
     """Operations that stay, because they still hold or something rests on them."""
     commit_ts: int | None = None
     """The last commit of the compaction; None: nothing was done, or nothing had to be."""
@@ -558,7 +558,7 @@ class Compactor:
             horizon=plan.horizon,
             horizon_at=horizon_at,
             erased=self._erased_count,
-            kept=self._retained_count,
+            retained=self._retained_count,
             commit_ts=self._commit_ts,
             committed_at=committed_at,
             unfinished=unfinished,

@@ -207,8 +207,8 @@ _SEPARATOR, _LETTER, _MARK, _UNSPACED_LETTER, _PICTOGRAM = range(5)
 
 def ascii_table(signs: str = "") -> bytes:
     """Return a table for `ascii_words` by which some signs are parts of words."""
-    kept = (code < 128 and (chr(code).isalnum() or chr(code) in signs) for code in range(256))
-    return bytes(code if keep else ord(" ") for code, keep in enumerate(kept)).lower()
+    in_words = (code < 128 and (chr(code).isalnum() or chr(code) in signs) for code in range(256))
+    return bytes(code if is_in else ord(" ") for code, is_in in enumerate(in_words)).lower()
 
 
 _WORD_TABLE = ascii_table()
