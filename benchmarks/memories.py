@@ -167,7 +167,7 @@ def listed(path: Path, seconds: float, filtered: str) -> tuple[float, float]:
     def bare() -> int:
         rows = database.execute(queries["memory_page"], bounds).fetchall()
         states = msgspec.json.encode([row[0] for row in rows]).decode()
-        target = {"states": states, "at": NEWEST, "viewer": "a", "content": 0}
+        target = {"items": states, "at": NEWEST, "viewer": "a", "content": 0}
         return len(database.execute(queries["memory_states"], target).fetchall())
 
     with memoranda.open(path, create=False) as store:

@@ -27,11 +27,14 @@ with memoranda.open(sys.argv[1], create=False) as store:
     print("paused", flush=True)
     sys.stdin.read()
 """
-USUAL = wal._CHECKPOINT_PAGES * 4096
+PAGE, FRAME = 4096, 4096 + 24
+"""A page, and with its header in the write-ahead log, in bytes."""
+USUAL = wal._CHECKPOINT_PAGES * FRAME
 """How long the write-ahead log gets before it starts over, in bytes."""
 SIZE = 900_000
-ONE_COMMIT = 3 * SIZE
-"""More than what one commit adds to it: the value is in the event and in the view."""
+ONE_COMMIT = (3 * SIZE // PAGE + 100) * FRAME
+"""More than what one commit adds to it: the value is in the event and in the view, the pages of the
+old one are overwritten, and some pages have the rest."""
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def test_buckets_count_what_a_replay_shows(seed: int) -> None:
 
 @pytest.mark.slow
 @given(seed=SEEDS)
-@settings(max_examples=80, deadline=None, phases=PHASES)
+@settings(max_examples=30, deadline=None, phases=PHASES)
 def test_buckets_count_what_a_replay_shows_often(seed: int) -> None:
     check(seed, rounds=5, deeds=80)
 
