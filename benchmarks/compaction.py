@@ -122,7 +122,7 @@ def measure(store: Store) -> None:
         thread.end()
     writes, pauses = (thread.waits for thread in beside)
     print(
-        f"erased {compaction.erased:,}, kept {compaction.kept:,}, in {seconds:.1f} s "
+        f"erased {compaction.erased:,}, kept {compaction.retained:,}, in {seconds:.1f} s "
         f"and {len(holds)} slices"
     )
     print(f"held the lock: {_percentiles(holds)}, {sum(holds):.1f} s in all")
