@@ -6,7 +6,10 @@ A query begins with `-- name: its_name`; the comment lines after it describe it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 
 from memoranda.model.intervals import OPEN_END
 
@@ -19,8 +22,13 @@ def load(*packages: str) -> dict[str, str]:
     """Return the queries of each package's `queries.sql`; a later package overrides."""
     queries: dict[str, str] = {}
     for package in packages:
-        queries |= parse(read_sql(package, "queries.sql"))
+        queries |= _load_package(package)
     return queries
+
+
+@cache  # they are part of the installed package, and parsing takes longer than opening a store
+def _load_package(package: str) -> Mapping[str, str]:
+    return MappingProxyType(parse(read_sql(package, "queries.sql")))
 
 
 def read_sql(package: str, name: str) -> str:
