@@ -73,6 +73,7 @@ def test_replay_takes_the_same_memory_for_any_length(tmp_path: Path) -> None:
     assert long - short < 5 * 1024, f"{short} KiB at 10 k events, {long} KiB at 100 k"
 
 
+@pytest.mark.slow
 def test_a_subscription_takes_the_same_memory_for_any_length(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     write_events(path, 40_000)

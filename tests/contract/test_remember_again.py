@@ -115,7 +115,7 @@ values = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(writes=st.lists(st.tuples(st.sampled_from(["x", "y"]), values), min_size=1, max_size=5))
 def test_it_agrees_with_a_dict_that_is_updated(writes: list[tuple[str, dict[str, Any]]]) -> None:
     with memoranda.open(":memory:", clock=FixedClock(), ids=FixedIds()) as opened:

@@ -147,12 +147,12 @@ def head(store: Store) -> int:
 
 FLAVOURS = ("sync-memory", "async-memory")
 CASES = [
-    *(pytest.param(way, form, "namespace") for form in FORMS for way in FLAVOURS),
-    *(pytest.param("sync-memory", form, "compaction") for form in FORMS),
+    *(pytest.param("sync-memory", form, "namespace") for form in FORMS),
+    *(pytest.param("async-memory", form, "namespace", marks=pytest.mark.slow) for form in FORMS),
     *(
         pytest.param("sync-memory", form, erasure, marks=pytest.mark.slow)
         for form in FORMS
-        for erasure in ("memories", "transcripts", "keys")
+        for erasure in ("compaction", "memories", "transcripts", "keys")
     ),
 ]
 

@@ -118,6 +118,7 @@ def test_two_processes_assert_at_once(path: Path) -> None:
     assert check(path, one | two) == 1 + len(one) + len(two)
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_survives_a_kill(path: Path) -> None:
     reports: dict[str, int] = {}
     for turn, names in enumerate(("ab", "cd", "ef")):

@@ -13,6 +13,7 @@ import pytest
 import memoranda
 from memoranda import MemorandaError
 from tests.patience import HANG_SECONDS
+from tests.quick import only
 
 ROWS = 3_000
 
@@ -55,7 +56,7 @@ def facts_in(folder: Path) -> int:
         return 0
 
 
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("stop", only([signal.SIGKILL], [signal.SIGKILL, signal.SIGINT]))
 def test_an_import_that_was_stopped_goes_on(tmp_path: Path, stop: signal.Signals) -> None:
     write_people(tmp_path)
     # whoever runs the tests in the background may have Ctrl-C ignored, and children inherit that

@@ -73,6 +73,7 @@ def test_killed_at_every_moment(folder: Path, way: str, moment: str, nth: int) -
         assert int(note.split("\n")[1]) in sizes
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(folder: Path) -> None:
     chance = random.Random(7)
     for _ in range(6):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memoranda import KeyRef, LinkCycle, Memory, MemoryRef, NotFound, Reason, Store
 from memoranda.model.refs import Ref
 from memoranda.testing import FixedClock, memory_store
+from tests.quick import often
 
 KEYS = ("a", "b", "c")
 NAMES = (
@@ -257,7 +258,7 @@ def check_future(store: Store, world: World, later: World, at: int) -> None:
 steps = st.tuples(st.sampled_from(NAMES), st.lists(st.integers(0, 1000), min_size=2, max_size=4))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(steps, min_size=1, max_size=25))
 def test_staleness_is_what_a_plain_model_says(taken: list[tuple[str, list[int]]]) -> None:
     history = History()
@@ -271,3 +272,8 @@ def test_staleness_is_what_a_plain_model_says(taken: list[tuple[str, list[int]]]
         for at, world in enumerate(history.worlds, start=1):
             check(store, world, at)
             check_future(store, world, history.world, at)
+
+
+test_staleness_is_what_a_plain_model_says_often = often(
+    test_staleness_is_what_a_plain_model_says, 300, st.lists(steps, min_size=1, max_size=25)
+)

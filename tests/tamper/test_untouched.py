@@ -70,6 +70,7 @@ def test_in_memory_and_empty(folder: Path) -> None:
         assert store.verify(deep=True).commits == 0
 
 
+@pytest.mark.slow
 def test_while_others_write(path: Path) -> None:
     ended = threading.Event()
 

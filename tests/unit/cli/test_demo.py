@@ -87,6 +87,7 @@ def test_the_second_act_goes_from_words_to_a_belief_and_on(tmp_path: Path) -> No
         assert store.rebuild().identical
 
 
+@pytest.mark.slow
 def test_the_third_act_tells_a_job_change_out_of_order(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     done = demo("--db", str(path), "--json")
@@ -155,6 +156,7 @@ def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(tmp_path: Path) 
         assert store.verify().commits == 3
 
 
+@pytest.mark.slow
 def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     done = demo("--db", str(path), "--agent", "ann", "--namespace", "team/eng", "--json")
@@ -174,6 +176,7 @@ def test_the_demo_can_be_read_by_a_program(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_demo_leaves_a_users_own_store_alone(tmp_path: Path) -> None:
     own = tmp_path / "own.db"
     with memoranda.open(own) as store:
@@ -199,6 +202,7 @@ def test_the_demo_overwrites_nothing(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_without_an_embedder_the_demo_says_so_itself(tmp_path: Path) -> None:
     done = demo("--db", str(tmp_path / "store.db"), environment={"MEMORANDA_EMBEDDER": "none"})
     assert (done.returncode, done.stderr) == (0, "")

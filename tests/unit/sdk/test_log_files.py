@@ -21,6 +21,7 @@ from memoranda import ChainBroken, Corruption, InvalidInput, NotFound, Store, Un
 from memoranda.testing import memory_store, same_behaviour
 from tests.logs import Fields, answers, exported, full_store, lines_of, refusal, spelled, verdicts
 from tests.patience import HANG_SECONDS, wait_until
+from tests.quick import only
 from tests.unprivileged import open_folder, run_unprivileged
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*.db"))
@@ -399,7 +400,9 @@ def test_an_interrupt_leaves_nothing(path: Path, tmp_path: Path) -> None:
         assert names(tmp_path) == before
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how", only([signal.SIGKILL], [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+)
 @pytest.mark.parametrize(
     ("what", "step"), [("export", 1), ("export", 3), ("import", 1), ("import", 3), ("import", 7)]
 )

@@ -323,10 +323,14 @@ class TestConfinement:
             assert store.verify().commits == 3
         assert [file.name for file in tmp_path.iterdir()] == ["store.db"]
 
-    @pytest.mark.parametrize("statement", PEEKS)
-    def test_only_the_views_can_be_read(self, store: Store, statement: str) -> None:
-        with pytest.raises(InvalidInput, match="query"):
-            ask(store, statement)
+    def test_only_the_views_can_be_read(self, store: Store) -> None:
+        for statement in PEEKS:
+            refusal = None
+            try:
+                ask(store, statement)
+            except InvalidInput as error:
+                refusal = error
+            assert "query" in str(refusal), statement
 
     def test_the_tables_that_are_tried_are_all_there_are(self, path: Path) -> None:
         memoranda.open(path).close()
