@@ -26,7 +26,7 @@ from memoranda.storage.thread_locks import Wakeup, new_lock
 # 3. Commits, and recent searches, a large backlog, or work for longer than a burst: as long as the
 #    work, because every search has to scan all that is not indexed yet, and writers may never stop.
 #
-# Large commits do not count: their callers make way for the work themselves (`BulkPauses`).
+# Large commits after a burst do not count: their callers make way for the work (`BulkPauses`).
 
 WORK_SLICE_SECONDS = 0.0005
 """Work between two pauses: short beside a commit."""
@@ -126,19 +126,20 @@ class BulkPauses:
         self._backlog = backlog
         self._is_indexing = is_indexing
         self._clock = clock or SystemClock()
-        self._is_behind = False
+        self.is_behind = False
+        """Whether more than a burst was queued since no work was left: callers wait."""
 
     def catch_up(self) -> None:
         """Note that no work is left: the next commits are a new burst."""
-        self._is_behind = False
+        self.is_behind = False
 
     def after(self, documents: int) -> Iterator[float]:
         """Yield the pauses after a commit of so many documents, in seconds."""
         if documents < LARGE_COMMIT:
             return
-        self._is_behind = self._is_behind or self._backlog() > BURST_DOCUMENTS
+        self.is_behind = self.is_behind or self._backlog() > BURST_DOCUMENTS
         deadline = self._clock.monotonic() + documents * _SECONDS_PER_DOCUMENT
-        while self._is_behind and self._backlog() > SHORT_BACKLOG and self._is_indexing():
+        while self.is_behind and self._backlog() > SHORT_BACKLOG and self._is_indexing():
             if self._clock.monotonic() >= deadline:
                 return
             yield _BULK_PAUSE_SECONDS

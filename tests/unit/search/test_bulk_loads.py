@@ -86,6 +86,19 @@ def test_keys_and_small_commits_do_not_wait(path: Path, monkeypatch: pytest.Monk
         agent.remember("one note")
 
 
+def test_a_burst_of_large_commits_goes_before_the_indexer(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background_worker.BackgroundWorker, "wake", lambda _: None)
+    with memoranda.open(path, durability="relaxed", embedder=None) as store:
+        agent, background = store.bind(agent_id="a"), store._core.background_indexer
+        agent.assert_facts(facts()[:SIZE], batch=SIZE)
+        assert background._commits == 1, "the indexer pauses for it as for a small one"
+        background._bulk_pauses.is_behind = True
+        agent.assert_facts(facts()[SIZE : 2 * SIZE], batch=SIZE)
+        assert background._commits == 1, "its caller waits for the indexer instead"
+
+
 def test_what_an_earlier_process_left_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("memoranda.search.index.background_indexer.WAKE_THRESHOLD", 10**9)

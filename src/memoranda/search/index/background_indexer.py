@@ -54,7 +54,7 @@ class BackgroundIndexer:
         self._view = view
         self._vectors = vectors
         self._commits = 0
-        """Commits of this process that are not large; while it grows, writers are active."""
+        """Commits of this process that no pause follows; while it grows, writers are active."""
         self._last_total = 0
         """Documents queued by all commits up to the last one."""
         self._backlog_offset = 0
@@ -79,7 +79,7 @@ class BackgroundIndexer:
         """Note a commit, and wake the indexer if enough is queued."""
         view = self._view
         documents, self._last_total = view.total_documents - self._last_total, view.total_documents
-        self._commits += documents < LARGE_COMMIT
+        self._commits += documents < LARGE_COMMIT or not self._bulk_pauses.is_behind
         if view.has_erased:
             view.has_erased = False
             self.indexer.cache.drop()
