@@ -46,6 +46,8 @@ SOURCES = (
 
 RENAMED = {
     "Calls": "AsyncCalls",
+    "listed": "async_listed",
+    "listed_as": "async_listed_as",
     "paged": "async_paged",
     "Iterator": "AsyncIterator",
     "__enter__": "__aenter__",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from memoranda.audit.proofs import ConsistencyProof, InclusionProof
     from memoranda.audit.signers import Signer
     from memoranda.audit.trusted_keys import TrustedKey
+    from memoranda.calls.id_lookup import IdMatch
+    from memoranda.calls.maintenance import Stats
     from memoranda.errors import (
         ChainBroken,
         CommitUnknown,
@@ -110,8 +112,6 @@ if TYPE_CHECKING:
     from memoranda.sdk.bulk_facts import AssertedFacts
     from memoranda.sdk.doctor import diagnose
     from memoranda.sdk.extraction import ExtractionReport, ImportedChat
-    from memoranda.sdk.id_lookup import IdMatch
-    from memoranda.sdk.maintenance import Stats
     from memoranda.sdk.open import open
     from memoranda.sdk.open_async import open_async
     from memoranda.sdk.restore import import_log, restore
@@ -310,7 +310,7 @@ _MODULE_OF = {
     "Finding": "storage.port",
     "Fork": "log.fork",
     "Hit": "search.results",
-    "IdMatch": "sdk.id_lookup",
+    "IdMatch": "calls.id_lookup",
     "IdempotencyMismatch": "errors",
     "ImportedChat": "sdk.extraction",
     "InclusionProof": "audit.proofs",
@@ -359,7 +359,7 @@ _MODULE_OF = {
     "StateChange": "state.reads",
     "StateRecord": "state.reads",
     "StateVersion": "state.reads",
-    "Stats": "sdk.maintenance",
+    "Stats": "calls.maintenance",
     "Store": "sdk.store.store",
     "StoreBusy": "errors",
     "StoreClosed": "errors",

@@ -16,6 +16,12 @@ from memoranda import (
     AsyncTransaction,
     AsyncTranscript,
 )
+from memoranda.sdk.async_calls import AsyncListing
+
+
+async def _opened(listing: AsyncListing[Any]) -> None:
+    await listing
+
 
 TWINS = (AsyncReplayEntry, AsyncStore, AsyncSubscription, AsyncTransaction, AsyncTranscript)
 
@@ -83,6 +89,8 @@ class Blocking:
             return Blocking(result, self._loop)
         if isinstance(result, list):
             return [self._settle(item) for item in result]
+        if isinstance(result, AsyncListing):  # a plain call is checked, and its moment set, at once
+            self._loop.run(_opened(result))
         return self._iterate(result) if hasattr(result, "__anext__") else result
 
     def _iterate(self, items: AsyncIterator[Any]) -> Iterator[Any]:

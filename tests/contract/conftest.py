@@ -12,10 +12,13 @@ import memoranda
 from memoranda import Store
 from memoranda.testing import FixedClock, FixedIds
 from tests.contract.blocking import Blocking, Loop
+from tests.contract.loopback import through_async_loopback, through_loopback
 from tests.contract.opener import Opener
 
 QUICK = ("sync-file", "async-memory")
 """The kinds `make test` runs: both sorts of calls, and both places. The others are slow."""
+
+# Calls of stores in memory go through bytes, as if a server were between; those on files do not.
 IN_MEMORY = ("sync-memory", "async-memory")
 ON_DISK = ("sync-file", "async-file")
 
@@ -46,8 +49,10 @@ def _opener(
             options = {"clock": clock, "ids": ids, "durability": "relaxed", **options}
             if way == "sync":
                 store = memoranda.open(url, **options)
+                store = through_loopback(store) if place == "memory" else store
             else:
                 target = loop.run(memoranda.open_async(url, **options))
+                target = through_async_loopback(target) if place == "memory" else target
                 store = cast(Store, Blocking(target, loop))
             opened.append(store)
             return store

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memoranda import InvalidInput, LogForked, ReplayEvent, Store
+from memoranda.calls.core import Core
 from memoranda.model.event import ResumeToken
-from memoranda.sdk.components import Core
 from tests.contract.events import commits_of, keys_of, write_all
 from tests.contract.opener import Opener
 

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from memoranda import Store
+from memoranda.calls.defaults import Defaults
 from memoranda.log.commit.failpoints import no_failpoint
-from memoranda.sdk.components import Defaults
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from memoranda import Store
-from memoranda.sdk.components import Defaults
+from memoranda.calls.defaults import Defaults
 from memoranda.search.index import background_indexer
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at

@@ -11,11 +11,12 @@ from pathlib import Path
 from unittest import mock
 
 from memoranda import Store
+from memoranda.calls.core import Core
+from memoranda.calls.defaults import Defaults
 from memoranda.log.commit.failpoints import Failpoint, no_failpoint
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
 from memoranda.model.limits import Limits
-from memoranda.sdk.components import Core, Defaults
 from memoranda.sdk.open import assemble, load_queries
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.faulty_vfs import FaultyVFS

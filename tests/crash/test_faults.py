@@ -20,7 +20,7 @@ from memoranda import (
     StoreFull,
     Unavailable,
 )
-from memoranda.sdk.components import Defaults
+from memoranda.calls.defaults import Defaults
 from tests.crash.checks import read_log
 from tests.crash.client import Client, stage
 from tests.crash.stores import scratch, wal_of

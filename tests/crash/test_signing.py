@@ -15,7 +15,7 @@ import pytest
 import memoranda
 from memoranda import create_signer
 from memoranda.audit.checkpointer import LogSigner
-from memoranda.sdk.components import Defaults
+from memoranda.calls.defaults import Defaults
 from memoranda.sdk.signers import log_signer
 from memoranda.sdk.store.store import Store
 from tests.crash.disk import Loss

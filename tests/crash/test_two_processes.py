@@ -10,10 +10,10 @@ import pytest
 
 import memoranda
 from memoranda import Store
+from memoranda.calls.defaults import Defaults
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import Limits
-from memoranda.sdk.components import Defaults
 from memoranda.sdk.open import assemble, load_queries
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.serializability import Anomaly

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from memoranda import AsyncStore, Store
+from memoranda.calls.defaults import Defaults
 from memoranda.log.commit.failpoints import Failpoint
-from memoranda.sdk.components import Defaults
 from tests.crash.client import deeds_of, stage
 from tests.crash.orders import SIZE, Order
 from tests.crash.stores import open_core, wal_of

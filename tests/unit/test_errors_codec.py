@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoranda.calls.core import all_views, error_codec
 from memoranda.errors import (
     ERROR_TABLE,
     Compacted,
@@ -27,7 +28,6 @@ from memoranda.errors import (
 from memoranda.log.commit.conflict_queue import OutOfTurn
 from memoranda.model.error_codec import ErrorCodec
 from memoranda.model.scope import Scope
-from memoranda.sdk.components import all_views, error_codec
 from memoranda.state.requests import KeyRead
 from tests.unit.test_errors import PLAIN, SPECIAL
 

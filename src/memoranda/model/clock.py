@@ -92,6 +92,13 @@ def _parse(field: str, text: str) -> datetime:
         raise InvalidInput(field, f"{short_repr(text)} is not a time: {error!s:.80}") from error
 
 
+def plain_instant(field: str, value: Instant | None) -> Instant | None:
+    """Return a time as it is, if it is text or can be told as text; its handler checks it anew."""
+    if isinstance(value, date):
+        to_micros(field, value)
+    return value
+
+
 def check_time(field: str, value: Instant | None) -> int | None:
     """Return a time in microseconds; None stays None."""
     return None if value is None else to_micros(field, value)

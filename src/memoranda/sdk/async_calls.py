@@ -8,18 +8,24 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import suppress
-from typing import ParamSpec, TypeVar
+from functools import partial
+from typing import Any, Generic, ParamSpec, TypeVar
 
+from memoranda.calls.call import Call
+from memoranda.calls.core import Core
+from memoranda.calls.grant import Grant
+from memoranda.calls.registry import HANDLERS
 from memoranda.errors import InvalidInput
 from memoranda.log.commit.group_commit import RECHECK_SECONDS, Committer, PendingCommit
 from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.commit.staged_transaction import Request
-from memoranda.log.pages import Pages
+from memoranda.log.pages import MappedPages, Pages
 from memoranda.log.read.wakeup import Signal
-from memoranda.model.clock import Clock
 from memoranda.model.limits import short_repr
+from memoranda.storage.port import Progress
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -100,10 +106,25 @@ class _LoopChannel:
 class AsyncCalls:
     """Runs work in threads, while the event loop runs on."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._local = threading.local()
+    def __init__(self, core: Core, grant: Grant, channels: threading.local | None = None) -> None:
+        self._core = core
+        self._grant = grant
+        self._channels = channels or threading.local()
         """Holds the channel of the event loop that runs in the current thread."""
+
+    def bound_to(self, grant: Grant) -> AsyncCalls:
+        """Return the carrier of another handle of the same store."""
+        return AsyncCalls(self._core, grant, self._channels)
+
+    async def ask(self, call: Call[Answer], progress: Progress | None = None) -> Answer:
+        """Return the answer of a call; a long one can report its progress."""
+        handle = HANDLERS[type(call)]
+        more = () if progress is None else (progress,)
+        return await self.run(handle, self._core, self._grant, call, *more)
+
+    async def open_pages(self, call: Call[Item]) -> Pages[Item]:
+        """Return the pages of a call that has a long answer."""
+        return await self.run(HANDLERS[type(call)], self._core, self._grant, call)
 
     async def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -143,14 +164,14 @@ class AsyncCalls:
 
     def _channel(self, committer: Committer) -> _LoopChannel:
         loop = asyncio.get_running_loop()
-        channel: _LoopChannel | None = getattr(self._local, "channel", None)
+        channel: _LoopChannel | None = getattr(self._channels, "channel", None)
         if channel is None or channel.loop is not loop:
-            channel = self._local.channel = _LoopChannel(loop, committer)
+            channel = self._channels.channel = _LoopChannel(loop, committer)
         return channel
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the store's clock."""
-        await asyncio.to_thread(self._clock.sleep, seconds)
+        await asyncio.to_thread(self._core.clock.sleep, seconds)
 
     async def wait(self, signal: Signal, count: int, seconds: float) -> None:
         """Wait until the signal was set more than `count` times, for `seconds` at most."""
@@ -174,8 +195,60 @@ class AsyncCalls:
         await asyncio.sleep(seconds)
 
 
-async def async_paged(calls: AsyncCalls, pages: Pages[Item]) -> AsyncIterator[Item]:
-    """Yield the items of a paged result, reading a page when the previous one is used up."""
-    while page := await calls.run(pages.next_page):
-        for item in page:
-            yield item
+class AsyncListing(Generic[Item]):
+    """The items of a long answer, which are read in pages.
+
+    The first item opens it, or awaiting it does: then the arguments are checked, and the moment is
+    set as of which it is read. `await` returns the listing itself.
+    """
+
+    def __init__(self, calls: AsyncCalls, open_pages: Callable[[], Awaitable[Pages[Item]]]) -> None:
+        self._calls = calls
+        self._open_pages = open_pages
+        self._pages: Pages[Item] | None = None
+        self._items: deque[Item] = deque()
+
+    def __await__(self) -> Generator[Any, None, AsyncListing[Item]]:
+        return self._open().__await__()
+
+    def __aiter__(self) -> AsyncListing[Item]:
+        return self
+
+    async def __anext__(self) -> Item:
+        await self._open()
+        assert self._pages is not None, "it is open"
+        if not self._items:
+            self._items.extend(await self._calls.run(self._pages.next_page))
+        if not self._items:
+            raise StopAsyncIteration
+        return self._items.popleft()
+
+    async def _open(self) -> AsyncListing[Item]:
+        if self._pages is None:
+            self._pages = await self._open_pages()
+        return self
+
+
+def async_paged(calls: AsyncCalls, pages: Pages[Item]) -> AsyncIterator[Item]:
+    """Return the items of a paged result, reading a page when the previous one is used up."""
+
+    async def opened() -> Pages[Item]:
+        return pages
+
+    return AsyncListing(calls, opened)
+
+
+def async_listed(calls: AsyncCalls, call: Call[Item]) -> AsyncIterator[Item]:
+    """Return the items of a call's answer."""
+    return AsyncListing(calls, partial(calls.open_pages, call))
+
+
+def async_listed_as(
+    calls: AsyncCalls, call: Call[Argument], change: Callable[[Argument], Item]
+) -> AsyncIterator[Item]:
+    """Return what a function makes of each item of a call's answer."""
+
+    async def opened() -> Pages[Item]:
+        return MappedPages(await calls.open_pages(call), change)
+
+    return AsyncListing(calls, opened)

@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from memoranda.audit.log_file.exporter import ErasedDuringExport, ExportedLog, export
+from memoranda.calls.core import Core, all_views
 from memoranda.errors import Corruption, InvalidInput
 from memoranda.log import chain, pages
 from memoranda.log.compaction import horizon
@@ -19,8 +20,7 @@ from memoranda.log.fork import Fork, fork
 from memoranda.log.lineage import stored_log_id
 from memoranda.log.read.as_of import Moment
 from memoranda.model.limits import short_repr
-from memoranda.sdk.components import Core, all_views
-from memoranda.sdk.requests import Url, file_of
+from memoranda.sdk.store_url import Url, file_of
 from memoranda.search.text import language as index_language
 from memoranda.storage.files import OWNER_ONLY, atomic_file, check_free, tag_of, translate_os_errors
 from memoranda.storage.port import Engine, Progress

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from memoranda.audit.agent_signatures import AgentSignatureVerifier
 from memoranda.audit.checkpoint_comparison import CheckpointVerifier
+from memoranda.calls.core import all_views
 from memoranda.errors import (
     InvalidInput,
     MemorandaError,
@@ -32,9 +33,8 @@ from memoranda.log.verify.compare_views import compare_views
 from memoranda.log.verify.verifier import clock_warnings, verify
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.limits import check_callable, check_type
-from memoranda.sdk.components import all_views
 from memoranda.sdk.open import open_engine
-from memoranda.sdk.requests import Url, file_of
+from memoranda.sdk.store_url import Url, file_of
 from memoranda.search.index import check as index_check
 from memoranda.search.index import indexer
 from memoranda.search.index.background_indexer import SEARCH_WAKE_THRESHOLD

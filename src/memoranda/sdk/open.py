@@ -7,6 +7,8 @@ from contextlib import ExitStack
 
 from memoranda.audit import checkpointer
 from memoranda.audit.signers import Signer
+from memoranda.calls.core import Core, all_views
+from memoranda.calls.defaults import Defaults
 from memoranda.errors import InvalidInput, StoreReadOnly
 from memoranda.graph.effects import EffectCache
 from memoranda.log.commit.batch import BatchWriter
@@ -25,10 +27,9 @@ from memoranda.model.limits import (
     check_type,
 )
 from memoranda.model.suggestions import suggests_arguments
-from memoranda.sdk.components import Core, Defaults, all_views
-from memoranda.sdk.requests import path_of
 from memoranda.sdk.signers import with_signer
 from memoranda.sdk.store.store import Store
+from memoranda.sdk.store_url import path_of
 from memoranda.search.index.background_indexer import BackgroundIndexer
 from memoranda.search.index.view import SearchView
 from memoranda.search.text import language as index_language

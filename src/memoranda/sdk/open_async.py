@@ -7,12 +7,12 @@ import os
 
 from memoranda.audit import checkpointer
 from memoranda.audit.signers import Signer
+from memoranda.calls.defaults import Defaults
 from memoranda.model.clock import Clock
 from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits
 from memoranda.model.suggestions import suggests_arguments
 from memoranda.sdk.aio.store.store import AsyncStore
-from memoranda.sdk.components import Defaults
 from memoranda.sdk.open import open_core
 from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
 from memoranda.storage.memory_budget import MemoryBudget

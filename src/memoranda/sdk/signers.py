@@ -12,11 +12,12 @@ from memoranda.audit.checkpointer import Checkpointer, LogSigner
 from memoranda.audit.keys import PublicKey
 from memoranda.audit.signers import Signer
 from memoranda.audit.trusted_keys import KeyRules, TrustRequest
+from memoranda.calls.core import Core
+from memoranda.calls.defaults import Defaults
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import plain_text, short_repr
-from memoranda.sdk.components import Core, Defaults
 
 
 def create_signer(path: str | os.PathLike[str], *, name: str) -> Signer:

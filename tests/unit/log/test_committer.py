@@ -16,6 +16,9 @@ import pytest
 
 import memoranda
 from memoranda import AsyncStore, Store, StoreBusy, StoreClosed, VersionMismatch
+from memoranda.calls.core import Core
+from memoranda.calls.defaults import Defaults
+from memoranda.calls.requests import write_key
 from memoranda.log.commit import group_commit
 from memoranda.log.commit.group_commit import PendingCommit
 from memoranda.log.commit.staged_transaction import Request
@@ -23,9 +26,7 @@ from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import Limits
 from memoranda.model.scope import Scope
-from memoranda.sdk.components import Core, Defaults
 from memoranda.sdk.open import assemble, load_queries
-from memoranda.sdk.requests import write_key
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.patience import HANG_SECONDS, wait_until
 
@@ -483,9 +484,9 @@ assert store.verify().commits == 3
 def test_an_interrupt_while_waiting_takes_the_commit_back(tmp_path: Path) -> None:
     code = """
 import os, sys, threading, time, signal
-from memoranda.sdk.requests import write_key
+from memoranda.calls.requests import write_key
 from memoranda.sdk.open import assemble, load_queries
-from memoranda.sdk.components import Defaults
+from memoranda.calls.defaults import Defaults
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds

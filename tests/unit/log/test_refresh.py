@@ -14,10 +14,10 @@ import pytest
 
 import memoranda
 from memoranda import Store
+from memoranda.calls.core import all_views
 from memoranda.log import refresh
 from memoranda.log.rebuild import apply_log
 from memoranda.log.views import Commit, View
-from memoranda.sdk.components import all_views
 from memoranda.state.view import StateView
 from memoranda.storage.files import SIBLING_PREFIX, tag_of, work_folder
 from memoranda.storage.port import Reader, Writer

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import msgspec
 
 import memoranda
+from memoranda.calls.core import all_views
 from memoranda.model.erasure import Forget
 from memoranda.model.operations import Operation
-from memoranda.sdk.components import all_views
 
 _NOT_REQUESTS = ("memoranda.model.operations", "memoranda.model.refs", "memoranda.model.event")
 """Tagged structs that are stored in operations and envelopes: they have other tag spaces."""

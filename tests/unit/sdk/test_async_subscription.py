@@ -13,8 +13,8 @@ import pytest
 
 import memoranda
 from memoranda import AsyncSubscription
+from memoranda.calls.grant import EVERYTHING
 from memoranda.log.read.wakeup import POLL_SECONDS, Signal
-from memoranda.model.clock import SystemClock
 from memoranda.sdk.async_calls import AsyncCalls
 from tests.patience import HANG_SECONDS
 
@@ -176,9 +176,14 @@ def test_idle_ones_look_at_the_log_together(path: Path, monkeypatch: pytest.Monk
     run(work())
 
 
+def carrier() -> AsyncCalls:
+    with memoranda.open(":memory:", embedder=None) as store:
+        return AsyncCalls(store._core, EVERYTHING)
+
+
 def test_a_loop_that_was_left_behind_does_not_stop_a_commit() -> None:
     signal = Signal()
-    waiting = AsyncCalls(SystemClock()).wait(signal, 0, 60)
+    waiting = carrier().wait(signal, 0, 60)
     loop = asyncio.new_event_loop()
     task = loop.create_task(waiting)
     loop.run_until_complete(asyncio.sleep(0.05))
@@ -195,6 +200,6 @@ def test_a_signal_between_looking_and_waiting_is_not_missed() -> None:
         signal = Signal()
         observations = signal.count
         signal.notify()
-        await AsyncCalls(SystemClock()).wait(signal, observations, 60)
+        await carrier().wait(signal, observations, 60)
 
     run(work())

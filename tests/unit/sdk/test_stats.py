@@ -11,8 +11,8 @@ import pytest
 
 import memoranda
 from memoranda import Store, StoreFull
+from memoranda.calls import maintenance
 from memoranda.errors import MemorandaError
-from memoranda.sdk import maintenance
 from memoranda.search.background_worker import BackgroundWorker
 from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.vector_index import VectorIndex

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import msgspec
 
 from memoranda.errors import InvalidInput, LogForked
 from memoranda.log import pages
 from memoranda.model import codec
-from memoranda.model.clock import Clock, Instant, to_micros
+from memoranda.model.clock import Clock, Instant, plain_instant, to_micros
 from memoranda.model.event import ResumeToken
 from memoranda.model.limits import short_repr
 from memoranda.model.receipt import HasCommit
@@ -30,6 +30,8 @@ class AsOf(msgspec.Struct, frozen=True):
     now: int
 
 
+_MAX_COMMIT = 2**63 - 1
+"""No commit has a higher number: SQLite stores none."""
 _MAX_DIGITS = 19
 """Decimal digits of a signed 64-bit number."""
 
@@ -47,6 +49,20 @@ def check_commit(field: str, commit: object) -> int:
     if commit < 0:
         raise InvalidInput(field, f"{short_repr(commit)} is negative: commits are numbered from 1")
     return int(commit)  # a plain int, not a subclass
+
+
+def plain_moment(field: str, moment: Moment | None) -> int | Instant | None:
+    """Return a moment as plain data: the number of a record's commit instead of the record."""
+    if moment is None:
+        return None
+    return plain_instant(field, moment) if _is_time(moment) else plain_commit(field, moment)
+
+
+def plain_commit(field: str, commit: object) -> Any:
+    """Return a commit as plain data: a number, a token, or what is refused where it is used."""
+    if isinstance(commit, int) or not hasattr(commit, "commit_ts"):
+        return min(commit, _MAX_COMMIT) if isinstance(commit, int) else commit
+    return check_commit(field, commit)
 
 
 def commit_at(reader: Reader, field: str, moment: Moment) -> int:

@@ -91,6 +91,12 @@ def check_kinds(kinds: object) -> frozenset[OperationType] | None:
     return frozenset(_check_kind(kind) for kind in kinds)
 
 
+def plain_kinds(kinds: Kinds) -> tuple[str, ...] | None:
+    """Return kinds of operation as plain data, which `check_kinds` accepts."""
+    checked = check_kinds(kinds)
+    return None if checked is None else tuple(sorted(kind.value for kind in checked))
+
+
 def select_notices(
     kinds: Kinds, namespace: str | AllNamespaces | None, prefix: str
 ) -> tuple[Kinds, str | AllNamespaces]:

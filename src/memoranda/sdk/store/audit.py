@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from memoranda.audit import trusted_keys as audit_trusted_keys
-from memoranda.audit.checkpoints import CheckpointPages, SignedCheckpoint
-from memoranda.audit.events import AuditEvent, AuditFilter, AuditTrail, check_event_types
+from memoranda.audit.checkpoints import SignedCheckpoint
+from memoranda.audit.events import AuditEvent
 from memoranda.audit.keys import PublicKey
 from memoranda.audit.log_file.exporter import ExportedLog
-from memoranda.audit.proofs import CheckpointRef, ConsistencyProof, InclusionProof, Prover
+from memoranda.audit.proofs import CheckpointRef, ConsistencyProof, InclusionProof
 from memoranda.audit.signers import Signer
 from memoranda.audit.trusted_keys import RetireRequest, TrustedKey, TrustRequest
+from memoranda.calls.arguments import plain_items
+from memoranda.calls.audit import AuditEvents, Checkpoints, Prove, ProveGrowth, TrustedKeys
+from memoranda.calls.core import TIMEOUT
 from memoranda.log.commit.outcome import Committed
-from memoranda.log.read.as_of import check_commit, commit_of_token
+from memoranda.log.read.as_of import check_commit, plain_commit
 from memoranda.model.limits import check_callable, check_text
 from memoranda.model.operations import RetireKey, TrustKey
 from memoranda.model.receipt import HasCommit, Receipt
-from memoranda.model.scope import AllAgents
+from memoranda.model.scope import ALL_AGENTS, AllAgents
 from memoranda.sdk.backup import Sink, export_log
-from memoranda.sdk.calls import paged
-from memoranda.sdk.components import TIMEOUT
-from memoranda.sdk.requests import Url
+from memoranda.sdk.calls import listed
 from memoranda.sdk.signers import SignerOrPath, chosen_signer, log_signer, public_key
 from memoranda.sdk.store.handle import Handle
+from memoranda.sdk.store_url import Url
 from memoranda.storage.port import Progress
 
 # Audit events.
@@ -45,17 +47,9 @@ class AuditCalls(Handle):
         selects what one agent did or was refused; the default is all agents. An event has a salted
         hash in place of content. `after_commit` takes an event's `token` or a commit number.
         """
-        core, types = self._core, check_event_types(event_type)
-        through = core.head()
-        with core.engine.reading() as reader:
-            after = commit_of_token(reader, "after_commit", core.log_id, after_commit)
-        trail = AuditTrail(
-            core.engine,
-            AuditFilter(event_types=types, agent_id=self._agent(agent_id)),
-            after=min(after, through),
-            through=through,
-        )
-        return paged(self._calls, trail)
+        agent = None if agent_id is ALL_AGENTS else agent_id
+        after = plain_commit("after_commit", after_commit)
+        return listed(self._calls, AuditEvents(plain_items(event_type), agent, after))
 
 
 # Checkpoints, proofs and trusted keys.
@@ -76,7 +70,7 @@ class CheckpointCalls(Handle):
 
     def checkpoints(self) -> Iterator[SignedCheckpoint]:
         """Yield every stored checkpoint, the smallest first."""
-        return paged(self._calls, CheckpointPages(self._core.engine))
+        return listed(self._calls, Checkpoints())
 
     def prove(
         self, commit_ts: int | HasCommit, *, checkpoint: CheckpointRef | None = None
@@ -85,20 +79,18 @@ class CheckpointCalls(Handle):
 
         It is proven for a checkpoint, given by its size or as its note; without one, for the last.
         """
-        prover = Prover(self._core.engine, self._core.log_id)
         number = commit_ts if isinstance(commit_ts, int) else check_commit("commit_ts", commit_ts)
-        return self._calls.run(prover.inclusion, number, checkpoint)
+        return self._calls.ask(Prove(number, _plain_checkpoint(checkpoint)))
 
     def prove_growth(
         self, old: CheckpointRef, new: CheckpointRef | None = None
     ) -> ConsistencyProof:
         """Prove that the log only grew from one checkpoint to another, by default to the last."""
-        prover = Prover(self._core.engine, self._core.log_id)
-        return self._calls.run(prover.consistency, old, new)
+        return self._calls.ask(ProveGrowth(_plain_checkpoint(old), _plain_checkpoint(new)))
 
     def trusted_keys(self) -> list[TrustedKey]:
         """Return every key that the log trusts or trusted, with its range of commits."""
-        return self._calls.run(self._known_keys)
+        return self._calls.ask(TrustedKeys())
 
     def trust_key(self, key: PublicKey | Signer | str, *, agent_id: str | None = None) -> Receipt:
         """Trust a key to sign for the log, or for an agent."""
@@ -145,9 +137,10 @@ class CheckpointCalls(Handle):
             row = reader.row("public_key_find", name=name, public_key=key)
         return None if row is None else row[0]
 
-    def _known_keys(self) -> list[TrustedKey]:
-        with self._core.engine.reading() as reader:
-            return audit_trusted_keys.all_keys(reader)
+
+def _plain_checkpoint(checkpoint: CheckpointRef | None) -> Any:
+    """Return a checkpoint as plain data: its size or its note."""
+    return checkpoint.note if isinstance(checkpoint, SignedCheckpoint) else checkpoint
 
 
 # The log as a file.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from memoranda.calls.requests import check_transcript_ref
 from memoranda.errors import IdempotencyMismatch, Unavailable
 from memoranda.extract.protocol import (
     Extraction,
@@ -44,7 +45,6 @@ from memoranda.sdk.extraction import (
     whole,
     with_extraction,
 )
-from memoranda.sdk.requests import check_transcript_ref
 from memoranda.sdk.store.handle import Handle
 from memoranda.sdk.transaction.transaction import Transaction
 from memoranda.storage.port import Progress

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from memoranda.log.read import directory
+from memoranda.calls.arguments import plain_items
+from memoranda.calls.directory import Agents, FindId, FindIds, Namespaces, ShortIds
+from memoranda.calls.id_lookup import IdMatch
 from memoranda.log.read.directory import AgentSummary, NamespaceSummary
-from memoranda.memory.requests import check_choice
-from memoranda.model.limits import check_items, plain_text
-from memoranda.sdk import id_lookup
-from memoranda.sdk.calls import paged
-from memoranda.sdk.components import check_optional_integer
-from memoranda.sdk.id_lookup import IdMatch
+from memoranda.sdk.calls import listed
 from memoranda.sdk.store.handle import Handle
 
 
@@ -20,11 +17,11 @@ class DirectoryCalls(Handle):
 
     def agents(self) -> Iterator[AgentSummary]:
         """Yield the agents that wrote anything, in the order of their ids, with their activity."""
-        return paged(self._calls, directory.agents(self._core.engine))
+        return listed(self._calls, Agents())
 
     def namespaces(self) -> Iterator[NamespaceSummary]:
         """Yield the namespaces in order, with their activity; the engine's own are left out."""
-        return paged(self._calls, directory.namespaces(self._core.engine))
+        return listed(self._calls, Namespaces())
 
     def find_id(
         self,
@@ -40,9 +37,7 @@ class DirectoryCalls(Handle):
         `InvalidInput`, which lists the candidates, if there are several. A complete id is found
         whatever its length is.
         """
-        return self._calls.run(
-            self._find_id, prefix, id_lookup.check_kinds(kinds), self._viewer(agent_id)
-        )
+        return self._calls.ask(FindId(prefix, plain_items(kinds), agent_id))
 
     def find_ids(
         self,
@@ -53,29 +48,11 @@ class DirectoryCalls(Handle):
         agent_id: str | None = None,
     ) -> list[IdMatch]:
         """Return the first ids, in order, that begin with a prefix and that the agent may see."""
-        most = check_optional_integer("limit", limit, minimum=0) or 0
-        text, names = plain_text("prefix", prefix), id_lookup.check_kinds(kinds)
-        return self._calls.run(self._find_ids, text, names, self._viewer(agent_id), most)
+        return self._calls.ask(FindIds(prefix, plain_items(kinds), limit, agent_id))
 
     def short_ids(self, ids: Iterable[str], *, kind: str) -> dict[str, str]:
         """Map ids of one kind to the shortest prefixes that are enough for `find_id`.
 
         A prefix has at least 8 characters. Later ids may make it ambiguous.
         """
-        names = [plain_text("ids", name) for name in check_items("ids", ids)]
-        checked = check_choice("kind", kind, id_lookup.KINDS)
-        return self._calls.run(self._short_ids, names, checked)
-
-    def _find_id(self, prefix: str, kinds: tuple[str, ...], viewer: str) -> str:
-        with self._core.engine.snapshot() as reader:
-            return id_lookup.find(reader, prefix, kinds, viewer)
-
-    def _find_ids(
-        self, prefix: str, kinds: tuple[str, ...], viewer: str, limit: int
-    ) -> list[IdMatch]:
-        with self._core.engine.snapshot() as reader:
-            return id_lookup.matches(reader, prefix, kinds, viewer, limit)
-
-    def _short_ids(self, ids: list[str], kind: str) -> dict[str, str]:
-        with self._core.engine.reading() as reader:
-            return id_lookup.shorten(reader, ids, kind)
+        return self._calls.ask(ShortIds(plain_items(ids), kind))

@@ -11,6 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
+from memoranda.calls.core import TIMEOUT, Core
+from memoranda.calls.defaults import Defaults
+from memoranda.calls.grant import EVERYTHING
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
 from memoranda.log.commit.outcome import Committed
@@ -21,7 +24,6 @@ from memoranda.model.operations import AnyOperation
 from memoranda.model.receipt import Outcome, Receipt
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from memoranda.sdk.calls import Calls
-from memoranda.sdk.components import TIMEOUT, Core, Defaults
 from memoranda.sdk.transaction.transaction import Transaction
 
 Result = TypeVar("Result")
@@ -34,11 +36,11 @@ class Handle:
 
     def __init__(self, core: Core, defaults: Defaults, calls: Calls | None = None) -> None:
         self._core = core
-        self._calls = calls or Calls(core.clock)
+        self._calls = (calls or Calls(core, EVERYTHING)).bound_to(defaults.grant)
         self._defaults = defaults
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._core.describe(self._defaults)}>"
+        return f"<{type(self).__name__} {self._defaults.describe(self._core)}>"
 
     def begin_transaction(
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
@@ -180,6 +182,18 @@ class Handle:
         if namespace is ALL_NAMESPACES:
             return None
         return self._scope(self._defaults.actor, namespace).namespace
+
+    def _selected(
+        self, agent_id: str | AllAgents | None, namespace: str | AllNamespaces | None
+    ) -> tuple[str | None, str | None]:
+        """Return the agent and the namespace that a call selects; None: all of them."""
+        agent = None if agent_id is ALL_AGENTS else self._defaults.agent(agent_id)
+        return agent, self._selected_namespace(namespace)
+
+    def _selected_namespace(self, namespace: str | AllNamespaces | None) -> str | None:
+        if namespace is ALL_NAMESPACES:
+            return None
+        return self._defaults.namespace if namespace is None else namespace
 
     def _scope(self, agent_id: str, namespace: str | None) -> Scope:
         return self._defaults.scope(agent_id, namespace, self._core.limits)

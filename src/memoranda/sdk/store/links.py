@@ -6,20 +6,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from memoranda.log.commit.outcome import Committed
-from memoranda.log.read.as_of import Moment
-from memoranda.memory import notices, provenance, reads
-from memoranda.memory.notices import Inbox
-from memoranda.memory.records import DependentRecord, Invalidation, Link
-from memoranda.memory.requests import LinkMemories, UnlinkMemories, check_choice
-from memoranda.model.limits import renamed_fields
-from memoranda.model.memory import RELATIONS
-from memoranda.model.operations import Resolve
-from memoranda.model.refs import IdLike
-from memoranda.model.scope import ALL_AGENTS, AllAgents
-from memoranda.sdk.calls import paged
-from memoranda.sdk.components import check_optional_integer
-from memoranda.sdk.requests import (
+from memoranda.calls.links import Dependents, Invalidations, Links
+from memoranda.calls.requests import (
     SUPERSEDE_ARGUMENTS,
     check_memory_id,
     link_memories,
@@ -27,9 +15,17 @@ from memoranda.sdk.requests import (
     supersede_memory,
     unlink_memories,
 )
+from memoranda.log.commit.outcome import Committed
+from memoranda.log.read.as_of import Moment, plain_moment
+from memoranda.memory import notices, reads
+from memoranda.memory.records import DependentRecord, Invalidation, Link
+from memoranda.memory.requests import LinkMemories, UnlinkMemories
+from memoranda.model.limits import renamed_fields
+from memoranda.model.operations import Resolve
+from memoranda.model.refs import IdLike
+from memoranda.model.scope import ALL_AGENTS, AllAgents
+from memoranda.sdk.calls import listed
 from memoranda.sdk.store.handle import Handle
-
-STATUSES = ("open", "resolved", "all")
 
 
 class LinkCalls(Handle):
@@ -93,11 +89,9 @@ class LinkCalls(Handle):
         agent_id: str | None = None,
     ) -> list[Link]:
         """Return the links from and to a memory, in the order of their creation."""
-        viewer, memory_id = self._viewer(agent_id), check_memory_id("memory_id", memory_id)
-        checked = None if relation is None else check_choice("relation", relation, RELATIONS)
-        return self._calls.run(
-            self._links, memory_id, checked, at, viewer, include_closed=bool(include_closed)
-        )
+        memory = check_memory_id("memory_id", memory_id)
+        moment = plain_moment("at", at)
+        return self._calls.ask(Links(memory, relation, bool(include_closed), moment, agent_id))
 
     def dependents(
         self,
@@ -108,9 +102,8 @@ class LinkCalls(Handle):
         agent_id: str | None = None,
     ) -> list[DependentRecord]:
         """Return the memories that reflect on a memory, up to `depth` links away (None: any)."""
-        viewer, memory_id = self._viewer(agent_id), check_memory_id("memory_id", memory_id)
-        hops = check_optional_integer("depth", depth, minimum=0)
-        return self._calls.run(self._dependents, memory_id, hops, at, viewer)
+        memory = check_memory_id("memory_id", memory_id)
+        return self._calls.ask(Dependents(memory, depth, plain_moment("at", at), agent_id))
 
     def invalidations(
         self,
@@ -124,16 +117,8 @@ class LinkCalls(Handle):
         Each says which key, memory or fact of the agent rests on evidence that changed, and what
         happened to the evidence. `status` is open (not decided yet), resolved or all.
         """
-        checked = check_choice("status", status, STATUSES)
         owner = None if agent_id is ALL_AGENTS else self._defaults.agent(agent_id)
-        inbox = Inbox(
-            self._core.engine,
-            at=self._core.commit_at("at", at),
-            agent_id=self._agent(owner),
-            viewer=self._viewer(agent_id),
-            is_open=None if checked == "all" else checked == "open",
-        )
-        return paged(self._calls, inbox)
+        return listed(self._calls, Invalidations(owner, status, plain_moment("at", at)))
 
     def resolve_invalidation(
         self,
@@ -167,25 +152,3 @@ class LinkCalls(Handle):
         edge = (request.source, request.relation, request.target)
         with self._core.engine.reading() as reader:
             return reads.committed_link(reader, edge, committed)
-
-    def _links(
-        self,
-        memory_id: str,
-        relation: str | None,
-        at: Moment | None,
-        viewer: str,
-        *,
-        include_closed: bool,
-    ) -> list[Link]:
-        commit = self._core.commit_at("at", at)
-        with self._core.engine.snapshot() as reader:
-            return reads.links_of(
-                reader, memory_id, commit, viewer, relation=relation, include_closed=include_closed
-            )
-
-    def _dependents(
-        self, memory_id: str, depth: int | None, at: Moment | None, viewer: str
-    ) -> list[DependentRecord]:
-        commit = self._core.commit_at("at", at)
-        with self._core.engine.snapshot() as reader:
-            return provenance.dependents(reader, memory_id, depth, commit, viewer)

@@ -6,10 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
+from memoranda.calls.arguments import plain_items
+from memoranda.calls.memories import GetMemory, ListMemories, MemoryHistory, check_named
+from memoranda.calls.requests import (
+    check_memory_id,
+    check_memory_ids,
+    promote_memory,
+    retract_memory,
+    touch_memory,
+)
 from memoranda.log.commit.outcome import Committed
-from memoranda.log.read.as_of import Moment, resolve_as_of
+from memoranda.log.read.as_of import Moment, plain_moment
 from memoranda.memory import reads
-from memoranda.memory.reads import Filters, Memories, MemoryHistory
 from memoranda.memory.records import Memory
 from memoranda.memory.requests import (
     ChangedMemory,
@@ -17,30 +25,18 @@ from memoranda.memory.requests import (
     NamespaceSettings,
     NewMemory,
     TitleKey,
-    check_choice,
     check_settings,
-    check_tags,
     given_fields,
 )
-from memoranda.model import document
-from memoranda.model.clock import Duration, Instant, check_time
+from memoranda.model.clock import Duration, Instant, plain_instant
 from memoranda.model.document import Document
-from memoranda.model.memory import KINDS, TIERS, Span
+from memoranda.model.memory import Span
 from memoranda.model.operations import Configure
 from memoranda.model.receipt import Receipt
 from memoranda.model.refs import IdLike, RefLike
-from memoranda.model.scope import AllAgents, AllNamespaces
-from memoranda.sdk.calls import paged
-from memoranda.sdk.components import check_optional_integer
-from memoranda.sdk.requests import (
-    check_memory_id,
-    check_memory_ids,
-    promote_memory,
-    retract_memory,
-    touch_memory,
-)
+from memoranda.model.scope import ALL_AGENTS, AllAgents, AllNamespaces
+from memoranda.sdk.calls import listed
 from memoranda.sdk.store.handle import Handle
-from memoranda.sdk.transaction.memories import check_named, title_keys
 from memoranda.sdk.transaction.transaction import Transaction
 
 
@@ -243,14 +239,16 @@ class MemoryCalls(Handle):
 
         A retracted or expired memory is returned only if a version is given.
         """
-        viewer = self._viewer(agent_id)
-        number = check_optional_integer("version", version, minimum=1)
         check_named(memory_id, title)
-        keys: Sequence[TitleKey] = ()
-        checked = None if memory_id is None else check_memory_id("memory_id", memory_id)
-        if title is not None:
-            keys = title_keys(self._scope(viewer, namespace), title, self._core.limits)
-        return self._calls.run(self._get_memory, checked, keys, number, at, viewer)
+        call = GetMemory(
+            None if memory_id is None else check_memory_id("memory_id", memory_id),
+            title,
+            self._defaults.namespace if namespace is None else namespace,
+            version,
+            plain_moment("at", at),
+            agent_id,
+        )
+        return self._calls.ask(call)
 
     def memory_history(
         self, memory_id: IdLike, *, since: Moment | None = None, agent_id: str | None = None
@@ -259,13 +257,9 @@ class MemoryCalls(Handle):
 
         With `since`, the first one is the version that the memory had at that moment.
         """
-        viewer, memory_id = self._viewer(agent_id), check_memory_id("memory_id", memory_id)
-        through = self._core.head()
-        first = None if since is None else self._core.commit_at("since", since)
-        history = MemoryHistory(
-            self._core.engine, memory_id, viewer, to_commit=through, from_commit=first
-        )
-        return paged(self._calls, history)
+        memory = check_memory_id("memory_id", memory_id)
+        call = MemoryHistory(memory, plain_moment("since", since), agent_id)
+        return listed(self._calls, call)
 
     def list_memories(
         self,
@@ -289,22 +283,20 @@ class MemoryCalls(Handle):
         `created_after` and `created_before` those created in this half-open interval. `content` is
         None in each, unless `content=True`.
         """
-        filters = Filters(
-            namespace=self._namespace(namespace),
-            children=children,
-            agent_id=self._agent(agent_id),
-            kind=None if kind is None else check_choice("kind", kind, KINDS),
-            tier=None if tier is None else check_choice("tier", tier, TIERS),
-            tags=frozenset(check_tags(tags, self._core.limits)),
-            metadata=self._metadata(metadata),
-            created_after=check_time("created_after", created_after),
-            created_before=check_time("created_before", created_before),
-            viewer=self._viewer(agent_id),
+        call = ListMemories(
+            self._selected_namespace(namespace),
+            bool(children),
+            None if agent_id is ALL_AGENTS else agent_id,
+            kind,
+            tier,
+            plain_items(tags),
+            metadata,
+            plain_instant("created_after", created_after),
+            plain_instant("created_before", created_before),
+            plain_moment("at", at),
+            bool(content),
         )
-        return paged(
-            self._calls,
-            Memories(self._core.engine, self._as_of(at), filters, content=bool(content)),
-        )
+        return listed(self._calls, call)
 
     def configure(
         self,
@@ -355,22 +347,3 @@ class MemoryCalls(Handle):
     def _written(self, memory_id: str, title: TitleKey | None, committed: Committed) -> Memory:
         with self._core.engine.reading() as reader:
             return reads.committed_memory(reader, memory_id, title, committed)
-
-    def _get_memory(
-        self,
-        memory_id: str | None,
-        keys: Sequence[TitleKey],
-        version: int | None,
-        at: Moment | None,
-        viewer: str,
-    ) -> Memory | None:
-        with self._core.engine.snapshot() as reader:
-            as_of = resolve_as_of(reader, self._core.clock, at)
-            if memory_id is None:
-                return reads.get_by_title(reader, keys, as_of, viewer, version)
-            return reads.get(reader, memory_id, as_of, viewer, version)
-
-    def _metadata(self, metadata: Document | None) -> Document:
-        if metadata is None:
-            return {}
-        return document.decode(document.encode("metadata", metadata, self._core.limits))

@@ -8,13 +8,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from memoranda.calls.core import Core
 from memoranda.errors import StoreClosed
 from memoranda.log.read.feed import Feed
 from memoranda.log.read.wakeup import POLL_SECONDS, SPURIOUS_WAKEUP_BACKOFF
 from memoranda.model.clock import SystemClock
 from memoranda.model.event import ReplayEvent
 from memoranda.sdk.calls import Calls
-from memoranda.sdk.components import Core
 from memoranda.storage.thread_locks import new_lock
 
 

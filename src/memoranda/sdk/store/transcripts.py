@@ -7,17 +7,34 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from memoranda.errors import Corruption, InvalidInput, NotFound
+from memoranda.calls.core import Core, check_optional_integer
+from memoranda.calls.requests import check_memory_id, check_transcript_ref
+from memoranda.calls.transcripts import (
+    GetTranscript,
+    ListTranscripts,
+    LoadTranscript,
+    MemoriesFor,
+    Origins,
+    ReplayTranscripts,
+    TranscriptsFor,
+    cited_transcripts,
+)
+from memoranda.errors import InvalidInput, NotFound
 from memoranda.log.commit.outcome import Committed
-from memoranda.log.pages import MappedPages
-from memoranda.log.read.as_of import Moment, resolve_as_of
-from memoranda.memory import provenance, snapshots, transcripts
+from memoranda.log.read.as_of import Moment, plain_moment
 from memoranda.memory.messages import TEXT, Rendering
 from memoranda.memory.provenance import ReplayedTranscript
-from memoranda.memory.reads import Filters
 from memoranda.memory.records import Anchor, Origin, TranscriptLink
 from memoranda.memory.requests import ChatMessage
-from memoranda.memory.transcripts import TranscriptInfo, Transcripts, excerpts_of, span_in, span_of
+from memoranda.memory.transcripts import (
+    TranscriptInfo,
+    check_spans,
+    excerpts_of,
+    messages_of,
+    rendering_of,
+    span_in,
+    span_of,
+)
 from memoranda.model.clock import Duration, Instant
 from memoranda.model.document import Document
 from memoranda.model.limits import plain_text, short_repr
@@ -26,9 +43,7 @@ from memoranda.model.operations import Cite
 from memoranda.model.receipt import Outcome
 from memoranda.model.refs import IdLike, TranscriptRef
 from memoranda.model.scope import AllNamespaces
-from memoranda.sdk.calls import Calls, paged
-from memoranda.sdk.components import Core, check_optional_integer
-from memoranda.sdk.requests import check_memory_id, check_transcript_ref
+from memoranda.sdk.calls import Calls, listed_as
 from memoranda.sdk.store.handle import Handle
 from memoranda.sdk.transaction.transaction import Transaction
 
@@ -110,62 +125,52 @@ class Transcript:
 
     def text(self) -> str:
         """Return the text; messages are rendered one after another, with indented lines."""
-        return self._calls.run(self._load).decode()
+        return self._words().decode()
 
     def messages(self) -> list[Document]:
         """Return the stored messages as JSON; an empty list for a text."""
-        return self._calls.run(self._messages)
+        content = self._calls.ask(LoadTranscript(self.id))
+        return messages_of(content, rendering_of(self._info.form, content))
 
     def message_spans(self) -> tuple[Span, ...]:
         """Return the span of each message in the text, in order."""
-        rendering = self._calls.run(self._rendering)
+        rendering = self._rendering()
         return () if rendering is None else rendering.spans
 
     def message_at(self, offset: int) -> int | None:
         """Return the index of the message that has this byte offset, or None."""
         place = check_optional_integer("offset", offset, minimum=0) or 0
-        rendering = self._calls.run(self._rendering)
+        rendering = self._rendering()
         return None if rendering is None else rendering.message_at(place)
 
     def find(self, quote: str, *, after: int = 0) -> Span:
         """Return the span of the first exact match after an offset, or raise `InvalidInput`."""
         text = plain_text("quote", quote)
         start = check_optional_integer("after", after, minimum=0) or 0
-        span = self._calls.run(self._find, text, start)
+        content = self._calls.ask(LoadTranscript(self.id))
+        rendering = rendering_of(self._info.form, content)
+        if rendering is None:
+            span = span_of(content, text, after=start)
+        else:
+            span = span_in(rendering, text, after=start)
         if span is None:
             raise InvalidInput("quote", f"{short_repr(text)} is not in transcript {self.id!r}")
         return span
 
     def excerpts(self, spans: tuple[Span, ...]) -> tuple[str, ...]:
         """Return the text of these spans, or the whole text if there are none."""
-        text = self._calls.run(self._load)
-        return excerpts_of(text, transcripts.check_spans(spans, text))
+        text = self._words()
+        return excerpts_of(text, check_spans(spans, text))
 
-    def _find(self, quote: str, after: int) -> Span | None:
-        content, rendering = self._content()
-        if rendering is None:
-            return span_of(content, quote, after=after)
-        return span_in(rendering, quote, after=after)
-
-    def _messages(self) -> list[Document]:
-        return transcripts.messages_of(*self._content())
-
-    def _rendering(self) -> Rendering | None:
-        return self._content()[1]
-
-    def _load(self) -> bytes:
-        content, rendering = self._content()
+    def _words(self) -> bytes:
+        """Return the text, in UTF-8."""
+        content = self._calls.ask(LoadTranscript(self.id))
+        rendering = rendering_of(self._info.form, content)
         return content if rendering is None else rendering.text
 
-    def _content(self) -> tuple[bytes, Rendering | None]:
-        """Return the stored bytes, and the rendering if they are messages."""
-        with self._core.engine.reading() as reader:
-            try:
-                return transcripts.load_rendered(reader, self._info)
-            except Corruption:
-                if transcripts.exists(reader, self.id):
-                    raise
-        raise NotFound(f"transcript {self.id!r} was forgotten: its words are erased")
+    def _rendering(self) -> Rendering | None:
+        """Return the rendering of the messages; None for a text."""
+        return rendering_of(self._info.form, self._calls.ask(LoadTranscript(self.id)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self._info == other._info
@@ -274,7 +279,7 @@ class TranscriptCalls(Handle):
             )
 
         _, transcript_id = self._commit(work, txn_id)
-        info = self._calls.run(self._transcript, transcript_id, None)
+        info = self._calls.ask(GetTranscript(transcript_id))
         if info is None:  # it is a retry, and comes behind an erasure
             raise NotFound(f"transcript {transcript_id!r} was forgotten")
         return Transcript(self._core, self._calls, info, "created")
@@ -284,7 +289,7 @@ class TranscriptCalls(Handle):
     ) -> Transcript | None:
         """Return a transcript, or None; its methods read the text."""
         checked = check_transcript_ref("transcript_id", transcript_id).transcript_id
-        info = self._calls.run(self._transcript, checked, at)
+        info = self._calls.ask(GetTranscript(checked, plain_moment("at", at)))
         return None if info is None else Transcript(self._core, self._calls, info)
 
     def list_transcripts(
@@ -295,21 +300,10 @@ class TranscriptCalls(Handle):
         at: Moment | None = None,
     ) -> Iterator[Transcript]:
         """Yield the transcripts of a namespace and its children, in the order of storing."""
-        filters = Filters(
-            namespace=self._namespace(namespace),
-            children=children,
-            agent_id=None,
-            kind=None,
-            tier=None,
-            tags=frozenset(),
-            metadata={},
-            viewer=self._defaults.actor,
+        call = ListTranscripts(
+            self._selected_namespace(namespace), children, plain_moment("at", at)
         )
-        pages = Transcripts(self._core.engine, self._as_of(at), filters)
-        return paged(
-            self._calls,
-            MappedPages(pages, lambda info: Transcript(self._core, self._calls, info)),
-        )
+        return listed_as(self._calls, call, lambda info: Transcript(self._core, self._calls, info))
 
     def link_transcript(
         self,
@@ -340,16 +334,15 @@ class TranscriptCalls(Handle):
         self, memory_id: IdLike, *, at: Moment | None = None, agent_id: str | None = None
     ) -> list[TranscriptLink]:
         """Return the transcripts that a memory itself cites, and the spans."""
-        viewer = self._viewer(agent_id)
-        return self._calls.run(self._cited, check_memory_id("memory_id", memory_id), at, viewer)
+        memory = check_memory_id("memory_id", memory_id)
+        return self._calls.ask(TranscriptsFor(memory, plain_moment("at", at), agent_id))
 
     def memories_for(
         self, transcript_id: IdLike, *, at: Moment | None = None, agent_id: str | None = None
     ) -> list[TranscriptLink]:
         """Return the memories that cite a transcript, in the order of their ids."""
-        viewer = self._viewer(agent_id)
-        checked = check_transcript_ref("transcript_id", transcript_id).transcript_id
-        return self._calls.run(self._citing, checked, at, viewer)
+        transcript = check_transcript_ref("transcript_id", transcript_id).transcript_id
+        return self._calls.ask(MemoriesFor(transcript, plain_moment("at", at), agent_id))
 
     def replay_transcripts(
         self,
@@ -364,34 +357,22 @@ class TranscriptCalls(Handle):
         For a reflection these are its own and those of the memories it reflects on, up to `depth`
         links away; 0 means its own only, None means any depth.
         """
-        viewer, memory_id = self._viewer(agent_id), check_memory_id("memory_id", memory_id)
-        hops = check_optional_integer("depth", depth, minimum=0)
-        replayed = self._calls.run(self._replay, memory_id, hops, at, viewer)
+        memory = check_memory_id("memory_id", memory_id)
+        call = ReplayTranscripts(memory, depth, plain_moment("at", at), agent_id)
+        replayed = self._calls.ask(call)
         return [ReplayEntry(self._core, self._calls, entry) for entry in replayed]
 
     def origins(
         self, memory_id: IdLike, *, at: Moment | None = None, agent_id: str | None = None
     ) -> Origin | None:
         """Return the provenance of a memory, as a tree of memories with the words they cite."""
-        viewer, memory_id = self._viewer(agent_id), check_memory_id("memory_id", memory_id)
-        return self._calls.run(self._origins, memory_id, at, viewer)
-
-    def _transcript(self, transcript_id: str, at: Moment | None) -> TranscriptInfo | None:
-        with self._core.engine.snapshot() as reader:
-            commit = resolve_as_of(reader, self._core.clock, at).commit
-            return transcripts.get(reader, transcript_id, commit)
-
-    def _cited(self, memory_id: str, at: Moment | None, viewer: str) -> list[TranscriptLink]:
-        with self._core.engine.snapshot() as reader:
-            commit = resolve_as_of(reader, self._core.clock, at).commit
-            if snapshots.find_one(reader, memory_id, commit, viewer=viewer) is None:
-                return []
-            return transcripts.links_of_memory(reader, memory_id, commit)
+        memory = check_memory_id("memory_id", memory_id)
+        return self._calls.ask(Origins(memory, plain_moment("at", at), agent_id))
 
     def _written_citation(
         self, memory_id: str, transcript_id: str, committed: Committed
     ) -> TranscriptLink:
-        for link in self._cited(memory_id, None, committed.viewer):
+        for link in cited_transcripts(self._core, memory_id, None, committed.viewer):
             if link.transcript_id == transcript_id:
                 break
         else:  # it is a retry, and comes behind an erasure
@@ -402,23 +383,3 @@ class TranscriptCalls(Handle):
                 if isinstance(operation, Cite):  # there may have been other spans before
                     outcome = "created" if {*operation.spans} == {*link.spans} else "updated"
             return replace(link, **committed.answer(reader, outcome))
-
-    def _citing(self, transcript_id: str, at: Moment | None, viewer: str) -> list[TranscriptLink]:
-        with self._core.engine.snapshot() as reader:
-            commit = resolve_as_of(reader, self._core.clock, at).commit
-            info = transcripts.find(reader, [transcript_id], commit).get(transcript_id)
-            if info is None:
-                return []
-            return transcripts.links_of_transcript(reader, info, commit, viewer)
-
-    def _replay(
-        self, memory_id: str, depth: int | None, at: Moment | None, viewer: str
-    ) -> list[ReplayedTranscript]:
-        with self._core.engine.snapshot() as reader:
-            as_of = resolve_as_of(reader, self._core.clock, at)
-            return provenance.replay_transcripts(reader, memory_id, depth, as_of, viewer)
-
-    def _origins(self, memory_id: str, at: Moment | None, viewer: str) -> Origin | None:
-        with self._core.engine.snapshot() as reader:
-            as_of = resolve_as_of(reader, self._core.clock, at)
-            return provenance.origins(reader, memory_id, as_of, viewer)

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from memoranda.calls.requests import (
+    alias_entity,
+    check_evidence,
+    merge_entities,
+    retract_fact,
+    set_cardinality,
+)
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.graph.entities import Literal
 from memoranda.graph.records import Fact
@@ -35,13 +42,6 @@ from memoranda.model.memory import Span
 from memoranda.model.operations.graph import Name
 from memoranda.model.refs import Evidence, IdLike, MemoryRef, TranscriptRef
 from memoranda.model.scope import Scope
-from memoranda.sdk.requests import (
-    alias_entity,
-    check_evidence,
-    merge_entities,
-    retract_fact,
-    set_cardinality,
-)
 from memoranda.sdk.transaction.staging import Staging
 
 

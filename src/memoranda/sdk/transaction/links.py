@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from memoranda.calls.core import check_optional_integer
+from memoranda.calls.requests import (
+    SUPERSEDE_ARGUMENTS,
+    check_memory_id,
+    check_transcript_ref,
+    link_memories,
+    resolve_notice,
+    supersede_memory,
+    unlink_memories,
+)
 from memoranda.memory.messages import TEXT
 from memoranda.memory.records import DependentRecord, Link
 from memoranda.memory.requests import (
@@ -19,16 +29,6 @@ from memoranda.model.clock import Duration, Instant, check_duration, check_time
 from memoranda.model.codec import pack
 from memoranda.model.memory import REFLECTS_ON, RELATIONS, Span
 from memoranda.model.refs import IdLike
-from memoranda.sdk.components import check_optional_integer
-from memoranda.sdk.requests import (
-    SUPERSEDE_ARGUMENTS,
-    check_memory_id,
-    check_transcript_ref,
-    link_memories,
-    resolve_notice,
-    supersede_memory,
-    unlink_memories,
-)
 from memoranda.sdk.transaction.staging import Staging
 
 

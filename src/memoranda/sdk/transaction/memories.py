@@ -6,6 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
+from memoranda.calls.core import check_optional_integer
+from memoranda.calls.memories import check_named, title_keys
+from memoranda.calls.requests import (
+    check_memory_id,
+    check_memory_ids,
+    check_transcript_ref,
+    promote_memory,
+    retract_memory,
+    share_facts,
+    touch_memory,
+)
 from memoranda.errors import InvalidInput
 from memoranda.memory.records import Memory, memory_of
 from memoranda.memory.requests import (
@@ -31,20 +42,9 @@ from memoranda.memory.requests import (
 )
 from memoranda.model.clock import Duration, Instant, check_duration
 from memoranda.model.document import Document
-from memoranda.model.limits import Limits, renamed_fields
+from memoranda.model.limits import renamed_fields
 from memoranda.model.memory import KINDS, REFLECTION, REFLECTS_ON, TIERS, VISIBILITIES, Span
 from memoranda.model.refs import IdLike, RefLike
-from memoranda.model.scope import Scope
-from memoranda.sdk.components import check_optional_integer
-from memoranda.sdk.requests import (
-    check_memory_id,
-    check_memory_ids,
-    check_transcript_ref,
-    promote_memory,
-    retract_memory,
-    share_facts,
-    touch_memory,
-)
 from memoranda.sdk.transaction.staging import Staging
 
 ON_CONFLICT = ("update", "error")
@@ -295,20 +295,6 @@ class MemoryStaging(Staging):
 def _chosen(fields: Mapping[str, object], field: str, choices: Sequence[str]) -> str:
     """Return a checked choice; the default is the first one."""
     return check_choice(field, fields[field], choices) if field in fields else choices[0]
-
-
-def check_named(memory_id: object, title: object) -> None:
-    """Refuse a call that names a memory neither by id nor by title, or by both."""
-    if (memory_id is None) == (title is None):
-        raise InvalidInput("memory_id", "give a memory's id or its title, one of the two")
-
-
-def title_keys(scope: Scope, title: str, limits: Limits) -> tuple[TitleKey, TitleKey]:
-    """Return the keys under which an agent looks up a title: private first, then shared."""
-    checked = check_title(title, limits)
-    assert checked is not None, "a title is given"
-    own, shared = (TitleKey.of(scope, checked, private=private) for private in (True, False))
-    return own, shared
 
 
 def _key(request: RememberMemory, title: str) -> TitleKey:

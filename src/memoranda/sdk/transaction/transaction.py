@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Self
 
+from memoranda.calls.core import Core
+from memoranda.calls.defaults import Defaults
+from memoranda.calls.requests import check_refs, delete_key, write_key
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.graph.staged_reads import FactOverlay
 from memoranda.log.commit.conflict_queue import QueueTicket
@@ -18,8 +21,6 @@ from memoranda.model.limits import check_text, plain_text
 from memoranda.model.refs import RefLike, TranscriptRef
 from memoranda.model.scope import Scope
 from memoranda.sdk.calls import Calls, paged
-from memoranda.sdk.components import Core, Defaults
-from memoranda.sdk.requests import check_refs, delete_key, write_key
 from memoranda.sdk.transaction.facts import FactStaging
 from memoranda.sdk.transaction.links import LinkStaging
 from memoranda.sdk.transaction.memories import MemoryStaging
@@ -59,7 +60,7 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging):
         status = "open" if self._draft.is_open else "aborted"
         if self.commit_result is not None:
             status = f"committed in {self.commit_result.commit_ts}"
-        place = self._core.describe(self._defaults)
+        place = self._defaults.describe(self._core)
         return f"<{type(self).__name__} {place} txn_id={self.txn_id!r}, {status}>"
 
     @property

@@ -7,26 +7,28 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 
-from memoranda.audit import trusted_keys as audit_trusted_keys
-from memoranda.audit.checkpoints import CheckpointPages, SignedCheckpoint
-from memoranda.audit.events import AuditEvent, AuditFilter, AuditTrail, check_event_types
+from memoranda.audit.checkpoints import SignedCheckpoint
+from memoranda.audit.events import AuditEvent
 from memoranda.audit.keys import PublicKey
 from memoranda.audit.log_file.exporter import ExportedLog
-from memoranda.audit.proofs import CheckpointRef, ConsistencyProof, InclusionProof, Prover
+from memoranda.audit.proofs import CheckpointRef, ConsistencyProof, InclusionProof
 from memoranda.audit.signers import Signer
 from memoranda.audit.trusted_keys import RetireRequest, TrustedKey, TrustRequest
+from memoranda.calls.arguments import plain_items
+from memoranda.calls.audit import AuditEvents, Checkpoints, Prove, ProveGrowth, TrustedKeys
+from memoranda.calls.core import TIMEOUT
 from memoranda.log.commit.outcome import Committed
-from memoranda.log.read.as_of import check_commit, commit_of_token
+from memoranda.log.read.as_of import check_commit, plain_commit
 from memoranda.model.limits import check_callable, check_text
 from memoranda.model.operations import RetireKey, TrustKey
 from memoranda.model.receipt import HasCommit, Receipt
-from memoranda.model.scope import AllAgents
+from memoranda.model.scope import ALL_AGENTS, AllAgents
 from memoranda.sdk.aio.store.handle import AsyncHandle
-from memoranda.sdk.async_calls import async_paged
+from memoranda.sdk.async_calls import async_listed
 from memoranda.sdk.backup import Sink, export_log
-from memoranda.sdk.components import TIMEOUT
-from memoranda.sdk.requests import Url
 from memoranda.sdk.signers import SignerOrPath, chosen_signer, log_signer, public_key
+from memoranda.sdk.store.audit import _plain_checkpoint
+from memoranda.sdk.store_url import Url
 from memoranda.storage.port import Progress
 
 # Audit events.
@@ -48,17 +50,9 @@ class AsyncAuditCalls(AsyncHandle):
         selects what one agent did or was refused; the default is all agents. An event has a salted
         hash in place of content. `after_commit` takes an event's `token` or a commit number.
         """
-        core, types = self._core, check_event_types(event_type)
-        through = core.head()
-        with core.engine.reading() as reader:
-            after = commit_of_token(reader, "after_commit", core.log_id, after_commit)
-        trail = AuditTrail(
-            core.engine,
-            AuditFilter(event_types=types, agent_id=self._agent(agent_id)),
-            after=min(after, through),
-            through=through,
-        )
-        return async_paged(self._calls, trail)
+        agent = None if agent_id is ALL_AGENTS else agent_id
+        after = plain_commit("after_commit", after_commit)
+        return async_listed(self._calls, AuditEvents(plain_items(event_type), agent, after))
 
 
 # Checkpoints, proofs and trusted keys.
@@ -79,7 +73,7 @@ class AsyncCheckpointCalls(AsyncHandle):
 
     def checkpoints(self) -> AsyncIterator[SignedCheckpoint]:
         """Yield every stored checkpoint, the smallest first."""
-        return async_paged(self._calls, CheckpointPages(self._core.engine))
+        return async_listed(self._calls, Checkpoints())
 
     async def prove(
         self, commit_ts: int | HasCommit, *, checkpoint: CheckpointRef | None = None
@@ -88,20 +82,18 @@ class AsyncCheckpointCalls(AsyncHandle):
 
         It is proven for a checkpoint, given by its size or as its note; without one, for the last.
         """
-        prover = Prover(self._core.engine, self._core.log_id)
         number = commit_ts if isinstance(commit_ts, int) else check_commit("commit_ts", commit_ts)
-        return await self._calls.run(prover.inclusion, number, checkpoint)
+        return await self._calls.ask(Prove(number, _plain_checkpoint(checkpoint)))
 
     async def prove_growth(
         self, old: CheckpointRef, new: CheckpointRef | None = None
     ) -> ConsistencyProof:
         """Prove that the log only grew from one checkpoint to another, by default to the last."""
-        prover = Prover(self._core.engine, self._core.log_id)
-        return await self._calls.run(prover.consistency, old, new)
+        return await self._calls.ask(ProveGrowth(_plain_checkpoint(old), _plain_checkpoint(new)))
 
     async def trusted_keys(self) -> list[TrustedKey]:
         """Return every key that the log trusts or trusted, with its range of commits."""
-        return await self._calls.run(self._known_keys)
+        return await self._calls.ask(TrustedKeys())
 
     async def trust_key(
         self, key: PublicKey | Signer | str, *, agent_id: str | None = None
@@ -153,10 +145,6 @@ class AsyncCheckpointCalls(AsyncHandle):
         with self._core.engine.reading() as reader:
             row = reader.row("public_key_find", name=name, public_key=key)
         return None if row is None else row[0]
-
-    def _known_keys(self) -> list[TrustedKey]:
-        with self._core.engine.reading() as reader:
-            return audit_trusted_keys.all_keys(reader)
 
 
 # The log as a file.

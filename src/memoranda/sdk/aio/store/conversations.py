@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from memoranda.calls.requests import check_transcript_ref
 from memoranda.errors import IdempotencyMismatch, Unavailable
 from memoranda.extract.protocol import (
     Extraction,
@@ -49,7 +50,6 @@ from memoranda.sdk.extraction import (
     whole,
     with_extraction,
 )
-from memoranda.sdk.requests import check_transcript_ref
 from memoranda.sdk.store.conversations import _relations
 from memoranda.storage.port import Progress
 

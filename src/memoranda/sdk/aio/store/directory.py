@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 
-from memoranda.log.read import directory
+from memoranda.calls.arguments import plain_items
+from memoranda.calls.directory import Agents, FindId, FindIds, Namespaces, ShortIds
+from memoranda.calls.id_lookup import IdMatch
 from memoranda.log.read.directory import AgentSummary, NamespaceSummary
-from memoranda.memory.requests import check_choice
-from memoranda.model.limits import check_items, plain_text
-from memoranda.sdk import id_lookup
 from memoranda.sdk.aio.store.handle import AsyncHandle
-from memoranda.sdk.async_calls import async_paged
-from memoranda.sdk.components import check_optional_integer
-from memoranda.sdk.id_lookup import IdMatch
+from memoranda.sdk.async_calls import async_listed
 
 
 class AsyncDirectoryCalls(AsyncHandle):
@@ -23,11 +20,11 @@ class AsyncDirectoryCalls(AsyncHandle):
 
     def agents(self) -> AsyncIterator[AgentSummary]:
         """Yield the agents that wrote anything, in the order of their ids, with their activity."""
-        return async_paged(self._calls, directory.agents(self._core.engine))
+        return async_listed(self._calls, Agents())
 
     def namespaces(self) -> AsyncIterator[NamespaceSummary]:
         """Yield the namespaces in order, with their activity; the engine's own are left out."""
-        return async_paged(self._calls, directory.namespaces(self._core.engine))
+        return async_listed(self._calls, Namespaces())
 
     async def find_id(
         self,
@@ -43,9 +40,7 @@ class AsyncDirectoryCalls(AsyncHandle):
         `InvalidInput`, which lists the candidates, if there are several. A complete id is found
         whatever its length is.
         """
-        return await self._calls.run(
-            self._find_id, prefix, id_lookup.check_kinds(kinds), self._viewer(agent_id)
-        )
+        return await self._calls.ask(FindId(prefix, plain_items(kinds), agent_id))
 
     async def find_ids(
         self,
@@ -56,29 +51,11 @@ class AsyncDirectoryCalls(AsyncHandle):
         agent_id: str | None = None,
     ) -> list[IdMatch]:
         """Return the first ids, in order, that begin with a prefix and that the agent may see."""
-        most = check_optional_integer("limit", limit, minimum=0) or 0
-        text, names = plain_text("prefix", prefix), id_lookup.check_kinds(kinds)
-        return await self._calls.run(self._find_ids, text, names, self._viewer(agent_id), most)
+        return await self._calls.ask(FindIds(prefix, plain_items(kinds), limit, agent_id))
 
     async def short_ids(self, ids: Iterable[str], *, kind: str) -> dict[str, str]:
         """Map ids of one kind to the shortest prefixes that are enough for `find_id`.
 
         A prefix has at least 8 characters. Later ids may make it ambiguous.
         """
-        names = [plain_text("ids", name) for name in check_items("ids", ids)]
-        checked = check_choice("kind", kind, id_lookup.KINDS)
-        return await self._calls.run(self._short_ids, names, checked)
-
-    def _find_id(self, prefix: str, kinds: tuple[str, ...], viewer: str) -> str:
-        with self._core.engine.snapshot() as reader:
-            return id_lookup.find(reader, prefix, kinds, viewer)
-
-    def _find_ids(
-        self, prefix: str, kinds: tuple[str, ...], viewer: str, limit: int
-    ) -> list[IdMatch]:
-        with self._core.engine.snapshot() as reader:
-            return id_lookup.matches(reader, prefix, kinds, viewer, limit)
-
-    def _short_ids(self, ids: list[str], kind: str) -> dict[str, str]:
-        with self._core.engine.reading() as reader:
-            return id_lookup.shorten(reader, ids, kind)
+        return await self._calls.ask(ShortIds(plain_items(ids), kind))

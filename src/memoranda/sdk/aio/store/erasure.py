@@ -9,19 +9,21 @@ from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
+from memoranda.calls.erasure import Certificate as CertificateCall
+from memoranda.calls.erasure import Erasures, Purge, unfinished_copies
+from memoranda.calls.requests import check_target
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.compaction.compactor import Compaction, Plan
 from memoranda.log.erasure import certificate as erasure_certificate
-from memoranda.log.erasure.certificate import Certificate, Certificates, pending_reason
+from memoranda.log.erasure.certificate import Certificate, pending_reason
 from memoranda.log.erasure.forget import search_ahead
 from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.erasure.preview import preview
-from memoranda.log.erasure.purge import purge as purge_storage
 from memoranda.log.erasure.purge import purge_or_defer
 from memoranda.log.read.as_of import Moment, commit_at_time
 from memoranda.memory import settings
-from memoranda.memory.requests import check_id, check_note
+from memoranda.memory.requests import check_note
 from memoranda.model.clock import Duration, check_duration
 from memoranda.model.erasure import (
     DEFAULT_SWEEP_AGE,
@@ -36,9 +38,7 @@ from memoranda.model.limits import check_callable
 from memoranda.model.refs import IdLike
 from memoranda.model.scope import AllNamespaces
 from memoranda.sdk.aio.store.handle import AsyncHandle
-from memoranda.sdk.async_calls import async_paged
-from memoranda.sdk.requests import check_target
-from memoranda.storage.files import leftovers
+from memoranda.sdk.async_calls import async_listed
 from memoranda.storage.port import Progress
 
 
@@ -145,15 +145,15 @@ class AsyncErasureCalls(AsyncHandle):
         again. An interrupted purge leaves a valid store, and can be repeated.
         """
         check_callable("progress", progress)
-        return await self._calls.run(purge_storage, self._core.engine, progress)
+        return await self._calls.ask(Purge(), progress)
 
     async def certificate(self, erasure_id: str) -> Certificate:
         """Return the certificate of an erasure, or raise `NotFound`."""
-        return await self._calls.run(self._find, check_id("erasure_id", erasure_id))
+        return await self._calls.ask(CertificateCall(erasure_id))
 
     def erasures(self) -> AsyncIterator[Certificate]:
         """Yield the certificates of all erasures, oldest first."""
-        return async_paged(self._calls, Certificates(self._core.engine))
+        return async_listed(self._calls, Erasures())
 
     def _erasure(self, target: Target, viewer: str | None, reason: str | None) -> Forget:
         reason = check_note("reason", reason, self._core.limits)
@@ -176,7 +176,7 @@ class AsyncErasureCalls(AsyncHandle):
             operations=erasure_preview.operations,
             events=erasure_preview.events,
             digest="",
-            copies=self._copies(),
+            copies=unfinished_copies(self._core),
             preview=erasure_preview,
         )
 
@@ -188,23 +188,7 @@ class AsyncErasureCalls(AsyncHandle):
         assert certificate is not None, "what was just erased has a certificate"
         if certificate.pending_purge and reason is not None:
             certificate = replace(certificate, pending_reason=pending_reason(reason))
-        return replace(certificate, copies=self._copies())
-
-    def _find(self, erasure_id: str) -> Certificate:
-        with self._core.engine.snapshot() as reader:
-            certificate = erasure_certificate.find(reader, erasure_id)
-        if certificate is None:
-            raise NotFound(
-                f"there is no erasure {erasure_id!r}: see `erasures`, or `memoranda certificate`"
-            )
-        return replace(certificate, copies=self._copies())
-
-    def _copies(self) -> tuple[str, ...]:
-        """Return the paths of unfinished copies of the store."""
-        path = self._core.engine.path
-        if path is None:
-            return ()
-        return tuple(copy.path for copy in leftovers(path, self._core.log_id))
+        return replace(certificate, copies=unfinished_copies(self._core))
 
 
 # Compaction.

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from msgspec.structs import replace
-
-from memoranda.errors import NotFound
-from memoranda.graph import reads as graph_reads
+from memoranda.calls.arguments import plain_object
+from memoranda.calls.facts import (
+    Cardinalities,
+    CurrentEdges,
+    Entities,
+    Explain,
+    Facts,
+    IterFacts,
+    IterSharedFacts,
+    Timeline,
+)
+from memoranda.calls.facts import Entity as EntityCall
+from memoranda.calls.requests import check_fact_id
 from memoranda.graph.edge_resolver import ExistingEdge, RelationCardinality
-from memoranda.graph.fact_explanation import explain
-from memoranda.graph.reads import EntityPages, FactPages, FactQuery, FactVisibilityPages
 from memoranda.graph.records import Entity, Explanation, Fact
-from memoranda.graph.requests import Object, check_entity, check_object, check_relation
-from memoranda.log.read.as_of import Moment, resolve_as_of
-from memoranda.memory.transcripts import quotes
-from memoranda.model.clock import Instant, to_micros
-from memoranda.model.operations.graph import Name
+from memoranda.graph.requests import Object
+from memoranda.log.read.as_of import Moment, plain_moment
+from memoranda.model.clock import Instant, plain_instant
 from memoranda.model.refs import IdLike
 from memoranda.model.scope import ALL_AGENTS, AllAgents, Scope, check_scope
 from memoranda.sdk.aio.store.handle import AsyncHandle
-from memoranda.sdk.async_calls import async_paged
-from memoranda.sdk.requests import check_fact_id
-from memoranda.sdk.store.fact_reads import _check_closed
+from memoranda.sdk.async_calls import async_listed
 
 
 class AsyncFactReadCalls(AsyncHandle):
@@ -49,11 +52,16 @@ class AsyncFactReadCalls(AsyncHandle):
         returns facts of any valid time. With `agent_id=ALL_AGENTS`, they are the beliefs of every
         agent of the namespace; `Fact.agent_id` says whose each is.
         """
-        query = self._fact_query(agent_id, namespace, subject, relation, object)
-        _check_closed(valid_at, include_closed=include_closed)
-        return await self._calls.run(
-            self._facts, query, valid_at, known_at, include_closed=include_closed
+        call = Facts(
+            *self._believers(agent_id, namespace),
+            subject,
+            relation,
+            plain_object(object),
+            plain_instant("valid_at", valid_at),
+            plain_moment("known_at", known_at),
+            bool(include_closed),
         )
+        return await self._calls.ask(call)
 
     def iter_facts(
         self,
@@ -71,12 +79,16 @@ class AsyncFactReadCalls(AsyncHandle):
 
         They are as of the call, or of `known_at`: later assertions do not show.
         """
-        query = self._fact_query(agent_id, namespace, subject, relation, object)
-        _check_closed(valid_at, include_closed=include_closed)
-        if not include_closed:
-            query = replace(query, valid_at=self._valid(valid_at, known_at))
-        query = replace(query, as_of_commit=self._core.commit_at("known_at", known_at))
-        return async_paged(self._calls, FactPages(self._core.engine, query))
+        call = IterFacts(
+            *self._believers(agent_id, namespace),
+            subject,
+            relation,
+            plain_object(object),
+            plain_instant("valid_at", valid_at),
+            plain_moment("known_at", known_at),
+            bool(include_closed),
+        )
+        return async_listed(self._calls, call)
 
     def iter_shared_facts(
         self,
@@ -92,12 +104,15 @@ class AsyncFactReadCalls(AsyncHandle):
         It is "namespace" if other agents see the same fact with the same times, else "private". A
         fact that others see with a lower confidence is yielded twice, once as they see it.
         """
-        query = self._fact_query(agent_id, namespace, None, None, None)
-        _check_closed(valid_at, include_closed=include_closed)
-        if not include_closed:
-            query = replace(query, valid_at=self._valid(valid_at, known_at))
-        query = replace(query, as_of_commit=self._core.commit_at("known_at", known_at))
-        return async_paged(self._calls, FactVisibilityPages(self._core.engine, query))
+        agent, place = self._defaults.place(agent_id, namespace)
+        call = IterSharedFacts(
+            agent,
+            place,
+            valid_at=plain_instant("valid_at", valid_at),
+            known_at=plain_moment("known_at", known_at),
+            include_closed=bool(include_closed),
+        )
+        return async_listed(self._calls, call)
 
     async def timeline(
         self,
@@ -112,11 +127,9 @@ class AsyncFactReadCalls(AsyncHandle):
 
         Those of `ALL_AGENTS` come agent by agent.
         """
-        limits = self._core.limits
-        check_entity("subject", subject, limits)
-        check_relation("relation", relation, limits)
-        query = self._fact_query(agent_id, namespace, subject, relation, None)
-        return await self._calls.run(self._facts, query, None, known_at, include_closed=True)
+        agent, place = self._believers(agent_id, namespace)
+        moment = plain_moment("known_at", known_at)
+        return await self._calls.ask(Timeline(agent, place, subject, relation, moment))
 
     async def explain(
         self,
@@ -130,7 +143,8 @@ class AsyncFactReadCalls(AsyncHandle):
         `fact` is a fact or a hit, a reference, or the id of one of its assertions.
         """
         assertion_id = check_fact_id("fact", fact)
-        return await self._calls.run(self._explain, assertion_id, known_at, self._viewer(agent_id))
+        moment = plain_moment("known_at", known_at)
+        return await self._calls.ask(Explain(assertion_id, moment, agent_id))
 
     async def cardinalities(
         self, *, namespace: str | None = None
@@ -139,8 +153,8 @@ class AsyncFactReadCalls(AsyncHandle):
 
         Relations are in normal form. All others are multi-valued.
         """
-        scope = self._defaults.scope(self._defaults.actor, namespace, self._core.limits)
-        return await self._calls.run(self._cardinalities, scope.namespace)
+        place = self._defaults.namespace if namespace is None else namespace
+        return await self._calls.ask(Cardinalities(place))
 
     async def entity(
         self,
@@ -151,11 +165,9 @@ class AsyncFactReadCalls(AsyncHandle):
         namespace: str | None = None,
     ) -> Entity | None:
         """Return the entity that has a name, with its aliases, or None if no fact mentions it."""
-        limits = self._core.limits
-        scope = self._defaults.scope(agent_id, namespace, limits)
-        query = FactQuery(scope=scope, viewer=self._viewer(agent_id))
-        return await self._calls.run(
-            self._entity, query, check_entity("name", name, limits), known_at
+        agent, place = self._defaults.place(agent_id, namespace)
+        return await self._calls.ask(
+            EntityCall(agent, place, name, plain_moment("known_at", known_at))
         )
 
     def entities(
@@ -166,95 +178,20 @@ class AsyncFactReadCalls(AsyncHandle):
         namespace: str | None = None,
     ) -> AsyncIterator[Entity]:
         """Yield the entities of facts, in the order of their first mention."""
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        as_of_commit = None if known_at is None else self._core.commit_at("known_at", known_at)
-        query = FactQuery(scope=scope, as_of_commit=as_of_commit, viewer=self._viewer(agent_id))
-        return async_paged(self._calls, EntityPages(self._core.engine, query))
+        agent, place = self._defaults.place(agent_id, namespace)
+        return async_listed(self._calls, Entities(agent, place, plain_moment("known_at", known_at)))
 
     async def current_edges(
         self, scope: Scope, subject_key: str, relation: str
     ) -> list[ExistingEdge]:
         """Return the open edges of a subject and relation: a store is an `EdgeCatalog`."""
-        limits = self._core.limits
-        query = FactQuery(
-            scope=check_scope("scope", scope).check(limits),
-            viewer=self._viewer(scope.agent_id),
-            subject=check_entity("subject_key", subject_key, limits),
-            relation=check_relation("relation", relation, limits),
-        )
-        return await self._calls.run(self._current_edges, query)
+        checked = check_scope("scope", scope).check(self._core.limits)
+        call = CurrentEdges(checked.agent_id, checked.namespace, subject_key, relation)
+        return await self._calls.ask(call)
 
-    def _explain(self, assertion_id: str, known_at: Moment | None, viewer: str) -> Explanation:
-        with self._core.engine.snapshot() as reader:
-            as_of_commit = resolve_as_of(reader, self._core.clock, known_at, "known_at").commit
-            explanation = explain(reader, assertion_id, as_of_commit, viewer)
-            if explanation is None:
-                when = "" if known_at is None else f" at commit {as_of_commit}"
-                raise NotFound(f"no assertion {assertion_id!r} stands{when}", field="fact")
-            assertions = tuple(
-                replace(assertion, quotes=quotes(reader, assertion.source, as_of_commit, viewer))
-                for assertion in explanation.assertions
-            )
-            end = explanation.end
-            if end is not None:
-                end = replace(end, quotes=quotes(reader, end.source, as_of_commit, viewer))
-            return replace(explanation, assertions=assertions, end=end)
-
-    def _fact_query(
-        self,
-        agent_id: str | AllAgents | None,
-        namespace: str | None,
-        subject: str | None,
-        relation: str | None,
-        object: Object | None,
-    ) -> FactQuery:
-        limits, viewer = self._core.limits, self._viewer(agent_id)
-        owner = viewer if agent_id is ALL_AGENTS else agent_id
-        return FactQuery(
-            scope=self._defaults.scope(owner, namespace, limits),
-            all_agents=agent_id is ALL_AGENTS,
-            subject=None if subject is None else check_entity("subject", subject, limits),
-            relation=None if relation is None else check_relation("relation", relation, limits),
-            object=None if object is None else check_object(object, limits),
-            viewer=viewer,
-        )
-
-    def _cardinalities(self, namespace: str) -> dict[str, RelationCardinality]:
-        with self._core.engine.reading() as reader:
-            return graph_reads.cardinalities(reader, namespace)
-
-    def _current_edges(self, query: FactQuery) -> list[ExistingEdge]:
-        with self._core.engine.snapshot() as reader:
-            return graph_reads.current_edges(reader, query)
-
-    def _facts(
-        self,
-        query: FactQuery,
-        valid_at: Instant | None,
-        known_at: Moment | None,
-        *,
-        include_closed: bool,
-    ) -> list[Fact]:
-        if not include_closed:
-            query = replace(query, valid_at=self._valid(valid_at, known_at))
-        if known_at is not None:
-            query = replace(query, as_of_commit=self._core.commit_at("known_at", known_at))
-        with self._core.engine.snapshot() as reader:
-            return graph_reads.facts(reader, query)
-
-    def _valid(self, valid_at: Instant | None, known_at: Moment | None) -> int:
-        """Return the valid time of a read; it defaults to the time of `known_at`."""
-        if valid_at is not None:
-            return to_micros("valid_at", valid_at)
-        as_of = self._as_of(known_at, "known_at")
-        with self._core.engine.reading() as reader:
-            return graph_reads.current_time_at(reader, as_of)
-
-    def _entity(self, query: FactQuery, name: Name, known_at: Moment | None) -> Entity | None:
-        if known_at is not None:
-            query = replace(query, as_of_commit=self._core.commit_at("known_at", known_at))
-        with self._core.engine.snapshot() as reader:
-            return graph_reads.entity(reader, query, name)
-
-
-# Reasons.
+    def _believers(
+        self, agent_id: str | AllAgents | None, namespace: str | None
+    ) -> tuple[str | None, str]:
+        """Return the agent whose facts a call is about, None for all, and the namespace."""
+        place = self._defaults.namespace if namespace is None else namespace
+        return None if agent_id is ALL_AGENTS else self._defaults.agent(agent_id), place

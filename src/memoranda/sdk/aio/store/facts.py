@@ -11,6 +11,7 @@ from operator import length_hint
 
 from msgspec.structs import replace
 
+from memoranda.calls.requests import alias_entity, merge_entities, retract_fact, set_cardinality
 from memoranda.graph.edge_resolver import EdgeResolution
 from memoranda.graph.effects import ResolutionQuery, outcome_of, resolve_commit
 from memoranda.graph.requests import Cardinality, Object
@@ -33,12 +34,6 @@ from memoranda.sdk.bulk_facts import (
     Row,
     check_batch,
     check_facts,
-)
-from memoranda.sdk.requests import (
-    alias_entity,
-    merge_entities,
-    retract_fact,
-    set_cardinality,
 )
 from memoranda.storage.port import Progress
 

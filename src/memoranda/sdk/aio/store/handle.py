@@ -9,6 +9,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from memoranda.calls.core import TIMEOUT, Core
+from memoranda.calls.defaults import Defaults
+from memoranda.calls.grant import EVERYTHING
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
 from memoranda.log.commit.outcome import Committed
@@ -20,7 +23,6 @@ from memoranda.model.receipt import Outcome, Receipt
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
 from memoranda.sdk.async_calls import AsyncCalls
-from memoranda.sdk.components import TIMEOUT, Core, Defaults
 from memoranda.sdk.store.handle import _RETRIES, Result
 
 
@@ -29,11 +31,11 @@ class AsyncHandle:
 
     def __init__(self, core: Core, defaults: Defaults, calls: AsyncCalls | None = None) -> None:
         self._core = core
-        self._calls = calls or AsyncCalls(core.clock)
+        self._calls = (calls or AsyncCalls(core, EVERYTHING)).bound_to(defaults.grant)
         self._defaults = defaults
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._core.describe(self._defaults)}>"
+        return f"<{type(self).__name__} {self._defaults.describe(self._core)}>"
 
     def begin_transaction(
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
@@ -179,6 +181,18 @@ class AsyncHandle:
         if namespace is ALL_NAMESPACES:
             return None
         return self._scope(self._defaults.actor, namespace).namespace
+
+    def _selected(
+        self, agent_id: str | AllAgents | None, namespace: str | AllNamespaces | None
+    ) -> tuple[str | None, str | None]:
+        """Return the agent and the namespace that a call selects; None: all of them."""
+        agent = None if agent_id is ALL_AGENTS else self._defaults.agent(agent_id)
+        return agent, self._selected_namespace(namespace)
+
+    def _selected_namespace(self, namespace: str | AllNamespaces | None) -> str | None:
+        if namespace is ALL_NAMESPACES:
+            return None
+        return self._defaults.namespace if namespace is None else namespace
 
     def _scope(self, agent_id: str, namespace: str | None) -> Scope:
         return self._defaults.scope(agent_id, namespace, self._core.limits)

@@ -7,24 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memoranda.errors import InvalidInput
-from memoranda.log.read.as_of import Moment
-from memoranda.memory.requests import check_tags, given_fields
-from memoranda.model import document
-from memoranda.model.clock import Instant, check_time
+from memoranda.calls.arguments import plain_items
+from memoranda.calls.maintenance import Reindex
+from memoranda.calls.recall import Recall, RecallContext
+from memoranda.log.read.as_of import Moment, plain_moment
+from memoranda.model.clock import Instant, plain_instant
 from memoranda.model.document import Document
 from memoranda.model.limits import check_callable
 from memoranda.model.scope import AllNamespaces
 from memoranda.sdk.aio.store.handle import AsyncHandle
-from memoranda.sdk.maintenance import reindex_both
-from memoranda.sdk.store.recall import RecallOptions
-from memoranda.search import prompt
-from memoranda.search import query as search_query
 from memoranda.search.index.background_indexer import Reindexed
-from memoranda.search.query import RecallRequest
-from memoranda.search.recall import recall
 from memoranda.search.results import Hit
-from memoranda.search.text.stemmer import check_language
 from memoranda.storage.port import Progress
 
 
@@ -66,8 +59,25 @@ class AsyncRecallCalls(AsyncHandle):
         `valid_at` asks what held at an instant, `known_at` what was known at a moment: nothing
         later is in the answer. What was superseded or has expired is shown only when asked for.
         """
-        selection = given_fields(RecallOptions, locals())
-        return await self._calls.run(self._recall, self._recall_query(query, k, selection))
+        call = Recall(
+            query=query,
+            k=k,
+            namespace=self._selected_namespace(namespace),
+            children=bool(children),
+            agent_id=agent_id,
+            kinds=plain_items(kinds),
+            tags=plain_items(tags),
+            metadata=metadata,
+            valid_at=plain_instant("valid_at", valid_at),
+            known_at=plain_moment("known_at", known_at),
+            since=plain_instant("since", since),
+            until=plain_instant("until", until),
+            speaker=speaker,
+            min_score=min_score,
+            include_superseded=bool(include_superseded),
+            include_expired=bool(include_expired),
+        )
+        return await self._calls.ask(call)
 
     async def recall_context(
         self,
@@ -96,54 +106,26 @@ class AsyncRecallCalls(AsyncHandle):
         those of `recall`. What was superseded is in it, and says by what, unless
         `include_superseded` is False.
         """
-        selection = given_fields(RecallOptions, locals())
-        room = prompt.check_budget(budget)
-        recall_query = self._recall_query(query, k, selection)
-        return await self._calls.run(self._recall_context, recall_query, room)
-
-    def _recall_query(self, query: str, k: int, selection: RecallOptions) -> RecallRequest:
-        """Return a query with checked arguments."""
-        limits = self._core.limits
-        since, until = search_query.check_window(selection["since"], selection["until"])
-        return RecallRequest(
-            text=search_query.check_query(query, limits),
-            k=search_query.check_limit(k),
-            namespace=self._namespace(selection["namespace"]),
-            children=bool(selection["children"]),
-            viewer=self._viewer(selection["agent_id"]),
-            agent_id=self._agent(selection["agent_id"]),
-            kinds=search_query.check_kinds(selection["kinds"]),
-            tags=frozenset(check_tags(selection["tags"], limits)),
-            metadata=self._members(selection["metadata"]),
-            valid_at=check_time("valid_at", selection["valid_at"]),
-            known_at=selection["known_at"],
-            since=since,
-            until=until,
-            speaker=search_query.check_speaker(selection["speaker"]),
-            min_score=search_query.check_score(selection["min_score"]),
-            include_superseded=bool(selection["include_superseded"]),
-            include_expired=bool(selection["include_expired"]),
+        call = RecallContext(
+            query=query,
+            budget=budget,
+            k=k,
+            namespace=self._selected_namespace(namespace),
+            children=bool(children),
+            agent_id=agent_id,
+            kinds=plain_items(kinds),
+            tags=plain_items(tags),
+            metadata=metadata,
+            valid_at=plain_instant("valid_at", valid_at),
+            known_at=plain_moment("known_at", known_at),
+            since=plain_instant("since", since),
+            until=plain_instant("until", until),
+            speaker=speaker,
+            min_score=min_score,
+            include_superseded=bool(include_superseded),
+            include_expired=bool(include_expired),
         )
-
-    def _members(self, metadata: Document | None) -> Document:
-        if metadata is None:
-            return {}
-        return document.decode(document.encode("metadata", metadata, self._core.limits))
-
-    def _recall(self, recall_query: RecallRequest) -> list[Hit]:
-        vectors = self._core.vectors.prepare(recall_query.text)
-        with self._core.engine.snapshot() as reader:
-            question = search_query.resolve_query(reader, self._core.clock, recall_query)
-            self._core.background_indexer.hurry(reader)
-            return recall(reader, question, vectors, self._core.vectors.chunk_cache)
-
-    def _recall_context(self, recall_query: RecallRequest, budget: int) -> str:
-        vectors = self._core.vectors.prepare(recall_query.text)
-        with self._core.engine.snapshot() as reader:
-            question = search_query.resolve_query(reader, self._core.clock, recall_query)
-            self._core.background_indexer.hurry(reader)
-            hits = recall(reader, question, vectors, self._core.vectors.chunk_cache)
-            return prompt.render(hits, budget, prompt.load_notes(reader, question, hits))
+        return await self._calls.ask(call)
 
 
 # Indexing.
@@ -173,20 +155,5 @@ class AsyncReindexCalls(AsyncHandle):
         are indexed first, about, then those that have a vector.
         """
         check_callable("progress", progress)
-        if language is not None:
-            check_language(language)
-        if namespace is not None:
-            if language is None:
-                raise InvalidInput("namespace", "is given without a language: give both or neither")
-            namespace = self._scope(self._defaults.actor, namespace).namespace
-        return await self._calls.run(
-            reindex_both,
-            self._core.engine,
-            self._core.background_indexer.indexer,
-            self._core.vectors,
-            text=text,
-            embedding=vectors,
-            language=language,
-            namespace=namespace,
-            progress=progress,
-        )
+        place = None if namespace is None else self._selected_namespace(namespace)
+        return await self._calls.ask(Reindex(text, vectors, language, place), progress)

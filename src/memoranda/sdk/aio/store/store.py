@@ -10,34 +10,38 @@ from types import TracebackType
 from typing import Any, Self
 
 from memoranda.audit.checkpoints import SignedCheckpoint
+from memoranda.calls.keys import Diff, GetState, History, ListKeys, ScanPrefix
+from memoranda.calls.log import Cursors, DropCursor, Replay, TimelineBuckets, select
+from memoranda.calls.maintenance import (
+    GetStats,
+    RebuildViews,
+    Sql,
+    SqlViews,
+    Stats,
+    TrustedKeys,
+    Verify,
+    plain_keys,
+)
+from memoranda.calls.requests import check_refs, delete_key, write_key
 from memoranda.log.commit.outcome import Committed
 from memoranda.log.fork import Fork
-from memoranda.log.read.as_of import Moment
-from memoranda.log.read.cursors import Cursor, list_cursors
+from memoranda.log.read.as_of import Moment, plain_commit, plain_moment
+from memoranda.log.read.cursors import Cursor
 from memoranda.log.read.feed import Feed, Start
-from memoranda.log.read.replay import Bounds, Replay
-from memoranda.log.read.timeline_buckets import (
-    DEFAULT_BUCKETS,
-    MAX_BUCKETS,
-    TimelineBucket,
-    read_buckets,
-)
-from memoranda.log.read.visibility import Kinds, Selection, check_kinds, select_notices
+from memoranda.log.read.timeline_buckets import DEFAULT_BUCKETS, TimelineBucket
+from memoranda.log.read.visibility import Kinds, plain_kinds, select_notices
 from memoranda.log.rebuild import Rebuild
 from memoranda.log.verify.verifier import Verification
-from memoranda.model.clock import Instant
+from memoranda.model.clock import Instant, plain_instant
 from memoranda.model.document import Document
 from memoranda.model.event import ReplayEvent
 from memoranda.model.limits import (
     check_callable,
-    check_integer,
     check_seconds,
-    check_text,
-    plain_text,
 )
 from memoranda.model.receipt import HasCommit, Receipt
 from memoranda.model.refs import RefLike, TranscriptRef
-from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
+from memoranda.model.scope import AllAgents, AllNamespaces
 from memoranda.sdk.aio.store.audit import AsyncAuditCalls, AsyncCheckpointCalls, AsyncExportCalls
 from memoranda.sdk.aio.store.conversations import AsyncExtractCalls
 from memoranda.sdk.aio.store.directory import AsyncDirectoryCalls
@@ -52,21 +56,11 @@ from memoranda.sdk.aio.store.subscriptions import AsyncSubscription
 from memoranda.sdk.aio.store.transcripts import AsyncTranscriptCalls
 from memoranda.sdk.aio.store.why import AsyncWhyCalls
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
-from memoranda.sdk.async_calls import async_paged
+from memoranda.sdk.async_calls import async_listed
 from memoranda.sdk.backup import Backup, back_up, fork_at
-from memoranda.sdk.components import check_optional_integer
-from memoranda.sdk.maintenance import Stats, TrustedKeys, gather, rebuild_store, verify_store
-from memoranda.sdk.requests import Url, check_refs, delete_key, write_key
 from memoranda.sdk.signers import SignerOrPath, rebound
-from memoranda.state.reads import (
-    Diff,
-    History,
-    Keys,
-    Scan,
-    StateChange,
-    StateRecord,
-    StateVersion,
-)
+from memoranda.sdk.store_url import Url
+from memoranda.state.reads import StateChange, StateRecord, StateVersion
 from memoranda.state.receipts import cached_receipt, read_receipt
 from memoranda.storage.port import Parameters, Progress, SqlView
 
@@ -177,11 +171,9 @@ class AsyncStore(
         at: Moment | None = None,
     ) -> StateRecord | None:
         """Return the value of a key now, at a version or at a moment, or None if it had none."""
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        key = check_text("key", key, max_bytes=self._core.limits.key_bytes)
-        if version is not None:
-            version = check_optional_integer("version", version, minimum=1)
-        return await self._calls.run(self._core.get_state, scope, key, version, at)
+        agent, place = self._defaults.place(agent_id, namespace)
+        moment = None if at is None else plain_moment("at", at)
+        return await self._calls.ask(GetState(agent, place, key, version, moment))
 
     def list_keys(
         self,
@@ -192,10 +184,8 @@ class AsyncStore(
         at: Moment | None = None,
     ) -> AsyncIterator[str]:
         """Yield the keys that have a value, in the order of their UTF-8 bytes."""
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        prefix = plain_text("prefix", prefix)
-        commit = self._core.commit_at("at", at)
-        return async_paged(self._calls, Keys(self._core.engine, scope, prefix=prefix, at=commit))
+        agent, place = self._defaults.place(agent_id, namespace)
+        return async_listed(self._calls, ListKeys(agent, place, prefix, plain_moment("at", at)))
 
     def scan_prefix(
         self,
@@ -206,10 +196,8 @@ class AsyncStore(
         at: Moment | None = None,
     ) -> AsyncIterator[StateRecord]:
         """Yield the keys under a prefix with their values, in the order of their UTF-8 bytes."""
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        prefix = plain_text("prefix", prefix)
-        commit = self._core.commit_at("at", at)
-        return async_paged(self._calls, Scan(self._core.engine, scope, prefix=prefix, at=commit))
+        agent, place = self._defaults.place(agent_id, namespace)
+        return async_listed(self._calls, ScanPrefix(agent, place, prefix, plain_moment("at", at)))
 
     def history(
         self,
@@ -223,12 +211,8 @@ class AsyncStore(
 
         With `since`, the first one is the version that the key had at that moment.
         """
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        key = check_text("key", key, max_bytes=self._core.limits.key_bytes)
-        head = self._core.head()
-        first = None if since is None else self._core.commit_at("since", since)
-        history = History(self._core.engine, scope, key, through=head, since=first)
-        return async_paged(self._calls, history)
+        agent, place = self._defaults.place(agent_id, namespace)
+        return async_listed(self._calls, History(agent, place, key, plain_moment("since", since)))
 
     def diff(
         self,
@@ -239,9 +223,9 @@ class AsyncStore(
         namespace: str | None = None,
     ) -> AsyncIterator[StateChange]:
         """Yield the keys whose values differ between two moments, in order; `new` is now."""
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        first, last = self._core.commit_at("old", old), self._core.commit_at("new", new)
-        return async_paged(self._calls, Diff(self._core.engine, scope, old=first, new=last))
+        agent, place = self._defaults.place(agent_id, namespace)
+        moments = plain_moment("old", old), plain_moment("new", new)
+        return async_listed(self._calls, Diff(agent, place, *moments))
 
     def replay(
         self,
@@ -259,15 +243,17 @@ class AsyncStore(
         Times are the half-open interval `[from_timestamp, to_timestamp)`. `after_commit` is
         exclusive and takes an event's `token` or a commit number; `through_commit` is inclusive.
         """
-        bounds = Bounds(
-            from_timestamp=from_timestamp,
-            to_timestamp=to_timestamp,
-            after_commit=after_commit,
-            through_commit=through_commit,
+        agent, place = self._selected(agent_id, namespace)
+        call = Replay(
+            agent,
+            place,
+            plain_instant("from_timestamp", from_timestamp),
+            plain_instant("to_timestamp", to_timestamp),
+            plain_commit("after_commit", after_commit),
+            plain_commit("through_commit", through_commit),
+            plain_kinds(kinds),
         )
-        selection = self._select(agent_id, namespace, kinds)
-        core = self._core
-        return async_paged(self._calls, Replay(core.engine, core.log_id, selection, bounds))
+        return async_listed(self._calls, call)
 
     async def timeline_buckets(
         self,
@@ -286,16 +272,15 @@ class AsyncStore(
         `replay` shows for the same arguments: what was erased as `ERASED`, what was compacted at
         its horizon. Without an event, both bounds give buckets of zeros; else there is no bucket.
         """
-        agent = self._defaults.scope(agent_id, None, self._core.limits).agent_id
-        selection = self._select(agent, namespace, None)
-        bounds = Bounds(from_timestamp=from_timestamp, to_timestamp=to_timestamp)
-        number = check_integer(
-            "buckets", buckets, minimum=1, maximum=MAX_BUCKETS, noun="a number of buckets"
+        agent, place = self._defaults.agent(agent_id), self._selected_namespace(namespace)
+        call = TimelineBuckets(
+            agent,
+            place,
+            plain_instant("from_timestamp", from_timestamp),
+            plain_instant("to_timestamp", to_timestamp),
+            buckets,
         )
-        core = self._core
-        return await self._calls.run(
-            read_buckets, core.engine, core.log_id, selection, bounds, number
-        )
+        return await self._calls.ask(call)
 
     def subscribe(
         self,
@@ -324,22 +309,22 @@ class AsyncStore(
         owner = self._defaults.agent_id or self._agent(agent_id)
         place = None if cursor is None else Cursor(core.engine, core.log_id, cursor, owner)
         start = Start(after_commit=after_commit, last=last, cursor=place)
-        selection = self._select(agent_id, namespace, kinds, prefix)
+        agent, where = self._selected(agent_id, namespace)
+        selection = select(core, self._defaults.grant, agent, where, kinds, prefix)
         seconds = None if timeout is None else check_seconds("timeout", timeout)
         feed = Feed(core.engine, core.log_id, selection, start)
         return AsyncSubscription(core, self._calls, feed, seconds)
 
     async def cursors(self) -> list[tuple[str, int]]:
         """Return every cursor by name, with the last commit it has acknowledged."""
-        return await self._calls.run(list_cursors, self._core.engine)
+        return await self._calls.ask(Cursors())
 
     async def drop_cursor(self, *, cursor: str, purge: bool = False) -> None:
         """Delete a cursor, if there is one: the next subscription to its name is a new cursor.
 
         With `purge`, its name is also removed from the files at once, as with `forget`.
         """
-        place = Cursor(self._core.engine, self._core.log_id, cursor)
-        await self._calls.run(place.drop, purge=bool(purge))
+        await self._calls.ask(DropCursor(cursor, bool(purge)))
 
     async def verify(
         self,
@@ -360,12 +345,13 @@ class AsyncStore(
         the first row that differs. The store is not changed.
         """
         check_callable("progress", progress)
-        return await self._calls.run(verify_store, self._core, checkpoint, keys, progress, deep)
+        note = checkpoint.note if isinstance(checkpoint, SignedCheckpoint) else checkpoint
+        return await self._calls.ask(Verify(note, plain_keys(keys), bool(deep)), progress)
 
     async def rebuild(self, *, progress: Progress | None = None) -> Rebuild:
         """Rebuild every view from the log, and report which ones had differed."""
         check_callable("progress", progress)
-        return await self._calls.run(rebuild_store, self._core, progress)
+        return await self._calls.ask(RebuildViews(), progress)
 
     async def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
         """Copy the store as of now to a new file; others can write meanwhile."""
@@ -382,16 +368,15 @@ class AsyncStore(
 
         They come from one snapshot, which stays open until the last row is read.
         """
-        statement = plain_text("query", query)
-        return async_paged(self._calls, self._core.engine.query(statement, parameters))
+        return async_listed(self._calls, Sql(query, parameters))
 
     async def sql_views(self) -> list[SqlView]:
         """Return the views that `sql` can read, with their columns and a description of each."""
-        return await self._calls.run(self._core.engine.documented_views)
+        return await self._calls.ask(SqlViews())
 
     async def stats(self) -> Stats:
         """Return figures and warnings about the store."""
-        return await self._calls.run(gather, self._core)
+        return await self._calls.ask(GetStats())
 
     async def close(self) -> None:
         """Close the store, for every handle that shares it. Closing twice is fine."""
@@ -419,22 +404,3 @@ class AsyncStore(
     def _read_key_receipt(self, committed: Committed) -> Receipt:
         with self._core.engine.reading() as reader:
             return read_receipt(reader, committed.result.load(reader))
-
-    def _select(
-        self,
-        agent_id: str | AllAgents | None,
-        namespace: str | AllNamespaces | None,
-        kinds: Kinds,
-        prefix: str = "",
-    ) -> Selection:
-        """Return the checked selection of events that a replay or a subscription asks for."""
-        one = self._defaults.actor if agent_id is ALL_AGENTS else agent_id
-        where = None if namespace is ALL_NAMESPACES else namespace
-        scope = self._defaults.scope(one, where, self._core.limits)
-        return Selection(
-            agent_id=agent_id if agent_id is ALL_AGENTS else scope.agent_id,
-            namespace=namespace if namespace is ALL_NAMESPACES else scope.namespace,
-            kinds=check_kinds(kinds),
-            prefix=plain_text("prefix", prefix),
-            viewer=self._defaults.agent_id,
-        )

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from memoranda.log.read.as_of import Moment, resolve_as_of
-from memoranda.model.limits import plain_text
-from memoranda.model.refs import IdLike, KeyRef, Ref
+from memoranda.calls.defaults import Defaults
+from memoranda.calls.requests import check_ref
+from memoranda.calls.why import StaleKeys, Why
+from memoranda.log.read.as_of import Moment, plain_moment
+from memoranda.model.refs import IdLike, KeyRef
 from memoranda.sdk.aio.store.handle import AsyncHandle
-from memoranda.sdk.async_calls import async_paged
-from memoranda.sdk.components import Defaults
-from memoranda.sdk.requests import check_ref
-from memoranda.why.explain import ExplainContext
-from memoranda.why.explain import explain as explain_why
+from memoranda.sdk.async_calls import async_listed
 from memoranda.why.reason import Reason
-from memoranda.why.stale import StaleKeys
 
 
 class AsyncWhyCalls(AsyncHandle):
@@ -42,7 +39,7 @@ class AsyncWhyCalls(AsyncHandle):
             self._defaults.namespace if namespace is None else namespace,
         )
         checked = check_ref("ref", reference, asker, self._core.limits)
-        return await self._calls.run(self._why, checked, at, self._viewer(agent_id))
+        return await self._calls.ask(Why(checked, plain_moment("at", at), agent_id))
 
     def stale_keys(
         self,
@@ -53,17 +50,5 @@ class AsyncWhyCalls(AsyncHandle):
         at: Moment | None = None,
     ) -> AsyncIterator[Reason]:
         """Yield the reason of each key that rests on something that is no longer believed."""
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        stale = StaleKeys(
-            self._core.engine,
-            scope,
-            prefix=plain_text("prefix", prefix),
-            as_of=self._as_of(at),
-            viewer=self._viewer(agent_id),
-        )
-        return async_paged(self._calls, stale)
-
-    def _why(self, ref: Ref, at: Moment | None, viewer: str) -> Reason:
-        with self._core.engine.snapshot() as reader:
-            as_of = resolve_as_of(reader, self._core.clock, at)
-            return explain_why(ExplainContext(reader, as_of, viewer), ref)
+        agent, place = self._defaults.place(agent_id, namespace)
+        return async_listed(self._calls, StaleKeys(agent, place, prefix, plain_moment("at", at)))

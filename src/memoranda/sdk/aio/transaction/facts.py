@@ -8,6 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from memoranda.calls.requests import (
+    alias_entity,
+    check_evidence,
+    merge_entities,
+    retract_fact,
+    set_cardinality,
+)
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.graph.entities import Literal
 from memoranda.graph.records import Fact
@@ -36,13 +43,6 @@ from memoranda.model.memory import Span
 from memoranda.model.refs import Evidence, IdLike, MemoryRef, TranscriptRef
 from memoranda.model.scope import Scope
 from memoranda.sdk.aio.transaction.staging import AsyncStaging
-from memoranda.sdk.requests import (
-    alias_entity,
-    check_evidence,
-    merge_entities,
-    retract_fact,
-    set_cardinality,
-)
 from memoranda.sdk.transaction.facts import _check_order, _id_of
 
 

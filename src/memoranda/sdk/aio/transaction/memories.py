@@ -9,6 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
+from memoranda.calls.core import check_optional_integer
+from memoranda.calls.memories import check_named, title_keys
+from memoranda.calls.requests import (
+    check_memory_id,
+    check_transcript_ref,
+    promote_memory,
+    retract_memory,
+    share_facts,
+    touch_memory,
+)
 from memoranda.errors import InvalidInput
 from memoranda.memory.records import Memory, memory_of
 from memoranda.memory.requests import (
@@ -38,23 +48,12 @@ from memoranda.model.limits import renamed_fields
 from memoranda.model.memory import KINDS, REFLECTION, REFLECTS_ON, TIERS, VISIBILITIES, Span
 from memoranda.model.refs import IdLike, RefLike
 from memoranda.sdk.aio.transaction.staging import AsyncStaging
-from memoranda.sdk.components import check_optional_integer
-from memoranda.sdk.requests import (
-    check_memory_id,
-    check_transcript_ref,
-    promote_memory,
-    retract_memory,
-    share_facts,
-    touch_memory,
-)
 from memoranda.sdk.transaction.memories import (
     _ARGUMENTS,
     ON_CONFLICT,
     _check_targets,
     _chosen,
     _key,
-    check_named,
-    title_keys,
 )
 
 

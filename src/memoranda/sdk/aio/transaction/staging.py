@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memoranda.calls.core import Core
+from memoranda.calls.defaults import Defaults
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.log import pages
 from memoranda.log.commit.staged_transaction import Draft
@@ -20,7 +22,6 @@ from memoranda.model.memory import Span
 from memoranda.model.refs import TranscriptRef
 from memoranda.model.scope import Scope
 from memoranda.sdk.async_calls import AsyncCalls
-from memoranda.sdk.components import Core, Defaults
 from memoranda.storage.port import Reader
 
 

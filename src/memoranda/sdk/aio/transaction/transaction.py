@@ -9,6 +9,9 @@ from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
 from typing import Self
 
+from memoranda.calls.core import Core
+from memoranda.calls.defaults import Defaults
+from memoranda.calls.requests import check_refs, delete_key, write_key
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.graph.staged_reads import FactOverlay
 from memoranda.log.commit.conflict_queue import QueueTicket
@@ -24,8 +27,6 @@ from memoranda.sdk.aio.transaction.facts import AsyncFactStaging
 from memoranda.sdk.aio.transaction.links import AsyncLinkStaging
 from memoranda.sdk.aio.transaction.memories import AsyncMemoryStaging
 from memoranda.sdk.async_calls import AsyncCalls, async_paged
-from memoranda.sdk.components import Core, Defaults
-from memoranda.sdk.requests import check_refs, delete_key, write_key
 from memoranda.state.reads import PendingScan, PendingState, StateRecord
 from memoranda.state.requests import KeyRead, PrefixRead
 
@@ -62,7 +63,7 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging):
         status = "open" if self._draft.is_open else "aborted"
         if self.commit_result is not None:
             status = f"committed in {self.commit_result.commit_ts}"
-        place = self._core.describe(self._defaults)
+        place = self._defaults.describe(self._core)
         return f"<{type(self).__name__} {place} txn_id={self.txn_id!r}, {status}>"
 
     @property

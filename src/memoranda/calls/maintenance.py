@@ -1,10 +1,11 @@
-"""Verifying, rebuilding, reindexing and measuring a store."""
+"""Calls that serve the store as a whole: verifying, rebuilding, indexing and measuring it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -15,25 +16,29 @@ from memoranda.audit.agent_signatures import AgentSignatureVerifier
 from memoranda.audit.checkpoint_comparison import CheckpointVerifier
 from memoranda.audit.checkpoints import SignedCheckpoint
 from memoranda.audit.keys import PublicKey
+from memoranda.calls.arguments import check_namespace
+from memoranda.calls.call import Call, Handlers
+from memoranda.calls.core import Core, all_views
+from memoranda.calls.grant import Grant
 from memoranda.errors import ChainBroken, InvalidInput
 from memoranda.log import chain, pages
 from memoranda.log.compaction import horizon
 from memoranda.log.compaction.horizon import Horizon
 from memoranda.log.erasure.purge import first_pending
+from memoranda.log.pages import Pages
 from memoranda.log.rebuild import Rebuild, rebuild
 from memoranda.log.verify.compare_views import verify_deep
 from memoranda.log.verify.verifier import Verification, clock_warnings, verify
 from memoranda.model.clock import to_datetime
 from memoranda.model.event import Head
 from memoranda.model.limits import plain_text, short_repr
-from memoranda.sdk.components import Core, all_views
 from memoranda.search.index import check, indexer
 from memoranda.search.index.background_indexer import Reindexed, reindex
 from memoranda.search.index.indexer import Indexer
 from memoranda.search.text import language as index_language
-from memoranda.search.text.stemmer import ENGLISH
+from memoranda.search.text.stemmer import ENGLISH, check_language
 from memoranda.search.vectors.vector_index import VectorIndex
-from memoranda.storage.port import Engine, Progress
+from memoranda.storage.port import Engine, Progress, SqlView
 
 # Verification.
 
@@ -114,6 +119,13 @@ def _listed(keys: object) -> Iterable[PublicKey | str]:
     if isinstance(keys, (str, bytes, PublicKey)) or not isinstance(keys, Iterable):
         raise InvalidInput("keys", f"{short_repr(keys)} is not a list of public keys: give a list")
     return keys
+
+
+def plain_keys(keys: TrustedKeys) -> tuple[str, ...] | None:
+    """Return public keys as plain data."""
+    if keys is None:
+        return None
+    return tuple(key.text if isinstance(key, PublicKey) else key for key in _listed(keys))
 
 
 def _key(key: PublicKey | str) -> PublicKey:
@@ -302,3 +314,127 @@ def _compacting(horizon: Horizon) -> str:
 def _indexing(core: Core) -> tuple[str, ...]:
     failure = core.background_indexer.failure
     return () if failure is None else (f"the index of words is not being filled: {failure}",)
+
+
+# The calls.
+
+
+class Verify(Call[Verification], frozen=True):
+    """Verify the hash chain, every checkpoint and every signature; `deep`, the views as well."""
+
+    verb = "admin"
+    reach = "store"
+    lane = "long"
+
+    checkpoint: str | None = None
+    """The note of a checkpoint that was kept elsewhere."""
+    keys: tuple[str, ...] | None = None
+    """The public keys to trust, as text; None: those that the log trusts."""
+    deep: bool = False
+
+
+class RebuildViews(Call[Rebuild], frozen=True):
+    """Rebuild every view from the log, and report which ones had differed."""
+
+    verb = "admin"
+    reach = "store"
+    lane = "long"
+
+
+class Reindex(Call[Reindexed], frozen=True):
+    """Fill the indexes of words and of vectors, and set the language of words."""
+
+    verb = "admin"
+    reach = "store"
+    lane = "long"
+
+    text: bool = True
+    vectors: bool = True
+    language: str | None = None
+    namespace: str | None = None
+
+
+class GetStats(Call[Stats], frozen=True):
+    """Read figures and warnings about the store."""
+
+    verb = "admin"
+    reach = "store"
+    lane = "search"
+
+
+class SqlViews(Call[list[SqlView]], frozen=True):
+    """List the views that `Sql` can read, with their columns."""
+
+    verb = "admin"
+    reach = "store"
+
+
+class Sql(Call[dict[str, Any]], frozen=True):
+    """List the rows of a SELECT over the documented views."""
+
+    verb = "admin"
+    reach = "store"
+    shape = "pages"
+    lane = "search"
+
+    query: str
+    parameters: Any = ()
+
+
+def verify_log(
+    core: Core, _: Grant, call: Verify, progress: Progress | None = None
+) -> Verification:
+    """Return what was verified."""
+    return verify_store(core, call.checkpoint, call.keys, progress, call.deep)
+
+
+def rebuild_views(
+    core: Core, _: Grant, __: RebuildViews, progress: Progress | None = None
+) -> Rebuild:
+    """Return what was rebuilt."""
+    return rebuild_store(core, progress)
+
+
+def reindex_store(
+    core: Core, _: Grant, call: Reindex, progress: Progress | None = None
+) -> Reindexed:
+    """Return what was indexed."""
+    if call.language is not None:
+        check_language(call.language)
+    if call.namespace is not None and call.language is None:
+        raise InvalidInput("namespace", "is given without a language: give both or neither")
+    return reindex_both(
+        core.engine,
+        core.background_indexer.indexer,
+        core.vectors,
+        text=call.text,
+        embedding=call.vectors,
+        language=call.language,
+        namespace=check_namespace(core, call.namespace),
+        progress=progress,
+    )
+
+
+def get_stats(core: Core, _: Grant, __: GetStats) -> Stats:
+    """Return the figures of one moment."""
+    return gather(core)
+
+
+def sql_views(core: Core, _: Grant, __: SqlViews) -> list[SqlView]:
+    """Return the views."""
+    return core.engine.documented_views()
+
+
+def sql(core: Core, _: Grant, call: Sql) -> Pages[dict[str, Any]]:
+    """Return the rows, from one snapshot that stays open until the last one is read."""
+    return core.engine.query(plain_text("query", call.query), call.parameters)
+
+
+HANDLERS: Handlers = {
+    Verify: verify_log,
+    RebuildViews: rebuild_views,
+    Reindex: reindex_store,
+    GetStats: get_stats,
+    SqlViews: sql_views,
+    Sql: sql,
+}

@@ -18,7 +18,7 @@ from memoranda.log.commit.group_commit import Committer
 from memoranda.log.commit.staged_transaction import Draft, Request
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.erasure.log_search import LogSearch
-from memoranda.log.read.as_of import Moment, commit_at
+from memoranda.log.read.as_of import AsOf, Moment, commit_at, resolve_as_of
 from memoranda.log.read.scope_index import LogIndex, ScopeIds
 from memoranda.log.read.wakeup import Signal
 from memoranda.log.views import Views
@@ -28,13 +28,10 @@ from memoranda.model.clock import Clock
 from memoranda.model.error_codec import ErrorCodec
 from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits, check_integer, check_seconds, check_text
-from memoranda.model.scope import DEFAULT_ACTOR, DEFAULT_NAMESPACE, Scope, checked_scope
 from memoranda.search.index.background_indexer import BackgroundIndexer
 from memoranda.search.index.view import SearchView
 from memoranda.search.vectors.vector_index import VectorIndex
-from memoranda.state import reads
 from memoranda.state.key_cache import KeyHeadCache
-from memoranda.state.reads import StateRecord
 from memoranda.state.view import StateView
 from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Engine
@@ -74,38 +71,6 @@ _RETRY_BACKOFF = Backoff(first=0.001, longest=0.25)
 """Waits between the attempts of a call that lost a conflict or found the store busy."""
 _MAX_INTEGER = 2**63 - 1
 """The largest integer that SQLite stores."""
-
-
-class Defaults(msgspec.Struct, frozen=True):
-    """The agent, namespace and signer of a handle, for calls that name none."""
-
-    agent_id: str | None = None
-    namespace: str = DEFAULT_NAMESPACE
-    signing: TransactionSigner | None = None
-    """Signs each transaction of the handle; None: they are not signed."""
-
-    @property
-    def actor(self) -> str:
-        """The agent recorded in the log for calls through this handle."""
-        return DEFAULT_ACTOR if self.agent_id is None else self.agent_id
-
-    def acting(self, agent_id: str | None) -> str:
-        """Return the agent whose visibility applies: the bound one, else the one the call names."""
-        return self.actor if agent_id is None or self.agent_id is not None else agent_id
-
-    def agent(self, agent_id: str | None) -> str:
-        """Return the agent a call names, or else the bound one; raise if there is neither."""
-        agent = self.agent_id if agent_id is None else agent_id
-        if agent is None:
-            raise InvalidInput("agent_id", "is missing: give one, or use store.bind(agent_id=…)")
-        return agent
-
-    def scope(
-        self, agent_id: str | None, namespace: str | None, limits: Limits, *, writing: bool = False
-    ) -> Scope:
-        """Return the scope of a call. The engine's own scope can be read, but not written."""
-        path = self.namespace if namespace is None else namespace
-        return checked_scope(path, self.agent(agent_id), limits, engine=not writing)
 
 
 class Core(msgspec.Struct, frozen=True):
@@ -149,13 +114,6 @@ class Core(msgspec.Struct, frozen=True):
             self.views.drop_caches()
             self.engine.close()
 
-    def describe(self, defaults: Defaults) -> str:
-        """Return the file and the scope of a handle, for its `repr`."""
-        agent = "" if defaults.agent_id is None else f" agent_id={defaults.agent_id!r}"
-        closed = ", closed" if self.engine.is_closed else ""
-        place = self.engine.path or ":memory:"
-        return f"{place}{agent} namespace={defaults.namespace!r}{closed}"
-
     def head(self) -> int:
         """Return the number of the last commit; 0 for an empty log."""
         with self.engine.reading() as reader:
@@ -167,6 +125,11 @@ class Core(msgspec.Struct, frozen=True):
             if moment is None:
                 return pages.head_commit(reader)
             return commit_at(reader, field, moment)
+
+    def as_of(self, at: Moment | None, field: str = "at") -> AsOf:
+        """Return the commit and the time that a read is as of; None means now."""
+        with self.engine.reading() as reader:
+            return resolve_as_of(reader, self.clock, at, field)
 
     def draft(
         self,
@@ -217,17 +180,6 @@ class Core(msgspec.Struct, frozen=True):
         if txn_id is None:
             return self.ids.unique()
         return check_text("txn_id", txn_id, max_bytes=self.limits.txn_id_bytes)
-
-    def get_state(
-        self, scope: Scope, key: str, version: int | None, at: Moment | None
-    ) -> StateRecord | None:
-        """Return a key's value: now, at a version, or at a moment."""
-        if version is None and at is None:
-            with self.engine.reading() as reader:
-                return reads.get(reader, scope, key)
-        with self.engine.snapshot() as reader:
-            through = pages.head_commit(reader) if at is None else commit_at(reader, "at", at)
-            return reads.get_at(reader, scope, key, through, version)
 
     def backoff(self, attempt: int) -> float:
         """Return the seconds to wait before the next attempt: exponential back-off with jitter."""

@@ -5,12 +5,11 @@ Each request has one builder, which the call on the store and the call in a tran
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import get_args
-from urllib.parse import unquote
 
+from memoranda.calls.core import check_optional_integer
+from memoranda.calls.defaults import Defaults
 from memoranda.errors import InvalidInput
 from memoranda.graph.requests import (
     AliasEntity,
@@ -53,7 +52,6 @@ from memoranda.model.erasure import (
 )
 from memoranda.model.limits import (
     Limits,
-    check_path_length,
     check_text,
     plain_text,
     renamed_fields,
@@ -73,46 +71,7 @@ from memoranda.model.refs import (
     ref_of,
 )
 from memoranda.model.scope import Scope
-from memoranda.sdk.components import Defaults, check_optional_integer
 from memoranda.state.requests import DeleteKey, WriteKey
-
-# Store URLs.
-
-Url = str | os.PathLike[str]
-"""A path, `sqlite:///path`, or `:memory:`."""
-
-
-def path_of(field: str, url: object) -> Path | None:
-    """Return the file a URL names; None for a store in memory."""
-    if not isinstance(url, (str, os.PathLike)):
-        raise InvalidInput(field, f"{short_repr(url)} is {type(url).__name__}, not a path or URL")
-    text = plain_text(field, os.fspath(url))
-    if text == ":memory:":
-        return None
-    scheme, separator, location = text.partition("://")
-    if not separator and text:
-        return _absolute(field, text)
-    if scheme != "sqlite" or not location.startswith("/") or location == "/":
-        raise InvalidInput(
-            field,
-            f"{short_repr(text)} is not understood: give a path, sqlite:///path or ':memory:'",
-        )
-    return _absolute(field, plain_text(field, unquote(location[1:])))
-
-
-def _absolute(field: str, text: str) -> Path:
-    path = Path(text).absolute()
-    check_path_length(field, path)
-    return path
-
-
-def file_of(field: str, url: object) -> Path:
-    """Return the file a URL names; a store in memory has none."""
-    path = path_of(field, url)
-    if path is None:
-        raise InvalidInput(field, "a store in memory has no file: give a path")
-    return path
-
 
 # References in arguments: an id, a reference, or a record that has one. There is one checker for
 # each kind of target that a call expects.

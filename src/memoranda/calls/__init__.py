@@ -1,0 +1,1 @@
+"""Calls: everything that can be asked of a store, as data, and the handlers that answer it."""

@@ -1,0 +1,211 @@
+"""Calls and answers as bytes.
+
+A call is encoded as its struct, with its name. An answer describes itself: it is a flat list of
+values in postfix order, where a composite value comes after its parts and says how many they are.
+So an answer can be nested deeper than Python recurses, as the reasons of a long chain of beliefs
+are, and decoding needs no more than a stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from enum import Enum
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Union, get_args, get_type_hints
+
+import msgspec
+
+from memoranda.calls.call import Call, answer_type
+from memoranda.calls.registry import CALLS, HANDLERS
+from memoranda.errors import InvalidInput
+from memoranda.model.clock import to_datetime, to_micros
+from memoranda.model.limits import short_repr
+from memoranda.model.suggestions import did_you_mean
+
+# Calls. Only their form is decoded: handlers check arguments, and name the wrong one.
+
+
+def encode_call(call: Call[Any]) -> bytes:
+    """Return a call as bytes; raise `InvalidInput` if an argument is not plain data."""
+    try:
+        return msgspec.msgpack.encode(call, enc_hook=_plain)
+    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError):
+        for name in call.__struct_fields__:
+            _check_argument(name, getattr(call, name))
+        raise
+
+
+def _check_argument(name: str, value: object) -> None:
+    try:
+        msgspec.msgpack.encode(value, enc_hook=_plain)
+    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
+        raise InvalidInput(name, f"{short_repr(value)} cannot be sent: {error}") from error
+
+
+_PLAIN_TYPES: tuple[type[Any], ...] = (int, float, bytes, list, tuple, dict)
+
+
+def _plain(value: object) -> object:
+    """Return an argument of a type of the caller's own as what it is derived from."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    for kind in _PLAIN_TYPES:
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise NotImplementedError(f"{type(value).__name__} is not plain data")
+
+
+def decode_call(data: bytes) -> Call[Any]:
+    """Return the call that bytes stand for; raise `InvalidInput` if they stand for none."""
+    try:
+        fields = msgspec.msgpack.decode(data, type=dict[str, Any])
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise InvalidInput("call", f"it is not understood: {error}") from error
+    name = fields.pop("call", None)
+    kind = CALLS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        hint = did_you_mean(name, CALLS) if isinstance(name, str) else ""
+        raise InvalidInput("call", f"{short_repr(name)} is not a call{hint}")
+    for field, record in _record_arguments(kind).items():
+        if isinstance(fields.get(field), (list, dict)):
+            fields[field] = _convert(field, fields[field], record)
+    try:
+        return kind(**fields)
+    except TypeError as error:
+        raise InvalidInput("call", f"{name}: {error}") from error
+
+
+@cache
+def _record_arguments(kind: type[Call[Any]]) -> Mapping[str, Any]:
+    """Return the arguments of a call that are records, such as references, with their types."""
+    arguments = {}
+    for field in msgspec.structs.fields(kind):
+        records = [part for part in (field.type, *get_args(field.type)) if _is_record(part)]
+        if records:
+            arguments[field.name] = Union[tuple(records)]  # noqa: UP007  # made of a list
+    return MappingProxyType(arguments)
+
+
+def _is_record(part: Any) -> bool:
+    return isinstance(part, type) and issubclass(part, msgspec.Struct)
+
+
+def _convert(field: str, value: object, record: Any) -> object:
+    try:
+        converted: object = msgspec.convert(value, record)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(field, f"{short_repr(value)} is not understood: {error}") from error
+    return converted
+
+
+# Answers.
+
+_LIST, _TUPLE, _DICT, _SET, _TIME, _DATE, _ENUM, _STRUCT = range(8)
+"""Kinds of composite values. A node is a list of the kind, the number of parts, and a name."""
+
+
+class _Node(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    kind: int
+    size: int
+    name: str = ""
+
+
+def encode_answer(answer: object) -> bytes:
+    """Return an answer as bytes."""
+    tokens: list[object] = []
+    pending = [answer]
+    while pending:
+        value = pending.pop()
+        if value is None or (
+            isinstance(value, (_Node, str, int, float, bytes)) and not isinstance(value, Enum)
+        ):
+            tokens.append(value)
+            continue
+        node, parts = _taken_apart(value)
+        pending.append(node)
+        pending.extend(reversed(parts))
+    return msgspec.msgpack.encode(tokens)
+
+
+def decode_answer(data: bytes) -> Any:
+    """Return the answer that bytes stand for; raise `InvalidInput` if they stand for none."""
+    stack: list[Any] = []
+    try:
+        for token in msgspec.msgpack.decode(data, type=list[Any]):
+            if isinstance(token, list):
+                node = msgspec.convert(token, _Node)
+                first = len(stack) - node.size
+                stack[first:] = [_put_together(node, stack[first:])]
+            else:
+                stack.append(token)
+        (answer,) = stack
+    except (msgspec.MsgspecError, ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise InvalidInput("answer", f"it is not understood: {error}") from error
+    return answer
+
+
+def _taken_apart(value: object) -> tuple[_Node, Sequence[Any]]:
+    if isinstance(value, msgspec.Struct):
+        names = value.__struct_fields__
+        node = _Node(_STRUCT, len(names), type(value).__name__)
+        return node, [getattr(value, name) for name in names]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return _Node(_STRUCT, len(value), type(value).__name__), value
+    if isinstance(value, tuple):
+        return _Node(_TUPLE, len(value)), value
+    if isinstance(value, list):
+        return _Node(_LIST, len(value)), value
+    if isinstance(value, Mapping):
+        parts = [part for item in value.items() for part in item]
+        return _Node(_DICT, len(parts)), parts
+    if isinstance(value, (set, frozenset)):
+        return _Node(_SET, len(value)), sorted(value)
+    if isinstance(value, datetime):
+        return _Node(_TIME, 1), [to_micros("time", value)]
+    if isinstance(value, date):
+        return _Node(_DATE, 1), [value.isoformat()]
+    if isinstance(value, Enum):
+        return _Node(_ENUM, 1, type(value).__name__), [value.name]
+    raise TypeError(f"{type(value).__name__} cannot be part of an answer")
+
+
+def _put_together(node: _Node, parts: list[Any]) -> object:
+    if node.kind == _STRUCT:
+        record = record_types()[node.name]
+        names = record._fields if issubclass(record, tuple) else record.__struct_fields__
+        return record(**dict(zip(names, parts, strict=True)))
+    if node.kind == _ENUM:
+        return record_types()[node.name][parts[0]]
+    if node.kind == _DICT:
+        return dict(zip(parts[::2], parts[1::2], strict=True))
+    if node.kind == _TIME:
+        return to_datetime(*parts)
+    if node.kind == _DATE:
+        return date.fromisoformat(*parts)
+    return {_LIST: list, _TUPLE: tuple, _SET: frozenset}[node.kind](parts)
+
+
+@cache
+def record_types() -> Mapping[str, Any]:
+    """Return every type of record that an answer can hold, by its name."""
+    types: dict[str, Any] = {}
+    pending = [answer_type(kind) for kind in HANDLERS]
+    while pending:
+        part = pending.pop()
+        pending.extend(get_args(part))
+        kind = type(part) if isinstance(part, Enum) else part
+        if not isinstance(kind, type) or not _is_composite(kind):
+            continue
+        if kind.__name__ not in types:
+            pending.extend(get_type_hints(kind).values())
+        if types.setdefault(kind.__name__, kind) is not kind:
+            raise TypeError(f"two types of records have the name {kind.__name__}")
+    return MappingProxyType(types)
+
+
+def _is_composite(kind: type) -> bool:
+    return issubclass(kind, (msgspec.Struct, Enum)) or hasattr(kind, "_fields")

@@ -1,0 +1,128 @@
+"""Every call is defined once, says what a surface needs to know, and survives the way as bytes."""
+
+from __future__ import annotations
+
+import inspect
+from random import Random
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+import memoranda
+from memoranda import InvalidInput, Store
+from memoranda.calls import codec
+from memoranda.calls.call import Lane, Reach, Shape, Verb, answer_type, call_name
+from memoranda.calls.grant import EVERYTHING, NOWHERE, Grant
+from memoranda.calls.keys import GetState, ListKeys
+from memoranda.calls.registry import CALLS, HANDLERS
+from memoranda.calls.why import Why
+from memoranda.model.limits import Limits
+from memoranda.model.refs import KeyRef
+from memoranda.model.scope import Scope
+from memoranda.why.reason import Reason
+
+
+@pytest.mark.parametrize("kind", HANDLERS, ids=call_name)
+def test_a_call_says_what_it_is(kind: Any) -> None:
+    assert kind.verb in get_args(Verb)
+    assert kind.reach in get_args(Reach)
+    assert kind.shape in get_args(Shape)
+    assert kind.lane in get_args(Lane)
+    assert inspect.getdoc(kind)
+    assert answer_type(kind) is not inspect.Signature.empty
+    handler = inspect.signature(HANDLERS[kind])
+    assert [*handler.parameters.values()][2].annotation == kind.__name__
+    assert ("progress" in handler.parameters) == (kind.lane == "long")
+
+
+def test_names_are_those_of_the_sdk() -> None:
+    renamed = {
+        "rebuild_views": "rebuild",
+        "get_stats": "stats",
+        "load_transcript": "get_transcript",
+    }
+    assert [name for name in CALLS if not hasattr(Store, renamed.get(name, name))] == []
+
+
+def test_a_call_comes_back_as_it_was_sent() -> None:
+    calls = (
+        GetState("a", "n", "k", 3, "2026-01-01T00:00:00Z"),
+        ListKeys("a", "n"),
+        Why(KeyRef("k", 1, "a", "n"), 7),
+    )
+    for call in calls:
+        assert codec.decode_call(codec.encode_call(call)) == call
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"call": "get_stat"}, "'get_stat' is not a call.*get_state"),
+        ({"call": 7}, "7 is not a call"),
+        ({}, "None is not a call"),
+        ({"call": "get_state", "agent_id": "a"}, "get_state: .*namespace"),
+        ({"call": "cursors", "more": 1}, "cursors: .*more"),
+        ({"call": "why", "ref": [9, "x"]}, "ref: .* is not understood"),
+    ],
+)
+def test_what_is_no_call_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        codec.decode_call(msgspec.msgpack.encode(fields))
+
+
+def test_any_bytes_give_a_call_or_are_refused() -> None:
+    chance, sent = Random(7), codec.encode_call(GetState("a", "n", "k"))
+    answer = codec.encode_answer([("a", {"b": 1.5}), frozenset("c")])
+    for _ in range(2_000):
+        for data, decode in ((sent, codec.decode_call), (answer, codec.decode_answer)):
+            changed = bytearray(data)
+            changed[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            try:
+                decode(bytes(changed))
+            except InvalidInput:
+                continue
+
+
+def test_an_argument_that_is_no_data_is_named() -> None:
+    with pytest.raises(InvalidInput, match=r"version: .* cannot be sent"):
+        codec.encode_call(GetState("a", "n", "k", object()))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"key: .* cannot be sent"):
+        codec.encode_call(GetState("a", "n", "\ud800"))
+
+
+def test_an_answer_may_be_deeper_than_python_recurses() -> None:
+    with memoranda.open(":memory:", embedder=None) as opened:
+        store = opened.bind(agent_id="a")
+        store.write(key="0", value={})
+        for number in range(1_500):
+            store.write(key=str(number + 1), value={}, because=[KeyRef(str(number))])
+        reason = store.why("1500")
+        returned: Reason = codec.decode_answer(codec.encode_answer(reason))
+        assert sum(1 for _ in returned.walk()) == sum(1 for _ in reason.walk()) == 1_501
+
+
+class TestGrant:
+    def test_everything_is_covered(self) -> None:
+        assert EVERYTHING.covers("any", "one")
+        assert EVERYTHING.scope("n", "a", Limits()) == Scope("n", "a")
+        assert EVERYTHING.acting("a") == "a"
+        assert Grant("b").acting("a") == "b"
+
+    def test_a_namespace_covers_those_below_it(self) -> None:
+        grant = Grant("a", frozenset("ab"), frozenset(["team/x"]))
+        assert grant.covers("team/x", "a")
+        assert grant.covers("team/x/deep", "b")
+        assert not grant.covers("team/xy", "a")
+        assert not grant.covers("team", "a")
+        assert not grant.covers("team/x", "c")
+
+    def test_what_is_not_covered_reads_as_nothing(self) -> None:
+        with memoranda.open(":memory:", embedder=None) as store:
+            store.write(agent_id="a", key="k", value={"n": 1})
+            grant, core = Grant("b", frozenset("b")), store._core
+            assert grant.scope("default", "a", core.limits) == NOWHERE
+            assert HANDLERS[GetState](core, grant, GetState("a", "default", "k")) is None
+            assert HANDLERS[ListKeys](core, grant, ListKeys("a", "default")).next_page() == []
+            with pytest.raises(InvalidInput, match="namespace"):  # as for what does not exist
+                HANDLERS[GetState](core, grant, GetState("a", "a//b", "k"))
