@@ -24,6 +24,7 @@ from benchmarks import (
     growth,
     hostile,
     hybrid,
+    lanes,
     memories,
     paused,
     reads,
@@ -262,7 +263,17 @@ class Bench:
         self._say("verifying a log, and committing with its chain and without")
         folder = self._folder / "verify"
         folder.mkdir()
-        return verify.figures(folder, self._seconds, 1_000_000 if self._million else verify.EVENTS)
+        figures = verify.figures(
+            folder, self._seconds, 1_000_000 if self._million else verify.EVENTS
+        )
+        path = self._path()
+        write_events(path, lanes.EVENTS)
+        beside, alone = lanes.reads_beside_verifications(path)
+        name = "get_state beside six deep verifications, asyncio, p99"
+        return [
+            *figures,
+            Figure(name, beside * 1e6, alone * 1e6, "µs", "alone", 10.0, 5.0, True),
+        ]
 
     def growth(self) -> list[Figure]:
         logs: dict[int, Path] = {}

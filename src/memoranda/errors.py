@@ -237,7 +237,7 @@ class NotProven(MemorandaError):
 
 
 class StoreBusy(MemorandaError):
-    """Another process holds the store's write lock. Try again shortly."""
+    """Another process holds the store's write lock, or too many calls wait. Try again shortly."""
 
     retryable = True
 

@@ -50,9 +50,6 @@ class LoopbackCalls(Calls):
 class AsyncLoopbackCalls(AsyncCalls):
     """The same for asyncio."""
 
-    def bound_to(self, grant: Grant) -> AsyncLoopbackCalls:
-        return AsyncLoopbackCalls(self._core, grant, self._channels)
-
     async def ask(self, call: Call[Any], progress: Progress | None = None) -> Any:
         return returned(await super().ask(sent(call), progress))
 

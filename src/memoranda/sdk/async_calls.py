@@ -25,6 +25,7 @@ from memoranda.log.commit.staged_transaction import Request
 from memoranda.log.pages import MappedPages, Pages
 from memoranda.log.read.wakeup import Signal
 from memoranda.model.limits import short_repr
+from memoranda.sdk.lanes import Lanes, yielding
 from memoranda.storage.port import Progress
 
 Arguments = ParamSpec("Arguments")
@@ -106,31 +107,50 @@ class _LoopChannel:
 class AsyncCalls:
     """Runs work in threads, while the event loop runs on."""
 
-    def __init__(self, core: Core, grant: Grant, channels: threading.local | None = None) -> None:
+    def __init__(
+        self,
+        core: Core,
+        grant: Grant,
+        lanes: Lanes | None = None,
+        channels: threading.local | None = None,
+    ) -> None:
         self._core = core
         self._grant = grant
+        self._lanes = lanes or Lanes()
         self._channels = channels or threading.local()
         """Holds the channel of the event loop that runs in the current thread."""
 
     def bound_to(self, grant: Grant) -> AsyncCalls:
         """Return the carrier of another handle of the same store."""
-        return AsyncCalls(self._core, grant, self._channels)
+        return type(self)(self._core, grant, self._lanes, self._channels)
 
     async def ask(self, call: Call[Answer], progress: Progress | None = None) -> Answer:
         """Return the answer of a call; a long one can report its progress."""
-        handle = HANDLERS[type(call)]
-        more = () if progress is None else (progress,)
-        return await self.run(handle, self._core, self._grant, call, *more)
+        work = partial(HANDLERS[type(call)], self._core, self._grant, call)
+        if call.lane == "long":
+            work = partial(work, yielding(progress))
+        return await self._lanes.run(call.lane, work)
 
     async def open_pages(self, call: Call[Item]) -> Pages[Item]:
         """Return the pages of a call that has a long answer."""
-        return await self.run(HANDLERS[type(call)], self._core, self._grant, call)
+        handle: Callable[..., Pages[Item]] = HANDLERS[type(call)]
+        return await self._lanes.run(call.lane, partial(handle, self._core, self._grant, call))
 
     async def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Run work in a thread of the default executor."""
-        return await asyncio.to_thread(work, *args, **kwargs)
+        """Do work that is short."""
+        return await self._lanes.run("short", partial(work, *args, **kwargs))
+
+    async def run_long(
+        self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Answer:
+        """Do work that may take long."""
+        return await self._lanes.run("long", partial(work, *args, **kwargs))
+
+    async def finish(self, work: Callable[[], Answer]) -> Answer:
+        """Do work that ends the store, however full the lanes are."""
+        return await asyncio.to_thread(work)
 
     async def perform(
         self, work: Callable[[Argument], Awaitable[Answer]], argument: Argument

@@ -61,6 +61,16 @@ class Calls:
         """Do the work."""
         return work(*args, **kwargs)
 
+    def run_long(
+        self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Answer:
+        """Do work that may take long."""
+        return work(*args, **kwargs)
+
+    def finish(self, work: Callable[[], Answer]) -> Answer:
+        """Do work that ends the store."""
+        return work()
+
     def perform(self, work: Callable[[Argument], Answer], argument: Argument) -> Answer:
         """Call a function that the caller passed; refuse a coroutine, which nobody would await."""
         result = work(argument)

@@ -29,8 +29,8 @@ from memoranda.model.limits import short_repr
 from memoranda.storage.files import TEMP_PREFIX, tag_of, translate_os_errors, work_folder
 from memoranda.storage.port import Engine, Progress, Reader, Row, Writer
 
-_REPORT_INTERVAL = 4096
-"""Rows between two progress reports."""
+_REPORTED_ROWS, _REPORTED_EVENTS = 256, 16
+"""Rows, and events, between two progress reports: well below a millisecond of work."""
 _MAX_KEY_COLUMNS = 5
 """Leading columns that identify a row in an error message."""
 _COMMITS = ("commit_ts", "from_commit")
@@ -99,7 +99,7 @@ def _compare(
 
     views.read_log_from(reader)
     while page := walk.next_page(reader):
-        scratch.write(partial(_apply, page, views))
+        scratch.write(partial(_apply, page, views, report))
         if on_page is not None:
             on_page(sealed_events(page))
         report()
@@ -114,13 +114,17 @@ def _compare(
     return comparison.rows
 
 
-def _apply(page: Sequence[OpenedEvent], views: Views, writer: Writer) -> None:
-    for event in page:
+def _apply(
+    page: Sequence[OpenedEvent], views: Views, report: Callable[[], None], writer: Writer
+) -> None:
+    for number, event in enumerate(page, start=1):
         commit = Commit.from_verified(event)
         try:
             views.apply(writer, commit)
         except Corruption as error:
             raise ChainBroken(commit.commit_ts, f"it contradicts the log: {error}") from error
+        if not number % _REPORTED_EVENTS:
+            report()
 
 
 class _Comparison:
@@ -143,7 +147,7 @@ class _Comparison:
                         view, query, (stored_row, rebuilt_row), next(pairs, (None, None))
                     )
                 self.rows += 1
-                if not self.rows % _REPORT_INTERVAL:
+                if not self.rows % _REPORTED_ROWS:
                     self._report()
         except ViewsDiffer:
             raise

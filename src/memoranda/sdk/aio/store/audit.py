@@ -69,7 +69,9 @@ class AsyncCheckpointCalls(AsyncHandle):
         is trusted by the log with this call.
         """
         log_key = chosen_signer(self._core, signer)
-        return await self._calls.run(log_signer(self._core, log_key, self._defaults.actor).sign)
+        return await self._calls.run_long(
+            log_signer(self._core, log_key, self._defaults.actor).sign
+        )
 
     def checkpoints(self) -> AsyncIterator[SignedCheckpoint]:
         """Yield every stored checkpoint, the smallest first."""
@@ -162,4 +164,4 @@ class AsyncExportCalls(AsyncHandle):
         store from it; `memoranda-verify log` checks it without Memoranda.
         """
         check_callable("progress", progress)
-        return await self._calls.run(export_log, self._core, path, progress)
+        return await self._calls.run_long(export_log, self._core, path, progress)
