@@ -129,24 +129,24 @@ class AsyncCalls:
         work = partial(HANDLERS[type(call)], self._core, self._grant, call)
         if call.lane == "long":
             work = partial(work, yielding(progress))
-        return await self._lanes.run(call.lane, work)
+        return await self._lanes.submit(call.lane, work)
 
     async def open_pages(self, call: Call[Item]) -> Pages[Item]:
         """Return the pages of a call that has a long answer."""
         handle: Callable[..., Pages[Item]] = HANDLERS[type(call)]
-        return await self._lanes.run(call.lane, partial(handle, self._core, self._grant, call))
+        return await self._lanes.submit(call.lane, partial(handle, self._core, self._grant, call))
 
     async def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
         """Do work that is short."""
-        return await self._lanes.run("short", partial(work, *args, **kwargs))
+        return await self._lanes.submit("short", partial(work, *args, **kwargs))
 
     async def run_long(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
         """Do work that may take long."""
-        return await self._lanes.run("long", partial(work, *args, **kwargs))
+        return await self._lanes.submit("long", partial(work, *args, **kwargs))
 
     async def finish(self, work: Callable[[], Answer]) -> Answer:
         """Do work that ends the store, however full the lanes are."""

@@ -59,7 +59,7 @@ class Lanes:
         self._calls: dict[Lane, int] = dict.fromkeys(sizes, 0)
         """Calls that run or wait; changed in the event loop only."""
 
-    async def run(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
+    async def submit(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
         """Run work in a lane; raise `StoreBusy` if it is full."""
         limit = self._sizes[lane].calls
         if self._calls[lane] >= limit:

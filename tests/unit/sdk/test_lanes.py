@@ -60,16 +60,16 @@ def test_a_full_lane_refuses_and_has_room_again() -> None:
     async def work() -> None:
         lanes = Lanes(SMALL)
         waiting = [
-            asyncio.create_task(lanes.run("short", partial(go.wait, HANG_SECONDS)))
+            asyncio.create_task(lanes.submit("short", partial(go.wait, HANG_SECONDS)))
             for _ in range(2)
         ]
         await asyncio.sleep(0)
         with pytest.raises(StoreBusy, match="2 short calls of this process are waiting"):
-            await lanes.run("short", int)
-        assert await lanes.run("search", lambda: 7) == 7, "the others have room"
+            await lanes.submit("short", int)
+        assert await lanes.submit("search", lambda: 7) == 7, "the others have room"
         go.set()
         assert await asyncio.gather(*waiting) == [True, True]
-        assert await lanes.run("short", lambda: 8) == 8
+        assert await lanes.submit("short", lambda: 8) == 8
 
     asyncio.run(work())
 
@@ -83,13 +83,13 @@ def test_a_cancelled_call_leaves_its_place_when_its_work_ends() -> None:
 
     async def work() -> None:
         lanes = Lanes(SMALL)
-        task = asyncio.create_task(lanes.run("long", hang))
+        task = asyncio.create_task(lanes.submit("long", hang))
         await asyncio.to_thread(begun.wait, HANG_SECONDS)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         go.set()
-        assert await lanes.run("long", lambda: 1) == 1
+        assert await lanes.submit("long", lambda: 1) == 1
 
     asyncio.run(work())
 
