@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from memoranda.calls.results import AssertedFacts
 from memoranda.model.receipt import Written
-from memoranda.sdk.bulk_facts import AssertedFacts
 
 Record = TypeVar("Record", bound=Written)
 

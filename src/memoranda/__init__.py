@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memoranda.audit.trusted_keys import TrustedKey
     from memoranda.calls.id_lookup import IdMatch
     from memoranda.calls.maintenance import Stats
+    from memoranda.calls.results import AssertedFacts, ExtractionReport, ImportedChat
     from memoranda.errors import (
         ChainBroken,
         CommitUnknown,
@@ -109,9 +110,7 @@ if TYPE_CHECKING:
     from memoranda.sdk.aio.store.transcripts import AsyncReplayEntry, AsyncTranscript
     from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
     from memoranda.sdk.backup import Backup
-    from memoranda.sdk.bulk_facts import AssertedFacts
     from memoranda.sdk.doctor import diagnose
-    from memoranda.sdk.extraction import ExtractionReport, ImportedChat
     from memoranda.sdk.open import open
     from memoranda.sdk.open_async import open_async
     from memoranda.sdk.restore import import_log, restore
@@ -268,7 +267,7 @@ _MODULE_OF = {
     "RETENTION": "model.erasure",
     "AgentSummary": "log.read.directory",
     "Anchor": "memory.records",
-    "AssertedFacts": "sdk.bulk_facts",
+    "AssertedFacts": "calls.results",
     "Assertion": "graph.records",
     "AsyncReplayEntry": "sdk.aio.store.transcripts",
     "AsyncStore": "sdk.aio.store.store",
@@ -303,7 +302,7 @@ _MODULE_OF = {
     "ExtractedFact": "extract.protocol",
     "ExtractedMemory": "extract.protocol",
     "Extraction": "extract.protocol",
-    "ExtractionReport": "sdk.extraction",
+    "ExtractionReport": "calls.results",
     "Extractor": "extract.protocol",
     "Fact": "graph.records",
     "FactRef": "model.refs",
@@ -312,7 +311,7 @@ _MODULE_OF = {
     "Hit": "search.results",
     "IdMatch": "calls.id_lookup",
     "IdempotencyMismatch": "errors",
-    "ImportedChat": "sdk.extraction",
+    "ImportedChat": "calls.results",
     "InclusionProof": "audit.proofs",
     "InvalidInput": "errors",
     "Invalidation": "memory.records",

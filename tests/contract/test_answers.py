@@ -22,8 +22,8 @@ from memoranda import (
     Unavailable,
 )
 from memoranda.audit.keys import PublicKey
+from memoranda.calls.as_json import time_text, to_json
 from memoranda.model.receipt import Outcome
-from memoranda.sdk.as_json import time_text, to_json
 from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
 

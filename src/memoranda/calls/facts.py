@@ -6,7 +6,7 @@ from typing import Any, Generic
 
 from msgspec.structs import replace
 
-from memoranda.calls.arguments import TypedText, check_namespace, check_plain_object, check_viewer
+from memoranda.calls.arguments import TypedText, check_plain_object, check_viewer
 from memoranda.calls.call import Answer, AnyInstant, AnyMoment, Call, Handlers
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
@@ -214,12 +214,11 @@ class Entities(Call[EntityRecord], frozen=True):
     known_at: AnyMoment = None
 
 
-def cardinalities(core: Core, _: Grant, call: Cardinalities) -> dict[str, RelationCardinality]:
+def cardinalities(core: Core, grant: Grant, call: Cardinalities) -> dict[str, RelationCardinality]:
     """Return the cardinalities by relation, in normal form; all others are multi-valued."""
-    namespace = check_namespace(core, call.namespace)
-    assert namespace is not None, "it is one namespace"
+    scope = grant.scope(call.namespace, check_viewer(core, grant, None), core.limits)
     with core.engine.reading() as reader:
-        return graph_reads.cardinalities(reader, namespace)
+        return graph_reads.cardinalities(reader, scope.namespace)
 
 
 def entity(core: Core, grant: Grant, call: Entity) -> EntityRecord | None:

@@ -75,7 +75,8 @@ def replay(core: Core, grant: Grant, call: Replay) -> Pages[ReplayEvent]:
 
 def timeline_buckets(core: Core, grant: Grant, call: TimelineBuckets) -> list[TimelineBucket]:
     """Return the buckets."""
-    selection = select(core, grant, call.agent_id, call.namespace, None)
+    agent_id = plain_text("agent_id", call.agent_id)
+    selection = select(core, grant, agent_id, call.namespace, None)
     bounds = Bounds(from_timestamp=call.from_timestamp, to_timestamp=call.to_timestamp)
     number = check_integer(
         "buckets", call.buckets, minimum=1, maximum=MAX_BUCKETS, noun="a number of buckets"

@@ -81,7 +81,7 @@ def write_json(result: object) -> None:
     """Write a result as one line of JSON, in UTF-8 whatever the terminal's encoding is."""
     import msgspec
 
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     text = safe_json(msgspec.json.encode(to_json(result)).decode())
     sys.stdout.buffer.write(f"{text}\n".encode())

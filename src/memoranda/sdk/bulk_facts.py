@@ -7,14 +7,10 @@ error names a line of a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
-
-import msgspec
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.limits import check_integer, short_repr
-from memoranda.model.receipt import Outcome
 
 Row = Mapping[str, Any]
 """The arguments of `assert_fact` by their names."""
@@ -36,37 +32,6 @@ _FIELDS = (
     "namespace",
     "visibility",
 )
-
-
-class AssertedFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of rows by outcome."""
-
-    asserted: int = 0
-    unchanged: int = 0
-    """Asserted before under the same `once`."""
-    retracted: int = 0
-    """Asserted before under the same `once` and retracted since: they stay retracted."""
-    rejected: int = 0
-    commit_ts: int | None = None
-    """The last commit; None: nothing was committed."""
-    committed_at: datetime | None = None
-    """The time of that commit."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the call did: created if it asserted anything."""
-        return "created" if self.asserted else "unchanged"
-
-    def __add__(self, other: AssertedFacts) -> AssertedFacts:
-        last = self if other.commit_ts is None else other
-        return AssertedFacts(
-            commit_ts=last.commit_ts,
-            committed_at=last.committed_at,
-            asserted=self.asserted + other.asserted,
-            unchanged=self.unchanged + other.unchanged,
-            retracted=self.retracted + other.retracted,
-            rejected=self.rejected + other.rejected,
-        )
 
 
 class Batch:

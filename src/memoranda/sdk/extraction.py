@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from memoranda.calls.results import ExtractionReport, ImportedChat
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.extract.protocol import (
     ExtractedFact,
@@ -33,7 +34,6 @@ from memoranda.model.memory import Span
 from memoranda.model.operations import AnyOperation
 from memoranda.model.operations.graph import Assert, End
 from memoranda.model.operations.memory import Remember, Revise
-from memoranda.model.receipt import Outcome
 from memoranda.model.refs import TranscriptRef
 from memoranda.model.scope import Scope
 from memoranda.model.suggestions import did_you_mean
@@ -43,82 +43,6 @@ Stage = Callable[..., Any]
 CommitPoint = tuple[int, int]
 """The number of a commit, and its time in microseconds."""
 _SOURCE = "extract"
-
-
-class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an extraction from a transcript.
-
-    A long transcript is extracted in parts, each with a commit of its own; a part in which nothing
-    is found has none.
-    """
-
-    transcript_id: str
-    extractor: str
-    memories: tuple[str, ...] = ()
-    """The ids of the memories."""
-    facts: tuple[str, ...] = ()
-    """The ids of the assertions and of the ends of facts."""
-    skipped: tuple[Skipped, ...] = ()
-    """Items that were not stored, with the reasons; only the call that extracted has them."""
-    already: bool = False
-    """Whether all parts were extracted before, and nothing was written now."""
-    commit_ts: int
-    """The last commit of its parts, from now or from before; if there is none, the last commit of
-    the log."""
-    committed_at: datetime
-    """The time of that commit."""
-
-    @property
-    def id(self) -> str:
-        """The id of the transcript, as `transcript_id`."""
-        return self.transcript_id
-
-    @property
-    def ref(self) -> TranscriptRef:
-        """The reference to the transcript."""
-        return TranscriptRef(self.transcript_id)
-
-    @property
-    def is_new(self) -> bool:
-        """Whether something was written now."""
-        return not self.already and bool(self.memories or self.facts)
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the call did: created if it wrote memories or facts."""
-        return "created" if self.is_new else "unchanged"
-
-
-class ImportedChat(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of importing a conversation."""
-
-    transcript_id: str
-    already: bool
-    """Whether it was imported before, and nothing was stored now."""
-    messages: int
-    """The number of messages."""
-    extraction: ExtractionReport | None = None
-    """What was extracted from it; None if no extractor was given."""
-    commit_ts: int
-    """The commit that stored it; with an extraction, the commit of that."""
-    committed_at: datetime
-    """The time of that commit."""
-
-    @property
-    def id(self) -> str:
-        """The id of the transcript, as `transcript_id`."""
-        return self.transcript_id
-
-    @property
-    def ref(self) -> TranscriptRef:
-        """The reference to the transcript, to cite it."""
-        return TranscriptRef(self.transcript_id)
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the call did: created if it stored the conversation or extracted from it."""
-        has_extracted = self.extraction is not None and self.extraction.is_new
-        return "created" if has_extracted or not self.already else "unchanged"
 
 
 def with_extraction(chat: ImportedChat, report: ExtractionReport) -> ImportedChat:

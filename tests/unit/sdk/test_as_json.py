@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from datetime import UTC, date, datetime
@@ -11,7 +12,8 @@ import msgspec
 import pytest
 
 import memoranda
-from memoranda.sdk.as_json import origin_nodes, reason_nodes, stale_key, to_json
+from memoranda.calls.as_json import origin_nodes, reason_nodes, stale_key, to_json
+from memoranda.model.receipt import CommitFields
 from memoranda.testing import memory_store
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
@@ -288,3 +290,16 @@ def test_every_public_struct_has_a_form() -> None:
     assert len(structs) > 40
     for struct in structs:
         assert to_json.dispatch(struct) is not to_json.dispatch(object), struct
+
+
+def test_a_transcript_of_an_asynchronous_store_has_the_same_form() -> None:
+    async def work() -> Any:
+        async with await memoranda.open_async(":memory:", embedder=None) as opened:
+            transcript = await opened.bind(agent_id="a").store_transcript("words")
+            stored = await opened.get_transcript(transcript.id)
+            assert stored is not None
+            return to_json(transcript), to_json(stored)
+
+    stored, read = asyncio.run(work())
+    assert stored == read | {name: stored[name] for name in CommitFields.__annotations__}
+    assert (stored["original_size"], stored["outcome"]) == (5, "created")

@@ -24,7 +24,7 @@ def backup(target: Target, *, file: str) -> None:
     FILE holds every commit up to the start of the backup, of all agents. It appears when it is
     complete, and it is a store: every command can open it with --db.
     """
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     with target.reader() as store, meter("Backing up") as progress:
         report = store.backup(file, progress=progress)
@@ -47,7 +47,7 @@ def restore(target: Target, *, backup: str, overwrite: bool) -> None:
     commits; it is discarded only with --overwrite. The next write starts a new epoch of the log.
     """
     import memoranda
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     target.make_folder()
     with meter("Restoring") as progress:
@@ -76,7 +76,7 @@ def fork(target: Target, *, file: str, at: str) -> None:
     The fork is a new store with the same operations at the same commits and times. It has its own
     log id, so its hashes differ, and its first epoch names its origin.
     """
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     with target.reader() as store, meter("Forking") as progress:
         report = store.fork(file, at=inputs.moment(at), progress=progress)
@@ -114,7 +114,7 @@ def export_log(target: Target, *, file: str) -> None:
 
     Example: memoranda export log log.jsonl
     """
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     with (
         target.reader() as store,
@@ -144,7 +144,7 @@ def import_log(target: Target, *, file: str) -> None:
     Example: memoranda import log log.jsonl --db new.db
     """
     import memoranda
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     target.make_folder()
     source = sys.stdin.buffer if file == "-" else file

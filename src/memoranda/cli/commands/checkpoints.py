@@ -61,7 +61,7 @@ def checkpoint(
 @takes_store
 def checkpoints(target: Target) -> None:
     """List the checkpoints in the store."""
-    from memoranda.sdk.as_json import time_text
+    from memoranda.calls.as_json import time_text
 
     def line(signed_note: SignedCheckpoint) -> str:
         time = signed_note.committed_at

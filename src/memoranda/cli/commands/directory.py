@@ -73,7 +73,7 @@ def _namespace_row(summary: NamespaceSummary) -> Row:
 
 
 def _activity(summary: AgentSummary | NamespaceSummary) -> Row:
-    from memoranda.sdk.as_json import time_text
+    from memoranda.calls.as_json import time_text
 
     return {
         "commits": summary.commits,

@@ -19,9 +19,9 @@ from memoranda.cli.progress import meter
 from memoranda.errors import MemorandaError
 
 if TYPE_CHECKING:
+    from memoranda.calls.results import AssertedFacts
     from memoranda.cli.formats.fact_files import Row, Rows
     from memoranda.graph.records import Fact
-    from memoranda.sdk.bulk_facts import AssertedFacts
     from memoranda.sdk.store.store import Store
 
 _BLOCK_BYTES = 2**20

@@ -504,9 +504,9 @@ def list_facts(
 
     Example: memoranda fact list --subject Ann --valid-at 2021
     """
+    from memoranda.calls.as_json import to_json
     from memoranda.cli.render import fact_text
     from memoranda.model.scope import ALL_AGENTS
-    from memoranda.sdk.as_json import to_json
 
     with target.reader() if all_agents else target.agent_reader() as store:
         facts = store.iter_facts(

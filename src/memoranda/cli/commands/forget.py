@@ -262,7 +262,7 @@ def _copy_lines(copies: Sequence[str]) -> list[str]:
 
 
 def _write_preview(target: Target, preview: Preview, copies: Sequence[str]) -> None:
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     if target.as_json:
         write_json({**to_json(preview), "copies": list(copies)})
@@ -312,7 +312,7 @@ def certificate(target: Target, *, erasure_id: str | None, limit: int | None) ->
 
 
 def _json(certificate: Certificate) -> dict[str, Any]:
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     return {name: member for name, member in to_json(certificate).items() if name != "preview"}
 

@@ -52,8 +52,8 @@ def inbox(
 
 def list_stale_keys(target: Target, *, at: str | None, limit: int | None) -> None:
     """Print the keys whose sources are stale, and these sources."""
+    from memoranda.calls.as_json import stale_key
     from memoranda.cli.render import why_colors
-    from memoranda.sdk.as_json import stale_key
 
     with target.agent_reader() as store:
         write_each(

@@ -95,7 +95,7 @@ def delete(target: Target, *, key: str, expect_version: int | None, txn_id: str 
 @takes_target
 def get(target: Target, *, key: str, version: int | None, at: str | None) -> None:
     """Print a key's value, now or as of a past moment."""
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     with target.agent_reader() as store:
         record = store.get_state(key=key, version=version, at=inputs.moment(at))
@@ -199,7 +199,7 @@ def _not_found(target: Target, key: str, when: str = "") -> NotFound:
 
 def _report_commit(target: Target, store: Store, key: str, commit: int, action: str) -> None:
     """Print a write as it is in the log, since others may have changed the key by now."""
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     event = next(store.replay(after_commit=commit - 1, through_commit=commit))
     operation = next(operation for operation in event.operations if operation.key == key)

@@ -213,7 +213,7 @@ def rebuild(target: Target) -> None:
     Reads are answered from views. The views of all agents are rebuilt, and a view that differs from
     the log is repaired.
     """
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     with target.store() as store, meter("Rebuilding") as progress:
         report = store.rebuild(progress=progress)
@@ -232,7 +232,7 @@ def rebuild(target: Target) -> None:
 @takes_store
 def stats(target: Target) -> None:
     """Show the size and the state of the store."""
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     with target.reader(embedder=None) as store:
         report = store.stats()
@@ -293,7 +293,7 @@ def _last_checkpoint(report: Stats) -> str:
 
 
 def _time(time: datetime | None) -> str:
-    from memoranda.sdk.as_json import time_text
+    from memoranda.calls.as_json import time_text
 
     return time_text(time) if time else "none yet"
 

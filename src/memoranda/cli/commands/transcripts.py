@@ -21,10 +21,10 @@ from memoranda.cli.progress import Meter, meter
 from memoranda.errors import InvalidInput, NotFound, Unavailable
 
 if TYPE_CHECKING:
+    from memoranda.calls.results import ExtractionReport, ImportedChat
     from memoranda.cli.formats.chat_files import DateOrder, ParsedTranscript
     from memoranda.extract.protocol import Extractor
     from memoranda.model.document import Document
-    from memoranda.sdk.extraction import ExtractionReport, ImportedChat
     from memoranda.sdk.store.store import Store
 
 
@@ -63,8 +63,8 @@ def add(
 @takes_store
 def show(target: Target, *, transcript_id: str) -> None:
     """Print a transcript's text."""
+    from memoranda.calls.as_json import to_json
     from memoranda.cli.output import safe
-    from memoranda.sdk.as_json import to_json
 
     with target.reader() as store:
         transcript_id = full_id(store, transcript_id, "transcript")
@@ -169,7 +169,7 @@ def import_chat(
 
     Example: memoranda import chat talk.txt --extractor rules
     """
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     parsed_extractor = None if extractor is None else _extractor(extractor)
     speakers = _names(names)

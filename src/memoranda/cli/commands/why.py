@@ -26,10 +26,10 @@ def why(target: Target, *, ref: str, at: str | None) -> None:
     output has one object for each node, with the number of its `parent`. Only the beginning of a
     very large or deep tree is drawn; JSON output has all of it.
     """
+    from memoranda.calls.as_json import reason_nodes
     from memoranda.cli import references
     from memoranda.cli.render import why_colors
     from memoranda.model.refs import KeyRef
-    from memoranda.sdk.as_json import reason_nodes
     from memoranda.why.tree_drawing import truncate, truncation_note
 
     reference = references.parse(ref)
@@ -57,8 +57,8 @@ def origins(target: Target, *, memory_id: str, at: str | None) -> None:
 
     JSON output has one object for each memory, with the id of its `parent`.
     """
+    from memoranda.calls.as_json import origin_nodes
     from memoranda.cli.render import memory_text
-    from memoranda.sdk.as_json import origin_nodes
 
     with target.reader() as store:
         memory_id = full_id(store, memory_id, "memory")

@@ -350,7 +350,7 @@ def _without_rejection(members: Mapping[str, Any]) -> dict[str, Any]:
 
 def file_row(fact: Fact, visibility: str) -> dict[str, Any]:
     """Return the columns of a fact; any store can import them."""
-    from memoranda.sdk.as_json import to_json
+    from memoranda.calls.as_json import to_json
 
     members = to_json(fact) | {"visibility": visibility}
     return {name: members[name] for name in COLUMNS[:-1]}

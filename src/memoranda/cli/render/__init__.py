@@ -1,1 +1,1 @@
-"""Results as text for a terminal; their JSON comes from `memoranda.sdk.as_json`."""
+"""Results as text for a terminal; their JSON comes from `memoranda.calls.as_json`."""

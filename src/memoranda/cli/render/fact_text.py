@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from memoranda.calls.as_json import time_text
 from memoranda.cli.output import fit, safe
 from memoranda.cli.render.key_text import proof_mark
 from memoranda.cli.render.timeline_chart import Bar
-from memoranda.sdk.as_json import time_text
 
 if TYPE_CHECKING:
     from memoranda.graph.edge_resolver import EdgeResolution, ExistingEdge

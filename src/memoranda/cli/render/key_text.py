@@ -12,12 +12,12 @@ from typing import Any, Literal, Protocol
 
 import click
 
+from memoranda.calls.as_json import time_text
 from memoranda.cli.output import abbreviate, compact, fit, safe
 from memoranda.cli.references import format_ref
 from memoranda.model.event import ReplayEvent
 from memoranda.model.operations import AnyOperation, Write
 from memoranda.model.refs import Ref
-from memoranda.sdk.as_json import time_text
 from memoranda.state.reads import StateChange, StateRecord, StateVersion
 
 # Comparing two JSON values member by member.

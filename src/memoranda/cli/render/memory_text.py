@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from memoranda.calls.as_json import time_text
 from memoranda.cli.output import byte_size, fit, safe
 from memoranda.cli.render.key_text import UNPROVEN, proof_mark
 from memoranda.model.memory import NOTICE_KIND, one_line
 from memoranda.model.refs import Belief, FactRef, KeyRef
-from memoranda.sdk.as_json import time_text
 
 if TYPE_CHECKING:
     from memoranda.audit.events import AuditEvent

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memoranda.calls.as_json import time_text
 from memoranda.cli.output import fit, safe, safe_json
 from memoranda.cli.references import format_ref
 from memoranda.model.refs import TranscriptRef
-from memoranda.sdk.as_json import time_text
 from memoranda.why.tree_drawing import ASCII, UNICODE, TreeLine, draw_line, statement
 
 if TYPE_CHECKING:

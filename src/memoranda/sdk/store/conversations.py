@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from memoranda.calls.requests import check_transcript_ref
+from memoranda.calls.results import ExtractionReport, ImportedChat
 from memoranda.errors import IdempotencyMismatch, Unavailable
 from memoranda.extract.protocol import (
     Extraction,
@@ -34,8 +35,6 @@ from memoranda.model.refs import IdLike
 from memoranda.model.scope import Scope
 from memoranda.sdk.extraction import (
     CommitPoint,
-    ExtractionReport,
-    ImportedChat,
     Part,
     PartResult,
     conversation,

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from memoranda.calls.as_json import JsonObject, to_json
 from memoranda.calls.core import Core, check_optional_integer
 from memoranda.calls.requests import check_memory_id, check_transcript_ref
 from memoranda.calls.transcripts import (
@@ -40,7 +41,7 @@ from memoranda.model.document import Document
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.model.memory import Span
 from memoranda.model.operations import Cite
-from memoranda.model.receipt import Outcome
+from memoranda.model.receipt import CommitFields, Outcome
 from memoranda.model.refs import IdLike, TranscriptRef
 from memoranda.model.scope import AllNamespaces
 from memoranda.sdk.calls import Calls, listed_as
@@ -180,6 +181,16 @@ class Transcript:
 
     def __repr__(self) -> str:
         return f"Transcript(id={self.id!r}, original_size={self.original_size})"
+
+
+@to_json.register(Transcript)
+def _transcript_json(transcript: Transcript) -> JsonObject:
+    """Return what a store lists of a transcript, and the commit if it was just stored."""
+    members: JsonObject = to_json(transcript._info)  # noqa: SLF001  # a class of this file
+    if transcript.outcome is None:
+        return members
+    commit = {name: getattr(transcript, name) for name in CommitFields.__annotations__}
+    return members | {name: to_json(value) for name, value in commit.items()}
 
 
 class ReplayEntry:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from memoranda.calls.requests import check_transcript_ref
+from memoranda.calls.results import ExtractionReport, ImportedChat
 from memoranda.errors import IdempotencyMismatch, Unavailable
 from memoranda.extract.protocol import (
     Extraction,
@@ -39,8 +40,6 @@ from memoranda.sdk.aio.store.handle import AsyncHandle
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
 from memoranda.sdk.extraction import (
     CommitPoint,
-    ExtractionReport,
-    ImportedChat,
     Part,
     PartResult,
     conversation,

@@ -12,6 +12,7 @@ from operator import length_hint
 from msgspec.structs import replace
 
 from memoranda.calls.requests import alias_entity, merge_entities, retract_fact, set_cardinality
+from memoranda.calls.results import AssertedFacts
 from memoranda.graph.edge_resolver import EdgeResolution
 from memoranda.graph.effects import ResolutionQuery, outcome_of, resolve_commit
 from memoranda.graph.requests import Cardinality, Object
@@ -27,7 +28,6 @@ from memoranda.sdk.aio.store.handle import AsyncHandle
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
 from memoranda.sdk.bulk_facts import (
     REFUSALS,
-    AssertedFacts,
     Batch,
     Refusal,
     Reject,

@@ -1,4 +1,4 @@
-"""Public results as JSON values, for the command line and for servers.
+"""Answers as JSON values, for the command line and for servers.
 
 `to_json` walks a result: a struct becomes an object with its fields in their order, a time becomes
 RFC 3339 text, bytes become hexadecimal text, and a tuple becomes an array. Results with another
@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from memoranda.calls.results import AssertedFacts, ExtractionReport, ImportedChat
 from memoranda.graph.edge_resolver import EdgeResolution
 from memoranda.graph.entities import Literal, literal_kind
 from memoranda.graph.records import Assertion, Fact, Neighbor
@@ -29,13 +30,11 @@ from memoranda.log.compaction.compactor import Compaction
 from memoranda.log.erasure.certificate import Certificate
 from memoranda.log.read.timeline_buckets import TimelineBucket
 from memoranda.memory.records import Anchor, Invalidation, Memory, Origin
+from memoranda.memory.transcripts import TranscriptInfo
 from memoranda.model.clock import to_micros, to_rfc3339
 from memoranda.model.event import ReplayEvent
 from memoranda.model.operations import Operation, Write
 from memoranda.model.receipt import CommitFields, Written
-from memoranda.sdk.bulk_facts import AssertedFacts
-from memoranda.sdk.extraction import ExtractionReport, ImportedChat
-from memoranda.sdk.store.transcripts import Transcript
 from memoranda.search.results import Hit
 from memoranda.state.reads import StateChange, StateRecord, StateVersion
 from memoranda.why.reason import Reason
@@ -46,7 +45,7 @@ JsonObject = dict[str, Any]
 @singledispatch
 def to_json(value: object) -> Any:
     """Return a public result as JSON; raise `TypeError` for any other object."""
-    raise TypeError(f"{type(value).__name__} has no JSON form: register one in memoranda.sdk")
+    raise TypeError(f"{type(value).__name__} has no JSON form: register one")
 
 
 def time_text(time: datetime) -> str:
@@ -175,7 +174,7 @@ def _operation(operation: Operation) -> JsonObject:
 _COMMIT_FIELDS = frozenset(CommitFields.__annotations__)
 
 
-def _commit_fields(record: Written | Transcript) -> JsonObject:
+def commit_fields(record: Written) -> JsonObject:
     """Return the outcome and the commit of a record; only the call that wrote it has them."""
     if record.commit_ts is None:
         return {}
@@ -199,13 +198,13 @@ def _answer(
 
 @to_json.register(Written)
 def _written(record: Written) -> JsonObject:
-    return struct_json(record, omit=_COMMIT_FIELDS) | _commit_fields(record)
+    return struct_json(record, omit=_COMMIT_FIELDS) | commit_fields(record)
 
 
 @to_json.register(Memory)
 def _memory(memory: Memory) -> JsonObject:
     members = struct_json(memory, omit=_COMMIT_FIELDS | {"unproven"})
-    return members | _commit_fields(memory) | _proof(memory)
+    return members | commit_fields(memory) | _proof(memory)
 
 
 @to_json.register(Invalidation)
@@ -218,13 +217,12 @@ def _anchor(anchor: Anchor) -> JsonObject:
     return _object(anchor._asdict())
 
 
-@to_json.register(Transcript)
-def _transcript(transcript: Transcript) -> JsonObject:
+@to_json.register(TranscriptInfo)
+def _transcript(info: TranscriptInfo) -> JsonObject:
     """Return what a store lists of a transcript; its text is read by a call of its own."""
     names = ("id", "namespace", "agent_id", "created_at", "occurred_at", "expires_at")
     sizes = ("original_size", "compressed_size")
-    members = {name: to_json(getattr(transcript, name)) for name in names + sizes}
-    return members if transcript.outcome is None else members | _commit_fields(transcript)
+    return {name: to_json(getattr(info, name)) for name in names + sizes}
 
 
 @to_json.register(Origin)
@@ -283,7 +281,7 @@ def _resolution(resolution: EdgeResolution) -> JsonObject:
         {"before": to_json(before), "after": to_json(after)} for before, after in resolution.changed
     ]
     members = struct_json(resolution, omit=_COMMIT_FIELDS) | {"changed": changes}
-    return members | _commit_fields(resolution)
+    return members | commit_fields(resolution)
 
 
 # Search results and reasons.

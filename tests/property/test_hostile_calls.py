@@ -1,0 +1,71 @@
+"""Whoever sends structs of their own gets an answer or one of our errors, whatever is in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from random import Random
+from typing import Any
+
+import pytest
+
+import memoranda
+from memoranda import MemorandaError, Store
+from memoranda.calls.arguments import TypedText
+from memoranda.calls.call import call_name
+from memoranda.calls.grant import EVERYTHING, Grant
+from memoranda.calls.registry import HANDLERS
+from memoranda.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
+from memoranda.testing import FixedClock, FixedIds
+from tests.quick import only
+
+ROUNDS = 60
+SEEDS = 10
+DEEP: list[Any] = []
+for _ in range(5_000):
+    DEEP = [DEEP]
+HOSTILE: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 2**63, -(2**70), 10**5000, 1.5, math.nan, math.inf, "", " ", "k",
+    "a", "default", "a//b", "\0", "\ud800", "x" * 10_000, "é" * 3, b"", b"\xff", [], (), {}, [1],
+    ("a",), ["a", None], {"a": 1}, {1: 2}, DEEP, {"a": DEEP}, object(), int, datetime.now(UTC),
+    datetime(2026, 1, 1), date(2026, 1, 1), KeyRef("k"), KeyRef(7),  # type: ignore[arg-type]  # noqa: DTZ001
+    MemoryRef("\0"), FactRef(""), TranscriptRef("t", ((5, 1),)), TypedText("date", "x"),
+    TypedText(7, []), frozenset(["a"]), "2026-01-01T00:00:00Z", "SELECT 1", "memory",  # type: ignore[arg-type]
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    with memoranda.open(":memory:", clock=FixedClock(), ids=FixedIds(), embedder=None) as opened:
+        agent = opened.bind(agent_id="a")
+        words = agent.store_transcript("Ann: I live in Bonn.")
+        memory = agent.remember("Ann lives in Bonn", title="k", transcript=words)
+        agent.reflect("she moved", on=memory)
+        agent.assert_fact(subject="Ann", relation="lives in", object="Bonn", source=memory)
+        agent.write(key="k", value={"n": 1}, because=memory)
+        yield opened
+
+
+@pytest.mark.parametrize("seed", only([0, 1], range(SEEDS)))
+@pytest.mark.parametrize("kind", HANDLERS, ids=call_name)
+def test_hostile_arguments(store: Store, kind: Any, seed: int) -> None:
+    chance = Random(f"{call_name(kind)} {seed}")
+    for _ in range(ROUNDS):
+        names = kind.__struct_fields__
+        arguments = {name: chance.choice(HOSTILE) for name in names}
+        for name in chance.sample(names, chance.randrange(len(names) + 1)):
+            arguments[name] = _harmless(name)  # so that the others are reached
+        grant = chance.choice([EVERYTHING, Grant("a"), Grant("b", frozenset("b"), frozenset())])
+        try:
+            answer = HANDLERS[kind](store._core, grant, kind(**arguments))
+            if kind.shape == "pages":
+                answer.next_page()
+        except MemorandaError:
+            continue
+
+
+def _harmless(name: str) -> Any:
+    values = {"agent_id": "a", "namespace": "default", "key": "k", "query": "SELECT 1"}
+    numbers = {"hops": 1, "max_hops": 1, "limit": 1, "k": 1, "buckets": 3, "score": 0.9}
+    return values.get(name, numbers.get(name))
