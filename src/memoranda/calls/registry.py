@@ -20,7 +20,11 @@ from memoranda.calls import (
     transcripts,
     why,
 )
-from memoranda.calls.call import Call, Handlers, call_name
+from memoranda.calls.call import Answer, Call, Handlers, call_name
+from memoranda.calls.core import Core
+from memoranda.calls.grant import Grant
+from memoranda.errors import PermissionDenied
+from memoranda.storage.port import Progress
 
 HANDLERS: Handlers = {
     **audit.HANDLERS,
@@ -39,3 +43,21 @@ HANDLERS: Handlers = {
 }
 CALLS: Mapping[str, type[Call[Any]]] = {call_name(kind): kind for kind in HANDLERS}
 """Every kind of call by its name."""
+
+
+def handle(
+    core: Core, grant: Grant, call: Call[Answer], progress: Progress | None = None
+) -> Answer:
+    """Return what the handler of a call answers, or the pages of a long answer.
+
+    A call whose verb the grant does not have raises `PermissionDenied`: which calls there are is no
+    secret, unlike what they would find.
+    """
+    if call.verb not in grant.verbs:
+        raise PermissionDenied(f"this caller may not {call.verb}: ask for a grant that allows it")
+    answer: Answer
+    if progress is None:
+        answer = HANDLERS[type(call)](core, grant, call)
+    else:
+        answer = HANDLERS[type(call)](core, grant, call, progress)
+    return answer

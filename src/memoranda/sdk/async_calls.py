@@ -17,7 +17,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from memoranda.calls.call import Call
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
-from memoranda.calls.registry import HANDLERS
+from memoranda.calls.registry import handle
 from memoranda.errors import InvalidInput
 from memoranda.log.commit.group_commit import RECHECK_SECONDS, Committer, PendingCommit
 from memoranda.log.commit.outcome import CommitResult
@@ -126,15 +126,14 @@ class AsyncCalls:
 
     async def ask(self, call: Call[Answer], progress: Progress | None = None) -> Answer:
         """Return the answer of a call; a long one can report its progress."""
-        work = partial(HANDLERS[type(call)], self._core, self._grant, call)
-        if call.lane == "long":
-            work = partial(work, yielding(progress))
+        report = yielding(progress) if call.lane == "long" else None
+        work = partial(handle, self._core, self._grant, call, report)
         return await self._lanes.submit(call.lane, work)
 
     async def open_pages(self, call: Call[Item]) -> Pages[Item]:
         """Return the pages of a call that has a long answer."""
-        handle: Callable[..., Pages[Item]] = HANDLERS[type(call)]
-        return await self._lanes.submit(call.lane, partial(handle, self._core, self._grant, call))
+        pages: Any = await self.ask(call)
+        return pages  # type: ignore[no-any-return]
 
     async def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs

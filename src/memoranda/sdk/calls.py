@@ -8,12 +8,12 @@ the whole difference. Both are local carriers of calls: they run the handlers in
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from memoranda.calls.call import Call
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
-from memoranda.calls.registry import HANDLERS
+from memoranda.calls.registry import handle
 from memoranda.errors import InvalidInput
 from memoranda.log.commit.group_commit import Committer
 from memoranda.log.commit.outcome import CommitResult
@@ -43,17 +43,12 @@ class Calls:
 
     def ask(self, call: Call[Answer], progress: Progress | None = None) -> Answer:
         """Return the answer of a call; a long one can report its progress."""
-        answer: Answer
-        if progress is None:
-            answer = HANDLERS[type(call)](self._core, self._grant, call)
-        else:
-            answer = HANDLERS[type(call)](self._core, self._grant, call, progress)
-        return answer
+        return handle(self._core, self._grant, call, progress)
 
     def open_pages(self, call: Call[Item]) -> Pages[Item]:
         """Return the pages of a call that has a long answer."""
-        pages: Pages[Item] = HANDLERS[type(call)](self._core, self._grant, call)
-        return pages
+        pages: Any = handle(self._core, self._grant, call)
+        return pages  # type: ignore[no-any-return]
 
     def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs

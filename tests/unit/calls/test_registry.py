@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 import memoranda
-from memoranda import InvalidInput, Store
+from memoranda import InvalidInput, PermissionDenied, Store
 from memoranda.calls import codec
 from memoranda.calls.call import Lane, Reach, Shape, Verb, answer_type, call_name
 from memoranda.calls.grant import EVERYTHING, NOWHERE, Grant
 from memoranda.calls.keys import GetState, ListKeys
-from memoranda.calls.registry import CALLS, HANDLERS
+from memoranda.calls.log import Cursors, DropCursor
+from memoranda.calls.maintenance import GetStats
+from memoranda.calls.registry import CALLS, HANDLERS, handle
 from memoranda.calls.why import Why
 from memoranda.model.limits import Limits
 from memoranda.model.refs import KeyRef
@@ -126,3 +128,12 @@ class TestGrant:
             assert HANDLERS[ListKeys](core, grant, ListKeys("a", "default")).next_page() == []
             with pytest.raises(InvalidInput, match="namespace"):  # as for what does not exist
                 HANDLERS[GetState](core, grant, GetState("a", "a//b", "k"))
+
+    def test_a_verb_that_is_not_granted(self) -> None:
+        with memoranda.open(":memory:", embedder=None) as store:
+            reader = Grant(verbs=frozenset(["read"]))
+            assert handle(store._core, reader, Cursors()) == []
+            with pytest.raises(PermissionDenied, match="may not admin"):
+                handle(store._core, reader, GetStats())
+            with pytest.raises(PermissionDenied, match="may not write"):
+                handle(store._core, reader, DropCursor("c"))
