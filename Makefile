@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# One worker more than there are cores, since tests wait for the disk.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
 
 .PHONY: run test check test-slow torture bench generate format clean help
@@ -14,7 +16,7 @@ run: $(VENV)/.run  ## watch a small agent work, get killed, resume, and explain 
 	@$(BIN)/memoranda demo
 
 test: check  ## check style, types, layers and generated files, then run every fast test on the built wheel
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 test-slow: $(VENV)/.test  ## run the tests that take minutes
 	$(BIN)/python -m pytest -n auto -m slow
