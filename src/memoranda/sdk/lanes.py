@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ from memoranda.calls.call import Lane
 from memoranda.errors import StoreBusy
 from memoranda.model.clock import SystemClock
 from memoranda.storage.port import Progress
+from memoranda.storage.thread_locks import new_lock
 
 Answer = TypeVar("Answer")
 
@@ -56,24 +58,29 @@ class Lanes:
             name: ThreadPoolExecutor(size.threads, thread_name_prefix=f"memoranda-{name}")
             for name, size in sizes.items()
         }
+        self._lock = new_lock()
+        """Protects the counts: calls come from several loops, and end in the threads."""
         self._calls: dict[Lane, int] = dict.fromkeys(sizes, 0)
-        """Calls that run or wait; changed in the event loop only."""
+        """Calls that run or wait."""
 
     async def submit(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
-        """Run work in a lane; raise `StoreBusy` if it is full."""
+        """Run work in a lane, in the caller's context; raise `StoreBusy` if it is full."""
         limit = self._sizes[lane].calls
-        if self._calls[lane] >= limit:
-            raise StoreBusy(
-                f"{limit} {lane} calls of this process are waiting already: try again later, or "
-                "make fewer at a time"
-            )
-        self._calls[lane] += 1
-        future = asyncio.get_running_loop().run_in_executor(self._threads[lane], work)
-        future.add_done_callback(partial(self._finish, lane))
-        return await future
+        with self._lock:
+            if self._calls[lane] >= limit:
+                raise StoreBusy(
+                    f"{limit} {lane} calls of this process are waiting already: try again later, "
+                    "or make fewer at a time"
+                )
+            self._calls[lane] += 1
+        future = self._threads[lane].submit(copy_context().run, work)
+        # Not of the task's future: a cancelled task leaves, and its work goes on.
+        future.add_done_callback(partial(self._leave, lane))
+        return await asyncio.wrap_future(future)
 
-    def _finish(self, lane: Lane, _: asyncio.Future[Any]) -> None:
-        self._calls[lane] -= 1
+    def _leave(self, lane: Lane, _: Future[Any]) -> None:
+        with self._lock:
+            self._calls[lane] -= 1
 
 
 def yielding(progress: Progress | None) -> Progress:

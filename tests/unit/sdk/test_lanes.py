@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 
@@ -88,10 +89,25 @@ def test_a_cancelled_call_leaves_its_place_when_its_work_ends() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        with pytest.raises(StoreBusy):  # its work goes on
+            await lanes.submit("long", int)
         go.set()
+        async with asyncio.timeout(HANG_SECONDS):
+            while lanes._calls["long"]:
+                await asyncio.sleep(0.001)
         assert await lanes.submit("long", lambda: 1) == 1
 
     asyncio.run(work())
+
+
+def test_work_runs_in_the_context_of_its_caller() -> None:
+    variable: ContextVar[str] = ContextVar("variable", default="none")
+
+    async def work() -> str:
+        variable.set("caller's")
+        return await Lanes(SMALL).submit("short", variable.get)
+
+    assert asyncio.run(work()) == "caller's"
 
 
 def test_a_store_closes_while_its_lanes_are_full(
