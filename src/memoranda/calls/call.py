@@ -57,6 +57,9 @@ class Call(
     reach: ClassVar[Reach] = "scope"
     shape: ClassVar[Shape] = "value"
     lane: ClassVar[Lane] = "short"
+    obeys_grants: ClassVar[bool] = False
+    """Whether its handler shows only what the grant covers; others refuse a grant that does not
+    cover everything."""
     idempotent: ClassVar[bool] = True
     """Whether sending it twice has the effect of sending it once."""
     local_only: ClassVar[str | None] = None

@@ -8,12 +8,14 @@ are, and decoding needs no more than a stack.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence, Set
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Union, get_args, get_type_hints
+from uuid import UUID
 
 import msgspec
 
@@ -29,12 +31,25 @@ from memoranda.model.suggestions import did_you_mean
 
 def encode_call(call: Call[Any]) -> bytes:
     """Return a call as bytes; raise `InvalidInput` if an argument is not plain data."""
+    for field in msgspec.structs.fields(call):
+        value = getattr(call, field.name)
+        if _is_refused(value, is_time=field.type is Any):
+            raise InvalidInput(
+                field.name, f"{short_repr(value)} is {type(value).__name__}, which cannot be sent"
+            )
     try:
         return msgspec.msgpack.encode(call, enc_hook=_plain)
     except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError):
         for name in call.__struct_fields__:
             _check_argument(name, getattr(call, name))
         raise
+
+
+def _is_refused(value: object, *, is_time: bool) -> bool:
+    """Say whether an argument would arrive as something else, which a handler may accept."""
+    if isinstance(value, (str, int, float)):  # also of an enumeration of such
+        return False
+    return isinstance(value, _REFUSED_TYPES) or (isinstance(value, date) and not is_time)
 
 
 def _check_argument(name: str, value: object) -> None:
@@ -44,6 +59,10 @@ def _check_argument(name: str, value: object) -> None:
         raise InvalidInput(name, f"{short_repr(value)} cannot be sent: {error}") from error
 
 
+_MAX_NAME_CHARACTERS = 100
+"""Characters of an unknown name that are compared with those of calls."""
+_REFUSED_TYPES = (Enum, UUID, Decimal, time, timedelta, Set)
+"""Types that msgspec would turn into text or a list, and that no handler takes."""
 _PLAIN_TYPES: tuple[type[Any], ...] = (int, float, bytes, list, tuple, dict)
 
 
@@ -51,6 +70,8 @@ def _plain(value: object) -> object:
     """Return an argument of a type of the caller's own as what it is derived from."""
     if isinstance(value, str):
         return str.__str__(value)
+    if isinstance(value, datetime):
+        return datetime.combine(value.date(), value.timetz())
     for kind in _PLAIN_TYPES:
         if isinstance(value, kind):
             return kind(value)
@@ -68,7 +89,7 @@ def decode_call(data: bytes) -> Call[Any]:
     name = fields.pop("call", None)
     kind = CALLS.get(name) if isinstance(name, str) else None
     if kind is None:
-        hint = did_you_mean(name, CALLS) if isinstance(name, str) else ""
+        hint = did_you_mean(name[:_MAX_NAME_CHARACTERS], CALLS) if isinstance(name, str) else ""
         raise InvalidInput("call", f"{short_repr(name)} is not a call{hint}")
     for field, record in _record_arguments(kind).items():
         if isinstance(fields.get(field), (list, dict)):
@@ -104,7 +125,7 @@ def _convert(field: str, value: object, record: Any) -> object:
 
 # Answers.
 
-_LIST, _TUPLE, _DICT, _SET, _TIME, _DATE, _ENUM, _STRUCT = range(8)
+_LIST, _TUPLE, _DICT, _SET, _TIME, _DATE, _ENUM, _STRUCT, _INTEGER = range(9)
 """Kinds of composite values. A node is a list of the kind, the number of parts, and a name."""
 
 
@@ -120,15 +141,33 @@ def encode_answer(answer: object) -> bytes:
     pending = [answer]
     while pending:
         value = pending.pop()
-        if value is None or (
-            isinstance(value, (_Node, str, int, float, bytes)) and not isinstance(value, Enum)
-        ):
+        if _is_token(value):
             tokens.append(value)
             continue
         node, parts = _taken_apart(value)
         pending.append(node)
         pending.extend(reversed(parts))
     return msgspec.msgpack.encode(tokens)
+
+
+_DECODING_ERRORS = (
+    msgspec.MsgspecError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What wrong bytes raise, here and in the types of records."""
+
+
+def _is_token(value: object) -> bool:
+    """Say whether a value stands for itself."""
+    if isinstance(value, Enum):
+        return False
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return value is None or isinstance(value, (_Node, str, float, bytes))
 
 
 def decode_answer(data: bytes) -> Any:
@@ -139,11 +178,13 @@ def decode_answer(data: bytes) -> Any:
             if isinstance(token, list):
                 node = msgspec.convert(token, _Node)
                 first = len(stack) - node.size
+                if not 0 <= first <= len(stack):
+                    raise ValueError(f"a value of {node.size} parts has {len(stack)}")
                 stack[first:] = [_put_together(node, stack[first:])]
             else:
                 stack.append(token)
         (answer,) = stack
-    except (msgspec.MsgspecError, ValueError, TypeError, LookupError, ArithmeticError) as error:
+    except _DECODING_ERRORS as error:
         raise InvalidInput("answer", f"it is not understood: {error}") from error
     return answer
 
@@ -155,31 +196,41 @@ def _taken_apart(value: object) -> tuple[_Node, Sequence[Any]]:
         return node, [getattr(value, name) for name in names]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return _Node(_STRUCT, len(value), type(value).__name__), value
-    if isinstance(value, tuple):
-        return _Node(_TUPLE, len(value)), value
-    if isinstance(value, list):
-        return _Node(_LIST, len(value)), value
+    if isinstance(value, (tuple, list)):
+        return _Node(_TUPLE if isinstance(value, tuple) else _LIST, len(value)), value
     if isinstance(value, Mapping):
         parts = [part for item in value.items() for part in item]
         return _Node(_DICT, len(parts)), parts
     if isinstance(value, (set, frozenset)):
         return _Node(_SET, len(value)), sorted(value)
-    if isinstance(value, datetime):
-        return _Node(_TIME, 1), [to_micros("time", value)]
-    if isinstance(value, date):
-        return _Node(_DATE, 1), [value.isoformat()]
+    kind, part = _scalar(value)
+    return _Node(kind, 1, type(value).__name__ if kind == _ENUM else ""), [part]
+
+
+def _scalar(value: object) -> tuple[int, object]:
+    """Return the kind of a value that msgpack does not have, and what it has instead."""
     if isinstance(value, Enum):
-        return _Node(_ENUM, 1, type(value).__name__), [value.name]
+        return _ENUM, value.name
+    if isinstance(value, int):
+        return _INTEGER, f"{value:x}"
+    if isinstance(value, datetime):
+        return _TIME, to_micros("time", value)
+    if isinstance(value, date):
+        return _DATE, value.isoformat()
     raise TypeError(f"{type(value).__name__} cannot be part of an answer")
 
 
 def _put_together(node: _Node, parts: list[Any]) -> object:
     if node.kind == _STRUCT:
         record = record_types()[node.name]
+        if issubclass(record, Enum):
+            raise TypeError(f"{node.name} is not a record")
         names = record._fields if issubclass(record, tuple) else record.__struct_fields__
         return record(**dict(zip(names, parts, strict=True)))
     if node.kind == _ENUM:
-        return record_types()[node.name][parts[0]]
+        return _enumeration(node.name)[parts[0]]
+    if node.kind == _INTEGER:
+        return int(parts[0], 16)
     if node.kind == _DICT:
         return dict(zip(parts[::2], parts[1::2], strict=True))
     if node.kind == _TIME:
@@ -187,6 +238,13 @@ def _put_together(node: _Node, parts: list[Any]) -> object:
     if node.kind == _DATE:
         return date.fromisoformat(*parts)
     return {_LIST: list, _TUPLE: tuple, _SET: frozenset}[node.kind](parts)
+
+
+def _enumeration(name: str) -> type[Enum]:
+    kind: type[Any] = record_types()[name]
+    if not issubclass(kind, Enum):
+        raise TypeError(f"{name} is not an enumeration")
+    return kind
 
 
 @cache

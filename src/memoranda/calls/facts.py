@@ -192,6 +192,8 @@ def _at_valid_time(core: Core, query: FactQuery, call: _FactSelection[Any]) -> F
 class Cardinalities(Call[dict[str, RelationCardinality]], frozen=True):
     """Read the cardinality of each relation of a namespace for which one was set."""
 
+    obeys_grants = True
+
     namespace: str
 
 

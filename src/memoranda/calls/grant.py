@@ -1,7 +1,7 @@
 """Grants: what a caller may see and do, as a value that every handler gets.
 
-What a grant does not cover looks like what does not exist: a read finds nothing, and a call by id
-says that there is no such record.
+To a handler that obeys grants, what a grant does not cover looks like what does not exist. A call
+whose handler does not (`Call.obeys_grants`) is refused under a grant that leaves anything out.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ class Grant(msgspec.Struct, frozen=True):
     """The namespaces, each with those below it; None: all."""
     verbs: frozenset[Verb] = frozenset(VERBS)
 
+    @property
+    def covers_everything(self) -> bool:
+        """Whether it covers every agent in every namespace."""
+        return self.agents is None is self.namespaces
+
     def acting(self, agent_id: str | None) -> str:
         """Return the agent whose visibility applies to a call that names this agent, or none."""
         if self.actor is not None:
@@ -37,7 +42,7 @@ class Grant(msgspec.Struct, frozen=True):
     def scope(self, namespace: str, agent_id: str, limits: Limits) -> Scope:
         """Return the checked scope of a read; `NOWHERE` if the grant does not cover it."""
         scope = checked_scope(namespace, agent_id, limits, engine=True)
-        if self.agents is None is self.namespaces or self.covers(namespace, agent_id):
+        if self.covers_everything or self.covers(namespace, agent_id):
             return scope
         return NOWHERE
 

@@ -56,6 +56,7 @@ class DropCursor(Call[None], frozen=True):
 
     verb = "write"
     reach = "store"
+    lane = "search"
 
     cursor: str
     purge: bool = False

@@ -50,11 +50,14 @@ def handle(
 ) -> Answer:
     """Return what the handler of a call answers, or the pages of a long answer.
 
-    A call whose verb the grant does not have raises `PermissionDenied`: which calls there are is no
+    A call that the grant does not allow raises `PermissionDenied`: which calls there are is no
     secret, unlike what they would find.
     """
     if call.verb not in grant.verbs:
         raise PermissionDenied(f"this caller may not {call.verb}: ask for a grant that allows it")
+    if not (grant.covers_everything or call.obeys_grants):
+        name = call_name(type(call))
+        raise PermissionDenied(f"{name} needs a grant that covers every agent and namespace")
     answer: Answer
     if progress is None:
         answer = HANDLERS[type(call)](core, grant, call)

@@ -104,7 +104,7 @@ def load_transcript(core: Core, _: Grant, call: LoadTranscript) -> bytes:
         info = transcripts.get(reader, transcript_id, log_pages.head_commit(reader))
         if info is None:
             raise NotFound(f"transcript {transcript_id!r} was forgotten: its words are erased")
-        return transcripts.load_rendered(reader, info)[0]
+        return transcripts.load_content(reader, info)
 
 
 def list_transcripts(core: Core, _: Grant, call: ListTranscripts) -> Pages[TranscriptInfo]:

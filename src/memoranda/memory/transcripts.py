@@ -210,20 +210,30 @@ def load(reader: Reader, transcript: TranscriptInfo) -> bytes:
 
 def load_rendered(reader: Reader, transcript: TranscriptInfo) -> tuple[bytes, Rendering | None]:
     """Return the stored bytes of a transcript, and the rendering if they are messages."""
-    content = blobs.load(
+    content = load_content(reader, transcript)
+    return content, rendered(transcript, content)
+
+
+def load_content(reader: Reader, transcript: TranscriptInfo) -> bytes:
+    """Return the stored bytes of a transcript: its text, or its messages as JSON."""
+    return blobs.load(
         reader,
         transcript.commit_ts,
         transcript.position,
         size=transcript.content_size,
         digest=transcript.digest,
     )
+
+
+def rendered(transcript: TranscriptInfo, content: bytes) -> Rendering | None:
+    """Return the rendering of the stored bytes of a transcript; None if they are its text."""
     rendering = rendering_of(transcript.form, content)
     if rendering is not None and len(rendering.text) != transcript.original_size:
         raise Corruption(
             f"the messages of commit {transcript.commit_ts} do not render to the "
             f"{transcript.original_size} bytes of text that the log records: restore a backup"
         )
-    return content, rendering
+    return rendering
 
 
 def messages_of(content: bytes, rendering: Rendering | None) -> list[Document]:

@@ -9,12 +9,19 @@ import asyncio
 import atexit
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Sequence,
+)
 from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from memoranda.calls.call import Call
+from memoranda.calls.call import Call, Lane
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
 from memoranda.calls.registry import handle
@@ -127,29 +134,42 @@ class AsyncCalls:
     async def ask(self, call: Call[Answer], progress: Progress | None = None) -> Answer:
         """Return the answer of a call; a long one can report its progress."""
         report = yielding(progress) if call.lane == "long" else None
-        work = partial(handle, self._core, self._grant, call, report)
-        return await self._lanes.submit(call.lane, work)
+        return await self._lanes.call(
+            call.lane, partial(handle, self._core, self._grant, call, report)
+        )
 
     async def open_pages(self, call: Call[Item]) -> Pages[Item]:
         """Return the pages of a call that has a long answer."""
-        pages: Any = await self.ask(call)
-        return pages  # type: ignore[no-any-return]
+        work: Any = partial(handle, self._core, self._grant, call)
+        pages: Pages[Item] = await self._lanes.call(call.lane, work)
+        return pages
+
+    async def read_page(self, lane: Lane, pages: Pages[Item]) -> list[Item]:
+        """Return the next page of an answer."""
+        return await self._lanes.go_on(lane, pages.next_page)
 
     async def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Do work that is short."""
-        return await self._lanes.submit("short", partial(work, *args, **kwargs))
+        """Do a short part of a call."""
+        return await self._lanes.go_on("short", partial(work, *args, **kwargs))
 
-    async def run_long(
+    async def run_search(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Do work that may take long."""
-        return await self._lanes.submit("long", partial(work, *args, **kwargs))
+        """Do a part of a call that searches much, or writes much."""
+        return await self._lanes.go_on("search", partial(work, *args, **kwargs))
 
-    async def finish(self, work: Callable[[], Answer]) -> Answer:
-        """Do work that ends the store, however full the lanes are."""
-        return await asyncio.to_thread(work)
+    async def run_apart(
+        self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Answer:
+        """Do work that mostly waits, for a disk or a server, in a thread of no lane."""
+        return await asyncio.to_thread(work, *args, **kwargs)
+
+    async def close(self, work: Callable[[], None]) -> None:
+        """Close the store, however full its lanes are."""
+        await asyncio.to_thread(work)
+        self._lanes.close()
 
     async def perform(
         self, work: Callable[[Argument], Awaitable[Answer]], argument: Argument
@@ -218,34 +238,66 @@ class AsyncListing(Generic[Item]):
     """The items of a long answer, which are read in pages.
 
     The first item opens it, or awaiting it does: then the arguments are checked, and the moment is
-    set as of which it is read. `await` returns the listing itself.
+    set as of which it is read. `await` returns the listing itself. Tasks that share it take turns,
+    and whoever is cancelled leaves the page that was being read to the next one.
     """
 
-    def __init__(self, calls: AsyncCalls, open_pages: Callable[[], Awaitable[Pages[Item]]]) -> None:
+    def __init__(
+        self,
+        calls: AsyncCalls,
+        open_pages: Callable[[], Coroutine[Any, Any, Pages[Item]]],
+        lane: Lane = "short",
+    ) -> None:
         self._calls = calls
         self._open_pages = open_pages
+        self._lane = lane
+        self._turn = asyncio.Lock()
         self._pages: Pages[Item] | None = None
+        self._page: asyncio.Task[list[Item]] | None = None
+        """The page that is being read."""
         self._items: deque[Item] = deque()
+        self._is_finished = False
 
     def __await__(self) -> Generator[Any, None, AsyncListing[Item]]:
-        return self._open().__await__()
+        return self._opened().__await__()
 
     def __aiter__(self) -> AsyncListing[Item]:
         return self
 
     async def __anext__(self) -> Item:
-        await self._open()
-        assert self._pages is not None, "it is open"
-        if not self._items:
-            self._items.extend(await self._calls.run(self._pages.next_page))
-        if not self._items:
-            raise StopAsyncIteration
-        return self._items.popleft()
+        async with self._turn:
+            if not self._items and not self._is_finished:
+                self._items.extend(await self._next_page())
+                self._is_finished = not self._items
+            if not self._items:
+                raise StopAsyncIteration
+            return self._items.popleft()
 
-    async def _open(self) -> AsyncListing[Item]:
+    async def aclose(self) -> None:
+        """End the listing, and let go of what it reads."""
+        async with self._turn:
+            self._is_finished, self._pages = True, None
+            self._items.clear()
+
+    async def _opened(self) -> AsyncListing[Item]:
+        async with self._turn:
+            await self._open()
+        return self
+
+    async def _open(self) -> Pages[Item]:
         if self._pages is None:
             self._pages = await self._open_pages()
-        return self
+        return self._pages
+
+    async def _next_page(self) -> list[Item]:
+        pages = await self._open()
+        if self._page is None:
+            self._page = asyncio.create_task(self._calls.read_page(self._lane, pages))
+        try:
+            return await asyncio.shield(self._page)
+        finally:
+            if self._page.done():
+                self._page = None
 
 
 def async_paged(calls: AsyncCalls, pages: Pages[Item]) -> AsyncIterator[Item]:
@@ -259,7 +311,7 @@ def async_paged(calls: AsyncCalls, pages: Pages[Item]) -> AsyncIterator[Item]:
 
 def async_listed(calls: AsyncCalls, call: Call[Item]) -> AsyncIterator[Item]:
     """Return the items of a call's answer."""
-    return AsyncListing(calls, partial(calls.open_pages, call))
+    return AsyncListing(calls, partial(calls.open_pages, call), call.lane)
 
 
 def async_listed_as(
@@ -270,4 +322,4 @@ def async_listed_as(
     async def opened() -> Pages[Item]:
         return MappedPages(await calls.open_pages(call), change)
 
-    return AsyncListing(calls, opened)
+    return AsyncListing(calls, opened, call.lane)

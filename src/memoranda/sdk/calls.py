@@ -56,15 +56,21 @@ class Calls:
         """Do the work."""
         return work(*args, **kwargs)
 
-    def run_long(
+    def run_search(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Do work that may take long."""
+        """Do a part of a call that searches much, or writes much."""
         return work(*args, **kwargs)
 
-    def finish(self, work: Callable[[], Answer]) -> Answer:
-        """Do work that ends the store."""
-        return work()
+    def run_apart(
+        self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Answer:
+        """Do work that mostly waits, for a disk or a server."""
+        return work(*args, **kwargs)
+
+    def close(self, work: Callable[[], None]) -> None:
+        """Close the store."""
+        work()
 
     def perform(self, work: Callable[[Argument], Answer], argument: Argument) -> Answer:
         """Call a function that the caller passed; refuse a coroutine, which nobody would await."""

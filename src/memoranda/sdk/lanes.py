@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from types import MappingProxyType
@@ -62,25 +62,58 @@ class Lanes:
         """Protects the counts: calls come from several loops, and end in the threads."""
         self._calls: dict[Lane, int] = dict.fromkeys(sizes, 0)
         """Calls that run or wait."""
+        self._is_closed = False
 
-    async def submit(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
-        """Run work in a lane, in the caller's context; raise `StoreBusy` if it is full."""
+    async def call(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
+        """Answer a new call in a lane; raise `StoreBusy` if it is full."""
         limit = self._sizes[lane].calls
-        with self._lock:
-            if self._calls[lane] >= limit:
-                raise StoreBusy(
-                    f"{limit} {lane} calls of this process are waiting already: try again later, "
-                    "or make fewer at a time"
-                )
-            self._calls[lane] += 1
-        future = self._threads[lane].submit(copy_context().run, work)
-        # Not of the task's future: a cancelled task leaves, and its work goes on.
-        future.add_done_callback(partial(self._leave, lane))
-        return await asyncio.wrap_future(future)
+        if self._calls[lane] >= limit:
+            raise StoreBusy(
+                f"{limit} {lane} calls of this store are waiting already: try again later, or make "
+                "fewer at a time"
+            )
+        return await self.go_on(lane, work)
 
-    def _leave(self, lane: Lane, _: Future[Any]) -> None:
+    async def go_on(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
+        """Do a part of a call that has begun; it may have committed, so it is never refused.
+
+        Work runs in its caller's context. Work that begins only after its caller was cancelled is
+        skipped.
+        """
+        if self._is_closed:  # the work itself says so, or has nothing to do with the store
+            return await asyncio.to_thread(work)
+        item = _Item(partial(copy_context().run, work))
         with self._lock:
-            self._calls[lane] -= 1
+            self._calls[lane] += 1
+        future = self._threads[lane].submit(self._do, lane, item)
+        try:
+            # Shielded, since a cancelled item would stay in the queue of the threads uncounted.
+            answer: Answer = await asyncio.shield(asyncio.wrap_future(future))
+        except asyncio.CancelledError:
+            item.is_cancelled = True
+            raise
+        return answer
+
+    def close(self) -> None:
+        """Let the threads end once they are idle."""
+        self._is_closed = True
+        for threads in self._threads.values():
+            threads.shutdown(wait=False)
+
+    def _do(self, lane: Lane, item: _Item) -> Any:
+        try:
+            return None if item.is_cancelled else item.work()
+        finally:
+            with self._lock:
+                self._calls[lane] -= 1
+
+
+class _Item:
+    """Work in the queue of a lane."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.work = work
+        self.is_cancelled = False
 
 
 def yielding(progress: Progress | None) -> Progress:

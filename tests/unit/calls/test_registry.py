@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from datetime import date
+from decimal import Decimal
 from random import Random
 from typing import Any, get_args
+from uuid import UUID
 
 import msgspec
 import pytest
 
 import memoranda
-from memoranda import InvalidInput, PermissionDenied, Store
+from memoranda import ALL_NAMESPACES, InvalidInput, Literal, PermissionDenied, Store
 from memoranda.calls import codec
 from memoranda.calls.call import Lane, Reach, Shape, Verb, answer_type, call_name
 from memoranda.calls.grant import EVERYTHING, NOWHERE, Grant
@@ -86,6 +89,36 @@ def test_any_bytes_give_a_call_or_are_refused() -> None:
                 continue
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x91" * 100_000 + b"\xc0",
+        msgspec.msgpack.encode([1, 2, [0, 7]]),
+        msgspec.msgpack.encode([[0, -5]]),
+        msgspec.msgpack.encode(["a", [6, 1, "Anchor"]]),
+        msgspec.msgpack.encode([[7, 0, "OperationType"]]),
+        msgspec.msgpack.encode([[7, 0, "Nothing"]]),
+        msgspec.msgpack.encode([1, 2]),
+        msgspec.msgpack.encode([2**62, [4, 1]]),
+    ],
+)
+def test_what_is_no_answer_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidInput, match="answer"):
+        codec.decode_answer(data)
+
+
+@pytest.mark.parametrize("value", [10**30, -(2**63), 2**63, date(2026, 2, 7), 1.5, True, b"\xff"])
+def test_a_value_comes_back_as_it_was(value: object) -> None:
+    answer = {"value": (value, [value], Literal(value))}  # type: ignore[arg-type]
+    assert codec.decode_answer(codec.encode_answer(answer)) == answer
+
+
+@pytest.mark.parametrize("value", [UUID(int=5), Decimal(1), ALL_NAMESPACES, date(2026, 2, 7)])
+def test_what_no_handler_takes_is_not_sent_as_text(value: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"key: .* cannot be sent"):
+        codec.encode_call(GetState("a", "n", value))
+
+
 def test_an_argument_that_is_no_data_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"version: .* cannot be sent"):
         codec.encode_call(GetState("a", "n", "k", object()))  # type: ignore[arg-type]
@@ -128,6 +161,17 @@ class TestGrant:
             assert HANDLERS[ListKeys](core, grant, ListKeys("a", "default")).next_page() == []
             with pytest.raises(InvalidInput, match="namespace"):  # as for what does not exist
                 HANDLERS[GetState](core, grant, GetState("a", "a//b", "k"))
+
+    def test_a_call_that_does_not_obey_grants_refuses_one_that_leaves_something_out(self) -> None:
+        with memoranda.open(":memory:", embedder=None) as store:
+            for kind, handler in HANDLERS.items():
+                if not kind.obeys_grants:
+                    call = kind(**dict.fromkeys(kind.__struct_fields__))
+                    for grant in (Grant("a", frozenset("a")), Grant("a", None, frozenset("n"))):
+                        with pytest.raises(PermissionDenied, match="covers every agent"):
+                            handle(store._core, grant, call)
+                else:
+                    assert "grant.scope(" in inspect.getsource(handler)
 
     def test_a_verb_that_is_not_granted(self) -> None:
         with memoranda.open(":memory:", embedder=None) as store:

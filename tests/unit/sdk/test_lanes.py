@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import aclosing
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -14,9 +15,13 @@ import memoranda
 from memoranda import StoreBusy, StoreClosed
 from memoranda.calls import maintenance
 from memoranda.calls.call import Lane
+from memoranda.log.pages import PAGE_ROWS
+from memoranda.sdk.async_calls import AsyncListing
 from memoranda.sdk.lanes import Lanes, LaneSize, yielding
-from tests.patience import HANG_SECONDS
+from memoranda.state.reads import Keys
+from tests.patience import HANG_SECONDS, wait_until
 
+KEYS = 2 * PAGE_ROWS + 10
 SMALL: dict[Lane, LaneSize] = {
     "short": LaneSize(threads=1, calls=2),
     "search": LaneSize(threads=1, calls=1),
@@ -61,16 +66,16 @@ def test_a_full_lane_refuses_and_has_room_again() -> None:
     async def work() -> None:
         lanes = Lanes(SMALL)
         waiting = [
-            asyncio.create_task(lanes.submit("short", partial(go.wait, HANG_SECONDS)))
+            asyncio.create_task(lanes.call("short", partial(go.wait, HANG_SECONDS)))
             for _ in range(2)
         ]
         await asyncio.sleep(0)
-        with pytest.raises(StoreBusy, match="2 short calls of this process are waiting"):
-            await lanes.submit("short", int)
-        assert await lanes.submit("search", lambda: 7) == 7, "the others have room"
+        with pytest.raises(StoreBusy, match="2 short calls of this store are waiting"):
+            await lanes.call("short", int)
+        assert await lanes.call("search", lambda: 7) == 7, "the others have room"
         go.set()
         assert await asyncio.gather(*waiting) == [True, True]
-        assert await lanes.submit("short", lambda: 8) == 8
+        assert await lanes.call("short", lambda: 8) == 8
 
     asyncio.run(work())
 
@@ -84,18 +89,18 @@ def test_a_cancelled_call_leaves_its_place_when_its_work_ends() -> None:
 
     async def work() -> None:
         lanes = Lanes(SMALL)
-        task = asyncio.create_task(lanes.submit("long", hang))
+        task = asyncio.create_task(lanes.call("long", hang))
         await asyncio.to_thread(begun.wait, HANG_SECONDS)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         with pytest.raises(StoreBusy):  # its work goes on
-            await lanes.submit("long", int)
+            await lanes.call("long", int)
         go.set()
         async with asyncio.timeout(HANG_SECONDS):
             while lanes._calls["long"]:
                 await asyncio.sleep(0.001)
-        assert await lanes.submit("long", lambda: 1) == 1
+        assert await lanes.call("long", lambda: 1) == 1
 
     asyncio.run(work())
 
@@ -105,7 +110,7 @@ def test_work_runs_in_the_context_of_its_caller() -> None:
 
     async def work() -> str:
         variable.set("caller's")
-        return await Lanes(SMALL).submit("short", variable.get)
+        return await Lanes(SMALL).call("short", variable.get)
 
     assert asyncio.run(work()) == "caller's"
 
@@ -141,3 +146,96 @@ def test_a_long_call_reports_its_progress_and_yields() -> None:
     yielding(lambda done, total: reports.append((done, total)))(1, 2)
     yielding(None)(1, 2)
     assert reports == [(1, 2)]
+
+
+class TestListings:
+    async def _fill(self, path: Path) -> memoranda.AsyncStore:
+        with memoranda.open(path, embedder=None) as filled, filled.begin_transaction() as staged:
+            for number in range(KEYS):
+                staged.write(agent_id="a", key=f"k{number:04}", value={})
+        opened = await memoranda.open_async(path, embedder=None)
+        return opened.bind(agent_id="a")
+
+    def test_whoever_is_cancelled_leaves_the_page_to_the_next(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        begun, go = threading.Event(), threading.Event()
+        plain = Keys.next_page
+
+        def hang(pages: Keys) -> list[str]:
+            begun.set()
+            assert go.wait(HANG_SECONDS)
+            return plain(pages)
+
+        async def work() -> None:
+            store = await self._fill(tmp_path / "s.db")
+            listing = store.list_keys()
+            keys = [await anext(listing) for _ in range(PAGE_ROWS)]
+            monkeypatch.setattr(Keys, "next_page", hang)
+            task = asyncio.ensure_future(anext(listing))
+            await asyncio.to_thread(begun.wait, HANG_SECONDS)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            go.set()
+            keys += [key async for key in listing]
+            assert keys == [f"k{number:04}" for number in range(KEYS)]
+            await store.close()
+
+        asyncio.run(work())
+
+    def test_tasks_that_share_one_take_turns(self, tmp_path: Path) -> None:
+        async def work() -> None:
+            store = await self._fill(tmp_path / "s.db")
+            listing = store.list_keys()
+
+            async def drain() -> list[str]:
+                return [key async for key in listing]
+
+            first, second = await asyncio.gather(drain(), drain())
+            assert sorted([*first, *second]) == [f"k{number:04}" for number in range(KEYS)]
+            await store.close()
+
+        asyncio.run(work())
+
+    def test_one_that_has_ended_stays_so(self, tmp_path: Path) -> None:
+        async def work() -> None:
+            store = await self._fill(tmp_path / "s.db")
+            listing = store.agents()
+            assert [item.agent_id async for item in listing] == ["a"]
+            await store.write(agent_id="z", key="k", value={})
+            assert [item async for item in listing] == []
+            keys = store.list_keys()
+            assert isinstance(keys, AsyncListing)
+            async with aclosing(keys):
+                assert await anext(keys) == "k0000"
+            assert [key async for key in keys] == []
+            await store.close()
+
+        asyncio.run(work())
+
+
+def test_what_has_committed_is_never_refused(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with await memoranda.open_async(tmp_path / "s.db", embedder=None) as opened:
+            store = opened.bind(agent_id="a")
+            memories = [await store.remember(f"note {number}") for number in range(40)]
+            tasks = [store.forget(memory_id=memory, purge=False) for memory in memories]
+            assert len(await asyncio.gather(*tasks)) == 40
+
+    asyncio.run(work())
+
+
+def test_no_thread_is_left_behind(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with await memoranda.open_async(tmp_path / "s.db", embedder=None) as store:
+            await asyncio.gather(*[store.stats() for _ in range(8)])
+            assert any(thread.name.startswith("memoranda-search") for thread in lane_threads())
+
+    asyncio.run(work())
+    wait_until(lambda: not lane_threads())
+
+
+def lane_threads() -> list[threading.Thread]:
+    names = tuple(f"memoranda-{lane}_" for lane in SMALL)
+    return [thread for thread in threading.enumerate() if thread.name.startswith(names)]

@@ -66,7 +66,7 @@ class CheckpointCalls(Handle):
         is trusted by the log with this call.
         """
         log_key = chosen_signer(self._core, signer)
-        return self._calls.run_long(log_signer(self._core, log_key, self._defaults.actor).sign)
+        return self._calls.run_search(log_signer(self._core, log_key, self._defaults.actor).sign)
 
     def checkpoints(self) -> Iterator[SignedCheckpoint]:
         """Yield every stored checkpoint, the smallest first."""
@@ -156,4 +156,4 @@ class ExportCalls(Handle):
         store from it; `memoranda-verify log` checks it without Memoranda.
         """
         check_callable("progress", progress)
-        return self._calls.run_long(export_log, self._core, path, progress)
+        return self._calls.run_apart(export_log, self._core, path, progress)

@@ -171,7 +171,7 @@ class ExtractCalls(Handle):
         earlier = self._calls.run(self._done, part)
         if earlier is not None:
             return part_result(earlier, already=True)
-        extraction = self._calls.run_long(part.extract, extractor)
+        extraction = self._calls.run_apart(part.extract, extractor)
         skipped: list[Skipped] = []
 
         def work(transaction: Transaction) -> None:

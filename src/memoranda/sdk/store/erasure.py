@@ -97,10 +97,10 @@ class ErasureCalls(Handle):
         target = check_target(options, self._defaults, agent_id, namespace, self._core.limits)
         request = self._erasure(target, self._viewer(agent_id), reason)
         if dry_run:
-            return self._calls.run_long(self._preview, request)
-        search = self._calls.run_long(self._search_ahead, request)
+            return self._calls.run_search(self._preview, request)
+        search = self._calls.run_search(self._search_ahead, request)
         result = self._commit_one(request, txn_id, search=search).result
-        return self._calls.run_long(self._finish, result, purge=purge)
+        return self._calls.run_search(self._finish, result, purge=purge)
 
     def sweep(
         self,
@@ -126,12 +126,12 @@ class ErasureCalls(Handle):
         request = self._erasure(target, None, reason)
         try:
             if dry_run:
-                return self._calls.run_long(self._preview, request)
-            search = self._calls.run_long(self._search_ahead, request)
+                return self._calls.run_search(self._preview, request)
+            search = self._calls.run_search(self._search_ahead, request)
             result = self._commit_one(request, txn_id, search=search).result
         except NotFound:
             return None
-        return self._calls.run_long(self._finish, result, purge=purge)
+        return self._calls.run_search(self._finish, result, purge=purge)
 
     def purge(self, *, progress: Progress | None = None) -> bool:
         """Remove erased bytes from the files, and return whether all of them are gone.
@@ -220,11 +220,11 @@ class CompactCalls(Handle):
         limits = self._core.limits
         scope = self._defaults.scope(self._defaults.actor, namespace, limits, writing=True)
         noted = check_note("reason", reason, limits)
-        compaction = self._calls.run_long(
+        compaction = self._calls.run_search(
             self._compact, scope.namespace, before, noted, progress, confirmed=confirm is True
         )
         if compaction.commit_ts is not None and purge:
-            self._calls.run_long(purge_or_defer, self._core.engine, at_once=True)
+            self._calls.run_search(purge_or_defer, self._core.engine, at_once=True)
         return compaction
 
     def _compact(

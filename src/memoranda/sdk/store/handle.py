@@ -18,7 +18,6 @@ from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
 from memoranda.log.commit.outcome import Committed
 from memoranda.log.erasure.log_search import LogSearch
-from memoranda.log.read.as_of import AsOf, Moment, resolve_as_of
 from memoranda.model.limits import short_repr
 from memoranda.model.operations import AnyOperation
 from memoranda.model.receipt import Outcome, Receipt
@@ -160,11 +159,6 @@ class Handle:
             count = ticket.signal.count
         if pause := ticket.pause():
             self._calls.rest(pause * self._core.jitter())
-
-    def _as_of(self, at: Moment | None, field: str = "at") -> AsOf:
-        """Return the commit and the time that a read is as of."""
-        with self._core.engine.reading() as reader:
-            return resolve_as_of(reader, self._core.clock, at, field)
 
     def _viewer(self, agent_id: str | AllAgents | None) -> str:
         """Return the agent whose visibility applies in a call."""

@@ -152,5 +152,4 @@ class ReindexCalls(Handle):
         are indexed first, about, then those that have a vector.
         """
         check_callable("progress", progress)
-        place = None if namespace is None else self._selected_namespace(namespace)
-        return self._calls.ask(Reindex(text, vectors, language, place), progress)
+        return self._calls.ask(Reindex(text, vectors, language, namespace), progress)

@@ -353,12 +353,12 @@ class Store(
     def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
         """Copy the store as of now to a new file; others can write meanwhile."""
         check_callable("progress", progress)
-        return self._calls.run_long(back_up, self._core, path, progress)
+        return self._calls.run_apart(back_up, self._core, path, progress)
 
     def fork(self, path: Url, *, at: Moment, progress: Progress | None = None) -> Fork:
         """Create a new store, in a new file, from the log up to a moment."""
         check_callable("progress", progress)
-        return self._calls.run_long(fork_at, self._core, path, at, progress)
+        return self._calls.run_apart(fork_at, self._core, path, at, progress)
 
     def sql(self, query: str, parameters: Parameters = ()) -> Iterator[dict[str, Any]]:
         """Yield the rows of a SELECT over the documented views, as dicts by column name.
@@ -377,7 +377,7 @@ class Store(
 
     def close(self) -> None:
         """Close the store, for every handle that shares it. Closing twice is fine."""
-        self._calls.finish(self._core.close)
+        self._calls.close(self._core.close)
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from memoranda.calls.as_json import JsonObject, to_json
-from memoranda.calls.core import Core, check_optional_integer
+from memoranda.calls.core import check_optional_integer
 from memoranda.calls.requests import check_memory_id, check_transcript_ref
 from memoranda.calls.transcripts import (
     GetTranscript,
@@ -32,7 +32,7 @@ from memoranda.memory.transcripts import (
     check_spans,
     excerpts_of,
     messages_of,
-    rendering_of,
+    rendered,
     span_in,
     span_of,
 )
@@ -55,10 +55,7 @@ class Transcript:
     They raise `NotFound` once the transcript was forgotten.
     """
 
-    def __init__(
-        self, core: Core, calls: Calls, info: TranscriptInfo, outcome: Outcome | None = None
-    ) -> None:
-        self._core = core
+    def __init__(self, calls: Calls, info: TranscriptInfo, outcome: Outcome | None = None) -> None:
         self._calls = calls
         self._info = info
         self.outcome = outcome
@@ -131,7 +128,7 @@ class Transcript:
     def messages(self) -> list[Document]:
         """Return the stored messages as JSON; an empty list for a text."""
         content = self._calls.ask(LoadTranscript(self.id))
-        return messages_of(content, rendering_of(self._info.form, content))
+        return self._calls.run(self._messages, content)
 
     def message_spans(self) -> tuple[Span, ...]:
         """Return the span of each message in the text, in order."""
@@ -149,11 +146,7 @@ class Transcript:
         text = plain_text("quote", quote)
         start = check_optional_integer("after", after, minimum=0) or 0
         content = self._calls.ask(LoadTranscript(self.id))
-        rendering = rendering_of(self._info.form, content)
-        if rendering is None:
-            span = span_of(content, text, after=start)
-        else:
-            span = span_in(rendering, text, after=start)
+        span = self._calls.run(self._find, content, text, start)
         if span is None:
             raise InvalidInput("quote", f"{short_repr(text)} is not in transcript {self.id!r}")
         return span
@@ -166,12 +159,22 @@ class Transcript:
     def _words(self) -> bytes:
         """Return the text, in UTF-8."""
         content = self._calls.ask(LoadTranscript(self.id))
-        rendering = rendering_of(self._info.form, content)
+        rendering = self._calls.run(rendered, self._info, content)
         return content if rendering is None else rendering.text
 
     def _rendering(self) -> Rendering | None:
         """Return the rendering of the messages; None for a text."""
-        return rendering_of(self._info.form, self._calls.ask(LoadTranscript(self.id)))
+        content = self._calls.ask(LoadTranscript(self.id))
+        return self._calls.run(rendered, self._info, content)
+
+    def _messages(self, content: bytes) -> list[Document]:
+        return messages_of(content, rendered(self._info, content))
+
+    def _find(self, content: bytes, quote: str, after: int) -> Span | None:
+        rendering = rendered(self._info, content)
+        if rendering is None:
+            return span_of(content, quote, after=after)
+        return span_in(rendering, quote, after=after)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self._info == other._info
@@ -196,9 +199,9 @@ def _transcript_json(transcript: Transcript) -> JsonObject:
 class ReplayEntry:
     """A transcript in the provenance of a memory, with the memories that cite it."""
 
-    def __init__(self, core: Core, calls: Calls, replayed: ReplayedTranscript) -> None:
+    def __init__(self, calls: Calls, replayed: ReplayedTranscript) -> None:
         self._replayed = replayed
-        self.transcript = Transcript(core, calls, replayed.transcript)
+        self.transcript = Transcript(calls, replayed.transcript)
         """The transcript itself."""
 
     @property
@@ -293,7 +296,7 @@ class TranscriptCalls(Handle):
         info = self._calls.ask(GetTranscript(transcript_id))
         if info is None:  # it is a retry, and comes behind an erasure
             raise NotFound(f"transcript {transcript_id!r} was forgotten")
-        return Transcript(self._core, self._calls, info, "created")
+        return Transcript(self._calls, info, "created")
 
     def get_transcript(
         self, transcript_id: IdLike, *, at: Moment | None = None
@@ -301,7 +304,7 @@ class TranscriptCalls(Handle):
         """Return a transcript, or None; its methods read the text."""
         checked = check_transcript_ref("transcript_id", transcript_id).transcript_id
         info = self._calls.ask(GetTranscript(checked, plain_moment("at", at)))
-        return None if info is None else Transcript(self._core, self._calls, info)
+        return None if info is None else Transcript(self._calls, info)
 
     def list_transcripts(
         self,
@@ -314,7 +317,7 @@ class TranscriptCalls(Handle):
         call = ListTranscripts(
             self._selected_namespace(namespace), children, plain_moment("at", at)
         )
-        return listed_as(self._calls, call, lambda info: Transcript(self._core, self._calls, info))
+        return listed_as(self._calls, call, lambda info: Transcript(self._calls, info))
 
     def link_transcript(
         self,
@@ -371,7 +374,7 @@ class TranscriptCalls(Handle):
         memory = check_memory_id("memory_id", memory_id)
         call = ReplayTranscripts(memory, depth, plain_moment("at", at), agent_id)
         replayed = self._calls.ask(call)
-        return [ReplayEntry(self._core, self._calls, entry) for entry in replayed]
+        return [ReplayEntry(self._calls, entry) for entry in replayed]
 
     def origins(
         self, memory_id: IdLike, *, at: Moment | None = None, agent_id: str | None = None

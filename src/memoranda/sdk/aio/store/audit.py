@@ -69,7 +69,7 @@ class AsyncCheckpointCalls(AsyncHandle):
         is trusted by the log with this call.
         """
         log_key = chosen_signer(self._core, signer)
-        return await self._calls.run_long(
+        return await self._calls.run_search(
             log_signer(self._core, log_key, self._defaults.actor).sign
         )
 
@@ -164,4 +164,4 @@ class AsyncExportCalls(AsyncHandle):
         store from it; `memoranda-verify log` checks it without Memoranda.
         """
         check_callable("progress", progress)
-        return await self._calls.run_long(export_log, self._core, path, progress)
+        return await self._calls.run_apart(export_log, self._core, path, progress)

@@ -175,7 +175,7 @@ class AsyncExtractCalls(AsyncHandle):
         earlier = await self._calls.run(self._done, part)
         if earlier is not None:
             return part_result(earlier, already=True)
-        extraction = await self._calls.run_long(part.extract, extractor)
+        extraction = await self._calls.run_apart(part.extract, extractor)
         skipped: list[Skipped] = []
 
         async def work(transaction: AsyncTransaction) -> None:

@@ -100,10 +100,10 @@ class AsyncErasureCalls(AsyncHandle):
         target = check_target(options, self._defaults, agent_id, namespace, self._core.limits)
         request = self._erasure(target, self._viewer(agent_id), reason)
         if dry_run:
-            return await self._calls.run_long(self._preview, request)
-        search = await self._calls.run_long(self._search_ahead, request)
+            return await self._calls.run_search(self._preview, request)
+        search = await self._calls.run_search(self._search_ahead, request)
         result = (await self._commit_one(request, txn_id, search=search)).result
-        return await self._calls.run_long(self._finish, result, purge=purge)
+        return await self._calls.run_search(self._finish, result, purge=purge)
 
     async def sweep(
         self,
@@ -129,12 +129,12 @@ class AsyncErasureCalls(AsyncHandle):
         request = self._erasure(target, None, reason)
         try:
             if dry_run:
-                return await self._calls.run_long(self._preview, request)
-            search = await self._calls.run_long(self._search_ahead, request)
+                return await self._calls.run_search(self._preview, request)
+            search = await self._calls.run_search(self._search_ahead, request)
             result = (await self._commit_one(request, txn_id, search=search)).result
         except NotFound:
             return None
-        return await self._calls.run_long(self._finish, result, purge=purge)
+        return await self._calls.run_search(self._finish, result, purge=purge)
 
     async def purge(self, *, progress: Progress | None = None) -> bool:
         """Remove erased bytes from the files, and return whether all of them are gone.
@@ -223,11 +223,11 @@ class AsyncCompactCalls(AsyncHandle):
         limits = self._core.limits
         scope = self._defaults.scope(self._defaults.actor, namespace, limits, writing=True)
         noted = check_note("reason", reason, limits)
-        compaction = await self._calls.run_long(
+        compaction = await self._calls.run_search(
             self._compact, scope.namespace, before, noted, progress, confirmed=confirm is True
         )
         if compaction.commit_ts is not None and purge:
-            await self._calls.run_long(purge_or_defer, self._core.engine, at_once=True)
+            await self._calls.run_search(purge_or_defer, self._core.engine, at_once=True)
         return compaction
 
     def _compact(

@@ -155,5 +155,4 @@ class AsyncReindexCalls(AsyncHandle):
         are indexed first, about, then those that have a vector.
         """
         check_callable("progress", progress)
-        place = None if namespace is None else self._selected_namespace(namespace)
-        return await self._calls.ask(Reindex(text, vectors, language, place), progress)
+        return await self._calls.ask(Reindex(text, vectors, language, namespace), progress)

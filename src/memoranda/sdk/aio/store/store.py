@@ -356,12 +356,12 @@ class AsyncStore(
     async def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
         """Copy the store as of now to a new file; others can write meanwhile."""
         check_callable("progress", progress)
-        return await self._calls.run_long(back_up, self._core, path, progress)
+        return await self._calls.run_apart(back_up, self._core, path, progress)
 
     async def fork(self, path: Url, *, at: Moment, progress: Progress | None = None) -> Fork:
         """Create a new store, in a new file, from the log up to a moment."""
         check_callable("progress", progress)
-        return await self._calls.run_long(fork_at, self._core, path, at, progress)
+        return await self._calls.run_apart(fork_at, self._core, path, at, progress)
 
     def sql(self, query: str, parameters: Parameters = ()) -> AsyncIterator[dict[str, Any]]:
         """Yield the rows of a SELECT over the documented views, as dicts by column name.
@@ -380,7 +380,7 @@ class AsyncStore(
 
     async def close(self) -> None:
         """Close the store, for every handle that shares it. Closing twice is fine."""
-        await self._calls.finish(self._core.close)
+        await self._calls.close(self._core.close)
 
     async def __aenter__(self) -> Self:
         return self

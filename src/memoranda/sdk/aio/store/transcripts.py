@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from memoranda.calls.as_json import JsonObject, to_json
-from memoranda.calls.core import Core, check_optional_integer
+from memoranda.calls.core import check_optional_integer
 from memoranda.calls.requests import check_memory_id, check_transcript_ref
 from memoranda.calls.transcripts import (
     GetTranscript,
@@ -35,7 +35,7 @@ from memoranda.memory.transcripts import (
     check_spans,
     excerpts_of,
     messages_of,
-    rendering_of,
+    rendered,
     span_in,
     span_of,
 )
@@ -59,9 +59,8 @@ class AsyncTranscript:
     """
 
     def __init__(
-        self, core: Core, calls: AsyncCalls, info: TranscriptInfo, outcome: Outcome | None = None
+        self, calls: AsyncCalls, info: TranscriptInfo, outcome: Outcome | None = None
     ) -> None:
-        self._core = core
         self._calls = calls
         self._info = info
         self.outcome = outcome
@@ -134,7 +133,7 @@ class AsyncTranscript:
     async def messages(self) -> list[Document]:
         """Return the stored messages as JSON; an empty list for a text."""
         content = await self._calls.ask(LoadTranscript(self.id))
-        return messages_of(content, rendering_of(self._info.form, content))
+        return await self._calls.run(self._messages, content)
 
     async def message_spans(self) -> tuple[Span, ...]:
         """Return the span of each message in the text, in order."""
@@ -152,11 +151,7 @@ class AsyncTranscript:
         text = plain_text("quote", quote)
         start = check_optional_integer("after", after, minimum=0) or 0
         content = await self._calls.ask(LoadTranscript(self.id))
-        rendering = rendering_of(self._info.form, content)
-        if rendering is None:
-            span = span_of(content, text, after=start)
-        else:
-            span = span_in(rendering, text, after=start)
+        span = await self._calls.run(self._find, content, text, start)
         if span is None:
             raise InvalidInput("quote", f"{short_repr(text)} is not in transcript {self.id!r}")
         return span
@@ -169,12 +164,22 @@ class AsyncTranscript:
     async def _words(self) -> bytes:
         """Return the text, in UTF-8."""
         content = await self._calls.ask(LoadTranscript(self.id))
-        rendering = rendering_of(self._info.form, content)
+        rendering = await self._calls.run(rendered, self._info, content)
         return content if rendering is None else rendering.text
 
     async def _rendering(self) -> Rendering | None:
         """Return the rendering of the messages; None for a text."""
-        return rendering_of(self._info.form, await self._calls.ask(LoadTranscript(self.id)))
+        content = await self._calls.ask(LoadTranscript(self.id))
+        return await self._calls.run(rendered, self._info, content)
+
+    def _messages(self, content: bytes) -> list[Document]:
+        return messages_of(content, rendered(self._info, content))
+
+    def _find(self, content: bytes, quote: str, after: int) -> Span | None:
+        rendering = rendered(self._info, content)
+        if rendering is None:
+            return span_of(content, quote, after=after)
+        return span_in(rendering, quote, after=after)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self._info == other._info
@@ -199,9 +204,9 @@ def _transcript_json(transcript: AsyncTranscript) -> JsonObject:
 class AsyncReplayEntry:
     """A transcript in the provenance of a memory, with the memories that cite it."""
 
-    def __init__(self, core: Core, calls: AsyncCalls, replayed: ReplayedTranscript) -> None:
+    def __init__(self, calls: AsyncCalls, replayed: ReplayedTranscript) -> None:
         self._replayed = replayed
-        self.transcript = AsyncTranscript(core, calls, replayed.transcript)
+        self.transcript = AsyncTranscript(calls, replayed.transcript)
         """The transcript itself."""
 
     @property
@@ -296,7 +301,7 @@ class AsyncTranscriptCalls(AsyncHandle):
         info = await self._calls.ask(GetTranscript(transcript_id))
         if info is None:  # it is a retry, and comes behind an erasure
             raise NotFound(f"transcript {transcript_id!r} was forgotten")
-        return AsyncTranscript(self._core, self._calls, info, "created")
+        return AsyncTranscript(self._calls, info, "created")
 
     async def get_transcript(
         self, transcript_id: IdLike, *, at: Moment | None = None
@@ -304,7 +309,7 @@ class AsyncTranscriptCalls(AsyncHandle):
         """Return a transcript, or None; its methods read the text."""
         checked = check_transcript_ref("transcript_id", transcript_id).transcript_id
         info = await self._calls.ask(GetTranscript(checked, plain_moment("at", at)))
-        return None if info is None else AsyncTranscript(self._core, self._calls, info)
+        return None if info is None else AsyncTranscript(self._calls, info)
 
     def list_transcripts(
         self,
@@ -317,9 +322,7 @@ class AsyncTranscriptCalls(AsyncHandle):
         call = ListTranscripts(
             self._selected_namespace(namespace), children, plain_moment("at", at)
         )
-        return async_listed_as(
-            self._calls, call, lambda info: AsyncTranscript(self._core, self._calls, info)
-        )
+        return async_listed_as(self._calls, call, lambda info: AsyncTranscript(self._calls, info))
 
     async def link_transcript(
         self,
@@ -378,7 +381,7 @@ class AsyncTranscriptCalls(AsyncHandle):
         memory = check_memory_id("memory_id", memory_id)
         call = ReplayTranscripts(memory, depth, plain_moment("at", at), agent_id)
         replayed = await self._calls.ask(call)
-        return [AsyncReplayEntry(self._core, self._calls, entry) for entry in replayed]
+        return [AsyncReplayEntry(self._calls, entry) for entry in replayed]
 
     async def origins(
         self, memory_id: IdLike, *, at: Moment | None = None, agent_id: str | None = None
