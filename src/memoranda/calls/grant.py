@@ -42,7 +42,7 @@ class Grant(msgspec.Struct, frozen=True):
     def scope(self, namespace: str, agent_id: str, limits: Limits) -> Scope:
         """Return the checked scope of a read; `NOWHERE` if the grant does not cover it."""
         scope = checked_scope(namespace, agent_id, limits, engine=True)
-        if self.covers_everything or self.covers(namespace, agent_id):
+        if self.agents is None is self.namespaces or self.covers(namespace, agent_id):
             return scope
         return NOWHERE
 

@@ -55,7 +55,7 @@ def handle(
     """
     if call.verb not in grant.verbs:
         raise PermissionDenied(f"this caller may not {call.verb}: ask for a grant that allows it")
-    if not (grant.covers_everything or call.obeys_grants):
+    if not (call.obeys_grants or grant.covers_everything):
         name = call_name(type(call))
         raise PermissionDenied(f"{name} needs a grant that covers every agent and namespace")
     answer: Answer

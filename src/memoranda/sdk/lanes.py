@@ -45,7 +45,7 @@ SIZES: Mapping[Lane, LaneSize] = MappingProxyType(
         "long": LaneSize(threads=1, calls=16),  # a second one would only halve the speed of both
     }
 )
-WORK_SECONDS, YIELD_SECONDS = 0.0005, 0.0001
+WORK_SECONDS, YIELD_SECONDS = 0.00025, 0.0001
 """Work of a long call between two pauses, and a pause: enough for another thread to run."""
 
 
