@@ -19,7 +19,7 @@ test: check  ## check style, types, layers and generated files, then run every f
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 test-slow: $(VENV)/.test  ## run the tests that take minutes
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
 	$(BIN)/python -m tests.torture --kills 200 --power-loss 200 --faults 100 --interrupts 2000 --tamperings 300 --contests 1 --fuzz 8000
 
 torture: $(VENV)/.test  ## run thousands of kills, power losses and tamperings; SEED=n repeats a run

@@ -112,6 +112,9 @@ class Fight:
         self.failures: list[BaseException] = []
 
     def run(self) -> None:
+        # Until a new thread runs, CPython knows it by the id of the thread that starts it: an
+        # exception for that one can kill the new one, and `Thread.start` then waits for ever.
+        self.store._core.background_indexer._wake()
         threads = [self.start(self.work, other) for other in self.others]
         threads += [self.start(self.bear, self.target), self.start(self.read)]
         threads += [self.start(self.harass, threads[2])]
