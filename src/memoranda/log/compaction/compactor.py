@@ -61,7 +61,7 @@ from memoranda.model.operations import (
 from memoranda.model.receipt import Outcome
 from memoranda.storage.port import Engine, Progress, Reader, Row, Writer
 
-TARGET_SECONDS = 0.025
+TARGET_SECONDS = 0.015
 """Seconds a slice should hold the write lock: well below 100 ms, as machines and loads vary."""
 MIN_WEIGHT, FIRST_WEIGHT, MAX_WEIGHT = 32, 256, 2048
 """Least, first and largest weight of a slice. An operation weighs 1, and so does a kilobyte of
