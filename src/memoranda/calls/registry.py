@@ -54,7 +54,9 @@ def handle(
     secret, unlike what they would find.
     """
     if call.verb not in grant.verbs:
-        raise PermissionDenied(f"this caller may not {call.verb}: ask for a grant that allows it")
+        raise PermissionDenied(
+            f"the grant of this caller has no verb {call.verb!r}: ask for one that has it"
+        )
     if not (call.obeys_grants or grant.covers_everything):
         name = call_name(type(call))
         raise PermissionDenied(f"{name} needs a grant that covers every agent and namespace")

@@ -134,31 +134,31 @@ class AsyncCalls:
     async def ask(self, call: Call[Answer], progress: Progress | None = None) -> Answer:
         """Return the answer of a call; a long one can report its progress."""
         report = yielding(progress) if call.lane == "long" else None
-        return await self._lanes.call(
+        return await self._lanes.submit_call(
             call.lane, partial(handle, self._core, self._grant, call, report)
         )
 
     async def open_pages(self, call: Call[Item]) -> Pages[Item]:
         """Return the pages of a call that has a long answer."""
         work: Any = partial(handle, self._core, self._grant, call)
-        pages: Pages[Item] = await self._lanes.call(call.lane, work)
+        pages: Pages[Item] = await self._lanes.submit_call(call.lane, work)
         return pages
 
     async def read_page(self, lane: Lane, pages: Pages[Item]) -> list[Item]:
         """Return the next page of an answer."""
-        return await self._lanes.go_on(lane, pages.next_page)
+        return await self._lanes.submit(lane, pages.next_page)
 
     async def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
         """Do a short part of a call."""
-        return await self._lanes.go_on("short", partial(work, *args, **kwargs))
+        return await self._lanes.submit("short", partial(work, *args, **kwargs))
 
     async def run_search(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
         """Do a part of a call that searches much, or writes much."""
-        return await self._lanes.go_on("search", partial(work, *args, **kwargs))
+        return await self._lanes.submit("search", partial(work, *args, **kwargs))
 
     async def run_apart(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs

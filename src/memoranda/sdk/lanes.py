@@ -64,7 +64,7 @@ class Lanes:
         """Calls that run or wait."""
         self._is_closed = False
 
-    async def call(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
+    async def submit_call(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
         """Answer a new call in a lane; raise `StoreBusy` if it is full."""
         limit = self._sizes[lane].calls
         if self._calls[lane] >= limit:
@@ -72,9 +72,9 @@ class Lanes:
                 f"{limit} {lane} calls of this store are waiting already: try again later, or make "
                 "fewer at a time"
             )
-        return await self.go_on(lane, work)
+        return await self.submit(lane, work)
 
-    async def go_on(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
+    async def submit(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
         """Do a part of a call that has begun; it may have committed, so it is never refused.
 
         Work runs in its caller's context. Work that begins only after its caller was cancelled is

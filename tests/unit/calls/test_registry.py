@@ -177,7 +177,7 @@ class TestGrant:
         with memoranda.open(":memory:", embedder=None) as store:
             reader = Grant(verbs=frozenset(["read"]))
             assert handle(store._core, reader, Cursors()) == []
-            with pytest.raises(PermissionDenied, match="may not admin"):
+            with pytest.raises(PermissionDenied, match="no verb 'admin'"):
                 handle(store._core, reader, GetStats())
-            with pytest.raises(PermissionDenied, match="may not write"):
+            with pytest.raises(PermissionDenied, match="no verb 'write'"):
                 handle(store._core, reader, DropCursor("c"))

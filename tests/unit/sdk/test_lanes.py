@@ -66,16 +66,16 @@ def test_a_full_lane_refuses_and_has_room_again() -> None:
     async def work() -> None:
         lanes = Lanes(SMALL)
         waiting = [
-            asyncio.create_task(lanes.call("short", partial(go.wait, HANG_SECONDS)))
+            asyncio.create_task(lanes.submit_call("short", partial(go.wait, HANG_SECONDS)))
             for _ in range(2)
         ]
         await asyncio.sleep(0)
         with pytest.raises(StoreBusy, match="2 short calls of this store are waiting"):
-            await lanes.call("short", int)
-        assert await lanes.call("search", lambda: 7) == 7, "the others have room"
+            await lanes.submit_call("short", int)
+        assert await lanes.submit_call("search", lambda: 7) == 7, "the others have room"
         go.set()
         assert await asyncio.gather(*waiting) == [True, True]
-        assert await lanes.call("short", lambda: 8) == 8
+        assert await lanes.submit_call("short", lambda: 8) == 8
 
     asyncio.run(work())
 
@@ -89,18 +89,18 @@ def test_a_cancelled_call_leaves_its_place_when_its_work_ends() -> None:
 
     async def work() -> None:
         lanes = Lanes(SMALL)
-        task = asyncio.create_task(lanes.call("long", hang))
+        task = asyncio.create_task(lanes.submit_call("long", hang))
         await asyncio.to_thread(begun.wait, HANG_SECONDS)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         with pytest.raises(StoreBusy):  # its work goes on
-            await lanes.call("long", int)
+            await lanes.submit_call("long", int)
         go.set()
         async with asyncio.timeout(HANG_SECONDS):
             while lanes._calls["long"]:
                 await asyncio.sleep(0.001)
-        assert await lanes.call("long", lambda: 1) == 1
+        assert await lanes.submit_call("long", lambda: 1) == 1
 
     asyncio.run(work())
 
@@ -110,7 +110,7 @@ def test_work_runs_in_the_context_of_its_caller() -> None:
 
     async def work() -> str:
         variable.set("caller's")
-        return await Lanes(SMALL).call("short", variable.get)
+        return await Lanes(SMALL).submit_call("short", variable.get)
 
     assert asyncio.run(work()) == "caller's"
 
