@@ -48,7 +48,14 @@ RENAMED = {
     "Calls": "AsyncCalls",
     "listed": "async_listed",
     "listed_as": "async_listed_as",
+    "listed_within": "async_listed_within",
     "paged": "async_paged",
+    "open_transaction": "async_open_transaction",
+    "check_signer": "async_check_signer",
+    "stage_call": "async_stage_call",
+    "stage_new": "async_stage_new",
+    "feed_of": "async_feed_of",
+    "Opened": "AsyncOpened",
     "Iterator": "AsyncIterator",
     "__enter__": "__aenter__",
     "__exit__": "__aexit__",
@@ -58,6 +65,8 @@ RENAMED = {
 }
 RECEIVERS = {"transaction": "Transaction", "transcript": "Transcript"}
 """The class of the object a variable or an attribute of this name holds."""
+EAGER = ("stage_call", "stage_new")
+"""Functions that do their work without being awaited; the asynchronous ones return an awaitable."""
 CALLBACK = "work"
 """A parameter that is a function of the caller's: asynchronous in the asynchronous SDK."""
 ASYNC_CONTEXTS = ("begin_transaction", "_begin")
@@ -224,6 +233,11 @@ def may_wait(node: ast.AST, owner: str, awaited: set[Method]) -> bool:
     return False
 
 
+def is_eager(node: ast.AST) -> bool:
+    """Return whether a node is a call of a function that need not be awaited."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in EAGER
+
+
 class Edit(NamedTuple):
     """Replace the text between two offsets (bytes of UTF-8)."""
 
@@ -352,6 +366,9 @@ class Rewriter(ast.NodeVisitor):
         """Make methods that may wait asynchronous, and callbacks that are defined inside them."""
         if (self._owner, node.name) in self._awaited or self._depth > 0:
             self._insert(self._start(node), "async ")
+        elif node.returns is not None and any(map(is_eager, ast.walk(node))):
+            self._insert(self._start(node.returns), "Awaitable[")
+            self._insert(self._end(node.returns), "]")
         self._rename(node, node.name)
         self._depth += 1
         self.generic_visit(node)

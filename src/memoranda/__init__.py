@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memoranda.audit.proofs import ConsistencyProof, InclusionProof
     from memoranda.audit.signers import Signer
     from memoranda.audit.trusted_keys import TrustedKey
+    from memoranda.calls.copies import Backup
     from memoranda.calls.id_lookup import IdMatch
     from memoranda.calls.maintenance import Stats
     from memoranda.calls.results import AssertedFacts, ExtractionReport, ImportedChat
@@ -109,7 +110,6 @@ if TYPE_CHECKING:
     from memoranda.sdk.aio.store.subscriptions import AsyncSubscription
     from memoranda.sdk.aio.store.transcripts import AsyncReplayEntry, AsyncTranscript
     from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
-    from memoranda.sdk.backup import Backup
     from memoranda.sdk.doctor import diagnose
     from memoranda.sdk.open import open
     from memoranda.sdk.open_async import open_async
@@ -275,7 +275,7 @@ _MODULE_OF = {
     "AsyncTransaction": "sdk.aio.transaction.transaction",
     "AsyncTranscript": "sdk.aio.store.transcripts",
     "AuditEvent": "audit.events",
-    "Backup": "sdk.backup",
+    "Backup": "calls.copies",
     "CardinalityPolicy": "graph.edge_resolver",
     "Certificate": "log.erasure.certificate",
     "ChainBroken": "errors",

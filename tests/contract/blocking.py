@@ -16,11 +16,17 @@ from memoranda import (
     AsyncTransaction,
     AsyncTranscript,
 )
-from memoranda.sdk.async_calls import AsyncListing
+from memoranda.sdk.async_calls import AsyncListing, AsyncOpened
 
 
-async def _opened(listing: AsyncListing[Any]) -> None:
-    await listing
+async def _opened(target: AsyncListing[Any] | AsyncOpened) -> None:
+    await target
+
+
+async def _called(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a method on the loop, and await what it gives: what is staged, or an answer."""
+    result = method(*args, **kwargs)
+    return await result if inspect.isawaitable(result) else result
 
 
 TWINS = (AsyncReplayEntry, AsyncStore, AsyncSubscription, AsyncTransaction, AsyncTranscript)
@@ -59,6 +65,10 @@ class Blocking:
         attribute = getattr(self._target, name)
         if not callable(attribute):
             return self._settle(attribute)
+        if isinstance(self._target, AsyncTransaction):  # staging needs the loop of its caller
+            return lambda *args, **kwargs: self._settle(
+                self._loop.run(_called(attribute, *args, **kwargs))
+            )
         return lambda *args, **kwargs: self._settle(
             attribute(*(self._awaitable(arg) if callable(arg) else arg for arg in args), **kwargs)
         )
@@ -85,12 +95,12 @@ class Blocking:
     def _settle(self, result: Any) -> Any:
         if inspect.iscoroutine(result):
             result = self._loop.run(result)
+        if isinstance(result, (AsyncListing, AsyncOpened)):  # a plain one is opened by its call
+            self._loop.run(_opened(result))
         if isinstance(result, TWINS):
             return Blocking(result, self._loop)
         if isinstance(result, list):
             return [self._settle(item) for item in result]
-        if isinstance(result, AsyncListing):  # a plain call is checked, and its moment set, at once
-            self._loop.run(_opened(result))
         return self._iterate(result) if hasattr(result, "__anext__") else result
 
     def _iterate(self, items: AsyncIterator[Any]) -> Iterator[Any]:

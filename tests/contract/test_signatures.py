@@ -15,7 +15,7 @@ import memoranda
 from memoranda import InvalidInput, Store
 from memoranda.audit import signers
 from memoranda.audit.signers import Signer
-from memoranda.testing import FixedIds
+from memoranda.testing import FixedIds, memory_store
 from tests.contract.opener import Opener
 from tests.patience import HANG_SECONDS
 
@@ -129,13 +129,20 @@ def test_who_may_not_sign(store: Store, ann: Store) -> None:
     with pytest.raises(InvalidInput, match="signer: "):
         store.bind(agent_id="ann", signer=7)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="signs for agent 'ann' already"):
-        store.bind(agent_id="bob", signer=signer("ann"))
+        store.bind(agent_id="bob", signer=signer("ann")).write(key="k", value={})
     store.trust_key(signer("log", 5).public)
     with pytest.raises(InvalidInput, match="signs for the log already"):
-        store.bind(agent_id="ann", signer=signer("log", 5))
+        store.bind(agent_id="ann", signer=signer("log", 5)).write(key="k", value={})
     store.retire_key(signer("ann").public)
     with pytest.raises(InvalidInput, match=r"was retired at commit 3.*create a new signer"):
-        store.bind(agent_id="ann", signer=signer("ann"))
+        store.bind(agent_id="ann", signer=signer("ann")).write(key="k", value={})
+
+
+def test_a_plain_store_says_so_when_it_is_bound() -> None:
+    with memory_store() as store:
+        store.bind(agent_id="ann", signer=signer("ann")).write(key="k", value={})
+        with pytest.raises(InvalidInput, match="signs for agent 'ann' already"):
+            store.bind(agent_id="bob", signer=signer("ann"))
 
 
 def test_it_is_checked_again_when_it_signs(store: Store, ann: Store) -> None:

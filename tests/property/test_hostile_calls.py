@@ -15,7 +15,9 @@ from memoranda import MemorandaError, Store
 from memoranda.calls.arguments import TypedText
 from memoranda.calls.call import call_name
 from memoranda.calls.grant import EVERYTHING, Grant
-from memoranda.calls.registry import HANDLERS
+from memoranda.calls.key_writes import Delete, Write
+from memoranda.calls.memory_writes import Remember
+from memoranda.calls.registry import HANDLERS, WRITES, handle, stage_write
 from memoranda.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
 from memoranda.testing import FixedClock, FixedIds
 from tests.quick import only
@@ -32,6 +34,8 @@ HOSTILE: tuple[Any, ...] = (
     datetime(2026, 1, 1), date(2026, 1, 1), KeyRef("k"), KeyRef(7),  # type: ignore[arg-type]  # noqa: DTZ001
     MemoryRef("\0"), FactRef(""), TranscriptRef("t", ((5, 1),)), TypedText("date", "x"),
     TypedText(7, []), frozenset(["a"]), "2026-01-01T00:00:00Z", "SELECT 1", "memory",  # type: ignore[arg-type]
+    (Write("a", "default", "k", {}),), [Delete("a", "default", 7)], Remember("a", "", "x"),  # type: ignore[arg-type]
+    ({"read": "KeyRead", "scope": ["default", "a"], "key": "k"},), [{"read": "MemoryRead"}],
 )  # fmt: skip
 
 
@@ -58,11 +62,32 @@ def test_hostile_arguments(store: Store, kind: Any, seed: int) -> None:
             arguments[name] = _harmless(name)  # so that the others are reached
         grant = chance.choice([EVERYTHING, Grant("a"), Grant("b", frozenset("b"), frozenset())])
         try:
-            answer = HANDLERS[kind](store._core, grant, kind(**arguments))
-            if kind.shape == "pages":
+            answer: Any = handle(store._core, grant, kind(**arguments))
+            if kind.shape != "value":
                 answer.next_page()
         except MemorandaError:
             continue
+
+
+@pytest.mark.parametrize("seed", only([0, 1], range(SEEDS)))
+@pytest.mark.parametrize("kind", WRITES, ids=call_name)
+def test_hostile_writes(store: Store, kind: Any, seed: int) -> None:
+    chance, core = Random(f"{call_name(kind)} {seed}"), store._core
+    for _ in range(ROUNDS):
+        names = kind.__struct_fields__
+        arguments = {name: chance.choice(HOSTILE) for name in names}
+        for name in chance.sample(names, chance.randrange(len(names) + 1)):
+            arguments[name] = _harmless(name)
+        grant = chance.choice([EVERYTHING, Grant("a"), Grant("b", frozenset("b"), frozenset())])
+        try:
+            staged = stage_write(core, grant, kind(**arguments))
+            staged.answer(core.committer.commit(staged.request))
+        except MemorandaError:
+            continue
+
+
+def test_what_hostile_writes_leave_behind_is_a_valid_store(store: Store) -> None:
+    store.verify(deep=True)
 
 
 def _harmless(name: str) -> Any:

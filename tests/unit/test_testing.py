@@ -63,8 +63,8 @@ def test_the_asynchronous_store_gives_the_same_log() -> None:
             agent = store.bind(agent_id="a")
             await agent.write(key="k", value={"x": 1})
             async with agent.begin_transaction() as transaction:
-                transaction.delete(key="k")
-                transaction.write(key="j", value={"x": 2})
+                await transaction.delete(key="k")
+                await transaction.write(key="j", value={"x": 2})
             return (await store.verify()).head_hash
 
     assert asyncio.run(head()) == use(memory_store()).verify().head_hash

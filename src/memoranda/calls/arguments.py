@@ -71,7 +71,11 @@ def plain_object(value: Object | None) -> str | TypedText | None:
     return TypedText(name.kind, name.text)
 
 
+def plain_item(value: Any) -> Any:
+    """Return the object of a fact from plain data: a name as it is, or a literal."""
+    return parse_literal(value.kind, value.text) if isinstance(value, TypedText) else value
+
+
 def check_plain_object(core: Core, value: str | TypedText) -> Name:
     """Return the name or the literal that is the object of a fact."""
-    item = parse_literal(value.kind, value.text) if isinstance(value, TypedText) else value
-    return check_object(item, core.limits)
+    return check_object(plain_item(value), core.limits)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -64,8 +64,32 @@ class Call(
     """Whether sending it twice has the effect of sending it once."""
     local_only: ClassVar[str | None] = None
     """Why it cannot leave the process; None: it can."""
+    signs: ClassVar[bool] = False
+    """Whether its handler commits events that carry the signature of the caller's agent."""
     added_in: ClassVar[str] = "0.10.0"
     """The first version that has it."""
+
+    def plain(self) -> Self:
+        """Return it with plain data only, to send it; objects of the caller's become JSON."""
+        return self
+
+
+class WriteCall(Call[Answer], Generic[Answer], frozen=True, kw_only=True):
+    """A call that can be committed alone, or staged in a transaction with others.
+
+    Alone it answers with what it did; staged, with the id of what it makes, if that has one.
+    """
+
+    verb: ClassVar[Verb] = "write"
+    idempotent = False
+
+    txn_id: str | None = None
+    """The idempotency key of a transaction of its own: sent twice, the call has one effect."""
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether staging it reads the store, or takes long."""
+        return False
 
 
 def call_name(kind: type[Call[Any]]) -> str:

@@ -8,22 +8,24 @@ are, and decoding needs no more than a stack.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from functools import cache
-from types import MappingProxyType
-from typing import Any, Union, get_args, get_type_hints
+from functools import cache, partial
+from types import MappingProxyType, UnionType
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import msgspec
 
-from memoranda.calls.call import Call, answer_type
-from memoranda.calls.registry import CALLS, HANDLERS
+from memoranda.calls.call import Call, answer_type, call_name
+from memoranda.calls.registry import CALLS, HANDLERS, WRITES
 from memoranda.errors import InvalidInput
+from memoranda.model import document
 from memoranda.model.clock import to_datetime, to_micros
-from memoranda.model.limits import short_repr
+from memoranda.model.document import Document
+from memoranda.model.limits import Limits, short_repr
 from memoranda.model.suggestions import did_you_mean
 
 # Calls. Only their form is decoded: handlers check arguments, and name the wrong one.
@@ -31,18 +33,39 @@ from memoranda.model.suggestions import did_you_mean
 
 def encode_call(call: Call[Any]) -> bytes:
     """Return a call as bytes; raise `InvalidInput` if an argument is not plain data."""
+    if call.local_only is not None:
+        name = call_name(type(call))
+        raise InvalidInput("call", f"{name} cannot be sent to another process: {call.local_only}")
+    plain = _checked(call)
+    try:
+        return msgspec.msgpack.encode(plain, enc_hook=_plain)
+    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError):
+        for name in plain.__struct_fields__:
+            _check_argument(name, getattr(plain, name))
+        raise
+
+
+def _checked(call: Call[Any]) -> Call[Any]:
+    """Return a call whose arguments arrive as they are; raise `InvalidInput` for others."""
+    changes: dict[str, Any] = {}
     for field in msgspec.structs.fields(call):
         value = getattr(call, field.name)
-        if _is_refused(value, is_time=field.type is Any):
+        if isinstance(value, Call):
+            changes[field.name] = _checked(value)
+        elif _holds_calls(value):
+            changes[field.name] = tuple(map(_checked, value))
+        elif type(value) is dict and Document in _union_of(field.type):
+            document.check(field.name, value, _LIMITS)
+        elif _is_refused(value, is_time=field.type is Any):
             raise InvalidInput(
                 field.name, f"{short_repr(value)} is {type(value).__name__}, which cannot be sent"
             )
-    try:
-        return msgspec.msgpack.encode(call, enc_hook=_plain)
-    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError):
-        for name in call.__struct_fields__:
-            _check_argument(name, getattr(call, name))
-        raise
+    plain = call.plain()
+    return msgspec.structs.replace(plain, **changes) if changes else plain
+
+
+def _holds_calls(value: object) -> bool:
+    return type(value) is tuple and bool(value) and all(isinstance(part, Call) for part in value)
 
 
 def _is_refused(value: object, *, is_time: bool) -> bool:
@@ -53,12 +76,16 @@ def _is_refused(value: object, *, is_time: bool) -> bool:
 
 
 def _check_argument(name: str, value: object) -> None:
+    if value is msgspec.UNSET:
+        return
     try:
         msgspec.msgpack.encode(value, enc_hook=_plain)
     except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
         raise InvalidInput(name, f"{short_repr(value)} cannot be sent: {error}") from error
 
 
+_LIMITS = Limits()
+"""For arguments before they are sent; the store knows its own."""
 _MAX_NAME_CHARACTERS = 100
 """Characters of an unknown name that are compared with those of calls."""
 _REFUSED_TYPES = (Enum, UUID, Decimal, time, timedelta, Set)
@@ -86,29 +113,75 @@ def decode_call(data: bytes) -> Call[Any]:
         fields = msgspec.msgpack.decode(data, type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InvalidInput("call", f"it is not understood: {error}") from error
+    return _call_of(fields)
+
+
+def _call_of(fields: dict[str, Any]) -> Call[Any]:
     name = fields.pop("call", None)
     kind = CALLS.get(name) if isinstance(name, str) else None
     if kind is None:
         hint = did_you_mean(name[:_MAX_NAME_CHARACTERS], CALLS) if isinstance(name, str) else ""
         raise InvalidInput("call", f"{short_repr(name)} is not a call{hint}")
-    for field, record in _record_arguments(kind).items():
+    for field, decode in _decoders(kind).items():
         if isinstance(fields.get(field), (list, dict)):
-            fields[field] = _convert(field, fields[field], record)
+            fields[field] = decode(field, fields[field])
     try:
         return kind(**fields)
     except TypeError as error:
         raise InvalidInput("call", f"{name}: {error}") from error
 
 
+Decode: TypeAlias = Callable[[str, Any], object]
+"""Makes an argument of the list or the map that it arrives as."""
+
+
 @cache
-def _record_arguments(kind: type[Call[Any]]) -> Mapping[str, Any]:
-    """Return the arguments of a call that are records, such as references, with their types."""
-    arguments = {}
+def _decoders(kind: type[Call[Any]]) -> Mapping[str, Decode]:
+    """Return how the arguments of a call are decoded that are calls or records, such as references.
+
+    Others are plain data, and arrive as what they are.
+    """
+    decoders: dict[str, Decode] = {}
     for field in msgspec.structs.fields(kind):
-        records = [part for part in (field.type, *get_args(field.type)) if _is_record(part)]
-        if records:
-            arguments[field.name] = Union[tuple(records)]  # noqa: UP007  # made of a list
-    return MappingProxyType(arguments)
+        parts = _union_of(field.type)
+        items = [get_args(part)[0] for part in parts if get_origin(part) is tuple]
+        if any(map(_is_call, parts)):
+            decoders[field.name] = _nested_call
+        elif any(map(_is_call, items)):
+            decoders[field.name] = _nested_calls
+        elif records := [part for item in items for part in _union_of(item) if _is_record(part)]:
+            decoders[field.name] = partial(_convert_all, record=Union[tuple(records)])  # noqa: UP007
+        elif records := [part for part in parts if _is_record(part)]:
+            decoders[field.name] = partial(_convert, record=Union[tuple(records)])  # noqa: UP007
+    return MappingProxyType(decoders)
+
+
+def _union_of(part: Any) -> tuple[Any, ...]:
+    return get_args(part) if get_origin(part) in (Union, UnionType) else (part,)
+
+
+def _is_call(part: Any) -> bool:
+    kind = get_origin(part) or part
+    return isinstance(kind, type) and issubclass(kind, Call)
+
+
+def _nested_call(field: str, value: Any) -> object:
+    if not isinstance(value, dict):
+        raise InvalidInput(field, f"{short_repr(value)} is not a call")
+    return _call_of(value)
+
+
+def _nested_calls(field: str, value: Any) -> object:
+    if not isinstance(value, list):
+        raise InvalidInput(field, f"{short_repr(value)} is not a list of calls")
+    return tuple(_nested_call(field, part) for part in value)
+
+
+def _convert_all(field: str, value: Any, record: Any) -> object:
+    """Return records, or the one that is given without a list: it begins with its number."""
+    if isinstance(value, list) and not (value and isinstance(value[0], int)):
+        return tuple(_convert(field, part, record) for part in value)
+    return _convert(field, value, record)
 
 
 def _is_record(part: Any) -> bool:
@@ -251,7 +324,7 @@ def _enumeration(name: str) -> type[Enum]:
 def record_types() -> Mapping[str, Any]:
     """Return every type of record that an answer can hold, by its name."""
     types: dict[str, Any] = {}
-    pending = [answer_type(kind) for kind in HANDLERS]
+    pending = [answer_type(kind) for kind in (*HANDLERS, *WRITES)]
     while pending:
         part = pending.pop()
         pending.extend(get_args(part))

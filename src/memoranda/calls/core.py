@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 
 import msgspec
 
@@ -15,7 +16,7 @@ from memoranda.log import pages
 from memoranda.log.commit import idempotency
 from memoranda.log.commit.conflict_queue import ConflictQueue
 from memoranda.log.commit.group_commit import Committer
-from memoranda.log.commit.staged_transaction import Draft, Request
+from memoranda.log.commit.staged_transaction import Beginning, Draft, Request
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.read.as_of import AsOf, Moment, commit_at, resolve_as_of
@@ -24,7 +25,7 @@ from memoranda.log.read.wakeup import Signal
 from memoranda.log.views import Views
 from memoranda.memory.view import MemoryView
 from memoranda.model.backoff import Backoff
-from memoranda.model.clock import Clock
+from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.error_codec import ErrorCodec
 from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits, check_integer, check_seconds, check_text
@@ -69,6 +70,8 @@ TIMEOUT = 30.0
 """Default lifetime of a transaction, in seconds, from its beginning to its commit."""
 _RETRY_BACKOFF = Backoff(first=0.001, longest=0.25)
 """Waits between the attempts of a call that lost a conflict or found the store busy."""
+_ANSWER_SECONDS = 1.0
+"""How long closing waits for answers of committed writes; they take milliseconds."""
 _MAX_INTEGER = 2**63 - 1
 """The largest integer that SQLite stores."""
 
@@ -94,6 +97,8 @@ class Core(msgspec.Struct, frozen=True):
     """Orders the retries of transactions of this process that conflict with each other."""
     checkpointer: Checkpointer | None = None
     """Signs checkpoints in the background; None: the store was opened without a signer."""
+    answering: deque[None] = msgspec.field(default_factory=deque)
+    """One entry for each write that may be committed and is not answered yet."""
     owner: int = msgspec.field(default_factory=os.getpid)
     """Process id of the process that opened the store."""
 
@@ -109,10 +114,18 @@ class Core(msgspec.Struct, frozen=True):
                 self.checkpointer.close(self.committer.write_queued)
         finally:
             self.committer.close()
+            self._wait_for_answers()
             self.background_indexer.close()
             self.vectors.close()
             self.views.drop_caches()
             self.engine.close()
+
+    def _wait_for_answers(self) -> None:
+        """Let writes that were committed read what they did, in other threads, for a while."""
+        clock = SystemClock()
+        until = clock.monotonic() + _ANSWER_SECONDS
+        while self.answering and clock.monotonic() < until:
+            clock.sleep(_ANSWER_SECONDS / 1000)
 
     def head(self) -> int:
         """Return the number of the last commit; 0 for an empty log."""
@@ -137,23 +150,38 @@ class Core(msgspec.Struct, frozen=True):
         timeout: float,
         txn_id: str | None,
         signing: TransactionSigner | None = None,
+        since: Beginning | None = None,
+        *,
+        records_no_change: bool = True,
     ) -> Draft:
-        """Begin a transaction that reads as of the current head."""
+        """Return a transaction that reads as of the head when it is first used, or as of `since`.
+
+        Where it begins is read then, not here: a write that neither reads nor derives ids needs no
+        beginning.
+        """
         check_timeout(timeout)
-        with self.engine.reading() as reader:
-            base_commit, era = pages.head_commit(reader), 0
-            if txn_id is not None:
-                era = idempotency.era(reader, self._txn_id(txn_id), actor, base_commit)
+        name = self._txn_id(txn_id)
+
+        def begin() -> Beginning:
+            with self.engine.reading() as reader:
+                head = pages.head_commit(reader)
+                if since is not None:
+                    check_integer("since", since.commit_ts, minimum=0, maximum=head)
+                    return since
+                if txn_id is None:
+                    return Beginning(head)
+                return Beginning(head, idempotency.era(reader, name, actor, head))
+
         return Draft(
-            txn_id=self._txn_id(txn_id),
+            txn_id=name,
             idempotent=txn_id is not None,
             actor=actor,
-            base_commit=base_commit,
+            begin=begin,
             timeout=timeout,
             clock=self.clock,
             limits=self.limits,
             signing=signing,
-            era=era,
+            records_no_change=records_no_change,
         )
 
     def request(

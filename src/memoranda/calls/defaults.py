@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from memoranda.calls.core import Core
 from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.errors import InvalidInput
 from memoranda.log.commit.transaction_signature import TransactionSigner
@@ -52,9 +51,8 @@ class Defaults(msgspec.Struct, frozen=True):
         path = self.namespace if namespace is None else namespace
         return checked_scope(path, self.agent(agent_id), limits, engine=not writing)
 
-    def describe(self, core: Core) -> str:
-        """Return the file and the scope of a handle, for its `repr`."""
+    def describe(self, place: str, *, is_closed: bool) -> str:
+        """Return a store and the scope of a handle of it, for its `repr`."""
         agent = "" if self.agent_id is None else f" agent_id={self.agent_id!r}"
-        closed = ", closed" if core.engine.is_closed else ""
-        place = core.engine.path or ":memory:"
+        closed = ", closed" if is_closed else ""
         return f"{place}{agent} namespace={self.namespace!r}{closed}"

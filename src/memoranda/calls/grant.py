@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from memoranda.calls.call import VERBS, Verb
+from memoranda.errors import PermissionDenied
 from memoranda.model.limits import Limits
 from memoranda.model.scope import DEFAULT_ACTOR, Scope, checked_scope
 
@@ -33,6 +34,16 @@ class Grant(msgspec.Struct, frozen=True):
         """Whether it covers every agent in every namespace."""
         return self.agents is None is self.namespaces
 
+    def check_verb(self, verb: Verb) -> None:
+        """Refuse a call that the grant does not allow.
+
+        Which calls there are is no secret, unlike what they would find.
+        """
+        if verb not in self.verbs:
+            raise PermissionDenied(
+                f"the grant of this caller has no verb {verb!r}: ask for one that has it"
+            )
+
     def acting(self, agent_id: str | None) -> str:
         """Return the agent whose visibility applies to a call that names this agent, or none."""
         if self.actor is not None:
@@ -45,6 +56,20 @@ class Grant(msgspec.Struct, frozen=True):
         if self.agents is None is self.namespaces or self.covers(namespace, agent_id):
             return scope
         return NOWHERE
+
+    def writable_scope(self, namespace: str, agent_id: str, limits: Limits) -> Scope:
+        """Return the checked scope of a write; raise if the grant does not cover it.
+
+        The engine's own scopes are nobody's to write in. The refusal tells nothing that the caller
+        did not say: whether there is anything in the scope stays unknown.
+        """
+        scope = checked_scope(namespace, agent_id, limits, engine=False)
+        if self.agents is None is self.namespaces or self.covers(namespace, agent_id):
+            return scope
+        raise PermissionDenied(
+            f"the grant of this caller does not cover agent {agent_id!r} in namespace "
+            f"{namespace!r}: ask for one that does"
+        )
 
     def covers(self, namespace: str, agent_id: str) -> bool:
         """Say whether the data of an agent in a namespace is covered."""

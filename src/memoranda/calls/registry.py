@@ -7,8 +7,12 @@ from typing import Any
 
 from memoranda.calls import (
     audit,
+    bulk_facts,
+    copies,
     directory,
     erasure,
+    erasure_writes,
+    extraction,
     facts,
     graph,
     keys,
@@ -17,19 +21,29 @@ from memoranda.calls import (
     maintenance,
     memories,
     recall,
+    subscriptions,
+    transactions,
     transcripts,
+    trust,
     why,
+    within,
 )
-from memoranda.calls.call import Answer, Call, Handlers, call_name
+from memoranda.calls.call import Answer, Call, Handlers, WriteCall, call_name
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
+from memoranda.calls.write import StagedWrite, Writes
 from memoranda.errors import PermissionDenied
+from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.storage.port import Progress
 
 HANDLERS: Handlers = {
     **audit.HANDLERS,
+    **bulk_facts.HANDLERS,
+    **copies.HANDLERS,
     **directory.HANDLERS,
     **erasure.HANDLERS,
+    **erasure_writes.HANDLERS,
+    **extraction.HANDLERS,
     **facts.HANDLERS,
     **graph.HANDLERS,
     **keys.HANDLERS,
@@ -38,31 +52,59 @@ HANDLERS: Handlers = {
     **maintenance.HANDLERS,
     **memories.HANDLERS,
     **recall.HANDLERS,
+    **subscriptions.HANDLERS,
+    **transactions.HANDLERS,
     **transcripts.HANDLERS,
+    **trust.HANDLERS,
     **why.HANDLERS,
+    **within.HANDLERS,
 }
-CALLS: Mapping[str, type[Call[Any]]] = {call_name(kind): kind for kind in HANDLERS}
+"""The calls that are answered at once."""
+WRITES: Writes = {
+    **erasure_writes.WRITES,
+    **transactions.STAGED,
+    **transactions.WRITES,
+    **trust.WRITES,
+}
+"""The calls that are staged, committed and then answered."""
+CALLS: Mapping[str, type[Call[Any]]] = {call_name(kind): kind for kind in (*HANDLERS, *WRITES)}
 """Every kind of call by its name."""
 
 
 def handle(
-    core: Core, grant: Grant, call: Call[Answer], progress: Progress | None = None
+    core: Core,
+    grant: Grant,
+    call: Call[Answer],
+    progress: Progress | None = None,
+    signing: TransactionSigner | None = None,
 ) -> Answer:
     """Return what the handler of a call answers, or the pages of a long answer.
 
-    A call that the grant does not allow raises `PermissionDenied`: which calls there are is no
-    secret, unlike what they would find.
+    A call that the grant does not allow raises `PermissionDenied`.
     """
-    if call.verb not in grant.verbs:
-        raise PermissionDenied(
-            f"the grant of this caller has no verb {call.verb!r}: ask for one that has it"
-        )
-    if not (call.obeys_grants or grant.covers_everything):
-        name = call_name(type(call))
-        raise PermissionDenied(f"{name} needs a grant that covers every agent and namespace")
+    _check(grant, call)
     answer: Answer
-    if progress is None:
+    if call.signs:
+        answer = HANDLERS[type(call)](core, grant, call, progress, signing)
+    elif progress is None:
         answer = HANDLERS[type(call)](core, grant, call)
     else:
         answer = HANDLERS[type(call)](core, grant, call, progress)
     return answer
+
+
+def stage_write(
+    core: Core, grant: Grant, call: WriteCall[Answer], signing: TransactionSigner | None = None
+) -> StagedWrite[Answer]:
+    """Check a call that writes, and return it staged: it can be committed, and then answered."""
+    _check(grant, call)
+    return StagedWrite(core, grant, signing, WRITES[type(call)], call)
+
+
+def _check(grant: Grant, call: Call[Any]) -> None:
+    if grant.covers_everything and call.verb in grant.verbs:
+        return
+    grant.check_verb(call.verb)
+    if not (call.obeys_grants or grant.covers_everything):
+        name = call_name(type(call))
+        raise PermissionDenied(f"{name} needs a grant that covers every agent and namespace")

@@ -191,6 +191,14 @@ def check_evidence(value: object) -> Evidence | str | None:
     )
 
 
+def check_source_id(field: str, value: object) -> str:
+    """Return the id of a memory or a transcript, from an id, a reference or a record."""
+    ref = ref_of(value)
+    if isinstance(ref, MemoryRef | TranscriptRef):
+        return check_id(field, id_in(ref))
+    return check_id(field, value)
+
+
 def _items(field: str, value: object, expected: str) -> Iterable[object]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"{short_repr(value)} is not a list of {expected}")
@@ -457,10 +465,7 @@ def _check_target_id(kind: TargetKind, value: object) -> str:
         return check_transcript_ref(field, value).transcript_id
     if kind == FACT:
         return check_assertion_id(field, value)
-    ref = ref_of(value)
-    if isinstance(ref, MemoryRef | TranscriptRef):
-        return check_id(field, id_in(ref))
-    return check_id(field, value)
+    return check_source_id(field, value)
 
 
 def _check_whole_agent(field: str, value: object, limits: Limits) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -116,7 +116,7 @@ class FactOverlay:
     Reads decide them as of the commit at which the transaction began.
     """
 
-    def __init__(self, as_of_commit: int) -> None:
+    def __init__(self, as_of_commit: Callable[[], int]) -> None:
         self._as_of_commit = as_of_commit
         self._staged: list[GraphRequest] = []
 
@@ -147,7 +147,7 @@ class FactOverlay:
 
         The same rules decide the requests again at commit, on the facts that are stored by then.
         """
-        rules = GraphRules(reader, look_up, self._as_of_commit)
+        rules = GraphRules(reader, look_up, self._as_of_commit())
         operations: list[AnyOperation] = []
         for request in self._staged:
             with suppress(*_REFUSALS):
@@ -200,7 +200,10 @@ class FactOverlay:
         query = resolve_query(
             reader,
             FactQuery(
-                scope=read.scope, relation=relation, as_of_commit=self._as_of_commit, viewer=viewer
+                scope=read.scope,
+                relation=relation,
+                as_of_commit=self._as_of_commit(),
+                viewer=viewer,
             ),
         )
         if query is None:

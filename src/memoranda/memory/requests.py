@@ -307,6 +307,16 @@ def given_fields(declared: type[Fields], arguments: Mapping[str, Any]) -> Fields
     return cast("Fields", fields)
 
 
+def fields_of(declared: type[Fields], call: object) -> Fields:
+    """Return the fields of a call that the type declares and that the caller gave."""
+    fields = {
+        name: value
+        for name in declared.__annotations__
+        if (value := getattr(call, name)) is not msgspec.UNSET
+    }
+    return cast("Fields", fields)
+
+
 def check_choice(field: str, value: object, choices: Sequence[str]) -> str:
     """Return the value; raise `InvalidInput` if it is not one of the choices."""
     text = plain_text(field, value)

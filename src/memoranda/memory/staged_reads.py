@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ class PendingMemories:
     rules run again on the newest commit, and that result is written.
     """
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: Callable[[], int]) -> None:
         self._at = at
         self._staged: list[MemoryRequest] = []
         self._decided_count = 0
@@ -44,7 +44,7 @@ class PendingMemories:
     def rules(self, reader: Reader) -> MemoryRules:
         """Return the rules after all staged requests; `reader` serves the lookups from now on."""
         if self._rules is None:
-            self._rules = MemoryRules(TransactionOverlay(reader, self._at, SettingsCache()))
+            self._rules = MemoryRules(TransactionOverlay(reader, self._at(), SettingsCache()))
         self._rules.overlay.reader = reader
         while self._decided_count < len(self._staged):
             with suppress(*_REFUSALS):

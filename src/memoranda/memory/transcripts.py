@@ -52,6 +52,11 @@ class TranscriptContent(msgspec.Struct, frozen=True):
         """The hash of the stored bytes."""
         return digest_of(self.content)
 
+    @property
+    def digests(self) -> tuple[bytes, ...]:
+        """The hashes that it may be stored under: earlier versions kept only messages' text."""
+        return tuple(dict.fromkeys((self.digest, digest_of(self.text))))
+
 
 def check_transcript(value: object, limits: Limits, names: object = None) -> TranscriptContent:
     """Return the content of a text or of messages; raise `InvalidInput` if it is neither.
@@ -167,18 +172,15 @@ def exists(reader: Reader, transcript_id: str) -> bool:
 
 
 def find_duplicate(
-    reader: Reader, scope: Scope, content: TranscriptContent, occurred_at: int | None
+    reader: Reader, scope: Scope, digests: Iterable[bytes], size: int, occurred_at: int | None
 ) -> StoredTranscript | None:
-    """Return the scope's transcript with the same content and the same time.
-
-    Messages also equal a transcript of their text: earlier versions stored only the text.
-    """
-    for digest in dict.fromkeys((content.digest, digest_of(content.text))):
+    """Return the scope's transcript with one of these hashes, a text of this size and this time."""
+    for digest in digests:
         row = reader.row(
             "transcript_duplicate",
             namespace=scope.namespace,
             agent_id=scope.agent_id,
-            size=len(content.text),
+            size=size,
             digest=digest,
             occurred_at=_NEVER if occurred_at is None else occurred_at,
             never=_NEVER,
@@ -323,16 +325,24 @@ def plain_spans(spans: Sequence[Span], size: int) -> tuple[Span, ...]:
 
 def check_spans(spans: object, text: bytes, field: str = "spans") -> tuple[Span, ...]:
     """Return spans without duplicates; raise `InvalidInput` if one is not a range of the text."""
+    pairs = check_span_pairs(spans, field)
+    for span in pairs:
+        _check_in_text(span, text, field)
+    return tuple(dict.fromkeys(pairs))
+
+
+def check_span_pairs(spans: object, field: str = "spans") -> list[Span]:
+    """Return spans as pairs of offsets; whether a text has them is not known here."""
     if spans is None:
-        return ()
+        return []
     if not isinstance(spans, list) and (
         isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable)
     ):
         raise InvalidInput(field, f"{short_repr(spans)} is not a list of (start, end) pairs")
-    return tuple(dict.fromkeys([_check_span(span, text, field) for span in spans]))
+    return [_check_span(span, field) for span in spans]
 
 
-def _check_span(span: object, text: bytes, field: str) -> Span:
+def _check_span(span: object, field: str) -> Span:
     if not isinstance(span, (tuple, list)) or len(span) != 2:
         raise _not_a_pair(span, field)
     start, end = span
@@ -340,6 +350,11 @@ def _check_span(span: object, text: bytes, field: str) -> Span:
         raise _not_a_pair(span, field)
     if not 0 <= start < end:
         raise InvalidInput(field, f"{short_repr(span)} is not a span: 0 ≤ start < end must hold")
+    return (start, end)
+
+
+def _check_in_text(span: Span, text: bytes, field: str) -> None:
+    start, end = span
     if end > len(text):
         raise InvalidInput(
             field, f"{short_repr(span)} ends past the text, which has {len(text)} bytes"
@@ -349,7 +364,6 @@ def _check_span(span: object, text: bytes, field: str) -> Span:
             raise InvalidInput(
                 field, f"{short_repr(span)} cuts a character in two at byte {offset}"
             )
-    return (start, end)
 
 
 def _not_a_pair(span: object, field: str) -> InvalidInput:

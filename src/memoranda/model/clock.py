@@ -104,6 +104,12 @@ def check_time(field: str, value: Instant | None) -> int | None:
     return None if value is None else to_micros(field, value)
 
 
+def plain_duration(field: str, value: Duration | None) -> Duration | None:
+    """Return a length of time as plain data: a timedelta as its seconds."""
+    check_duration(field, value)
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
 def check_duration(field: str, value: Duration | None) -> int | None:
     """Return a length of time in microseconds, or raise `InvalidInput`; None stays None.
 

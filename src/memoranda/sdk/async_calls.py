@@ -19,17 +19,25 @@ from collections.abc import (
 )
 from contextlib import suppress
 from functools import partial
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-from memoranda.calls.call import Call, Lane
+from memoranda.calls.call import Call, Lane, WriteCall
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
-from memoranda.calls.registry import handle
-from memoranda.errors import InvalidInput
+from memoranda.calls.open_transaction import OpenTransaction
+from memoranda.calls.registry import handle, stage_write
+from memoranda.calls.subscriptions import Subscribe
+from memoranda.calls.transactions import CommittedTransaction, describe_commit, stage
+from memoranda.calls.within import read_within
+from memoranda.calls.write import StagedTransaction, StagedWrite
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.log.commit.conflict_queue import QueueTicket
 from memoranda.log.commit.group_commit import RECHECK_SECONDS, Committer, PendingCommit
 from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.commit.staged_transaction import Request
+from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.pages import MappedPages, Pages
+from memoranda.log.read.feed import Feed
 from memoranda.log.read.wakeup import Signal
 from memoranda.model.limits import short_repr
 from memoranda.sdk.lanes import Lanes, yielding
@@ -111,6 +119,114 @@ class _LoopChannel:
             self._ensure_leader()
 
 
+class AsyncOpened:
+    """What is opened by awaiting it, or by its first use: a transaction, or a subscription.
+
+    Opening reads the store, which the event loop must not. `await` returns the object itself.
+    """
+
+    def __init__(self, calls: AsyncCalls, open_now: Callable[[], object]) -> None:
+        self._calls = calls
+        self._open_now = open_now
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._opened().__await__()
+
+    async def _opened(self) -> Self:
+        await self._calls.run(self._open_now)
+        return self
+
+
+class _Done(Generic[Item]):
+    """The result of a call that is staged; awaiting it does not wait."""
+
+    def __init__(self, result: Item) -> None:
+        self._result = result
+
+    def __await__(self) -> Generator[Any, None, Item]:
+        yield from ()
+        return self._result
+
+
+class _Stagings:
+    """The calls of one transaction that are being staged in threads, in their order.
+
+    A call that nobody awaits is not lost: the next read, or the commit, waits for it, and raises
+    its error. Whoever awaits one gets its error instead.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: deque[_StagingTask] = deque()
+
+    @classmethod
+    def of(cls, transaction: OpenTransaction) -> _Stagings:
+        """Return those of a transaction."""
+        if transaction.stagings is None:
+            transaction.stagings = cls()
+        assert isinstance(transaction.stagings, cls), "one carrier stages a transaction"
+        return transaction.stagings
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every call so far is staged."""
+        return all(task.is_done for task in self._tasks)
+
+    def add(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> _StagingTask:
+        """Stage a call once those before it are staged."""
+        last = self._tasks[-1] if self._tasks else None
+        task = _StagingTask(work, last)
+        self._tasks.append(task)
+        return task
+
+    async def wait(self) -> None:
+        """Wait until all calls are staged, and raise the first error that nobody was told."""
+        while self._tasks:
+            await self._tasks[0].settled()
+            self._tasks.popleft().raise_untold()
+
+
+class _StagingTask:
+    """A call that is being staged; awaiting it gives the id of what it makes."""
+
+    def __init__(
+        self, work: Callable[[], Coroutine[Any, Any, Any]], previous: _StagingTask | None
+    ) -> None:
+        self._previous = previous
+        self._is_told = False
+        self._task = asyncio.ensure_future(self._run(work))
+        self._task.add_done_callback(_take_error)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is staged or refused."""
+        return self._task.done()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        self._is_told = True
+        return asyncio.shield(self._task).__await__()
+
+    async def settled(self) -> None:
+        """Wait until it is staged or refused."""
+        await asyncio.wait([self._task])
+
+    def raise_untold(self) -> None:
+        """Raise its error, unless somebody awaited it."""
+        if not self._is_told:
+            self._task.result()
+
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        if self._previous is not None:
+            await self._previous.settled()
+            self._previous = None
+        return await work()
+
+
+def _take_error(task: asyncio.Task[Any]) -> None:
+    """Keep asyncio from reporting an error that the transaction raises, or discards."""
+    if not task.cancelled():
+        task.exception()
+
+
 class AsyncCalls:
     """Runs work in threads, while the event loop runs on."""
 
@@ -118,31 +234,141 @@ class AsyncCalls:
         self,
         core: Core,
         grant: Grant,
+        signing: TransactionSigner | None = None,
         lanes: Lanes | None = None,
         channels: threading.local | None = None,
     ) -> None:
         self._core = core
         self._grant = grant
+        self._signing = signing
+        """Signs what this handle commits; None: it is not signed."""
         self._lanes = lanes or Lanes()
         self._channels = channels or threading.local()
         """Holds the channel of the event loop that runs in the current thread."""
 
-    def bound_to(self, grant: Grant) -> AsyncCalls:
+    @property
+    def place(self) -> str:
+        """Where the store is, for a `repr`."""
+        return str(self._core.engine.path or ":memory:")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the store is closed."""
+        return self._core.engine.is_closed
+
+    def bound_to(self, grant: Grant, signing: TransactionSigner | None) -> AsyncCalls:
         """Return the carrier of another handle of the same store."""
-        return type(self)(self._core, grant, self._lanes, self._channels)
+        return type(self)(self._core, grant, signing, self._lanes, self._channels)
 
     async def ask(self, call: Call[Answer], progress: Progress | None = None) -> Answer:
         """Return the answer of a call; a long one can report its progress."""
+        if call.local_only is not None:  # it mostly waits for a disk
+            work = partial(handle, self._core, self._grant, call, progress, self._signing)
+            return await asyncio.to_thread(work)
         report = yielding(progress) if call.lane == "long" else None
-        return await self._lanes.submit_call(
-            call.lane, partial(handle, self._core, self._grant, call, report)
-        )
+        work = partial(handle, self._core, self._grant, call, report, self._signing)
+        return await self._lanes.submit_call(call.lane, work)
 
     async def open_pages(self, call: Call[Item]) -> Pages[Item]:
         """Return the pages of a call that has a long answer."""
         work: Any = partial(handle, self._core, self._grant, call)
         pages: Pages[Item] = await self._lanes.submit_call(call.lane, work)
         return pages
+
+    def open_feed(self, call: Subscribe) -> Feed:
+        """Return the feed of a subscription; called in a thread."""
+        feed: Any = handle(self._core, self._grant, call)
+        return feed  # type: ignore[no-any-return]
+
+    async def write(self, call: WriteCall[Answer], ticket: QueueTicket | None = None) -> Answer:
+        """Commit a call that writes in a transaction of its own, and return its answer."""
+        work = partial(stage_write, self._core, self._grant, call, self._signing)
+        if call.looks_up or call.txn_id is not None or call.lane != "short":
+            staged: StagedWrite[Answer] = await self._lanes.submit_call(call.lane, work)
+        else:  # it reads nothing
+            staged = work()
+        self._core.answering.append(None)
+        try:
+            result = await self._commit(staged, ticket)
+            answer = staged.answer_from_memory(result)
+            if answer is None:
+                answer = await self._lanes.submit(call.lane, partial(staged.answer, result))
+        finally:
+            self._core.answering.pop()
+        if staged.has_transaction:
+            await self.give_way(result.commit_ts)
+        return answer
+
+    def begin(self, timeout: float, txn_id: str | None) -> OpenTransaction:
+        """Return a new transaction, which begins when it is first used."""
+        actor = self._grant.acting(None)
+        draft = self._core.draft(actor, timeout, txn_id, self._signing)
+        return OpenTransaction.of(self._core, self._grant, draft)
+
+    def stage(self, transaction: OpenTransaction, call: WriteCall[Any]) -> Awaitable[Any]:
+        """Stage a call in a transaction; awaiting it gives the id of what it makes.
+
+        A call that reads nothing is staged here and now. Others are staged in a thread, one after
+        another; the next read and the commit wait for them, whether they are awaited or not.
+        """
+        stagings = _Stagings.of(transaction)
+        if stagings.is_idle and not call.looks_up and transaction.draft.has_begun:
+            return _Done(stage(transaction, call))
+        return stagings.add(lambda: self.run(stage, transaction, call))
+
+    async def run_staging(
+        self, transaction: OpenTransaction, work: Callable[[OpenTransaction], Answer]
+    ) -> Answer:
+        """Do work that stages much in a transaction."""
+        await _Stagings.of(transaction).wait()
+        return await self.run_search(work, transaction)
+
+    async def ask_within(self, transaction: OpenTransaction, call: Call[Answer]) -> Answer:
+        """Return the answer of a read inside a transaction."""
+        await _Stagings.of(transaction).wait()
+        work: Any = partial(read_within, self._core, transaction, call)
+        answer: Answer = await self._lanes.submit_call("short", work)
+        return answer
+
+    async def open_pages_within(
+        self, transaction: OpenTransaction, call: Call[Item]
+    ) -> Pages[Item]:
+        """Return the pages of a read inside a transaction."""
+        await _Stagings.of(transaction).wait()
+        work: Any = partial(read_within, self._core, transaction, call)
+        pages: Pages[Item] = await self._lanes.submit_call("short", work)
+        return pages
+
+    async def commit(
+        self, transaction: OpenTransaction, ticket: QueueTicket | None
+    ) -> CommittedTransaction:
+        """Commit a transaction, and return its commit when it is durable."""
+        await _Stagings.of(transaction).wait()
+        staged = StagedTransaction(transaction)
+        if staged.request.is_empty:
+            result = CommitResult(await self.run(self._core.head))
+        else:
+            result = await self._commit(staged, ticket)
+        if result.applied is not None:
+            return describe_commit(self._core, transaction, result)
+        return await self.run(describe_commit, self._core, transaction, result)
+
+    async def give_way(self, commit_ts: int) -> None:
+        """After a large commit, wait until the indexer has nearly caught up."""
+        for seconds in self._core.background_indexer.pauses(commit_ts):
+            await self.rest(seconds)
+
+    async def _commit(
+        self, staged: StagedWrite[Any] | StagedTransaction, ticket: QueueTicket | None
+    ) -> CommitResult:
+        request = staged.request
+        if ticket is not None:
+            ticket.check(request.reads)
+        try:
+            result = await self._commit_request(request)
+        except (InvalidInput, NotFound) as error:
+            raise staged.named_by_caller(error) from error
+        return result
 
     async def read_page(self, lane: Lane, pages: Pages[Item]) -> list[Item]:
         """Return the next page of an answer."""
@@ -184,11 +410,12 @@ class AsyncCalls:
             )
         return await result
 
-    async def commit(self, committer: Committer, request: Request) -> CommitResult:
+    async def _commit_request(self, request: Request) -> CommitResult:
         """Commit a request, and wait until it is durable.
 
         Cancelling withdraws the commit if no leader has taken it yet; otherwise it completes first.
         """
+        committer = self._core.committer
         channel = self._channel(committer)
         pending = channel.commit(request)
         try:
@@ -300,6 +527,36 @@ class AsyncListing(Generic[Item]):
                 self._page = None
 
 
+def async_open_transaction(
+    calls: AsyncCalls, timeout: float, txn_id: str | None
+) -> OpenTransaction:
+    """Return a new transaction, which begins when it is first used."""
+    return calls.begin(timeout, txn_id)
+
+
+def async_check_signer(_: AsyncCalls, __: TransactionSigner | None) -> None:
+    """Leave a key that the log refuses to the first commit: binding a handle must not read."""
+
+
+def async_stage_call(
+    calls: AsyncCalls, transaction: OpenTransaction, call: WriteCall[Any]
+) -> Awaitable[None]:
+    """Stage a call in a transaction."""
+    return calls.stage(transaction, call)
+
+
+def async_stage_new(
+    calls: AsyncCalls, transaction: OpenTransaction, call: WriteCall[Any]
+) -> Awaitable[str]:
+    """Stage a call in a transaction; awaiting it gives the id of what it makes."""
+    return calls.stage(transaction, call)
+
+
+def async_feed_of(calls: AsyncCalls, call: Subscribe) -> Feed:
+    """Return the feed of a subscription, opened in this thread."""
+    return calls.open_feed(call)
+
+
 def async_paged(calls: AsyncCalls, pages: Pages[Item]) -> AsyncIterator[Item]:
     """Return the items of a paged result, reading a page when the previous one is used up."""
 
@@ -307,6 +564,13 @@ def async_paged(calls: AsyncCalls, pages: Pages[Item]) -> AsyncIterator[Item]:
         return pages
 
     return AsyncListing(calls, opened)
+
+
+def async_listed_within(
+    calls: AsyncCalls, transaction: OpenTransaction, call: Call[Item]
+) -> AsyncIterator[Item]:
+    """Return the items of an answer inside a transaction."""
+    return AsyncListing(calls, partial(calls.open_pages_within, transaction, call))
 
 
 def async_listed(calls: AsyncCalls, call: Call[Item]) -> AsyncIterator[Item]:

@@ -34,7 +34,6 @@ from memoranda.log.verify.verifier import clock_warnings, verify
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.limits import check_callable, check_type
 from memoranda.sdk.open import open_engine
-from memoranda.sdk.store_url import Url, file_of
 from memoranda.search.index import check as index_check
 from memoranda.search.index import indexer
 from memoranda.search.index.background_indexer import SEARCH_WAKE_THRESHOLD
@@ -51,6 +50,7 @@ from memoranda.storage.sqlite.health import (
     check_place,
     check_version,
 )
+from memoranda.storage.store_url import Url, file_of
 
 _MIB = 1024 * 1024
 _LEAST_FREE = 64 * _MIB

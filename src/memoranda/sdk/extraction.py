@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import zip_longest
-from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from memoranda.calls.arguments import plain_items, plain_object
+from memoranda.calls.extraction import CommittedItems
+from memoranda.calls.fact_writes import AssertFact, EndFact
+from memoranda.calls.memory_writes import Remember
+from memoranda.calls.open_transaction import OpenTransaction
+from memoranda.calls.plain import plain_spans
 from memoranda.calls.results import ExtractionReport, ImportedChat
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.calls.transactions import stage
+from memoranda.errors import InvalidInput
 from memoranda.extract.protocol import (
     ExtractedFact,
     ExtractedMemory,
@@ -23,23 +29,15 @@ from memoranda.extract.protocol import (
     Skipped,
 )
 from memoranda.graph.requests import check_relation
-from memoranda.log import pages
-from memoranda.log.views import Commit
-from memoranda.memory import transcripts
-from memoranda.memory.transcripts import TranscriptInfo
+from memoranda.memory.transcripts import TranscriptInfo, rendered
 from memoranda.model.clock import to_datetime
 from memoranda.model.ids import derive_id
 from memoranda.model.limits import Limits, short_repr
 from memoranda.model.memory import Span
-from memoranda.model.operations import AnyOperation
-from memoranda.model.operations.graph import Assert, End
-from memoranda.model.operations.memory import Remember, Revise
 from memoranda.model.refs import TranscriptRef
 from memoranda.model.scope import Scope
 from memoranda.model.suggestions import did_you_mean
-from memoranda.storage.port import Engine
 
-Stage = Callable[..., Any]
 CommitPoint = tuple[int, int]
 """The number of a commit, and its time in microseconds."""
 _SOURCE = "extract"
@@ -85,18 +83,18 @@ class Conversation(msgspec.Struct, frozen=True):
     """Dates that can be read in two ways, such as 02/03."""
 
 
-def conversation(engine: Engine, transcript_id: str, names: Mapping[str, str]) -> Conversation:
+def conversation(info: TranscriptInfo, content: bytes, names: Mapping[str, str]) -> Conversation:
     """Return a transcript with its messages; `names` are those of speakers by role.
 
     A person without a name gets one of its own in each conversation, such as `user 9f3a1c`: facts
     about "user" would otherwise be about one person in all of them.
     """
-    talk = _conversation(engine, transcript_id)
+    talk = _conversation(info, content)
     roles = {message.speaker.casefold() for message in talk.messages}
     for role in names.keys() - roles:
         problem = f"no message has the role {short_repr(role)}"
         raise InvalidInput("names", problem + did_you_mean(role, sorted(roles)))
-    defaults = {role: f"{role} {transcript_id[-_SUFFIX_LENGTH:]}" for role in _PERSON_ROLES & roles}
+    defaults = {role: f"{role} {info.id[-_SUFFIX_LENGTH:]}" for role in _PERSON_ROLES & roles}
     if not names and not defaults:
         return talk
     speakers = {**defaults, **names}
@@ -107,14 +105,10 @@ def conversation(engine: Engine, transcript_id: str, names: Mapping[str, str]) -
     return replace(talk, messages=messages)
 
 
-def _conversation(engine: Engine, transcript_id: str) -> Conversation:
+def _conversation(info: TranscriptInfo, content: bytes) -> Conversation:
     from memoranda.extract.messages import ambiguous_dates, messages_from_rendering, parse_messages
 
-    with engine.reading() as reader:
-        info = transcripts.get(reader, transcript_id, pages.head_commit(reader))
-        if info is None or info.erased:
-            raise NotFound(f"there is no transcript {transcript_id!r}", field="transcript_id")
-        content, rendering = transcripts.load_rendered(reader, info)
+    rendering = rendered(info, content)
     if rendering is not None:
         return Conversation(info, messages_from_rendering(rendering))
     text = content.decode()
@@ -122,25 +116,6 @@ def _conversation(engine: Engine, transcript_id: str) -> Conversation:
     timeless = any(message.at is None for message in messages)
     unclear = ambiguous_dates(text, info.occurred_at) if timeless else ()
     return Conversation(info, messages, unclear)
-
-
-class Taking(Protocol):
-    """The methods of a transaction that stage extracted items, synchronous or not."""
-
-    @property
-    def remember(self) -> Stage:
-        """Stage a memory."""
-        ...
-
-    @property
-    def assert_fact(self) -> Stage:
-        """Stage a fact."""
-        ...
-
-    @property
-    def end_fact(self) -> Stage:
-        """Stage the end of one."""
-        ...
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -176,53 +151,56 @@ class Part(msgspec.Struct, frozen=True):
         return extraction
 
     def stage(
-        self, transaction: Taking, extraction: Extraction, single: Collection[str]
+        self, extraction: Extraction, single: Collection[str], transaction: OpenTransaction
     ) -> list[Skipped]:
         """Stage the extracted items, and return those with invalid fields.
 
         `single` are the spellings of the single-valued relations.
         """
         skipped: list[Skipped] = []
-        owner = {"agent_id": self.scope.agent_id, "namespace": self.scope.namespace}
         for memory in extraction.memories:
             try:
-                transaction.remember(memory.content, **self._memory(memory), **owner)
+                stage(transaction, self._remember(memory))
             except InvalidInput as error:
                 skipped.append(Skipped(str(memory.content), str(error)))
         for fact in _needed(extraction.facts, single):
             try:
-                self._stage_fact(transaction, fact, owner)
+                stage(transaction, self._statement(fact))
             except InvalidInput as error:
                 skipped.append(Skipped(_spoken(fact), str(error)))
         return skipped
 
-    def _memory(self, memory: ExtractedMemory) -> dict[str, Any]:
-        return {
-            "title": memory.title,
-            "kind": memory.kind,
-            "tags": memory.tags,
-            "confidence": memory.confidence,
-            "event_time": memory.event_time or self._said_at(memory.spans),
-            "transcript": self.transcript_id,
-            "spans": memory.spans or None,
-            "source": _SOURCE,
-            "confidence_source": self.extractor,
-        }
+    def _remember(self, memory: ExtractedMemory) -> Remember:
+        return Remember(
+            self.scope.agent_id,
+            self.scope.namespace,
+            memory.content,
+            memory.title,
+            kind=memory.kind,
+            tags=plain_items(memory.tags),
+            confidence=memory.confidence,
+            event_time=memory.event_time or self._said_at(memory.spans),
+            transcript=TranscriptRef(self.transcript_id),
+            spans=plain_spans(memory.spans) or None,
+            source=_SOURCE,
+            confidence_source=self.extractor,
+        )
 
-    def _stage_fact(self, transaction: Taking, fact: ExtractedFact, owner: dict[str, str]) -> None:
+    def _statement(self, fact: ExtractedFact) -> AssertFact | EndFact:
         since = fact.valid_from or self._said_at(fact.spans)
-        statement = {"subject": fact.subject, "relation": fact.relation, "object": fact.object}
-        words = {"source": TranscriptRef(self.transcript_id), "spans": fact.spans or None}
+        object_ = plain_object(fact.object)
+        source, spans = TranscriptRef(self.transcript_id), plain_spans(fact.spans) or None
+        place = (self.scope.agent_id, self.scope.namespace, fact.subject, fact.relation)
         if fact.ends:
-            transaction.end_fact(**statement, at=since, **words, **owner, allow_unknown=True)
-            return
-        transaction.assert_fact(
-            **statement,
-            valid_from=since,
-            valid_to=fact.valid_to,
-            confidence=fact.confidence,
-            **words,
-            **owner,
+            return EndFact(*place, object_, since, source=source, spans=spans, allow_unknown=True)
+        return AssertFact(
+            *place,
+            object_,
+            since,
+            fact.valid_to,
+            fact.confidence,
+            source,
+            spans,
         )
 
     def _said_at(self, spans: Sequence[Span]) -> datetime:
@@ -236,18 +214,6 @@ class Part(msgspec.Struct, frozen=True):
 def _spoken(fact: ExtractedFact) -> str:
     statement = f"{fact.subject} {fact.relation} {fact.object or '…'}"
     return f"{statement} (ended)" if fact.ends else statement
-
-
-def ids_in(operations: Iterable[AnyOperation]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids of the memories and facts in the operations of a commit, each once."""
-    memories: dict[str, None] = {}
-    facts: dict[str, None] = {}
-    for operation in operations:
-        if isinstance(operation, (Remember, Revise)):
-            memories[operation.memory_id] = None
-        elif isinstance(operation, (Assert, End)):
-            facts[operation.assertion_id] = None
-    return tuple(memories), tuple(facts)
 
 
 def relations_of(extraction: Extraction, limits: Limits) -> dict[str, list[str]]:
@@ -276,18 +242,17 @@ def _needed(facts: Sequence[ExtractedFact], single: Collection[str]) -> Iterator
 
 
 def part_result(
-    commit: Commit | None, *, already: bool, skipped: tuple[Skipped, ...] = ()
+    items: CommittedItems | None, *, already: bool, skipped: tuple[Skipped, ...] = ()
 ) -> PartResult:
-    """Return the result of a part from its commit, if it has one."""
-    if commit is None:
+    """Return the result of a part from what its transaction has written, if there is one."""
+    if items is None:
         return PartResult(already=already, skipped=skipped)
-    memories, facts = ids_in(commit.operations)
     return PartResult(
-        memories=memories,
-        facts=facts,
+        memories=items.memories,
+        facts=items.facts,
         skipped=skipped,
         already=already,
-        commit=(commit.commit_ts, commit.committed_at),
+        commit=(items.commit_ts, items.committed_micros),
     )
 
 

@@ -29,7 +29,6 @@ from memoranda.model.limits import (
 from memoranda.model.suggestions import suggests_arguments
 from memoranda.sdk.signers import with_signer
 from memoranda.sdk.store.store import Store
-from memoranda.sdk.store_url import path_of
 from memoranda.search.index.background_indexer import BackgroundIndexer
 from memoranda.search.index.view import SearchView
 from memoranda.search.text import language as index_language
@@ -40,6 +39,7 @@ from memoranda.storage import query_loader
 from memoranda.storage.memory_budget import DEFAULT_BUDGET_BYTES, MemoryBudget
 from memoranda.storage.port import Engine, Progress
 from memoranda.storage.sqlite.engine import SqliteEngine
+from memoranda.storage.store_url import path_of
 
 
 @suggests_arguments

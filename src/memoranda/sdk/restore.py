@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import IO
 
 from memoranda.audit.log_file.importer import import_into
+from memoranda.calls.copies import check_arrived
 from memoranda.calls.core import all_views
 from memoranda.errors import Corruption, InvalidInput, NotFound, StoreReadOnly
 from memoranda.log.lineage import stored_log_id
 from memoranda.log.verify.verifier import Verification, verify
 from memoranda.model.clock import SystemClock
 from memoranda.model.limits import check_callable, short_repr
-from memoranda.sdk.backup import check_arrived
 from memoranda.sdk.open import open_engine
-from memoranda.sdk.store_url import Url, file_of
 from memoranda.storage.files import atomic_file, keep_private, make_private, path_exists
 from memoranda.storage.port import Engine, Progress
 from memoranda.storage.sqlite.backup import check_unused, place_file, replace_file
 from memoranda.storage.sqlite.placement import check_vacant, orphans
+from memoranda.storage.store_url import Url, file_of
 
 
 def restore(

@@ -11,7 +11,7 @@ from memoranda.audit import signers
 from memoranda.audit.checkpointer import Checkpointer, LogSigner
 from memoranda.audit.keys import PublicKey
 from memoranda.audit.signers import Signer
-from memoranda.audit.trusted_keys import KeyRules, TrustRequest
+from memoranda.audit.trusted_keys import TrustRequest
 from memoranda.calls.core import Core
 from memoranda.calls.defaults import Defaults
 from memoranda.errors import InvalidInput, MemorandaError
@@ -42,18 +42,6 @@ def as_signer(signer: Signer | str | os.PathLike[str]) -> Signer:
     if isinstance(signer, (str, os.PathLike)):
         return signers.load(signer)
     raise InvalidInput("signer", f"{short_repr(signer)} is neither a signer nor a path")
-
-
-def chosen_signer(core: Core, signer: Signer | str | os.PathLike[str] | None) -> Signer:
-    """Return the signer of a call, or else the one the store was opened with."""
-    if signer is not None:
-        return as_signer(signer)
-    if core.checkpointer is None:
-        raise InvalidInput(
-            "signer",
-            "is missing: give one, or open the store with one. `memoranda signer create` makes one",
-        )
-    return core.checkpointer.log_signer.signer
 
 
 def public_key(field: str, key: PublicKey | Signer | str) -> PublicKey:
@@ -109,15 +97,13 @@ def rebound(
     bound.scope(bound.actor, None, core.limits)
     if signer is None:
         return bound
-    return Defaults(bound.agent_id, bound.namespace, _signing(core, bound.agent_id, signer))
+    return Defaults(bound.agent_id, bound.namespace, _signing(bound.agent_id, signer))
 
 
-def _signing(core: Core, agent_id: str | None, signer_or_path: SignerOrPath) -> TransactionSigner:
-    """Return the transaction signer of an agent; raise if the log would refuse its key."""
+def _signing(agent_id: str | None, signer_or_path: SignerOrPath) -> TransactionSigner:
+    """Return the transaction signer of an agent."""
     if agent_id is None:
         raise InvalidInput("agent_id", "is missing: a signer signs for an agent")
     signer = as_signer(signer_or_path)
     claim = TrustRequest(signer.public.name, signer.public.key, agent_id)
-    with core.engine.reading() as reader:
-        list(KeyRules(reader).decide(claim))
     return TransactionSigner(signer.public.key, signer.message_signer(), claim)

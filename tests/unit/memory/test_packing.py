@@ -128,6 +128,6 @@ def test_what_waits_to_be_committed_counts_its_content() -> None:
     with memory_store() as opened:
         transaction = opened.bind(agent_id="a").begin_transaction()
         transaction.store_transcript("words " * 2000)
-        request = transaction._draft.request()
+        request = transaction._transaction.draft.request()
     (packed,) = request.blobs.values()
     assert request.size == len(request.encoded) + len(packed)

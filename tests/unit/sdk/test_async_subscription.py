@@ -91,13 +91,14 @@ def test_a_page_that_arrives_after_the_cancellation_is_kept(
             agent = store.bind(agent_id="a")
             await agent.write(key="k", value={})
             subscription = agent.subscribe(after_commit=0)
-            fetch = subscription._feed.next_page
+            feed = await asyncio.to_thread(subscription._open)
+            fetch = feed.next_page
 
             def slow() -> list[memoranda.ReplayEvent]:
                 time.sleep(0.2)
                 return fetch()
 
-            monkeypatch.setattr(subscription._feed, "next_page", slow)
+            monkeypatch.setattr(feed, "next_page", slow)
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
                     await anext(subscription)

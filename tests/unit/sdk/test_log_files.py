@@ -299,7 +299,7 @@ def test_a_full_disk_is_told(path: Path, tmp_path: Path, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("memoranda.sdk.backup.export", fail)
+    monkeypatch.setattr("memoranda.calls.copies.export", fail)
     with memoranda.open(path) as store, pytest.raises(memoranda.StoreFull, match="No space left"):
         store.export_log(tmp_path / "log.jsonl")
     assert names(tmp_path) == ["store.db"]

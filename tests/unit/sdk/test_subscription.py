@@ -86,13 +86,14 @@ def test_an_error_is_raised_and_then_it_goes_on(monkeypatch: pytest.MonkeyPatch)
     store = memory_store()
     store.write(agent_id="a", key="k", value={})
     subscription = store.subscribe(agent_id="a", after_commit=0, timeout=0)
-    fetch = subscription._feed.next_page
+    feed = subscription._open()
+    fetch = feed.next_page
 
     def fail() -> list[memoranda.ReplayEvent]:
-        monkeypatch.setattr(subscription._feed, "next_page", fetch)
+        monkeypatch.setattr(feed, "next_page", fetch)
         raise StoreBusy
 
-    monkeypatch.setattr(subscription._feed, "next_page", fail)
+    monkeypatch.setattr(feed, "next_page", fail)
     with pytest.raises(StoreBusy):
         next(subscription)
     assert next(subscription).commit_ts == 1

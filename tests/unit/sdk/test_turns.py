@@ -108,7 +108,7 @@ def test_tasks_that_count_together_all_succeed(tmp_path: Path, url: str) -> None
                     record = await transaction.get_state(key="n")
                     await asyncio.sleep(0)
                     value = (record.value["n"] if record else 0) + 1
-                    transaction.write(key="n", value={"n": value})
+                    await transaction.write(key="n", value={"n": value})
 
                 await bound.transact(work)
 
@@ -274,10 +274,13 @@ class TestColours:
         assert store.get_state(key="k") is None
 
     def test_a_plain_function_is_refused_by_an_asynchronous_store(self) -> None:
+        def plain(transaction: AsyncTransaction) -> None:
+            transaction.write(key="k", value={})
+
         async def attempt() -> object:
             async with await memoranda.open_async(":memory:") as store:
                 bound = store.bind(agent_id="a")
-                wrong: Any = lambda tx: tx.write(key="k", value={})  # noqa: E731
+                wrong: Any = plain
                 with pytest.raises(InvalidInput, match=r"work: .*is not asynchronous"):
                     await bound.transact(wrong)
                 return await bound.get_state(key="k")

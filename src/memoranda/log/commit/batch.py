@@ -216,7 +216,7 @@ class BatchWriter:
             if earlier_erasure is None:
                 raise
             return head, CommitResult(earlier_erasure)
-        if not operations and not request.idempotent:  # the request changes nothing
+        if not operations and not (request.idempotent and request.records_no_change):
             return head, CommitResult(head.commit_ts)
         self.failpoint("decided")
         head, commit = self._append(writer, request, head, operations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -43,6 +43,10 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Whether a leader was interrupted while it wrote this: the log may have it already."""
     search: LogSearch | None = None
     """What an erasure found in the log before it was queued."""
+    records_no_change: bool = True
+    """Whether an idempotent request that changes nothing is recorded: a retry, which may change
+    something by then, is answered by it. A txn_id that the caller did not choose is not retried
+    once it was answered."""
 
     @property
     def erases(self) -> Forget | None:
@@ -97,6 +101,15 @@ class _Status(enum.Enum):
     ABORTED = "aborted"
 
 
+class Beginning(msgspec.Struct, frozen=True):
+    """Where a transaction begins."""
+
+    commit_ts: int
+    """The commit that its reads are as of."""
+    era: int = 0
+    """The era in which its ids are derived (see `idempotency.era`)."""
+
+
 class Draft:
     """A transaction that one caller is building; nothing of it is in the log."""
 
@@ -106,22 +119,23 @@ class Draft:
         txn_id: str,
         idempotent: bool,
         actor: str,
-        base_commit: int,
+        begin: Callable[[], Beginning],
         timeout: float,
         clock: Clock,
         limits: Limits,
         signing: TransactionSigner | None = None,
-        era: int = 0,
+        records_no_change: bool = True,
     ) -> None:
         self.txn_id = txn_id
-        self.base_commit = base_commit
+        self._records_no_change = records_no_change
+        self.actor = actor
+        self._begin = begin
+        self._beginning: Beginning | None = None
         self._idempotent = idempotent
-        self._actor = actor
         self._clock = clock
         self._deadline = clock.monotonic() + timeout
         self._limits = limits
         self._signing = signing
-        self._era = era
         self._staged: list[msgspec.Struct] = []
         self._encoded: list[bytes] = []
         self._size = 0
@@ -137,6 +151,23 @@ class Draft:
         """Whether it is neither committed nor aborted."""
         return self._status is _Status.OPEN
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it is known where it begins."""
+        return self._beginning is not None
+
+    @property
+    def beginning(self) -> Beginning:
+        """Where it begins: at its first use, unless it was asked for before."""
+        if self._beginning is None:
+            self._beginning = self._begin()
+        return self._beginning
+
+    @property
+    def base_commit(self) -> int:
+        """The commit that its reads are as of."""
+        return self.beginning.commit_ts
+
     def check(self) -> None:
         """Raise if the transaction is closed or its deadline has passed."""
         if self._status is not _Status.OPEN:
@@ -146,13 +177,22 @@ class Draft:
         if self._clock.monotonic() > self._deadline:
             raise TransactionExpired
 
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until its deadline."""
+        return self._deadline - self._clock.monotonic()
+
+    def now(self) -> int:
+        """Return the time on its clock, in microseconds."""
+        return self._clock.now()
+
     def new_id(self, ids: IdSource) -> str:
         """Return an id for a staged item; a retry under the same txn_id gets the same ids."""
         if not self._idempotent:
             return ids.unique()
         self._ids_given += 1
-        era = (str(self._era),) if self._era else ()
-        return derive_id("staged", self._actor, self.txn_id, str(self._ids_given), *era)
+        era = (str(self.beginning.era),) if self.beginning.era else ()
+        return derive_id("staged", self.actor, self.txn_id, str(self._ids_given), *era)
 
     def blob(self, digest: bytes) -> bytes | None:
         """Return staged long content, packed."""
@@ -200,6 +240,11 @@ class Draft:
         self.check()
         self._reads.add(read)
 
+    @property
+    def reads(self) -> frozenset[msgspec.Struct]:
+        """The reads that were recorded."""
+        return frozenset(self._reads)
+
     def close(self, *, committed: bool) -> None:
         """Close it: nothing more can be staged, read or committed."""
         self._status = _Status.COMMITTED if committed else _Status.ABORTED
@@ -210,15 +255,16 @@ class Draft:
         return Request(
             txn_id=self.txn_id,
             idempotent=self._idempotent,
-            actor=self._actor,
+            actor=self.actor,
             staged=tuple(self._staged),
             encoded=codec.join(self._encoded),
             reads=frozenset(self._reads),
-            base_commit=self.base_commit,
+            base_commit=self.base_commit if self._reads or self.has_begun else 0,
             deadline=self._deadline,
             blobs=self._blobs,
             signing=self._signing,
-            era=self._era if self._ids_given else None,
+            era=self.beginning.era if self._ids_given else None,
+            records_no_change=self._records_no_change,
         )
 
 

@@ -19,8 +19,8 @@ from memoranda.errors import (
 from memoranda.log import pages
 from memoranda.log.erasure.purge import note_pending, purge_or_defer
 from memoranda.log.read import as_of
-from memoranda.model.event import ReplayEvent, ResumeToken
-from memoranda.model.limits import check_text, short_repr
+from memoranda.model.event import ResumeToken
+from memoranda.model.limits import check_text, plain_text
 from memoranda.storage.port import Engine, OutcomeUnknown, Reader, Row, Writer
 
 # The seal: detects cursors that were added, removed or changed outside the engine.
@@ -140,19 +140,16 @@ class Cursor:
 
         self._write(keep)
 
-    def advance(self, event: ReplayEvent) -> None:
-        """Move it to an event, unless it is there or farther."""
-        if not isinstance(event, ReplayEvent):
-            raise InvalidInput(
-                "event", f"{short_repr(event)} is no event: give one that was received"
-            )
+    def advance(self, token: str) -> None:
+        """Move it to the event that has this token, unless it is there or farther."""
+        text = str(ResumeToken.parse("token", plain_text("token", token)))
 
         def move(writer: Writer) -> None:
-            commit_ts = as_of.commit_of_token(writer, "event", self._log_id, event.token)
+            commit_ts = as_of.commit_of_token(writer, "token", self._log_id, text)
             row = writer.row("meta_get", name=self._row)
             if row is None or _commit_of(row[0]) < commit_ts:
                 owner = self._owner if row is None else _owner_of(row[0])
-                change_seal(writer, self._row, _noted(event.token, owner))
+                change_seal(writer, self._row, _noted(text, owner))
 
         self._write(move)
 

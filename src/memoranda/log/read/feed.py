@@ -60,7 +60,6 @@ class Feed:
         self._engine = engine
         self._log_id = log_id
         self._selection = selection
-        self._cursor = start.cursor
         with engine.reading() as reader:
             cursor_commit = start.cursor.find(reader) if start.cursor else None
             self.position = (
@@ -92,12 +91,6 @@ class Feed:
         if window.at < window.through:
             self._window = window
         return page
-
-    def acknowledge(self, event: ReplayEvent) -> None:
-        """Move the cursor to an event, durably."""
-        if self._cursor is None:
-            raise InvalidInput("cursor", "is missing: subscribe(cursor=…) stores the position")
-        self._cursor.advance(event)
 
     def _find_start(self) -> bool:
         """Search for the first of the last events for a while; return whether it was found."""

@@ -11,22 +11,20 @@ from memoranda.audit.keys import PublicKey
 from memoranda.audit.log_file.exporter import ExportedLog
 from memoranda.audit.proofs import CheckpointRef, ConsistencyProof, InclusionProof
 from memoranda.audit.signers import Signer
-from memoranda.audit.trusted_keys import RetireRequest, TrustedKey, TrustRequest
+from memoranda.audit.trusted_keys import TrustedKey
 from memoranda.calls.arguments import plain_items
 from memoranda.calls.audit import AuditEvents, Checkpoints, Prove, ProveGrowth, TrustedKeys
-from memoranda.calls.core import TIMEOUT
-from memoranda.log.commit.outcome import Committed
+from memoranda.calls.copies import ExportLog, Sink
+from memoranda.calls.trust import Checkpoint, RetireKey, RotateKey, TrustKey
 from memoranda.log.read.as_of import check_commit, plain_commit
-from memoranda.model.limits import check_callable, check_text
-from memoranda.model.operations import RetireKey, TrustKey
+from memoranda.model.limits import check_callable
 from memoranda.model.receipt import HasCommit, Receipt
 from memoranda.model.scope import ALL_AGENTS, AllAgents
-from memoranda.sdk.backup import Sink, export_log
 from memoranda.sdk.calls import listed
-from memoranda.sdk.signers import SignerOrPath, chosen_signer, log_signer, public_key
+from memoranda.sdk.signers import SignerOrPath, as_signer, log_signer, public_key
 from memoranda.sdk.store.handle import Handle
-from memoranda.sdk.store_url import Url
 from memoranda.storage.port import Progress
+from memoranda.storage.store_url import Url
 
 # Audit events.
 
@@ -65,7 +63,9 @@ class CheckpointCalls(Handle):
         this log before. Without a signer, it is the one the store was opened with. The first one
         is trusted by the log with this call.
         """
-        log_key = chosen_signer(self._core, signer)
+        if signer is None:
+            return self._calls.ask(Checkpoint())
+        log_key = as_signer(signer)
         return self._calls.run_search(log_signer(self._core, log_key, self._defaults.actor).sign)
 
     def checkpoints(self) -> Iterator[SignedCheckpoint]:
@@ -94,14 +94,11 @@ class CheckpointCalls(Handle):
 
     def trust_key(self, key: PublicKey | Signer | str, *, agent_id: str | None = None) -> Receipt:
         """Trust a key to sign for the log, or for an agent."""
-        public = public_key("key", key)
-        agent = None if agent_id is None else self._scope(agent_id, None).agent_id
-        staged = TrustRequest(public.name, public.key, agent)
-        return self._receipt(self._commit_keys(staged), "created", TrustKey)
+        return self._write(TrustKey(public_key("key", key).text, agent_id))
 
     def retire_key(self, key: PublicKey | Signer | str, *, reason: str | None = None) -> Receipt:
         """Retire a key for good: later signatures by it are invalid."""
-        return self._receipt(self._commit_keys(self._retirement(key, reason)), "deleted", RetireKey)
+        return self._write(RetireKey(public_key("key", key).text, reason))
 
     def rotate_key(
         self,
@@ -111,31 +108,8 @@ class CheckpointCalls(Handle):
         reason: str | None = None,
     ) -> Receipt:
         """Replace a trusted key by another for the same agent or log."""
-        public, retired = public_key("new", new), self._retirement(old, reason)
-        agent_id = self._calls.run(self._agent_of, retired.name, retired.public_key)
-        staged = (retired, TrustRequest(public.name, public.key, agent_id))
-        return self._receipt(self._commit_keys(*staged), "updated", TrustKey, RetireKey)
-
-    def _retirement(self, key: PublicKey | Signer | str, reason: str | None) -> RetireRequest:
-        public = public_key("key", key)
-        note = None
-        if reason is not None:
-            note = check_text("reason", reason, max_bytes=self._core.limits.note_bytes)
-        return RetireRequest(public.name, public.key, note)
-
-    def _commit_keys(self, *staged: TrustRequest | RetireRequest) -> Committed:
-        by = self._defaults
-        draft = self._core.draft(by.actor, TIMEOUT, None, by.signing)
-        draft.stage(*staged)
-        request = draft.request()
-        result = self._calls.commit(self._core.committer, request)
-        return Committed(result, request.txn_id, by.actor, by.actor)
-
-    def _agent_of(self, name: str, key: bytes) -> str | None:
-        """Return the agent that a key signs for; None for a key of the log, or an unknown key."""
-        with self._core.engine.reading() as reader:
-            row = reader.row("public_key_find", name=name, public_key=key)
-        return None if row is None else row[0]
+        keys = public_key("old", old).text, public_key("new", new).text
+        return self._write(RotateKey(*keys, reason))
 
 
 def _plain_checkpoint(checkpoint: CheckpointRef | None) -> Any:
@@ -156,4 +130,4 @@ class ExportCalls(Handle):
         store from it; `memoranda-verify log` checks it without Memoranda.
         """
         check_callable("progress", progress)
-        return self._calls.run_apart(export_log, self._core, path, progress)
+        return self._calls.ask(ExportLog(path), progress)

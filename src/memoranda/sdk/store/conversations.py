@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from memoranda.calls.extraction import (
+    FindSameTranscript,
+    GetCommittedItems,
+    GetHead,
+    UnusedRelations,
+)
+from memoranda.calls.facts import Cardinalities
 from memoranda.calls.requests import check_transcript_ref
 from memoranda.calls.results import ExtractionReport, ImportedChat
-from memoranda.errors import IdempotencyMismatch, Unavailable
+from memoranda.calls.transcript_writes import StoreTranscript
+from memoranda.calls.transcripts import GetTranscript, LoadTranscript
+from memoranda.errors import IdempotencyMismatch, NotFound, Unavailable
 from memoranda.extract.protocol import (
     Extraction,
     Extractor,
@@ -17,24 +26,18 @@ from memoranda.extract.protocol import (
     extractor_name,
     single_valued_relations,
 )
-from memoranda.graph import reads as graph_reads
 from memoranda.graph.edge_resolver import RelationCardinality
 from memoranda.graph.requests import check_relation
-from memoranda.log.commit import idempotency
-from memoranda.log.commit.outcome import CommitResult
-from memoranda.log.views import Commit
-from memoranda.memory import transcripts
 from memoranda.memory.messages import plain_messages
 from memoranda.memory.requests import ChatMessage
 from memoranda.memory.speakers import check_names, name_speakers, names_of_a_text
 from memoranda.memory.transcripts import StoredTranscript, TranscriptContent, check_transcript
-from memoranda.model.clock import Duration, Instant, check_time, to_datetime
+from memoranda.model.clock import Duration, Instant, check_time, plain_duration, to_datetime
 from memoranda.model.document import Document
 from memoranda.model.limits import check_callable, check_items, plain_text
 from memoranda.model.refs import IdLike
 from memoranda.model.scope import Scope
 from memoranda.sdk.extraction import (
-    CommitPoint,
     Part,
     PartResult,
     conversation,
@@ -86,15 +89,24 @@ class ExtractCalls(Handle):
         occurred_micros = check_time("occurred_at", occurred_at)
         spoken, lines = self._calls.run(self._outlined, words, occurred_micros)
         occurred = lines.started_at if occurred_at is None else occurred_at
-        duplicate = self._calls.run(self._same, scope, spoken, occurred)
-        transcript = duplicate or self._keep(scope, words, occurred, ttl)
-        transcript_id = transcript.id
+        place = (scope.agent_id, scope.namespace)
+        duplicate = self._calls.ask(
+            FindSameTranscript(*place, spoken.digests, len(spoken.text), occurred)
+        )
+        if duplicate is None:
+            info = self._write(
+                StoreTranscript(*place, words, None, occurred, plain_duration("ttl", ttl))
+            )
+            stored = StoredTranscript(info.id, info.commit_ts, info.created_micros)
+        else:
+            stored = duplicate
+        transcript_id = stored.id
         imported = ImportedChat(
             transcript_id=transcript_id,
             already=duplicate is not None,
             messages=lines.message_count,
-            commit_ts=transcript.commit_ts,
-            committed_at=to_datetime(transcript.created_micros),
+            commit_ts=stored.commit_ts,
+            committed_at=to_datetime(stored.created_micros),
         )
         if resolved_extractor is None:
             return imported
@@ -145,8 +157,11 @@ class ExtractCalls(Handle):
         resolved_extractor = resolve_extractor(extractor)
         transcript_id = check_transcript_ref("transcript_id", transcript_id).transcript_id
         speakers = check_names(names, self._core.limits)
-        talk = self._calls.run(conversation, self._core.engine, transcript_id, speakers)
-        info = talk.info
+        info = self._calls.ask(GetTranscript(transcript_id))
+        if info is None or info.erased:
+            raise NotFound(f"there is no transcript {transcript_id!r}", field="transcript_id")
+        content = self._calls.ask(LoadTranscript(transcript_id))
+        talk = self._calls.run(conversation, info, content, speakers)
         owner = info.agent_id if agent_id is self._defaults.agent_id is None else agent_id
         where = info.namespace if namespace is None else namespace
         scope = self._defaults.scope(owner, where, self._core.limits, writing=True)
@@ -162,20 +177,22 @@ class ExtractCalls(Handle):
             parts.append(self._extract(part, resolved_extractor, single))
             if progress is not None:
                 progress(block[-1].span[1], info.original_size)
-        commit = self._calls.run(self._last_commit, parts)
+        commit = last_commit(parts)
+        if commit is None:
+            commit = self._calls.ask(GetHead())
         report = whole(transcript_id, extractor_name(resolved_extractor), parts, commit)
         return replace(report, skipped=talk.unclear + report.skipped)
 
     def _extract(self, part: Part, extractor: Extractor, single: Sequence[str]) -> PartResult:
         """Extract a part and commit the result, unless the log has it."""
-        earlier = self._calls.run(self._done, part)
+        earlier = self._calls.ask(GetCommittedItems(part.txn_id))
         if earlier is not None:
             return part_result(earlier, already=True)
         extraction = self._calls.run_apart(part.extract, extractor)
         skipped: list[Skipped] = []
 
         def work(transaction: Transaction) -> None:
-            fresh, one_each = self._calls.run(self._single, part.scope, extraction, single)
+            fresh, one_each = self._single(part.scope, extraction, single)
             for relation in fresh:
                 transaction.set_cardinality(
                     relation=relation,
@@ -183,15 +200,14 @@ class ExtractCalls(Handle):
                     agent_id=part.scope.agent_id,
                     namespace=part.scope.namespace,
                 )
-            skipped[:] = part.stage(transaction, extraction, one_each)
+            skipped[:] = transaction._stage_part(part, extraction, one_each)  # noqa: SLF001
 
-        applied, is_duplicate = None, False
+        is_duplicate = False
         try:
-            transaction, _ = self._commit(work, part.txn_id)
-            applied = self._outcome(transaction, part.scope.agent_id).result.applied
+            self._commit(work, part.txn_id)
         except IdempotencyMismatch:  # another process committed this part, with another result
             is_duplicate = True
-        commit = applied or self._calls.run(self._done, part)
+        commit = self._calls.ask(GetCommittedItems(part.txn_id))
         items = (*extraction.skipped, *skipped)
         return part_result(commit, already=is_duplicate, skipped=items)
 
@@ -219,72 +235,20 @@ class ExtractCalls(Handle):
         began = None if occurred_at is None else to_datetime(occurred_at)
         return spoken, outline_text(spoken.text.decode(), began)
 
-    def _keep(
-        self,
-        scope: Scope,
-        words: str | list[Document],
-        occurred_at: Instant | None,
-        ttl: Duration | None,
-    ) -> StoredTranscript:
-        """Store a conversation in a transaction of its own."""
-
-        def work(transaction: Transaction) -> str:
-            return transaction.store_transcript(
-                words,
-                occurred_at=occurred_at,
-                ttl=ttl,
-                agent_id=scope.agent_id,
-                namespace=scope.namespace,
-            )
-
-        transaction, transcript_id = self._commit(work, None)
-        commit = self._outcome(transaction, scope.agent_id).result
-        committed_at = self._calls.run(self._time_of, commit)
-        return StoredTranscript(transcript_id, commit.commit_ts, committed_at)
-
-    def _time_of(self, commit: CommitResult) -> int:
-        with self._core.engine.reading() as reader:
-            return commit.time(reader)
-
-    def _last_commit(self, parts: Sequence[PartResult]) -> CommitPoint:
-        """Return the last commit of the parts; if none has one, that of the log."""
-        commit = last_commit(parts)
-        if commit is not None:
-            return commit
-        with self._core.engine.reading() as reader:
-            row = reader.row("event_head")
-        assert row is not None, "a log that has a transcript has a commit"
-        return row[0], row[1]
-
-    def _same(
-        self, scope: Scope, words: TranscriptContent, occurred_at: Instant | None
-    ) -> StoredTranscript | None:
-        with self._core.engine.reading() as reader:
-            return transcripts.find_duplicate(
-                reader, scope, words, check_time("occurred_at", occurred_at)
-            )
-
-    def _done(self, part: Part) -> Commit | None:
-        """Return the commit of a part, or None."""
-        actor = self._defaults.actor
-        with self._core.engine.reading() as reader:
-            commit = idempotency.commit_of(reader, part.txn_id, actor)
-            return None if commit is None else Commit.load(reader, commit)
-
     def _single(
         self, scope: Scope, extraction: Extraction, single_valued: Sequence[str]
     ) -> tuple[list[str], set[str]]:
         """Return the single-valued relations of an extraction: the new ones, and all of them."""
         limits = self._core.limits
         keys = {check_relation("single_valued", relation, limits).key for relation in single_valued}
-        fresh, one_each = list[str](), set[str]()
-        with self._core.engine.reading() as reader:
-            cardinalities = graph_reads.cardinalities(reader, scope.namespace)
-            for key, spelled in relations_of(extraction, limits).items():
-                if key in keys and graph_reads.is_unused_relation(reader, scope.namespace, key):
-                    fresh.append(spelled[0])
-                elif cardinalities.get(key) is not RelationCardinality.SINGLE_VALUED:
-                    continue
+        spellings = relations_of(extraction, limits)
+        candidates = tuple(spelled[0] for key, spelled in spellings.items() if key in keys)
+        fresh = self._calls.ask(UnusedRelations(scope.namespace, candidates)) if candidates else []
+        cardinalities = self._calls.ask(Cardinalities(scope.namespace))
+        one_each = set[str]()
+        for key, spelled in spellings.items():
+            is_single = cardinalities.get(key) is RelationCardinality.SINGLE_VALUED
+            if is_single or spelled[0] in fresh:
                 one_each.update(spelled)
         return fresh, one_each
 

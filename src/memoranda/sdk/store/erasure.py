@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from memoranda.calls.erasure import Certificate as CertificateCall
-from memoranda.calls.erasure import Erasures, Purge, unfinished_copies
-from memoranda.calls.requests import check_target
-from memoranda.errors import InvalidInput, NotFound
-from memoranda.log.commit.outcome import CommitResult
-from memoranda.log.compaction.compactor import Compaction, Plan
-from memoranda.log.erasure import certificate as erasure_certificate
-from memoranda.log.erasure.certificate import Certificate, pending_reason
-from memoranda.log.erasure.forget import search_ahead
-from memoranda.log.erasure.log_search import LogSearch
-from memoranda.log.erasure.preview import preview
-from memoranda.log.erasure.purge import purge_or_defer
-from memoranda.log.read.as_of import Moment, commit_at_time
-from memoranda.memory import settings
-from memoranda.memory.requests import check_note
-from memoranda.model.clock import Duration, check_duration
-from memoranda.model.erasure import (
-    DEFAULT_SWEEP_AGE,
-    RETENTION,
-    SWEEP,
-    Due,
-    Forget,
-    Retention,
-    Target,
+from memoranda.calls.erasure import Erasures, Purge
+from memoranda.calls.erasure_writes import Compact, Forget, PreviewErasure, Sweep
+from memoranda.calls.requests import (
+    check_assertion_id,
+    check_memory_id,
+    check_source_id,
+    check_transcript_ref,
 )
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.log.compaction.compactor import Compaction
+from memoranda.log.erasure.certificate import Certificate
+from memoranda.log.read.as_of import Moment, plain_moment
+from memoranda.model.clock import Duration, plain_duration
+from memoranda.model.erasure import DEFAULT_SWEEP_AGE, RETENTION, Retention
 from memoranda.model.limits import check_callable
 from memoranda.model.refs import IdLike
 from memoranda.model.scope import AllNamespaces
@@ -82,25 +70,28 @@ class ErasureCalls(Handle):
         and the certificate says so in `pending_purge` and `pending_reason`. `purge=True` purges at
         once whatever the size, and `purge=False` never does.
         """
-        options = {
-            "memory": memory_id,
-            "transcript": transcript_id,
-            "key": key,
-            "fact": fact,
-            "entity": entity,
-            "agent": whole_agent,
-            "namespace": whole_namespace,
-            "facts": facts_from,
-            "children": children,
-            "derived": derived,
-        }
-        target = check_target(options, self._defaults, agent_id, namespace, self._core.limits)
-        request = self._erasure(target, self._viewer(agent_id), reason)
-        if dry_run:
-            return self._calls.run_search(self._preview, request)
-        search = self._calls.run_search(self._search_ahead, request)
-        result = self._commit_one(request, txn_id, search=search).result
-        return self._calls.run_search(self._finish, result, purge=purge)
+        if key is not None or entity is not None:
+            agent_id, namespace = self._defaults.place(agent_id, namespace)
+        call = Forget(
+            None if memory_id is None else check_memory_id("memory_id", memory_id),
+            None
+            if transcript_id is None
+            else check_transcript_ref("transcript_id", transcript_id).transcript_id,
+            key,
+            None if fact is None else check_assertion_id("fact", fact),
+            entity,
+            whole_agent,
+            whole_namespace,
+            None if facts_from is None else check_source_id("facts_from", facts_from),
+            agent_id,
+            namespace,
+            bool(children),
+            bool(derived),
+            reason,
+            purge,
+            txn_id=txn_id,
+        )
+        return self._calls.ask(PreviewErasure(call)) if dry_run else self._write(call)
 
     def sweep(
         self,
@@ -118,20 +109,15 @@ class ErasureCalls(Handle):
         reflects on or derives from stay, at any depth; so do the sources of facts, and cited
         transcripts. Return None if there is nothing to erase. `purge` is as in `forget`.
         """
-        over = check_duration("expired_for", expired_for)
-        if over is None:
-            raise InvalidInput("expired_for", "is missing: give a length of time, such as 30d")
-        now = self._core.clock.now()
-        target = Target(SWEEP, self._namespace(namespace) or "", None, Due(now - over, now))
-        request = self._erasure(target, None, reason)
+        place, over = (
+            self._selected_namespace(namespace),
+            plain_duration("expired_for", expired_for),
+        )
+        call = Sweep(place, over, reason, purge, txn_id=txn_id)
         try:
-            if dry_run:
-                return self._calls.run_search(self._preview, request)
-            search = self._calls.run_search(self._search_ahead, request)
-            result = self._commit_one(request, txn_id, search=search).result
+            return self._calls.ask(PreviewErasure(call)) if dry_run else self._write(call)
         except NotFound:
             return None
-        return self._calls.run_search(self._finish, result, purge=purge)
 
     def purge(self, *, progress: Progress | None = None) -> bool:
         """Remove erased bytes from the files, and return whether all of them are gone.
@@ -151,41 +137,6 @@ class ErasureCalls(Handle):
     def erasures(self) -> Iterator[Certificate]:
         """Yield the certificates of all erasures, oldest first."""
         return listed(self._calls, Erasures())
-
-    def _erasure(self, target: Target, viewer: str | None, reason: str | None) -> Forget:
-        reason = check_note("reason", reason, self._core.limits)
-        return Forget(target, viewer, self._core.ids.unique(), reason)
-
-    def _search_ahead(self, request: Forget) -> LogSearch:
-        with self._core.engine.snapshot() as reader:
-            return search_ahead(reader, self._core.views, request)
-
-    def _preview(self, request: Forget) -> Certificate:
-        with self._core.engine.snapshot() as reader:
-            erasure_preview = preview(reader, self._core.views, request)
-        return Certificate(
-            erasure_id="",
-            target=request.target.kind,
-            commit_ts=None,
-            committed_at=None,
-            by=self._defaults.actor,
-            reason=request.reason,
-            operations=erasure_preview.operations,
-            events=erasure_preview.events,
-            digest="",
-            copies=unfinished_copies(self._core),
-            preview=erasure_preview,
-        )
-
-    def _finish(self, result: CommitResult, *, purge: bool | None) -> Certificate:
-        """Purge the files, if that is to be done and possible now, and return the certificate."""
-        reason = purge_or_defer(self._core.engine, at_once=purge)
-        with self._core.engine.snapshot() as reader:
-            certificate = erasure_certificate.certificate_of(reader, result.load(reader))
-        assert certificate is not None, "what was just erased has a certificate"
-        if certificate.pending_purge and reason is not None:
-            certificate = replace(certificate, pending_reason=pending_reason(reason))
-        return replace(certificate, copies=unfinished_copies(self._core))
 
 
 # Compaction.
@@ -217,40 +168,11 @@ class CompactCalls(Handle):
         check_callable("progress", progress)
         if before is None:
             raise InvalidInput("before", "is missing: give a commit, a time, or RETENTION")
-        limits = self._core.limits
-        scope = self._defaults.scope(self._defaults.actor, namespace, limits, writing=True)
-        noted = check_note("reason", reason, limits)
-        compaction = self._calls.run_search(
-            self._compact, scope.namespace, before, noted, progress, confirmed=confirm is True
+        call = Compact(
+            self._defaults.namespace if namespace is None else namespace,
+            None if before is RETENTION else plain_moment("before", before),
+            confirm is True,
+            reason,
+            bool(purge),
         )
-        if compaction.commit_ts is not None and purge:
-            self._calls.run_search(purge_or_defer, self._core.engine, at_once=True)
-        return compaction
-
-    def _compact(
-        self,
-        namespace: str,
-        before: Moment | Retention,
-        reason: str | None,
-        progress: Progress | None,
-        *,
-        confirmed: bool,
-    ) -> Compaction:
-        core = self._core
-        if before is RETENTION:
-            horizon = self._retained_from(namespace)
-        else:
-            horizon = core.commit_at("before", before)
-        by = self._defaults
-        plan = Plan(namespace, horizon, by.actor, reason, progress, by.signing)
-        return core.committer.compact(plan, confirmed=confirmed)
-
-    def _retained_from(self, namespace: str) -> int:
-        """Return the last commit that is older than the log retention of a namespace."""
-        with self._core.engine.reading() as reader:
-            retention = settings.fold(settings.load(reader), namespace).log_retention
-            if retention is None:
-                problem = f"namespace {namespace!r} has no log_retention"
-                remedy = "give a moment, or configure(log_retention=…)"
-                raise InvalidInput("before", f"{problem}: {remedy}")
-            return commit_at_time(reader, self._core.clock.now() - retention)
+        return self._calls.ask(call, progress)

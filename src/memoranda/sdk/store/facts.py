@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import length_hint
 
 from msgspec.structs import replace
 
-from memoranda.calls.requests import alias_entity, merge_entities, retract_fact, set_cardinality
-from memoranda.calls.results import AssertedFacts
-from memoranda.graph.edge_resolver import EdgeResolution
-from memoranda.graph.effects import ResolutionQuery, outcome_of, resolve_commit
-from memoranda.graph.requests import Cardinality, Object
-from memoranda.log.commit.outcome import Committed
-from memoranda.model.clock import Instant, to_datetime
-from memoranda.model.limits import check_callable
-from memoranda.model.memory import Span
-from memoranda.model.operations import Alias, Classify, Merge
-from memoranda.model.receipt import Receipt
-from memoranda.model.refs import IdLike
-from memoranda.model.scope import Scope
-from memoranda.sdk.bulk_facts import (
+from memoranda.calls.arguments import plain_object
+from memoranda.calls.bulk_facts import (
     REFUSALS,
     Batch,
+    CountAsserted,
     Refusal,
     Reject,
     Row,
     check_batch,
     check_facts,
 )
+from memoranda.calls.fact_writes import (
+    Alias,
+    AssertFact,
+    EndFact,
+    MergeEntities,
+    RetractFact,
+    SetCardinality,
+)
+from memoranda.calls.plain import plain_cardinality, plain_spans
+from memoranda.calls.requests import check_assertion_id, check_evidence
+from memoranda.calls.results import AssertedFacts
+from memoranda.graph.edge_resolver import EdgeResolution
+from memoranda.graph.requests import Cardinality, Object
+from memoranda.model.clock import Instant, plain_instant
+from memoranda.model.limits import check_callable
+from memoranda.model.memory import Span
+from memoranda.model.receipt import Receipt
+from memoranda.model.refs import IdLike
 from memoranda.sdk.store.handle import Handle
 from memoranda.sdk.transaction.transaction import Transaction
 from memoranda.storage.port import Progress
@@ -66,24 +73,21 @@ class FactCalls(Handle):
         "private" makes any fact private. `once` is an idempotency key for a set of facts, such as
         the name of a document: the same fact is asserted once under it.
         """
-
-        def work(transaction: Transaction) -> str:
-            return transaction.assert_fact(
-                subject=subject,
-                relation=relation,
-                object=object,
-                valid_from=valid_from,
-                valid_to=valid_to,
-                confidence=confidence,
-                source=source,
-                spans=spans,
-                agent_id=agent_id,
-                namespace=namespace,
-                visibility=visibility,
-                once=once,
-            )
-
-        return self._resolved(work, agent_id, namespace, txn_id)
+        call = AssertFact(
+            *self._defaults.place(agent_id, namespace),
+            subject,
+            relation,
+            plain_object(object),
+            plain_instant("valid_from", valid_from),
+            plain_instant("valid_to", valid_to),
+            confidence,
+            check_evidence(source),
+            plain_spans(spans),
+            visibility,
+            once,
+            txn_id=txn_id,
+        )
+        return self._write(call)
 
     def end_fact(
         self,
@@ -110,22 +114,19 @@ class FactCalls(Handle):
         nothing mentions yet is most often misspelled, and raises `NotFound`. With `allow_unknown`,
         its end is recorded too, and applies to assertions that arrive later.
         """
-
-        def work(transaction: Transaction) -> str:
-            return transaction.end_fact(
-                subject=subject,
-                relation=relation,
-                object=object,
-                at=at,
-                source=source,
-                spans=spans,
-                agent_id=agent_id,
-                namespace=namespace,
-                visibility=visibility,
-                allow_unknown=allow_unknown,
-            )
-
-        return self._resolved(work, agent_id, namespace, txn_id)
+        call = EndFact(
+            *self._defaults.place(agent_id, namespace),
+            subject,
+            relation,
+            plain_object(object),
+            plain_instant("at", at),
+            check_evidence(source),
+            plain_spans(spans),
+            visibility,
+            bool(allow_unknown),
+            txn_id=txn_id,
+        )
+        return self._write(call)
 
     def retract_fact(
         self,
@@ -140,11 +141,16 @@ class FactCalls(Handle):
         txn_id: str | None = None,
     ) -> EdgeResolution:
         """Retract an assertion, or all assertions of a fact; return the changes to the timeline."""
-        limits = self._core.limits
-        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        request = retract_fact(limits, scope, assertion_id, subject, relation, object, reason)
-        committed = self._commit_one(request, txn_id)
-        return self._calls.run(self._resolution, committed, scope, None)
+        call = RetractFact(
+            *self._defaults.place(agent_id, namespace),
+            None if assertion_id is None else check_assertion_id("assertion_id", assertion_id),
+            subject,
+            relation,
+            plain_object(object),
+            reason,
+            txn_id=txn_id,
+        )
+        return self._write(call)
 
     def set_cardinality(
         self,
@@ -160,10 +166,16 @@ class FactCalls(Handle):
 
         Its timelines are derived again, for every agent.
         """
-        limits, actor = self._core.limits, self._defaults.acting(agent_id)
-        scope = self._defaults.scope(actor, namespace, limits, writing=True)
-        request = set_cardinality(limits, scope, relation, cardinality, allow_large=allow_large)
-        return self._receipt(self._commit_one(request, txn_id), "updated", Classify)
+        place = self._defaults.namespace if namespace is None else namespace
+        call = SetCardinality(
+            place,
+            relation,
+            plain_cardinality(cardinality),
+            agent_id,
+            bool(allow_large),
+            txn_id=txn_id,
+        )
+        return self._write(call)
 
     def alias(
         self,
@@ -179,10 +191,8 @@ class FactCalls(Handle):
 
         Facts under that name become facts of the entity. Reads as of earlier commits do not change.
         """
-        limits = self._core.limits
-        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        request = alias_entity(limits, scope, entity, alias, allow_large=allow_large)
-        return self._receipt(self._commit_one(request, txn_id), "updated", Alias)
+        place = self._defaults.place(agent_id, namespace)
+        return self._write(Alias(*place, entity, alias, bool(allow_large), txn_id=txn_id))
 
     def merge_entities(
         self,
@@ -195,35 +205,8 @@ class FactCalls(Handle):
         txn_id: str | None = None,
     ) -> Receipt:
         """Merge one entity into another, which keeps its name."""
-        limits = self._core.limits
-        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        request = merge_entities(limits, scope, source, into, allow_large=allow_large)
-        return self._receipt(self._commit_one(request, txn_id), "updated", Merge)
-
-    def _resolved(
-        self,
-        work: Callable[[Transaction], str],
-        agent_id: str | None,
-        namespace: str | None,
-        txn_id: str | None,
-    ) -> EdgeResolution:
-        """Commit an assertion or the end of a fact, and return what it did to the timeline."""
-        transaction, assertion_id = self._commit(work, txn_id)
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits)
-        committed = self._outcome(transaction, self._defaults.actor)
-        return self._calls.run(self._resolution, committed, scope, assertion_id)
-
-    def _resolution(
-        self, committed: Committed, scope: Scope, assertion_id: str | None
-    ) -> EdgeResolution:
-        with self._core.engine.snapshot() as reader:
-            if not committed.is_own(reader):  # it changed nothing
-                return EdgeResolution(open=None, **committed.answer(reader, "unchanged"))
-            viewer = self._defaults.acting(scope.agent_id)
-            query = ResolutionQuery(scope, committed.result, assertion_id, viewer)
-            resolution = resolve_commit(reader, self._core.effects, query)
-            outcome = outcome_of(committed.own_operations(reader))
-            return replace(resolution, **committed.answer(reader, outcome))
+        place = self._defaults.place(agent_id, namespace)
+        return self._write(MergeEntities(*place, source, into, bool(allow_large), txn_id=txn_id))
 
 
 # Many facts.
@@ -258,7 +241,7 @@ class BulkCalls(Handle):
         common = {"agent_id": agent_id, "namespace": namespace, "once": once}
         length, counts = length_hint(facts), AssertedFacts()
         while batch_rows := list(islice(rows, size)):
-            loading = Batch(batch_rows, common)
+            loading = Batch(batch_rows, common, self._defaults)
             counts += self._load(loading, strict=reject is None)
             if loading.refused and reject is None:
                 raise loading.located()
@@ -273,7 +256,7 @@ class BulkCalls(Handle):
         """Commit the valid rows of a batch; if `strict`, all rows or none."""
 
         def work(transaction: Transaction) -> list[str]:
-            ids = batch.stage(transaction.assert_fact)
+            ids = transaction._stage_batch(batch)  # noqa: SLF001  # as one of its own calls
             if not ids or (strict and batch.refused):
                 transaction.abort()
             return ids
@@ -286,34 +269,18 @@ class BulkCalls(Handle):
                 raise
             batch.refuse(refusals)
             return self._load(batch, strict=strict)
-        counts = AssertedFacts(rejected=len(batch.refused))
-        if transaction.commit_ts is None:
+        counts, commit = AssertedFacts(rejected=len(batch.refused)), transaction.committed
+        if commit is None:
             return counts
-        committed = self._outcome(transaction, self._defaults.actor)
-        return counts + self._calls.run(self._counted, committed, ids)
+        own = commit.commit_ts if commit.changed else None
+        asserted = self._calls.ask(CountAsserted(tuple(ids), own))
+        when = commit.committed_at if commit.changed else None
+        return counts + replace(asserted, commit_ts=own, committed_at=when)
 
     def _refusals(self, batch: Batch) -> dict[int, Refusal]:
         """Return the errors of a refused batch, by the positions of their rows."""
         with self.begin_transaction() as transaction:
-            batch.stage(transaction.assert_fact)
+            transaction._stage_batch(batch)  # noqa: SLF001
             refusals = transaction.refusals()
             transaction.abort()
         return refusals
-
-    def _counted(self, committed: Committed, ids: list[str]) -> AssertedFacts:
-        """Count assertions of this commit, and standing and retracted ones of earlier commits."""
-        with self._core.engine.reading() as reader:
-            commit = committed.commit if committed.is_own(reader) else None
-            committed_at = None if commit is None else to_datetime(committed.result.time(reader))
-            rows = reader.rows("graph_assertions_by_id", ids=ids)
-        asserted = sum(1 for commit_ts, _ in rows if commit_ts == commit)
-        retracted = sum(
-            1 for commit_ts, is_retracted in rows if commit_ts != commit and is_retracted
-        )
-        return AssertedFacts(
-            asserted=asserted,
-            unchanged=len(ids) - asserted - retracted,
-            retracted=retracted,
-            commit_ts=commit,
-            committed_at=committed_at,
-        )

@@ -9,20 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-import msgspec
-
+from memoranda.calls.call import WriteCall
 from memoranda.calls.core import TIMEOUT, Core
 from memoranda.calls.defaults import Defaults
 from memoranda.calls.grant import EVERYTHING
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
-from memoranda.log.commit.outcome import Committed
-from memoranda.log.erasure.log_search import LogSearch
 from memoranda.model.limits import short_repr
-from memoranda.model.operations import AnyOperation
-from memoranda.model.receipt import Outcome, Receipt
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
-from memoranda.sdk.calls import Calls
+from memoranda.sdk.calls import Calls, open_transaction
 from memoranda.sdk.transaction.transaction import Transaction
 
 Result = TypeVar("Result")
@@ -35,11 +30,13 @@ class Handle:
 
     def __init__(self, core: Core, defaults: Defaults, calls: Calls | None = None) -> None:
         self._core = core
-        self._calls = (calls or Calls(core, EVERYTHING)).bound_to(defaults.grant)
+        carrier = calls or Calls(core, EVERYTHING)
+        self._calls = carrier.bound_to(defaults.grant, defaults.signing)
         self._defaults = defaults
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._defaults.describe(self._core)}>"
+        place = self._defaults.describe(self._calls.place, is_closed=self._calls.is_closed)
+        return f"<{type(self).__name__} {place}>"
 
     def begin_transaction(
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
@@ -71,9 +68,17 @@ class Handle:
         return self._retry(run, retries, ticket)
 
     def _begin(self, timeout: float, txn_id: str | None, ticket: QueueTicket | None) -> Transaction:
-        by = self._defaults
-        draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
-        return Transaction(self._core, self._calls, self._defaults, draft, ticket)
+        transaction = open_transaction(self._calls, timeout, txn_id)
+        return Transaction(self._calls, self._defaults, transaction, ticket)
+
+    def _write(self, call: WriteCall[Result]) -> Result:
+        """Commit a call in a transaction of its own, and return its answer; retry a conflict."""
+        ticket = QueueTicket(self._core.turns) if call.looks_up else None
+
+        def run() -> Result:
+            return self._calls.write(call, ticket)
+
+        return self._retry(run, _RETRIES, ticket)
 
     def _commit(
         self, work: Callable[[Transaction], Result], txn_id: str | None
@@ -84,40 +89,6 @@ class Handle:
             return transaction, work(transaction)
 
         return self.transact(stage, txn_id=txn_id)
-
-    def _outcome(self, transaction: Transaction, viewer: str) -> Committed:
-        """Return the commit of a transaction, with the agent whose visibility the answer has."""
-        result = transaction.commit_result
-        assert result is not None, "it is committed by now"
-        return Committed(result, transaction.txn_id, self._defaults.actor, viewer)
-
-    def _commit_one(
-        self,
-        staged: msgspec.Struct,
-        txn_id: str | None,
-        viewer: str | None = None,
-        search: LogSearch | None = None,
-    ) -> Committed:
-        """Commit one request that needs no transaction: it reads nothing and gives out no ids."""
-        core, by = self._core, self._defaults
-
-        def commit() -> Committed:
-            request = core.request(by.actor, staged, txn_id, by.signing, search)
-            result = self._calls.commit(core.committer, request)
-            return Committed(result, request.txn_id, by.actor, viewer or by.actor)
-
-        return self._retry(commit, _RETRIES)
-
-    def _receipt(self, committed: Committed, done: Outcome, *kinds: type[AnyOperation]) -> Receipt:
-        """Return the receipt of a commit, unchanged if it has no operation of these kinds."""
-        return self._calls.run(self._make_receipt, committed, done, kinds)
-
-    def _make_receipt(
-        self, committed: Committed, done: Outcome, kinds: tuple[type[AnyOperation], ...]
-    ) -> Receipt:
-        with self._core.engine.reading() as reader:
-            has_effect = any(isinstance(part, kinds) for part in committed.own_operations(reader))
-            return Receipt(**committed.answer(reader, done if has_effect else "unchanged"))
 
     def _retry(
         self, work: Callable[[], Result], retries: int, ticket: QueueTicket | None = None

@@ -8,36 +8,28 @@ from msgspec import UNSET, UnsetType
 
 from memoranda.calls.arguments import plain_items
 from memoranda.calls.memories import GetMemory, ListMemories, MemoryHistory, check_named
-from memoranda.calls.requests import (
-    check_memory_id,
-    check_memory_ids,
-    promote_memory,
-    retract_memory,
-    touch_memory,
+from memoranda.calls.memory_writes import (
+    Configure,
+    Promote,
+    Reflect,
+    Remember,
+    RetractMemory,
+    Touch,
+    UpdateMemory,
 )
-from memoranda.log.commit.outcome import Committed
+from memoranda.calls.plain import plain_memory_fields, plain_settings
+from memoranda.calls.requests import check_memory_id, check_memory_ids
 from memoranda.log.read.as_of import Moment, plain_moment
-from memoranda.memory import reads
 from memoranda.memory.records import Memory
-from memoranda.memory.requests import (
-    ChangedMemory,
-    ChangeSettings,
-    NamespaceSettings,
-    NewMemory,
-    TitleKey,
-    check_settings,
-    given_fields,
-)
+from memoranda.memory.requests import ChangedMemory, NamespaceSettings, NewMemory, given_fields
 from memoranda.model.clock import Duration, Instant, plain_instant
 from memoranda.model.document import Document
 from memoranda.model.memory import Span
-from memoranda.model.operations import Configure
 from memoranda.model.receipt import Receipt
 from memoranda.model.refs import IdLike, RefLike
 from memoranda.model.scope import ALL_AGENTS, AllAgents, AllNamespaces
 from memoranda.sdk.calls import listed
 from memoranda.sdk.store.handle import Handle
-from memoranda.sdk.transaction.transaction import Transaction
 
 
 class MemoryCalls(Handle):
@@ -92,16 +84,9 @@ class MemoryCalls(Handle):
         on_conflict: for a known title, "update" (the default), or "error": raise `TitleTaken`
         transcript, spans: the transcript it cites, and byte ranges in it; without spans, all of it
         """
-        fields = given_fields(NewMemory, locals())
-
-        def work(transaction: Transaction) -> str:
-            return transaction.remember(
-                content, title=title, agent_id=agent_id, namespace=namespace, **fields
-            )
-
-        transaction, memory_id = self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._viewer(agent_id))
-        return self._calls.run(self._written, memory_id, transaction.last_title, committed)
+        agent, place = self._defaults.place(agent_id, namespace)
+        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        return self._write(Remember(agent, place, content, title, txn_id=txn_id, **fields))
 
     def reflect(
         self,
@@ -135,17 +120,12 @@ class MemoryCalls(Handle):
         `on` is a list of memories, such as the hits of a search, or of their ids; or one of them.
         `kind` is reflection by default. The other arguments are those of `remember`.
         """
-        fields = given_fields(NewMemory, locals())
+        agent, place = self._defaults.place(agent_id, namespace)
         targets = check_memory_ids("on", on)
-
-        def work(transaction: Transaction) -> str:
-            return transaction.reflect(
-                content, on=targets, title=title, agent_id=agent_id, namespace=namespace, **fields
-            )
-
-        transaction, memory_id = self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._viewer(agent_id))
-        return self._calls.run(self._written, memory_id, transaction.last_title, committed)
+        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        return self._write(
+            Reflect(agent, place, content, title, on=targets, txn_id=txn_id, **fields)
+        )
 
     def update_memory(
         self,
@@ -176,17 +156,9 @@ class MemoryCalls(Handle):
         about the origin. `ttl` counts from this commit, and None is the tier's lifetime; a `tier`
         without a `ttl` brings its own. `expect_version` makes it a compare-and-set.
         """
-        fields = given_fields(ChangedMemory, locals())
+        fields = plain_memory_fields(given_fields(ChangedMemory, locals()))
         memory = check_memory_id("memory_id", memory_id)
-
-        def work(transaction: Transaction) -> None:
-            transaction.update_memory(
-                memory, agent_id=agent_id, expect_version=expect_version, **fields
-            )
-
-        transaction, _ = self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._viewer(agent_id))
-        return self._calls.run(self._written, memory, transaction.last_title, committed)
+        return self._write(UpdateMemory(memory, agent_id, expect_version, txn_id=txn_id, **fields))
 
     def retract_memory(
         self,
@@ -197,19 +169,15 @@ class MemoryCalls(Handle):
         txn_id: str | None = None,
     ) -> Memory:
         """Retract a memory: reads omit it from now on; its history and its links stay."""
-        viewer = self._viewer(agent_id)
-        request = retract_memory(self._core.limits, viewer, memory_id, reason)
-        committed = self._commit_one(request, txn_id, viewer)
-        return self._calls.run(self._written, request.memory_id, None, committed)
+        memory = check_memory_id("memory_id", memory_id)
+        return self._write(RetractMemory(memory, reason, agent_id, txn_id=txn_id))
 
     def touch(
         self, memory_id: IdLike, *, agent_id: str | None = None, txn_id: str | None = None
     ) -> Memory:
         """Count a use of a memory, and renew its time to live."""
-        viewer = self._viewer(agent_id)
-        request = touch_memory(viewer, memory_id)
-        committed = self._commit_one(request, txn_id, viewer)
-        return self._calls.run(self._written, request.memory_id, None, committed)
+        memory = check_memory_id("memory_id", memory_id)
+        return self._write(Touch(memory, agent_id, txn_id=txn_id))
 
     def promote(
         self,
@@ -220,10 +188,8 @@ class MemoryCalls(Handle):
         txn_id: str | None = None,
     ) -> Memory:
         """Move a memory to a tier with a longer time to live."""
-        viewer = self._viewer(agent_id)
-        request = promote_memory(viewer, memory_id, tier)
-        committed = self._commit_one(request, txn_id, viewer)
-        return self._calls.run(self._written, request.memory_id, None, committed)
+        memory = check_memory_id("memory_id", memory_id)
+        return self._write(Promote(memory, tier, agent_id, txn_id=txn_id))
 
     def get_memory(
         self,
@@ -324,26 +290,14 @@ class MemoryCalls(Handle):
         facts: "shared" if the agents of the namespace share one history of facts, else "own". The
             facts said so far are derived again; many require `allow_large`
         """
-        settings = given_fields(NamespaceSettings, locals())
-        if facts is UNSET:
-            viewer, limits = self._viewer(agent_id), self._core.limits
-            scope = self._defaults.scope(viewer, namespace, limits, writing=True)
-            request = ChangeSettings(scope, check_settings(settings))
-            return self._receipt(self._commit_one(request, txn_id), "updated", Configure)
-
-        def work(transaction: Transaction) -> None:
-            transaction.configure(
-                namespace=namespace,
-                agent_id=agent_id,
-                facts=facts,
-                allow_large=allow_large,
-                **settings,
-            )
-
-        transaction, _ = self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._defaults.actor)
-        return self._receipt(committed, "updated", Configure)
-
-    def _written(self, memory_id: str, title: TitleKey | None, committed: Committed) -> Memory:
-        with self._core.engine.reading() as reader:
-            return reads.committed_memory(reader, memory_id, title, committed)
+        settings = plain_settings(given_fields(NamespaceSettings, locals()))
+        place = self._defaults.namespace if namespace is None else namespace
+        call = Configure(
+            place,
+            agent_id,
+            facts=facts,
+            allow_large=bool(allow_large),
+            txn_id=txn_id,
+            **settings,
+        )
+        return self._write(call)

@@ -7,8 +7,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from memoranda.audit.checkpoints import SignedCheckpoint
+from memoranda.calls.copies import Backup, MakeBackup, MakeFork
+from memoranda.calls.key_writes import Delete, Write
 from memoranda.calls.keys import Diff, GetState, History, ListKeys, ScanPrefix
-from memoranda.calls.log import Cursors, DropCursor, Replay, TimelineBuckets, select
+from memoranda.calls.log import Cursors, DropCursor, Replay, TimelineBuckets
 from memoranda.calls.maintenance import (
     GetStats,
     RebuildViews,
@@ -19,12 +21,10 @@ from memoranda.calls.maintenance import (
     Verify,
     plain_keys,
 )
-from memoranda.calls.requests import check_refs, delete_key, write_key
-from memoranda.log.commit.outcome import Committed
+from memoranda.calls.plain import plain_refs
+from memoranda.calls.subscriptions import Subscribe
 from memoranda.log.fork import Fork
 from memoranda.log.read.as_of import Moment, plain_commit, plain_moment
-from memoranda.log.read.cursors import Cursor
-from memoranda.log.read.feed import Feed, Start
 from memoranda.log.read.timeline_buckets import DEFAULT_BUCKETS, TimelineBucket
 from memoranda.log.read.visibility import Kinds, plain_kinds, select_notices
 from memoranda.log.rebuild import Rebuild
@@ -37,10 +37,9 @@ from memoranda.model.limits import (
     check_seconds,
 )
 from memoranda.model.receipt import HasCommit, Receipt
-from memoranda.model.refs import RefLike, TranscriptRef
+from memoranda.model.refs import RefLike
 from memoranda.model.scope import AllAgents, AllNamespaces
-from memoranda.sdk.backup import Backup, back_up, fork_at
-from memoranda.sdk.calls import listed
+from memoranda.sdk.calls import check_signer, listed
 from memoranda.sdk.signers import SignerOrPath, rebound
 from memoranda.sdk.store.audit import AuditCalls, CheckpointCalls, ExportCalls
 from memoranda.sdk.store.conversations import ExtractCalls
@@ -55,11 +54,9 @@ from memoranda.sdk.store.recall import RecallCalls, ReindexCalls
 from memoranda.sdk.store.subscriptions import Subscription
 from memoranda.sdk.store.transcripts import TranscriptCalls
 from memoranda.sdk.store.why import WhyCalls
-from memoranda.sdk.store_url import Url
-from memoranda.sdk.transaction.transaction import Transaction
 from memoranda.state.reads import StateChange, StateRecord, StateVersion
-from memoranda.state.receipts import cached_receipt, read_receipt
 from memoranda.storage.port import Parameters, Progress, SqlView
+from memoranda.storage.store_url import Url
 
 
 class Store(
@@ -103,6 +100,8 @@ class Store(
         The first such transaction makes the log trust the key for this agent.
         """
         defaults = rebound(self._core, self._defaults, agent_id, namespace, signer)
+        if signer is not None:
+            check_signer(self._calls, defaults.signing)
         return Store(self._core, defaults, self._calls)
 
     def write(
@@ -120,25 +119,9 @@ class Store(
 
         `because` is what the value rests on, such as the hits of a search: see `Transaction.write`.
         """
-        limits = self._core.limits
-        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        refs = check_refs("because", because, scope, limits)
-        if not any(isinstance(ref, TranscriptRef) for ref in refs):
-            request = write_key(limits, scope, key, value, expect_version, refs)
-            return self._key_receipt(self._commit_one(request, txn_id))
-
-        def work(transaction: Transaction) -> None:  # it checks the spans
-            transaction.write(
-                key=key,
-                value=value,
-                agent_id=agent_id,
-                namespace=namespace,
-                expect_version=expect_version,
-                because=refs,
-            )
-
-        transaction, _ = self._commit(work, txn_id)
-        return self._key_receipt(self._outcome(transaction, scope.agent_id))
+        place = self._defaults.place(agent_id, namespace)
+        refs = plain_refs(because)
+        return self._write(Write(*place, key, value, expect_version, refs, txn_id=txn_id))
 
     def delete(
         self,
@@ -153,10 +136,8 @@ class Store(
 
         It takes a version also where there is no value; the outcome is then `unchanged`.
         """
-        limits = self._core.limits
-        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        request = delete_key(limits, scope, key, expect_version)
-        return self._key_receipt(self._commit_one(request, txn_id))
+        place = self._defaults.place(agent_id, namespace)
+        return self._write(Delete(*place, key, expect_version, txn_id=txn_id))
 
     def get_state(
         self,
@@ -300,17 +281,18 @@ class Store(
         operations; `notices` selects the notices to the agent, in every namespace unless one is
         given. It ends when no event came for `timeout` seconds; 0 ends it with the log.
         """
-        core = self._core
         if notices:
             kinds, namespace = select_notices(kinds, namespace, prefix)
-        owner = self._defaults.agent_id or self._agent(agent_id)
-        place = None if cursor is None else Cursor(core.engine, core.log_id, cursor, owner)
-        start = Start(after_commit=after_commit, last=last, cursor=place)
-        agent, where = self._selected(agent_id, namespace)
-        selection = select(core, self._defaults.grant, agent, where, kinds, prefix)
+        call = Subscribe(
+            *self._selected(agent_id, namespace),
+            plain_commit("after_commit", after_commit),
+            last,
+            plain_kinds(kinds),
+            prefix,
+            cursor,
+        )
         seconds = None if timeout is None else check_seconds("timeout", timeout)
-        feed = Feed(core.engine, core.log_id, selection, start)
-        return Subscription(core, self._calls, feed, seconds)
+        return Subscription(self._core, self._calls, call, seconds)
 
     def cursors(self) -> list[tuple[str, int]]:
         """Return every cursor by name, with the last commit it has acknowledged."""
@@ -353,12 +335,12 @@ class Store(
     def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
         """Copy the store as of now to a new file; others can write meanwhile."""
         check_callable("progress", progress)
-        return self._calls.run_apart(back_up, self._core, path, progress)
+        return self._calls.ask(MakeBackup(path), progress)
 
     def fork(self, path: Url, *, at: Moment, progress: Progress | None = None) -> Fork:
         """Create a new store, in a new file, from the log up to a moment."""
         check_callable("progress", progress)
-        return self._calls.run_apart(fork_at, self._core, path, at, progress)
+        return self._calls.ask(MakeFork(path, plain_moment("at", at)), progress)
 
     def sql(self, query: str, parameters: Parameters = ()) -> Iterator[dict[str, Any]]:
         """Yield the rows of a SELECT over the documented views, as dicts by column name.
@@ -389,15 +371,3 @@ class Store(
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _key_receipt(self, committed: Committed) -> Receipt:
-        """Return the receipt of a key's write; it is read only if others wrote the key as well."""
-        commit = committed.result.applied
-        receipt = None if commit is None else cached_receipt(self._core.heads, commit)
-        if receipt is not None:
-            return receipt
-        return self._calls.run(self._read_key_receipt, committed)
-
-    def _read_key_receipt(self, committed: Committed) -> Receipt:
-        with self._core.engine.reading() as reader:
-            return read_receipt(reader, committed.result.load(reader))

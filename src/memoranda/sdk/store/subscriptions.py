@@ -9,16 +9,18 @@ from types import TracebackType
 from typing import Self
 
 from memoranda.calls.core import Core
-from memoranda.errors import StoreClosed
+from memoranda.calls.subscriptions import Acknowledge, Subscribe
+from memoranda.errors import InvalidInput, StoreClosed
 from memoranda.log.read.feed import Feed
 from memoranda.log.read.wakeup import POLL_SECONDS, SPURIOUS_WAKEUP_BACKOFF
 from memoranda.model.clock import SystemClock
 from memoranda.model.event import ReplayEvent
-from memoranda.sdk.calls import Calls
+from memoranda.model.limits import short_repr
+from memoranda.sdk.calls import Calls, Opened, feed_of
 from memoranda.storage.thread_locks import new_lock
 
 
-class Subscription:
+class Subscription(Opened):
     """An iterator over events in commit order that waits at the end of the log for the next one.
 
     Iteration ends when the subscription or its store is closed, or when no event came for `timeout`
@@ -26,10 +28,10 @@ class Subscription:
     whatever clock the store has, and holds neither a lock nor a snapshot.
     """
 
-    def __init__(self, core: Core, calls: Calls, feed: Feed, timeout: float | None) -> None:
+    def __init__(self, core: Core, calls: Calls, call: Subscribe, timeout: float | None) -> None:
         self._core = core
-        self._calls = calls
-        self._feed = feed
+        self._call = call
+        self._feed: Feed | None = None
         self._timeout = math.inf if timeout is None else timeout
         self._time = SystemClock()
         self._events: deque[ReplayEvent] = deque()
@@ -37,6 +39,7 @@ class Subscription:
         self._idle_wakeups = 0
         """Consecutive wake-ups after which there was no event; selects the next back-off."""
         self._closed = False
+        super().__init__(calls, self._open)
 
     def ack(self, event: ReplayEvent) -> None:
         """Acknowledge this event and all before it, durably: the cursor resumes after it.
@@ -44,7 +47,13 @@ class Subscription:
         A cursor only moves forward. Events that were received and not acknowledged are delivered
         again by the next subscription to the cursor: at least once.
         """
-        self._calls.run(self._feed.acknowledge, event)
+        if self._call.cursor is None:
+            raise InvalidInput("cursor", "is missing: subscribe(cursor=…) stores the position")
+        if not isinstance(event, ReplayEvent):
+            raise InvalidInput(
+                "event", f"{short_repr(event)} is no event: give one that was received"
+            )
+        self._calls.ask(Acknowledge(self._call.cursor, event.token))
 
     def close(self) -> None:
         """End the iteration, also one that waits in another thread. A second call has no effect."""
@@ -61,7 +70,7 @@ class Subscription:
                 self._idle_wakeups = 0
                 with suppress(IndexError):  # unless another thread has just taken it
                     return self._events.popleft()
-            elif self._feed.caught_up:
+            elif self._feed is not None and self._feed.caught_up:
                 if self._time.monotonic() >= until:
                     break
                 self._idle_wakeups += 1
@@ -79,15 +88,23 @@ class Subscription:
     ) -> None:
         self.close()
 
+    def _open(self) -> Feed:
+        """Return the feed, opened now unless it is open: from here on, nothing is missed."""
+        with self._filling:
+            if self._feed is None:
+                self._feed = feed_of(self._calls, self._call)
+            return self._feed
+
     def _fill(self) -> bool:
         """Read the next page of events if the buffer is empty; return whether it has any.
 
         Events go to the buffer, so that none is lost if the caller is cancelled meanwhile.
         """
+        feed = self._open()
         with self._filling:
             if not self._events and not self._closed:
                 try:
-                    self._events.extend(self._feed.next_page())
+                    self._events.extend(feed.next_page())
                 except StoreClosed:
                     self._closed = True
             return bool(self._events)

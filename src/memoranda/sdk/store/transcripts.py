@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from msgspec.structs import replace
-
 from memoranda.calls.as_json import JsonObject, to_json
 from memoranda.calls.core import check_optional_integer
+from memoranda.calls.plain import plain_messages, plain_spans
 from memoranda.calls.requests import check_memory_id, check_transcript_ref
+from memoranda.calls.transcript_writes import LinkTranscript, StoreTranscript
 from memoranda.calls.transcripts import (
     GetTranscript,
     ListTranscripts,
@@ -18,10 +18,8 @@ from memoranda.calls.transcripts import (
     Origins,
     ReplayTranscripts,
     TranscriptsFor,
-    cited_transcripts,
 )
-from memoranda.errors import InvalidInput, NotFound
-from memoranda.log.commit.outcome import Committed
+from memoranda.errors import InvalidInput
 from memoranda.log.read.as_of import Moment, plain_moment
 from memoranda.memory.messages import TEXT, Rendering
 from memoranda.memory.provenance import ReplayedTranscript
@@ -36,17 +34,15 @@ from memoranda.memory.transcripts import (
     span_in,
     span_of,
 )
-from memoranda.model.clock import Duration, Instant
+from memoranda.model.clock import Duration, Instant, plain_duration, plain_instant
 from memoranda.model.document import Document
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.model.memory import Span
-from memoranda.model.operations import Cite
 from memoranda.model.receipt import CommitFields, Outcome
 from memoranda.model.refs import IdLike, TranscriptRef
 from memoranda.model.scope import AllNamespaces
 from memoranda.sdk.calls import Calls, listed_as
 from memoranda.sdk.store.handle import Handle
-from memoranda.sdk.transaction.transaction import Transaction
 
 
 class Transcript:
@@ -280,23 +276,15 @@ class TranscriptCalls(Handle):
         role and no name is stored with this `name`, which is erased with it. So facts of several
         conversations are not about one person called "user".
         """
-        words = text if isinstance(text, str) or not isinstance(text, Iterable) else tuple(text)
-
-        def work(transaction: Transaction) -> str:
-            return transaction.store_transcript(
-                words,
-                names=names,
-                occurred_at=occurred_at,
-                ttl=ttl,
-                agent_id=agent_id,
-                namespace=namespace,
-            )
-
-        _, transcript_id = self._commit(work, txn_id)
-        info = self._calls.ask(GetTranscript(transcript_id))
-        if info is None:  # it is a retry, and comes behind an erasure
-            raise NotFound(f"transcript {transcript_id!r} was forgotten")
-        return Transcript(self._calls, info, "created")
+        call = StoreTranscript(
+            *self._defaults.place(agent_id, namespace),
+            plain_messages(text),
+            names,
+            plain_instant("occurred_at", occurred_at),
+            plain_duration("ttl", ttl),
+            txn_id=txn_id,
+        )
+        return Transcript(self._calls, self._write(call), "created")
 
     def get_transcript(
         self, transcript_id: IdLike, *, at: Moment | None = None
@@ -333,16 +321,10 @@ class TranscriptCalls(Handle):
         Without `spans`, a passage that a search found is cited as such.
         """
         memory = check_memory_id("memory_id", memory_id)
-        source = check_transcript_ref("transcript_id", transcript_id)
-
-        def work(transaction: Transaction) -> None:
-            transaction.link_transcript(
-                memory_id=memory, transcript_id=source, spans=spans, agent_id=agent_id
-            )
-
-        transaction, _ = self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._viewer(agent_id))
-        return self._calls.run(self._written_citation, memory, source.transcript_id, committed)
+        transcript = check_transcript_ref("transcript_id", transcript_id)
+        return self._write(
+            LinkTranscript(memory, transcript, plain_spans(spans), agent_id, txn_id=txn_id)
+        )
 
     def transcripts_for(
         self, memory_id: IdLike, *, at: Moment | None = None, agent_id: str | None = None
@@ -382,18 +364,3 @@ class TranscriptCalls(Handle):
         """Return the provenance of a memory, as a tree of memories with the words they cite."""
         memory = check_memory_id("memory_id", memory_id)
         return self._calls.ask(Origins(memory, plain_moment("at", at), agent_id))
-
-    def _written_citation(
-        self, memory_id: str, transcript_id: str, committed: Committed
-    ) -> TranscriptLink:
-        for link in cited_transcripts(self._core, memory_id, None, committed.viewer):
-            if link.transcript_id == transcript_id:
-                break
-        else:  # it is a retry, and comes behind an erasure
-            raise NotFound(f"memory {memory_id!r} or transcript {transcript_id!r} was forgotten")
-        with self._core.engine.reading() as reader:
-            outcome: Outcome = "unchanged"
-            for operation in committed.own_operations(reader):
-                if isinstance(operation, Cite):  # there may have been other spans before
-                    outcome = "created" if {*operation.spans} == {*link.spans} else "updated"
-            return replace(link, **committed.answer(reader, outcome))

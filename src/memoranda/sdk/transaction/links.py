@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memoranda.calls.core import check_optional_integer
-from memoranda.calls.requests import (
-    SUPERSEDE_ARGUMENTS,
-    check_memory_id,
-    check_transcript_ref,
-    link_memories,
-    resolve_notice,
-    supersede_memory,
-    unlink_memories,
-)
-from memoranda.memory.messages import TEXT
+from memoranda.calls.link_writes import Link as LinkCall
+from memoranda.calls.link_writes import ResolveInvalidation, Supersede, Unlink
+from memoranda.calls.links import Dependents, Links
+from memoranda.calls.plain import plain_messages, plain_spans
+from memoranda.calls.requests import check_memory_id, check_transcript_ref
+from memoranda.calls.transcript_writes import LinkTranscript, StoreTranscript
 from memoranda.memory.records import DependentRecord, Link
-from memoranda.memory.requests import (
-    ChatMessage,
-    CiteTranscript,
-    LinksRead,
-    StoreMessages,
-    StoreTranscript,
-    check_choice,
-)
-from memoranda.memory.transcripts import check_transcript
-from memoranda.model.clock import Duration, Instant, check_duration, check_time
-from memoranda.model.codec import pack
-from memoranda.model.memory import REFLECTS_ON, RELATIONS, Span
+from memoranda.memory.requests import ChatMessage
+from memoranda.model.clock import Duration, Instant, plain_duration, plain_instant
+from memoranda.model.memory import Span
 from memoranda.model.refs import IdLike
+from memoranda.sdk.calls import stage_call, stage_new
 from memoranda.sdk.transaction.staging import Staging
 
 
@@ -39,30 +26,28 @@ class LinkStaging(Staging):
         self, *, source: IdLike, target: IdLike, relation: str, agent_id: str | None = None
     ) -> None:
         """Stage a link from one memory to another; an open link stays as it is."""
-        self._stage(link_memories(self._acting(agent_id), source, target, relation))
+        ends = check_memory_id("source", source), check_memory_id("target", target)
+        return stage_call(self._calls, self._transaction, LinkCall(*ends, relation, agent_id))
 
     def unlink(
         self, *, source: IdLike, target: IdLike, relation: str, agent_id: str | None = None
     ) -> None:
         """Stage the end of a link."""
-        self._stage(unlink_memories(self._acting(agent_id), source, target, relation))
+        ends = check_memory_id("source", source), check_memory_id("target", target)
+        return stage_call(self._calls, self._transaction, Unlink(*ends, relation, agent_id))
 
     def supersede(self, *, old: IdLike, new: IdLike, agent_id: str | None = None) -> None:
         """Stage that one memory supersedes another."""
-        self._stage(
-            supersede_memory(self._acting(agent_id), old, new), arguments=SUPERSEDE_ARGUMENTS
-        )
+        ends = check_memory_id("old", old), check_memory_id("new", new)
+        return stage_call(self._calls, self._transaction, Supersede(*ends, agent_id))
 
     def links(
         self, memory_id: IdLike, *, relation: str | None = None, agent_id: str | None = None
     ) -> list[Link]:
         """Return the open links of a memory as this transaction sees them."""
-        viewer, memory_id = self._acting(agent_id), check_memory_id("memory_id", memory_id)
-        relations = (
-            RELATIONS if relation is None else (check_choice("relation", relation, RELATIONS),)
-        )
-        self._draft.track(LinksRead(memory_id))
-        return self._calls.run(self._read_links, memory_id, relations, viewer)
+        memory = check_memory_id("memory_id", memory_id)
+        call = Links(memory, relation, agent_id=agent_id)
+        return self._calls.ask_within(self._transaction, call)
 
     def dependents(
         self, memory_id: IdLike, *, depth: int | None = 1, agent_id: str | None = None
@@ -71,9 +56,9 @@ class LinkStaging(Staging):
 
         They are as this transaction sees them. The links of each memory on the way are tracked.
         """
-        viewer, memory_id = self._acting(agent_id), check_memory_id("memory_id", memory_id)
-        hops = check_optional_integer("depth", depth, minimum=0)
-        return self._calls.run(self._read_dependents, memory_id, hops, viewer)
+        memory = check_memory_id("memory_id", memory_id)
+        call = Dependents(memory, depth, agent_id=agent_id)
+        return self._calls.ask_within(self._transaction, call)
 
     def store_transcript(
         self,
@@ -89,20 +74,14 @@ class LinkStaging(Staging):
 
         `names` are the names of speakers by role, as in `Store.store_transcript`.
         """
-        scope = self._owner(agent_id, namespace)
-        words = check_transcript(text, self._core.limits, names)
-        occurred = check_time("occurred_at", occurred_at)
-        lifetime = check_duration("ttl", ttl)
-        transcript_id = self._draft.new_id(self._core.ids)
-        digest, size = words.digest, len(words.content)
-        arguments = (scope, transcript_id, digest, size, occurred, lifetime)
-        request = StoreTranscript(*arguments)
-        if words.form != TEXT:
-            request = StoreMessages(*arguments, words.form, len(words.text))
-        self._stage(request, blobs={digest: pack(words.content)})
-        self._transcripts[transcript_id] = (digest, size, words.form)
-        self._words = (transcript_id, words.text)
-        return transcript_id
+        call = StoreTranscript(
+            *self._defaults.place(agent_id, namespace),
+            plain_messages(text),
+            names,
+            plain_instant("occurred_at", occurred_at),
+            plain_duration("ttl", ttl),
+        )
+        return stage_new(self._calls, self._transaction, call)
 
     def link_transcript(
         self,
@@ -113,9 +92,13 @@ class LinkStaging(Staging):
         agent_id: str | None = None,
     ) -> None:
         """Stage a citation of a transcript by a memory: these spans of it, or all of it."""
-        by, memory_id = self._acting(agent_id), check_memory_id("memory_id", memory_id)
-        source = self._check_quotation(check_transcript_ref("transcript_id", transcript_id), spans)
-        self._stage(CiteTranscript(by, memory_id, source.transcript_id, source.spans))
+        memory = check_memory_id("memory_id", memory_id)
+        transcript = check_transcript_ref("transcript_id", transcript_id)
+        return stage_call(
+            self._calls,
+            self._transaction,
+            LinkTranscript(memory, transcript, plain_spans(spans), agent_id),
+        )
 
     def resolve_invalidation(
         self,
@@ -127,32 +110,10 @@ class LinkStaging(Staging):
         agent_id: str | None = None,
     ) -> None:
         """Stage a decision on a notice: `keep`, `retract`, or `revise` with a replacement."""
-        actor = self._acting(agent_id)
-        self._stage(
-            resolve_notice(self._core.limits, actor, notice_id, decision, note, replacement)
+        notice = check_memory_id("notice_id", notice_id)
+        new = None if replacement is None else check_memory_id("replacement", replacement)
+        return stage_call(
+            self._calls,
+            self._transaction,
+            ResolveInvalidation(notice, decision, note, new, agent_id),
         )
-
-    def _read_dependents(
-        self, memory_id: str, depth: int | None, viewer: str
-    ) -> list[DependentRecord]:
-        visited: dict[str, DependentRecord] = {}
-        frontier, hop = [memory_id], 0
-        with self._core.engine.reading() as reader:
-            while frontier and (depth is None or hop < depth):
-                hop += 1
-                sources: set[str] = set()
-                for name in frontier:
-                    self._draft.track(LinksRead(name))
-                    links = self._memories.links(reader, name, (REFLECTS_ON,), viewer)
-                    sources.update(link.source for link in links if link.target == name)
-                frontier = sorted(sources - visited.keys() - {memory_id})
-                memories = self._memories.overlay(reader).memories(frontier, content=False)
-                for name in frontier:
-                    memory = memories[name]
-                    record = DependentRecord(name, memory.namespace, memory.agent_id, hop)
-                    visited[name] = record
-        return list(visited.values())
-
-    def _read_links(self, memory_id: str, relations: Sequence[str], viewer: str) -> list[Link]:
-        with self._core.engine.reading() as reader:
-            return self._memories.links(reader, memory_id, relations, viewer)

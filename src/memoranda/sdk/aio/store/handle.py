@@ -7,21 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import msgspec
-
+from memoranda.calls.call import WriteCall
 from memoranda.calls.core import TIMEOUT, Core
 from memoranda.calls.defaults import Defaults
 from memoranda.calls.grant import EVERYTHING
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
-from memoranda.log.commit.outcome import Committed
-from memoranda.log.erasure.log_search import LogSearch
 from memoranda.model.limits import short_repr
-from memoranda.model.operations import AnyOperation
-from memoranda.model.receipt import Outcome, Receipt
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
-from memoranda.sdk.async_calls import AsyncCalls
+from memoranda.sdk.async_calls import AsyncCalls, async_open_transaction
 from memoranda.sdk.store.handle import _RETRIES, Result
 
 
@@ -30,11 +25,13 @@ class AsyncHandle:
 
     def __init__(self, core: Core, defaults: Defaults, calls: AsyncCalls | None = None) -> None:
         self._core = core
-        self._calls = (calls or AsyncCalls(core, EVERYTHING)).bound_to(defaults.grant)
+        carrier = calls or AsyncCalls(core, EVERYTHING)
+        self._calls = carrier.bound_to(defaults.grant, defaults.signing)
         self._defaults = defaults
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._defaults.describe(self._core)}>"
+        place = self._defaults.describe(self._calls.place, is_closed=self._calls.is_closed)
+        return f"<{type(self).__name__} {place}>"
 
     def begin_transaction(
         self, *, timeout: float = TIMEOUT, txn_id: str | None = None
@@ -68,9 +65,17 @@ class AsyncHandle:
     def _begin(
         self, timeout: float, txn_id: str | None, ticket: QueueTicket | None
     ) -> AsyncTransaction:
-        by = self._defaults
-        draft = self._core.draft(by.actor, timeout, txn_id, by.signing)
-        return AsyncTransaction(self._core, self._calls, self._defaults, draft, ticket)
+        transaction = async_open_transaction(self._calls, timeout, txn_id)
+        return AsyncTransaction(self._calls, self._defaults, transaction, ticket)
+
+    async def _write(self, call: WriteCall[Result]) -> Result:
+        """Commit a call in a transaction of its own, and return its answer; retry a conflict."""
+        ticket = QueueTicket(self._core.turns) if call.looks_up else None
+
+        async def run() -> Result:
+            return await self._calls.write(call, ticket)
+
+        return await self._retry(run, _RETRIES, ticket)
 
     async def _commit(
         self, work: Callable[[AsyncTransaction], Awaitable[Result]], txn_id: str | None
@@ -81,42 +86,6 @@ class AsyncHandle:
             return transaction, await work(transaction)
 
         return await self.transact(stage, txn_id=txn_id)
-
-    def _outcome(self, transaction: AsyncTransaction, viewer: str) -> Committed:
-        """Return the commit of a transaction, with the agent whose visibility the answer has."""
-        result = transaction.commit_result
-        assert result is not None, "it is committed by now"
-        return Committed(result, transaction.txn_id, self._defaults.actor, viewer)
-
-    async def _commit_one(
-        self,
-        staged: msgspec.Struct,
-        txn_id: str | None,
-        viewer: str | None = None,
-        search: LogSearch | None = None,
-    ) -> Committed:
-        """Commit one request that needs no transaction: it reads nothing and gives out no ids."""
-        core, by = self._core, self._defaults
-
-        async def commit() -> Committed:
-            request = core.request(by.actor, staged, txn_id, by.signing, search)
-            result = await self._calls.commit(core.committer, request)
-            return Committed(result, request.txn_id, by.actor, viewer or by.actor)
-
-        return await self._retry(commit, _RETRIES)
-
-    async def _receipt(
-        self, committed: Committed, done: Outcome, *kinds: type[AnyOperation]
-    ) -> Receipt:
-        """Return the receipt of a commit, unchanged if it has no operation of these kinds."""
-        return await self._calls.run(self._make_receipt, committed, done, kinds)
-
-    def _make_receipt(
-        self, committed: Committed, done: Outcome, kinds: tuple[type[AnyOperation], ...]
-    ) -> Receipt:
-        with self._core.engine.reading() as reader:
-            has_effect = any(isinstance(part, kinds) for part in committed.own_operations(reader))
-            return Receipt(**committed.answer(reader, done if has_effect else "unchanged"))
 
     async def _retry(
         self, work: Callable[[], Awaitable[Result]], retries: int, ticket: QueueTicket | None = None

@@ -7,24 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from msgspec.structs import replace
-
+from memoranda.calls.link_writes import Link as LinkCall
+from memoranda.calls.link_writes import ResolveInvalidation, Supersede, Unlink
 from memoranda.calls.links import Dependents, Invalidations, Links
-from memoranda.calls.requests import (
-    SUPERSEDE_ARGUMENTS,
-    check_memory_id,
-    link_memories,
-    resolve_notice,
-    supersede_memory,
-    unlink_memories,
-)
-from memoranda.log.commit.outcome import Committed
+from memoranda.calls.requests import check_memory_id
 from memoranda.log.read.as_of import Moment, plain_moment
-from memoranda.memory import notices, reads
 from memoranda.memory.records import DependentRecord, Invalidation, Link
-from memoranda.memory.requests import LinkMemories, UnlinkMemories
-from memoranda.model.limits import renamed_fields
-from memoranda.model.operations import Resolve
 from memoranda.model.refs import IdLike
 from memoranda.model.scope import ALL_AGENTS, AllAgents
 from memoranda.sdk.aio.store.handle import AsyncHandle
@@ -48,10 +36,8 @@ class AsyncLinkCalls(AsyncHandle):
         `notified` are the memories whose owners got a notice that a memory they rest on is
         superseded.
         """
-        viewer = self._viewer(agent_id)
-        request = link_memories(viewer, source, target, relation)
-        committed = await self._commit_one(request, txn_id, viewer)
-        return await self._calls.run(self._written_link, request, committed)
+        ends = check_memory_id("source", source), check_memory_id("target", target)
+        return await self._write(LinkCall(*ends, relation, agent_id, txn_id=txn_id))
 
     async def unlink(
         self,
@@ -63,10 +49,8 @@ class AsyncLinkCalls(AsyncHandle):
         txn_id: str | None = None,
     ) -> Link:
         """Close a link, and return it."""
-        viewer = self._viewer(agent_id)
-        request = unlink_memories(viewer, source, target, relation)
-        committed = await self._commit_one(request, txn_id, viewer)
-        return await self._calls.run(self._written_link, request, committed)
+        ends = check_memory_id("source", source), check_memory_id("target", target)
+        return await self._write(Unlink(*ends, relation, agent_id, txn_id=txn_id))
 
     async def supersede(
         self, *, old: IdLike, new: IdLike, agent_id: str | None = None, txn_id: str | None = None
@@ -76,11 +60,8 @@ class AsyncLinkCalls(AsyncHandle):
         The owners of keys, memories and facts that rest on the old one get notices. Those do not
         change; `notified` has the ids of the memories.
         """
-        viewer = self._viewer(agent_id)
-        request = supersede_memory(viewer, old, new)
-        with renamed_fields(**SUPERSEDE_ARGUMENTS):
-            committed = await self._commit_one(request, txn_id, viewer)
-        return await self._calls.run(self._written_link, request, committed)
+        ends = check_memory_id("old", old), check_memory_id("new", new)
+        return await self._write(Supersede(*ends, agent_id, txn_id=txn_id))
 
     async def links(
         self,
@@ -141,19 +122,8 @@ class AsyncLinkCalls(AsyncHandle):
         `replacement` supersede it. For a key or a fact, both record a change that was made: writing
         or deleting the key, or retracting the fact, settles its notices anyway.
         """
-        viewer, limits = self._viewer(agent_id), self._core.limits
-        request = resolve_notice(limits, viewer, notice_id, decision, note, replacement)
-        committed = await self._commit_one(request, txn_id)
-        return await self._calls.run(self._resolved_notice, request.notice_id, committed)
-
-    def _resolved_notice(self, notice_id: str, committed: Committed) -> Invalidation:
-        with self._core.engine.reading() as reader:
-            operations = committed.own_operations(reader)
-            is_new = any(isinstance(operation, Resolve) for operation in operations)
-            answer = committed.answer(reader, "updated" if is_new else "unchanged")
-            return replace(notices.find(reader, notice_id, committed.commit), **answer)
-
-    def _written_link(self, request: LinkMemories | UnlinkMemories, committed: Committed) -> Link:
-        edge = (request.source, request.relation, request.target)
-        with self._core.engine.reading() as reader:
-            return reads.committed_link(reader, edge, committed)
+        notice = check_memory_id("notice_id", notice_id)
+        new = None if replacement is None else check_memory_id("replacement", replacement)
+        return await self._write(
+            ResolveInvalidation(notice, decision, note, new, agent_id, txn_id=txn_id)
+        )

@@ -11,35 +11,27 @@ from msgspec import UNSET, UnsetType
 
 from memoranda.calls.arguments import plain_items
 from memoranda.calls.memories import GetMemory, ListMemories, MemoryHistory, check_named
-from memoranda.calls.requests import (
-    check_memory_id,
-    check_memory_ids,
-    promote_memory,
-    retract_memory,
-    touch_memory,
+from memoranda.calls.memory_writes import (
+    Configure,
+    Promote,
+    Reflect,
+    Remember,
+    RetractMemory,
+    Touch,
+    UpdateMemory,
 )
-from memoranda.log.commit.outcome import Committed
+from memoranda.calls.plain import plain_memory_fields, plain_settings
+from memoranda.calls.requests import check_memory_id, check_memory_ids
 from memoranda.log.read.as_of import Moment, plain_moment
-from memoranda.memory import reads
 from memoranda.memory.records import Memory
-from memoranda.memory.requests import (
-    ChangedMemory,
-    ChangeSettings,
-    NamespaceSettings,
-    NewMemory,
-    TitleKey,
-    check_settings,
-    given_fields,
-)
+from memoranda.memory.requests import ChangedMemory, NamespaceSettings, NewMemory, given_fields
 from memoranda.model.clock import Duration, Instant, plain_instant
 from memoranda.model.document import Document
 from memoranda.model.memory import Span
-from memoranda.model.operations import Configure
 from memoranda.model.receipt import Receipt
 from memoranda.model.refs import IdLike, RefLike
 from memoranda.model.scope import ALL_AGENTS, AllAgents, AllNamespaces
 from memoranda.sdk.aio.store.handle import AsyncHandle
-from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
 from memoranda.sdk.async_calls import async_listed
 
 
@@ -95,16 +87,9 @@ class AsyncMemoryCalls(AsyncHandle):
         on_conflict: for a known title, "update" (the default), or "error": raise `TitleTaken`
         transcript, spans: the transcript it cites, and byte ranges in it; without spans, all of it
         """
-        fields = given_fields(NewMemory, locals())
-
-        async def work(transaction: AsyncTransaction) -> str:
-            return transaction.remember(
-                content, title=title, agent_id=agent_id, namespace=namespace, **fields
-            )
-
-        transaction, memory_id = await self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._viewer(agent_id))
-        return await self._calls.run(self._written, memory_id, transaction.last_title, committed)
+        agent, place = self._defaults.place(agent_id, namespace)
+        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        return await self._write(Remember(agent, place, content, title, txn_id=txn_id, **fields))
 
     async def reflect(
         self,
@@ -138,17 +123,12 @@ class AsyncMemoryCalls(AsyncHandle):
         `on` is a list of memories, such as the hits of a search, or of their ids; or one of them.
         `kind` is reflection by default. The other arguments are those of `remember`.
         """
-        fields = given_fields(NewMemory, locals())
+        agent, place = self._defaults.place(agent_id, namespace)
         targets = check_memory_ids("on", on)
-
-        async def work(transaction: AsyncTransaction) -> str:
-            return transaction.reflect(
-                content, on=targets, title=title, agent_id=agent_id, namespace=namespace, **fields
-            )
-
-        transaction, memory_id = await self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._viewer(agent_id))
-        return await self._calls.run(self._written, memory_id, transaction.last_title, committed)
+        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        return await self._write(
+            Reflect(agent, place, content, title, on=targets, txn_id=txn_id, **fields)
+        )
 
     async def update_memory(
         self,
@@ -179,17 +159,11 @@ class AsyncMemoryCalls(AsyncHandle):
         about the origin. `ttl` counts from this commit, and None is the tier's lifetime; a `tier`
         without a `ttl` brings its own. `expect_version` makes it a compare-and-set.
         """
-        fields = given_fields(ChangedMemory, locals())
+        fields = plain_memory_fields(given_fields(ChangedMemory, locals()))
         memory = check_memory_id("memory_id", memory_id)
-
-        async def work(transaction: AsyncTransaction) -> None:
-            transaction.update_memory(
-                memory, agent_id=agent_id, expect_version=expect_version, **fields
-            )
-
-        transaction, _ = await self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._viewer(agent_id))
-        return await self._calls.run(self._written, memory, transaction.last_title, committed)
+        return await self._write(
+            UpdateMemory(memory, agent_id, expect_version, txn_id=txn_id, **fields)
+        )
 
     async def retract_memory(
         self,
@@ -200,19 +174,15 @@ class AsyncMemoryCalls(AsyncHandle):
         txn_id: str | None = None,
     ) -> Memory:
         """Retract a memory: reads omit it from now on; its history and its links stay."""
-        viewer = self._viewer(agent_id)
-        request = retract_memory(self._core.limits, viewer, memory_id, reason)
-        committed = await self._commit_one(request, txn_id, viewer)
-        return await self._calls.run(self._written, request.memory_id, None, committed)
+        memory = check_memory_id("memory_id", memory_id)
+        return await self._write(RetractMemory(memory, reason, agent_id, txn_id=txn_id))
 
     async def touch(
         self, memory_id: IdLike, *, agent_id: str | None = None, txn_id: str | None = None
     ) -> Memory:
         """Count a use of a memory, and renew its time to live."""
-        viewer = self._viewer(agent_id)
-        request = touch_memory(viewer, memory_id)
-        committed = await self._commit_one(request, txn_id, viewer)
-        return await self._calls.run(self._written, request.memory_id, None, committed)
+        memory = check_memory_id("memory_id", memory_id)
+        return await self._write(Touch(memory, agent_id, txn_id=txn_id))
 
     async def promote(
         self,
@@ -223,10 +193,8 @@ class AsyncMemoryCalls(AsyncHandle):
         txn_id: str | None = None,
     ) -> Memory:
         """Move a memory to a tier with a longer time to live."""
-        viewer = self._viewer(agent_id)
-        request = promote_memory(viewer, memory_id, tier)
-        committed = await self._commit_one(request, txn_id, viewer)
-        return await self._calls.run(self._written, request.memory_id, None, committed)
+        memory = check_memory_id("memory_id", memory_id)
+        return await self._write(Promote(memory, tier, agent_id, txn_id=txn_id))
 
     async def get_memory(
         self,
@@ -327,28 +295,14 @@ class AsyncMemoryCalls(AsyncHandle):
         facts: "shared" if the agents of the namespace share one history of facts, else "own". The
             facts said so far are derived again; many require `allow_large`
         """
-        settings = given_fields(NamespaceSettings, locals())
-        if facts is UNSET:
-            viewer, limits = self._viewer(agent_id), self._core.limits
-            scope = self._defaults.scope(viewer, namespace, limits, writing=True)
-            request = ChangeSettings(scope, check_settings(settings))
-            return await self._receipt(
-                await self._commit_one(request, txn_id), "updated", Configure
-            )
-
-        async def work(transaction: AsyncTransaction) -> None:
-            transaction.configure(
-                namespace=namespace,
-                agent_id=agent_id,
-                facts=facts,
-                allow_large=allow_large,
-                **settings,
-            )
-
-        transaction, _ = await self._commit(work, txn_id)
-        committed = self._outcome(transaction, self._defaults.actor)
-        return await self._receipt(committed, "updated", Configure)
-
-    def _written(self, memory_id: str, title: TitleKey | None, committed: Committed) -> Memory:
-        with self._core.engine.reading() as reader:
-            return reads.committed_memory(reader, memory_id, title, committed)
+        settings = plain_settings(given_fields(NamespaceSettings, locals()))
+        place = self._defaults.namespace if namespace is None else namespace
+        call = Configure(
+            place,
+            agent_id,
+            facts=facts,
+            allow_large=bool(allow_large),
+            txn_id=txn_id,
+            **settings,
+        )
+        return await self._write(call)

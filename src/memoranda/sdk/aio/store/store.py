@@ -10,8 +10,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from memoranda.audit.checkpoints import SignedCheckpoint
+from memoranda.calls.copies import Backup, MakeBackup, MakeFork
+from memoranda.calls.key_writes import Delete, Write
 from memoranda.calls.keys import Diff, GetState, History, ListKeys, ScanPrefix
-from memoranda.calls.log import Cursors, DropCursor, Replay, TimelineBuckets, select
+from memoranda.calls.log import Cursors, DropCursor, Replay, TimelineBuckets
 from memoranda.calls.maintenance import (
     GetStats,
     RebuildViews,
@@ -22,12 +24,10 @@ from memoranda.calls.maintenance import (
     Verify,
     plain_keys,
 )
-from memoranda.calls.requests import check_refs, delete_key, write_key
-from memoranda.log.commit.outcome import Committed
+from memoranda.calls.plain import plain_refs
+from memoranda.calls.subscriptions import Subscribe
 from memoranda.log.fork import Fork
 from memoranda.log.read.as_of import Moment, plain_commit, plain_moment
-from memoranda.log.read.cursors import Cursor
-from memoranda.log.read.feed import Feed, Start
 from memoranda.log.read.timeline_buckets import DEFAULT_BUCKETS, TimelineBucket
 from memoranda.log.read.visibility import Kinds, plain_kinds, select_notices
 from memoranda.log.rebuild import Rebuild
@@ -40,7 +40,7 @@ from memoranda.model.limits import (
     check_seconds,
 )
 from memoranda.model.receipt import HasCommit, Receipt
-from memoranda.model.refs import RefLike, TranscriptRef
+from memoranda.model.refs import RefLike
 from memoranda.model.scope import AllAgents, AllNamespaces
 from memoranda.sdk.aio.store.audit import AsyncAuditCalls, AsyncCheckpointCalls, AsyncExportCalls
 from memoranda.sdk.aio.store.conversations import AsyncExtractCalls
@@ -55,14 +55,11 @@ from memoranda.sdk.aio.store.recall import AsyncRecallCalls, AsyncReindexCalls
 from memoranda.sdk.aio.store.subscriptions import AsyncSubscription
 from memoranda.sdk.aio.store.transcripts import AsyncTranscriptCalls
 from memoranda.sdk.aio.store.why import AsyncWhyCalls
-from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
-from memoranda.sdk.async_calls import async_listed
-from memoranda.sdk.backup import Backup, back_up, fork_at
+from memoranda.sdk.async_calls import async_check_signer, async_listed
 from memoranda.sdk.signers import SignerOrPath, rebound
-from memoranda.sdk.store_url import Url
 from memoranda.state.reads import StateChange, StateRecord, StateVersion
-from memoranda.state.receipts import cached_receipt, read_receipt
 from memoranda.storage.port import Parameters, Progress, SqlView
+from memoranda.storage.store_url import Url
 
 
 class AsyncStore(
@@ -106,6 +103,8 @@ class AsyncStore(
         The first such transaction makes the log trust the key for this agent.
         """
         defaults = rebound(self._core, self._defaults, agent_id, namespace, signer)
+        if signer is not None:
+            async_check_signer(self._calls, defaults.signing)
         return AsyncStore(self._core, defaults, self._calls)
 
     async def write(
@@ -123,25 +122,9 @@ class AsyncStore(
 
         `because` is what the value rests on, such as the hits of a search: see `Transaction.write`.
         """
-        limits = self._core.limits
-        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        refs = check_refs("because", because, scope, limits)
-        if not any(isinstance(ref, TranscriptRef) for ref in refs):
-            request = write_key(limits, scope, key, value, expect_version, refs)
-            return await self._key_receipt(await self._commit_one(request, txn_id))
-
-        async def work(transaction: AsyncTransaction) -> None:  # it checks the spans
-            transaction.write(
-                key=key,
-                value=value,
-                agent_id=agent_id,
-                namespace=namespace,
-                expect_version=expect_version,
-                because=refs,
-            )
-
-        transaction, _ = await self._commit(work, txn_id)
-        return await self._key_receipt(self._outcome(transaction, scope.agent_id))
+        place = self._defaults.place(agent_id, namespace)
+        refs = plain_refs(because)
+        return await self._write(Write(*place, key, value, expect_version, refs, txn_id=txn_id))
 
     async def delete(
         self,
@@ -156,10 +139,8 @@ class AsyncStore(
 
         It takes a version also where there is no value; the outcome is then `unchanged`.
         """
-        limits = self._core.limits
-        scope = self._defaults.scope(agent_id, namespace, limits, writing=True)
-        request = delete_key(limits, scope, key, expect_version)
-        return await self._key_receipt(await self._commit_one(request, txn_id))
+        place = self._defaults.place(agent_id, namespace)
+        return await self._write(Delete(*place, key, expect_version, txn_id=txn_id))
 
     async def get_state(
         self,
@@ -303,17 +284,18 @@ class AsyncStore(
         operations; `notices` selects the notices to the agent, in every namespace unless one is
         given. It ends when no event came for `timeout` seconds; 0 ends it with the log.
         """
-        core = self._core
         if notices:
             kinds, namespace = select_notices(kinds, namespace, prefix)
-        owner = self._defaults.agent_id or self._agent(agent_id)
-        place = None if cursor is None else Cursor(core.engine, core.log_id, cursor, owner)
-        start = Start(after_commit=after_commit, last=last, cursor=place)
-        agent, where = self._selected(agent_id, namespace)
-        selection = select(core, self._defaults.grant, agent, where, kinds, prefix)
+        call = Subscribe(
+            *self._selected(agent_id, namespace),
+            plain_commit("after_commit", after_commit),
+            last,
+            plain_kinds(kinds),
+            prefix,
+            cursor,
+        )
         seconds = None if timeout is None else check_seconds("timeout", timeout)
-        feed = Feed(core.engine, core.log_id, selection, start)
-        return AsyncSubscription(core, self._calls, feed, seconds)
+        return AsyncSubscription(self._core, self._calls, call, seconds)
 
     async def cursors(self) -> list[tuple[str, int]]:
         """Return every cursor by name, with the last commit it has acknowledged."""
@@ -356,12 +338,12 @@ class AsyncStore(
     async def backup(self, path: Url, *, progress: Progress | None = None) -> Backup:
         """Copy the store as of now to a new file; others can write meanwhile."""
         check_callable("progress", progress)
-        return await self._calls.run_apart(back_up, self._core, path, progress)
+        return await self._calls.ask(MakeBackup(path), progress)
 
     async def fork(self, path: Url, *, at: Moment, progress: Progress | None = None) -> Fork:
         """Create a new store, in a new file, from the log up to a moment."""
         check_callable("progress", progress)
-        return await self._calls.run_apart(fork_at, self._core, path, at, progress)
+        return await self._calls.ask(MakeFork(path, plain_moment("at", at)), progress)
 
     def sql(self, query: str, parameters: Parameters = ()) -> AsyncIterator[dict[str, Any]]:
         """Yield the rows of a SELECT over the documented views, as dicts by column name.
@@ -392,15 +374,3 @@ class AsyncStore(
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
-
-    async def _key_receipt(self, committed: Committed) -> Receipt:
-        """Return the receipt of a key's write; it is read only if others wrote the key as well."""
-        commit = committed.result.applied
-        receipt = None if commit is None else cached_receipt(self._core.heads, commit)
-        if receipt is not None:
-            return receipt
-        return await self._calls.run(self._read_key_receipt, committed)
-
-    def _read_key_receipt(self, committed: Committed) -> Receipt:
-        with self._core.engine.reading() as reader:
-            return read_receipt(reader, committed.result.load(reader))

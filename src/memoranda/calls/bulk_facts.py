@@ -1,4 +1,4 @@
-"""Batches of rows that `assert_facts` stages, and their counts.
+"""Batches of rows that `assert_facts` stages, and the call that counts what came of them.
 
 A row is a mapping with the keyword arguments of `assert_fact`. Rows are numbered from 1, so that an
 error names a line of a file.
@@ -9,8 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from memoranda.calls.arguments import plain_object
+from memoranda.calls.call import Call, Handlers
+from memoranda.calls.core import Core
+from memoranda.calls.defaults import Defaults
+from memoranda.calls.fact_writes import AssertFact
+from memoranda.calls.grant import Grant
+from memoranda.calls.open_transaction import OpenTransaction
+from memoranda.calls.plain import plain_spans
+from memoranda.calls.requests import check_evidence
+from memoranda.calls.results import AssertedFacts
+from memoranda.calls.transactions import stage
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.limits import check_integer, short_repr
+from memoranda.memory.requests import check_id
+from memoranda.model.clock import plain_instant
+from memoranda.model.limits import check_integer, check_items, short_repr
 
 Row = Mapping[str, Any]
 """The arguments of `assert_fact` by their names."""
@@ -34,12 +47,42 @@ _FIELDS = (
 )
 
 
+class CountAsserted(Call[AssertedFacts], frozen=True):
+    """Count assertions: those of a commit, and standing and retracted ones of earlier commits."""
+
+    reach = "id"
+
+    ids: tuple[str, ...]
+    commit_ts: int | None
+    """None: the commit changed nothing."""
+
+
+def count_asserted(core: Core, _: Grant, call: CountAsserted) -> AssertedFacts:
+    """Return the counts."""
+    ids = [check_id("ids", name) for name in check_items("ids", call.ids)]
+    with core.engine.reading() as reader:
+        rows = reader.rows("graph_assertions_by_id", ids=ids)
+    asserted = sum(1 for commit_ts, _ in rows if commit_ts == call.commit_ts)
+    retracted = sum(
+        1 for commit_ts, is_retracted in rows if commit_ts != call.commit_ts and is_retracted
+    )
+    return AssertedFacts(
+        asserted=asserted, unchanged=len(ids) - asserted - retracted, retracted=retracted
+    )
+
+
+HANDLERS: Handlers = {CountAsserted: count_asserted}
+
+
 class Batch:
     """The rows of one transaction, and those of them that were refused."""
 
-    def __init__(self, rows: Sequence[tuple[int, Row]], common: Mapping[str, Any]) -> None:
+    def __init__(
+        self, rows: Sequence[tuple[int, Row]], common: Mapping[str, Any], defaults: Defaults
+    ) -> None:
         self._rows = rows
         self._common = common
+        self._defaults = defaults
         self._staged: list[int] = []
         self.refused: dict[int, Refusal] = {}
 
@@ -48,18 +91,51 @@ class Batch:
         """The number of its last row."""
         return self._rows[-1][0]
 
-    def stage(self, assert_fact: Callable[..., str]) -> list[str]:
+    def stage(self, transaction: OpenTransaction) -> list[str]:
         """Stage the rows that were not refused, and return the ids of the assertions."""
         self._staged, ids = [], []
         for number, row in self._rows:
             if number in self.refused:
                 continue
             try:
-                ids.append(assert_fact(**{**self._common, **_fields(row)}))
-                self._staged.append(number)
+                assertion_id = stage(transaction, self._call(**{**self._common, **_fields(row)}))
             except REFUSALS as error:
                 self.refused[number] = error
+                continue
+            assert assertion_id is not None, "an assertion has an id"
+            ids.append(assertion_id)
+            self._staged.append(number)
         return ids
+
+    def _call(
+        self,
+        *,
+        subject: Any,
+        relation: Any,
+        object: Any,  # a field of a row
+        valid_from: Any = None,
+        valid_to: Any = None,
+        confidence: Any = 1.0,
+        source: Any = None,
+        spans: Any = None,
+        agent_id: Any = None,
+        namespace: Any = None,
+        visibility: Any = None,
+        once: Any = None,
+    ) -> AssertFact:
+        return AssertFact(
+            *self._defaults.place(agent_id, namespace),
+            subject,
+            relation,
+            plain_object(object),
+            plain_instant("valid_from", valid_from),
+            plain_instant("valid_to", valid_to),
+            confidence,
+            check_evidence(source),
+            plain_spans(spans),
+            visibility,
+            once,
+        )
 
     def refuse(self, places: Mapping[int, Refusal]) -> None:
         """Record refusals, given by their positions among the staged rows."""

@@ -1,4 +1,7 @@
-"""Copies of a store: backups, forks and exported logs."""
+"""Calls that copy a store to a file of the caller's: backups, forks and exported logs.
+
+They are of the process that has the store open: a path means nothing on another machine.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,24 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from memoranda.audit.log_file.exporter import ErasedDuringExport, ExportedLog, export
+from memoranda.calls.call import AnyMoment, Call, Handlers
 from memoranda.calls.core import Core, all_views
+from memoranda.calls.grant import Grant
 from memoranda.errors import Corruption, InvalidInput
 from memoranda.log import chain, pages
 from memoranda.log.compaction import horizon
 from memoranda.log.fork import Fork, fork
 from memoranda.log.lineage import stored_log_id
-from memoranda.log.read.as_of import Moment
 from memoranda.model.limits import short_repr
-from memoranda.sdk.store_url import Url, file_of
 from memoranda.search.text import language as index_language
 from memoranda.storage.files import OWNER_ONLY, atomic_file, check_free, tag_of, translate_os_errors
 from memoranda.storage.port import Engine, Progress
+from memoranda.storage.store_url import file_of
 
 # The check of a copy at its final path.
 
@@ -48,6 +52,8 @@ def check_arrived(engine: Engine, path: Path, log_id: str, commits: int, head_ha
 
 # Copies of a store in another file: backups and forks.
 
+_LOCAL = "it writes a file of the process that has the store open"
+
 
 class Backup(msgspec.Struct, frozen=True):
     """The size of a backup; it has the commits up to the moment it was begun."""
@@ -56,9 +62,43 @@ class Backup(msgspec.Struct, frozen=True):
     bytes: int
 
 
-def back_up(core: Core, path: Url, progress: Progress | None) -> Backup:
-    """Copy the store as of now to a new file, which appears when it is complete and synced."""
-    target = file_of("path", path)
+class MakeBackup(Call[Backup], frozen=True):
+    """Copy the store as of now to a new file."""
+
+    verb = "admin"
+    reach = "store"
+    lane = "long"
+    local_only = _LOCAL
+
+    path: Any
+
+
+class MakeFork(Call[Fork], frozen=True):
+    """Create a new store, in a new file, from the log up to a moment."""
+
+    verb = "admin"
+    reach = "store"
+    lane = "long"
+    local_only = _LOCAL
+
+    path: Any
+    at: AnyMoment
+
+
+class ExportLog(Call[ExportedLog], frozen=True):
+    """Export the log as of now to a new file, or to one that is open for writing."""
+
+    verb = "admin"
+    reach = "store"
+    lane = "long"
+    local_only = _LOCAL
+
+    path: Any
+
+
+def make_backup(core: Core, _: Grant, call: MakeBackup, progress: Progress | None = None) -> Backup:
+    """Copy the store; the file appears when it is complete and synced."""
+    target = file_of("path", call.path)
     with _new_copy(core, target) as draft:
         core.engine.copy_to(draft, progress)
         with closing(core.engine.open_at(draft)) as copy, copy.reading() as reader:
@@ -68,14 +108,14 @@ def back_up(core: Core, path: Url, progress: Progress | None) -> Backup:
     return Backup(head.commit_ts, size)
 
 
-def fork_at(core: Core, path: Url, at: Moment, progress: Progress | None) -> Fork:
+def make_fork(core: Core, _: Grant, call: MakeFork, progress: Progress | None = None) -> Fork:
     """Copy the events up to a moment into a new log, in a new file."""
-    target = file_of("path", path)
+    target = file_of("path", call.path)
     core.engine.check_vacant("path", target)
-    through = core.commit_at("at", at)
+    through = core.commit_at("at", call.at)
     if not through:
         raise InvalidInput(
-            "at", f"{short_repr(at)} is before the first commit: a fork has one at least"
+            "at", f"{short_repr(call.at)} is before the first commit: a fork has one at least"
         )
     with core.engine.reading() as reader:
         horizon.check_attested(reader, through)
@@ -125,8 +165,11 @@ _BUFFER = 1024 * 1024
 """Bytes buffered between writes to the file."""
 
 
-def export_log(core: Core, path: Url | Sink, progress: Progress | None) -> ExportedLog:
-    """Write the log as of now to a new file, or to an open file that takes bytes."""
+def export_log(
+    core: Core, _: Grant, call: ExportLog, progress: Progress | None = None
+) -> ExportedLog:
+    """Write the log to a new file, or to an open file that takes bytes."""
+    path = call.path
     if not isinstance(path, (str, os.PathLike)):
         if not hasattr(path, "write"):
             raise InvalidInput("path", f"{short_repr(path)} is neither a path nor an open file")
@@ -134,7 +177,7 @@ def export_log(core: Core, path: Url | Sink, progress: Progress | None) -> Expor
     target = file_of("path", path)
     check_free("path", target)
     with atomic_file("path", target, tag=tag_of(core.log_id)) as draft, translate_os_errors(target):
-        for _ in range(_TRIES - 1):
+        for _attempt in range(_TRIES - 1):
             try:
                 return _export_to(core, draft, progress)
             except ErasedDuringExport:
@@ -147,3 +190,6 @@ def _export_to(core: Core, draft: Path, progress: Progress | None) -> ExportedLo
     draft.touch(OWNER_ONLY, exist_ok=False)
     with draft.open("wb", buffering=_BUFFER) as file:
         return export(core.engine, core.log_id, file.write, progress)
+
+
+HANDLERS: Handlers = {MakeBackup: make_backup, MakeFork: make_fork, ExportLog: export_log}

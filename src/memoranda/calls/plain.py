@@ -1,0 +1,82 @@
+"""Arguments as plain data, as a caller gives them and a call has them.
+
+A record stands for its reference, a generator for its items, a length of time for its seconds. What
+is none of these stays as it is: the handler names it in its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memoranda.calls.arguments import plain_items
+from memoranda.calls.requests import check_transcript_ref
+from memoranda.graph.edge_resolver import RelationCardinality
+from memoranda.model.clock import plain_duration, plain_instant
+from memoranda.model.refs import ref_of
+
+
+def plain_refs(refs: Any) -> Any:
+    """Return references from a list of records or references, or from a single one."""
+    if type(refs) is tuple and not refs:
+        return refs
+    if not isinstance(refs, (list, tuple)):
+        ref = ref_of(refs)
+        if ref is not None:
+            return ref
+        if isinstance(refs, (str, bytes)) or not isinstance(refs, Iterable):
+            return refs
+    return tuple(ref_of(item) or item for item in refs)
+
+
+def plain_spans(spans: Any) -> Any:
+    """Return byte ranges as a tuple."""
+    return tuple(spans) if isinstance(spans, list) else spans
+
+
+def plain_cardinality(cardinality: Any) -> Any:
+    """Return a cardinality as text."""
+    is_member = isinstance(cardinality, RelationCardinality)
+    return cardinality.value if is_member else cardinality
+
+
+def plain_messages(text: Any) -> Any:
+    """Return a text as it is, and messages as a tuple."""
+    if isinstance(text, (str, bytes, bytearray, Mapping)) or not isinstance(text, Iterable):
+        return text
+    return tuple(text)
+
+
+def plain_memory_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a memory that a caller gave."""
+    return {
+        name: _MEMORY_FIELDS[name](value) if name in _MEMORY_FIELDS else value
+        for name, value in fields.items()
+    }
+
+
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a namespace that a caller gave."""
+    plain = dict(settings)
+    for name in ("transcript_retention", "log_retention"):
+        if name in plain:
+            plain[name] = plain_duration(name, plain[name])
+    tiers = plain.get("tiers")
+    if isinstance(tiers, Mapping):
+        plain["tiers"] = {
+            tier: plain_duration(f"tiers.{tier}", lifetime) for tier, lifetime in tiers.items()
+        }
+    return plain
+
+
+_MEMORY_FIELDS: Mapping[str, Any] = {
+    "tags": plain_items,
+    "citations": plain_items,
+    "ttl": lambda value: plain_duration("ttl", value),
+    "event_time": lambda value: plain_instant("event_time", value),
+    "transcript": lambda value: (
+        None if value is None else check_transcript_ref("transcript", value)
+    ),
+    "spans": plain_spans,
+}
+"""Field of a memory -> how it becomes plain data, if it is not."""

@@ -1,0 +1,60 @@
+"""Calls that follow the log: subscriptions, and the cursors that they move."""
+
+from __future__ import annotations
+
+from memoranda.calls.call import Call, Handlers
+from memoranda.calls.core import Core
+from memoranda.calls.grant import Grant
+from memoranda.calls.log import select
+from memoranda.log.read.cursors import Cursor
+from memoranda.log.read.feed import Feed, Start
+from memoranda.model.event import ReplayEvent
+
+
+class Subscribe(Call[ReplayEvent], frozen=True):
+    """Follow the events of an agent, or of all agents, past and future."""
+
+    shape = "stream"
+
+    agent_id: str | None
+    """None: all agents."""
+    namespace: str | None
+    """None: all namespaces."""
+    after_commit: int | str | None = None
+    """Begin after it; None: with the next commit."""
+    last: int | None = None
+    """Begin with so many of the last events."""
+    kinds: tuple[str, ...] | None = None
+    prefix: str = ""
+    cursor: str | None = None
+    """Resume after the last event that was acknowledged under this name."""
+
+
+class Acknowledge(Call[None], frozen=True):
+    """Move a cursor to an event, durably, unless it is there or farther."""
+
+    verb = "write"
+    reach = "store"
+
+    cursor: str
+    token: str
+    """The token of the event."""
+
+
+def subscribe(core: Core, grant: Grant, call: Subscribe) -> Feed:
+    """Return the feed of the events."""
+    owner = call.agent_id if grant.actor is None else grant.actor
+    cursor = None
+    if call.cursor is not None:
+        cursor = Cursor(core.engine, core.log_id, call.cursor, owner)
+    start = Start(after_commit=call.after_commit, last=call.last, cursor=cursor)
+    selection = select(core, grant, call.agent_id, call.namespace, call.kinds, call.prefix)
+    return Feed(core.engine, core.log_id, selection, start)
+
+
+def acknowledge(core: Core, grant: Grant, call: Acknowledge) -> None:
+    """Move the cursor; one that does not exist belongs to the caller's agent."""
+    Cursor(core.engine, core.log_id, call.cursor, grant.actor).advance(call.token)
+
+
+HANDLERS: Handlers = {Subscribe: subscribe, Acknowledge: acknowledge}

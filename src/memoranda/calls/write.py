@@ -1,0 +1,158 @@
+"""Writes: how a call that writes is staged, committed and answered.
+
+A handler of a write has two parts. `stage` checks the arguments and stages requests, alone or in a
+transaction with others. Once they are committed, `answer` says what they did. Between the two, a
+carrier commits: in this thread, or without keeping an event loop waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from memoranda.calls.call import WriteCall
+from memoranda.calls.core import TIMEOUT, Core
+from memoranda.calls.grant import Grant
+from memoranda.calls.open_transaction import OpenTransaction
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.log.commit.outcome import CommitResult, Committed
+from memoranda.log.commit.staged_transaction import Request
+from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.log.erasure.log_search import LogSearch
+from memoranda.model.erasure import Forget
+from memoranda.model.limits import Limits, renamed
+from memoranda.model.operations import AnyOperation
+from memoranda.model.receipt import Outcome, Receipt
+
+Answer = TypeVar("Answer")
+
+
+class WriteHandler(msgspec.Struct, frozen=True):
+    """The functions that serve one kind of write."""
+
+    stage: Callable[[OpenTransaction, Any], str | None] | None
+    """`stage(transaction, call)` stages it, and returns the id of what it makes, if it has one.
+    None: it goes into no transaction."""
+    answer: Callable[[Core, Any, Written], Any]
+    """`answer(core, call, written)` answers it, once it is committed alone."""
+    request: Callable[[Grant, Any, Limits], msgspec.Struct | None] | None = None
+    """`request(grant, call, limits)` returns the one request of a call that reads nothing and gives
+    out no ids; None if this one does. Such a call needs no transaction."""
+    arguments: Mapping[str, str] = {}
+    """Field of that request -> the caller's argument, where they differ, for errors."""
+    answer_from_memory: Callable[[Core, Any, Written], Any] | None = None
+    """Answers without a read, as far as what was just committed is enough; else returns None."""
+    open: Callable[[Core, Grant, TransactionSigner | None, Any], OpenTransaction] | None = None
+    """Opens the transaction of a call that says itself where it begins."""
+    search: Callable[[Core, Grant, Any], tuple[Forget, LogSearch]] | None = None
+    """Returns the request of an erasure, and what it found in the log before."""
+
+
+Writes: TypeAlias = Mapping[type[WriteCall[Any]], WriteHandler]
+"""The handler of each kind of write."""
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A write that is committed, and what staging it told."""
+
+    committed: Committed
+    item_id: str | None = None
+    """The id of what it made, if it has one."""
+    transaction: OpenTransaction | None = None
+    """The transaction that it was staged in; None if it needed none."""
+
+
+class StagedWrite(Generic[Answer]):
+    """A write of its own that is staged, and not committed yet."""
+
+    def __init__(
+        self,
+        core: Core,
+        grant: Grant,
+        signing: TransactionSigner | None,
+        handler: WriteHandler,
+        call: WriteCall[Answer],
+    ) -> None:
+        self._core = core
+        self._grant = grant
+        self._handler = handler
+        self._call = call
+        self._transaction: OpenTransaction | None = None
+        self._item_id: str | None = None
+        self.request: Request = self._stage(signing)
+
+    def _stage(self, signing: TransactionSigner | None) -> Request:
+        core, grant, handler, call = self._core, self._grant, self._handler, self._call
+        actor = grant.acting(None)
+        if handler.request is not None:
+            staged = handler.request(grant, call, core.limits)
+            if staged is not None:
+                return core.request(actor, staged, call.txn_id, signing)
+        if handler.search is not None:
+            erasure, search = handler.search(core, grant, call)
+            return core.request(actor, erasure, call.txn_id, signing, search)
+        if handler.open is None:
+            draft = core.draft(actor, TIMEOUT, call.txn_id, signing)
+            self._transaction = OpenTransaction.of(core, grant, draft)
+        else:
+            self._transaction = handler.open(core, grant, signing, call)
+        if handler.stage is not None:  # else it was staged when it was opened
+            self._item_id = handler.stage(self._transaction, call)
+        return self._transaction.draft.request()
+
+    @property
+    def has_transaction(self) -> bool:
+        """Whether it was staged in a transaction, and may be large."""
+        return self._transaction is not None
+
+    def named_by_caller(self, error: InvalidInput | NotFound) -> InvalidInput | NotFound:
+        """Return an error of the commit under the name of the argument that the caller used."""
+        if self._transaction is not None:
+            return self._transaction.draft.named_by_caller(error)
+        return renamed(error, self._handler.arguments)
+
+    def written(self, result: CommitResult) -> Written:
+        """Return what is committed."""
+        request = self.request
+        viewer = self._grant.acting(getattr(self._call, "agent_id", None))
+        committed = Committed(result, request.txn_id, request.actor, viewer)
+        return Written(committed, self._item_id, self._transaction)
+
+    def answer_from_memory(self, result: CommitResult) -> Answer | None:
+        """Return the answer if it needs no read; else None."""
+        answer = self._handler.answer_from_memory
+        if answer is None or result.applied is None:
+            return None
+        quick: Answer | None = answer(self._core, self._call, self.written(result))
+        return quick
+
+    def answer(self, result: CommitResult) -> Answer:
+        """Return the answer."""
+        answer: Answer = self._handler.answer(self._core, self._call, self.written(result))
+        return answer
+
+
+class StagedTransaction:
+    """A transaction that its caller has staged, and that is not committed yet."""
+
+    def __init__(self, transaction: OpenTransaction) -> None:
+        self._draft = transaction.draft
+        self.request: Request = self._draft.request()
+
+    def named_by_caller(self, error: InvalidInput | NotFound) -> InvalidInput | NotFound:
+        """Return an error of the commit under the name of the argument that the caller used."""
+        return self._draft.named_by_caller(error)
+
+
+def receipts(done: Outcome, *kinds: type[AnyOperation]) -> Callable[[Core, Any, Written], Receipt]:
+    """Return an answer that is a receipt: unchanged if no operation of these kinds was written."""
+
+    def answer(core: Core, _: WriteCall[Receipt], written: Written) -> Receipt:
+        committed = written.committed
+        with core.engine.reading() as reader:
+            has_effect = any(isinstance(part, kinds) for part in committed.own_operations(reader))
+            return Receipt(**committed.answer(reader, done if has_effect else "unchanged"))
+
+    return answer
