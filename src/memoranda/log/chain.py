@@ -40,6 +40,7 @@ from memoranda.log.field_commitments import (
     ScopeCommitment,
     ScopeCommitments,
     is_version_2,
+    leaf_of_new,
     scope_commitment,
 )
 from memoranda.model import codec
@@ -138,22 +139,24 @@ def leaves_of_new_event(
     leaves = [sha256(ENVELOPE + salts[1 : 1 + SALT_SIZE] + envelope).digest()]
     event_scopes: dict[tuple[str, str], ScopeCommitment] = {}
     first, at = 1 + SALT_SIZE, len(salts) - SALT_SIZE * len(operations)
+    scope: ScopeCommitment | None = None
     for part, operation in zip(parts, operations, strict=True):
-        pair = (operation.namespace, operation.agent_id)
-        scope = event_scopes.get(pair)
-        if scope is None:
-            event_scopes[pair] = scope = scope_commitment(
-                salts[first : first + SCOPE_SALTS], *pair, cached_scopes
-            )
-            first += SCOPE_SALTS
+        if scope is None or scope[1] != operation.agent_id or scope[0] != operation.namespace:
+            pair = (operation.namespace, operation.agent_id)
+            scope = event_scopes.get(pair)
+            if scope is None:
+                event_scopes[pair] = scope = scope_commitment(
+                    salts[first : first + SCOPE_SALTS], *pair, cached_scopes
+                )
+                first += SCOPE_SALTS
         salt = salts[at : at + SALT_SIZE]
         at += SALT_SIZE
         kind = type(operation)
         if kind in ONE_SLOT and not (kind is Write and operation.because):  # type: ignore[union-attr]
-            slot = sha256(SLOT + salt + FIRST_SLOTS[part[1]] + part[scope[3] :]).digest()
-            leaves.append(scope[4] + slot)
+            slot = SLOT + salt + FIRST_SLOTS[part[1]] + part[scope[3] :]
+            leaves.append(scope[4] + sha256(slot).digest())
         else:
-            leaves.append(field_commitments.operation_leaf(part, salt, scope[2]))
+            leaves.append(leaf_of_new(operation, part, salt, scope[2]))
     return leaves
 
 
@@ -216,8 +219,8 @@ def hashed_bytes_of_version_2(
 # The chain: seal new events, and verify stored ones.
 #
 # The slow paths (`leaves_of_new_event`, `leaves_of_event`) work for every event. Nearly all events
-# have one operation of one slot, for which there are two fast paths: `_seal_one` when writing, and
-# the first branch of `verify_rows` when reading. They hash the same bytes as the slow paths:
+# have one operation, mostly of one slot, for which there are two fast paths: `_seal_one` when
+# writing, and the first branch of `verify_rows` when reading. They hash the same bytes:
 #
 # * The salts of such an event have a fixed layout of 65 bytes, so they are sliced and not parsed:
 #   [0] version, [1:17] envelope, [17:49] scope (namespace, agent), [49:65] operation.
@@ -226,8 +229,8 @@ def hashed_bytes_of_version_2(
 # * The leaf is the number of slots (1), the commitments to the two names (`scope[4]` is these 65
 #   bytes) and the slot. `_PACK_ONE_SLOT_EVENT` joins it with the number, the time, the previous
 #   hash, the count (1) and the envelope's leaf in the order of `hashed_bytes`.
-# * An erased envelope or operation does not take the fast path: it has no txn_id, or is of a kind
-#   that is not in `ONE_SLOT`. Everything else that could be wrong changes the hash.
+# * A stored envelope or operation that was erased does not take the fast path: it has no txn_id, or
+#   is of a kind that is not in `ONE_SLOT`. Everything else that could be wrong changes the hash.
 #
 # `tests/unit/log/test_chain.py` holds both paths to the same hashes.
 
@@ -240,6 +243,8 @@ _ARRAY_OF_ONE = 0x91
 _ONE_OPERATION = bytes([_ARRAY_OF_ONE])
 _ONE_OPERATION_SALTS = 1 + 4 * SALT_SIZE
 """Bytes of the salts of an event with one operation: version, envelope, scope, operation."""
+_PACK_EVENT_OF_ONE = Struct(">cqq32sq32s").pack
+"""Joins the bytes before the leaf that the hash of an event with one operation covers."""
 _PACK_ONE_SLOT_EVENT = Struct(">cqq32sq32s65s32s").pack
 """Joins the bytes that the hash of an event with one operation of one slot covers."""
 _REQUEST, _GENESIS = b"\x02", b"\x04"
@@ -279,10 +284,10 @@ def seal(
     """Return the event that follows `previous`, ready to be stored.
 
     `salts` were drawn for these operations. `scopes` caches the commitments to scopes. A commit
-    waits for this, so the most frequent kind of event has a fast path.
+    waits for this, so events with one operation have a fast path.
     """
     scopes = {} if scopes is None else scopes
-    if len(operations) == 1 and has_one_slot(operations[0]):
+    if len(operations) == 1:
         return _seal_one(previous, committed_at, salts, envelope, operations[0], scopes)
     parts = [*map(codec.encode, operations)]
     sealed = codec.encode(envelope)
@@ -300,16 +305,18 @@ def _seal_one(
     operation: AnyOperation,
     scopes: ScopeCommitments,
 ) -> SealedEvent:
-    """Seal an event with one operation of one slot: the fast path of `seal`."""
+    """Seal an event with one operation: the fast path of `seal`."""
     number, sealed, part = previous.commit_ts + 1, codec.encode(envelope), codec.encode(operation)
     envelope_leaf = sha256(ENVELOPE + salts[1:17] + sealed).digest()
     scope = scope_commitment(salts[17:49], operation.namespace, operation.agent_id, scopes)
-    place = FIRST_SLOTS[part[1]]
-    slot = sha256(SLOT + salts[49:] + place + part[scope[3] :]).digest()
-    covered = _PACK_ONE_SLOT_EVENT(
-        EVENT, number, committed_at, previous.hash, 1, envelope_leaf, scope[4], slot
-    )
-    digest = sha256(covered).digest()
+    kind = type(operation)
+    if kind in ONE_SLOT and not (kind is Write and operation.because):  # type: ignore[union-attr]
+        slot = sha256(SLOT + salts[49:] + FIRST_SLOTS[part[1]] + part[scope[3] :]).digest()
+        leaf = scope[4] + slot
+    else:
+        leaf = leaf_of_new(operation, part, salts[49:], scope[2])
+    covered = _PACK_EVENT_OF_ONE(EVENT, number, committed_at, previous.hash, 1, envelope_leaf)
+    digest = sha256(covered + leaf).digest()
     return SealedEvent(number, committed_at, digest, salts, sealed, _ONE_OPERATION + part)
 
 

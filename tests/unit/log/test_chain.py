@@ -17,7 +17,18 @@ from memoranda.log.erasure.redact_operations import Replacement, redact
 from memoranda.log.field_commitments import SaltSource, salts_without_request
 from memoranda.model import codec
 from memoranda.model.event import Envelope, SealedEvent
-from memoranda.model.operations import Assert, Write
+from memoranda.model.memory import Content, Details, Expiry
+from memoranda.model.operations import (
+    AnyOperation,
+    Assert,
+    AssertPrivately,
+    End,
+    EndFrom,
+    EndPrivately,
+    Remember,
+    Retract,
+    Write,
+)
 from memoranda.model.operations.graph import Name
 from memoranda.testing import FixedClock, FixedIds
 
@@ -88,6 +99,39 @@ def test_fields_that_can_be_erased_apart_have_commitments_of_their_own() -> None
         salt = slots[16 * at : 16 * at + 16]
         other += sha256(b"\x08" + salt + bytes([15, at]) + part).digest()
     assert chain.leaves_of(salts, [write, text]) == [leaf, other]
+
+
+_NAMES = (Name("Ann", "ann"), Name("lives \u00e4t", "lives \u00e4t", "relation"))
+_ACME = Name("Acme", "acme")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        Remember("n", "a", "id", "claim", "long", "t", True, Content("c" * 300),
+                 Details(), Expiry(None)),
+        Remember("n", "a", "i" * 40, "event", "short", None, False, Content(None, bytes(32), 9),
+                 Details(tags=("a", "b"), confidence=0.5), Expiry(20, extends=True)),
+        Assert("n", "a", "id", *_NAMES, _ACME, None, 1.0),
+        Assert("n", "a", "id", *_NAMES, Name("7", "7", "integer"), -5, 0.5, MemoryRef("m", 2)),
+        AssertPrivately("n", "a", "id", *_NAMES, _ACME, 10**15, 0.5, MemoryRef("m", 2)),
+        End("n", "a", "id", *_NAMES, None, None),
+        End("n", "a", "id", *_NAMES, _ACME, 7),
+        EndFrom("n", "a", "id", *_NAMES, _ACME, 7, source=MemoryRef("m", 2)),
+        EndPrivately("n", "a", "id", *_NAMES, None, 7),
+        Retract("n", "a", "id", 2, "wrong", False),
+        Write("n", "a", "k", 1, b"{}"),
+        Write("n", "a", "k", 1, b"{}", (MemoryRef("m", 1), MemoryRef("m", 2))),
+    ],
+)  # fmt: skip
+def test_a_new_event_has_the_leaves_that_its_stored_bytes_have(operation: AnyOperation) -> None:
+    start, envelope = chain.genesis("log"), Envelope("t", "a", b"hash")
+    elsewhere = Write("other", "b", "k", 1, b"{}")
+    for operations in ([operation], [operation, operation], [operation, elsewhere, operation]):
+        salts = SaltSource(FixedIds()).draw(operations)
+        event = chain.seal(start, 1, salts, envelope, operations)
+        assert chain.check(start, event).hash == event.hash
+        assert chain.leaves_of(salts, operations) == chain.operation_leaves(event)
 
 
 def test_the_salt_of_a_request_without_operations_is_covered() -> None:

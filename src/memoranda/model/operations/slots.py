@@ -167,6 +167,11 @@ def ordered(kind: type[Operation], slot: Slot) -> Slot:
     return tuple(field for field in kind.__struct_fields__ if field in slot)
 
 
+def places(kind: type[Operation]) -> tuple[bytes, ...]:
+    """Return, for each slot of a kind, the bytes of kind and index that its commitment covers."""
+    return tuple(bytes((_tag(kind), index)) for index in range(len(LAYOUTS[kind])))
+
+
 def values(part: bytes) -> list[bytes | list[bytes]]:
     """Return the stored bytes of each slot of an operation; of a list, those of each item."""
     try:
