@@ -299,10 +299,11 @@ Fields = TypeVar("Fields", bound=Mapping[str, Any])
 
 def given_fields(declared: type[Fields], arguments: Mapping[str, Any]) -> Fields:
     """Return the arguments of a call that the type declares and that the caller gave."""
+    names = declared.__annotations__
     fields = {
-        name: arguments[name]
-        for name in declared.__annotations__
-        if arguments[name] is not msgspec.UNSET
+        name: value
+        for name, value in arguments.items()
+        if value is not msgspec.UNSET and name in names
     }
     return cast("Fields", fields)
 

@@ -7,6 +7,7 @@ operations; applying those operations later needs no rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -195,8 +196,8 @@ class MemoryRules:
         self.stale_evidence: set[str] = set()
         """The memories that were not current when a request began to rest on them."""
         self._deciders: Mapping[type, Callable[[Any], Operations]] = {
-            RememberMemory: lambda request: revisions.remember(self.overlay, request),
-            RememberMemoryAs: lambda request: revisions.remember(self.overlay, request),
+            RememberMemory: partial(revisions.remember, overlay),
+            RememberMemoryAs: partial(revisions.remember, overlay),
             ReviseMemory: self._revise,
             RetractMemory: lambda request: self._retract(
                 request.by, request.memory_id, request.reason

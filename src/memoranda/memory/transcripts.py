@@ -359,11 +359,9 @@ def _check_in_text(span: Span, text: bytes, field: str) -> None:
         raise InvalidInput(
             field, f"{short_repr(span)} ends past the text, which has {len(text)} bytes"
         )
-    for offset in (start, end):
-        if offset < len(text) and text[offset] & 0xC0 == 0x80:
-            raise InvalidInput(
-                field, f"{short_repr(span)} cuts a character in two at byte {offset}"
-            )
+    if text[start] & 0xC0 == 0x80 or (end < len(text) and text[end] & 0xC0 == 0x80):
+        offset = start if text[start] & 0xC0 == 0x80 else end
+        raise InvalidInput(field, f"{short_repr(span)} cuts a character in two at byte {offset}")
 
 
 def _not_a_pair(span: object, field: str) -> InvalidInput:

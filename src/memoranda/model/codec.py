@@ -62,6 +62,8 @@ _ERASED_TAG = b"\0"
 
 _WIDE, _WIDE_HEAD, _HEAD = 0xDC, 3, 1
 """The first byte of a long msgpack array, and the header sizes of a long and a short one."""
+_SHORT, _SHORT_END, _WIDE_END = 0x90, 16, 1 << 16
+"""The first byte of an empty msgpack array; the lengths that a short and a long one stay below."""
 _ERASED_TAGS = frozenset(
     kind.__struct_config__.tag
     for kind in get_args(AnyOperation)
@@ -115,6 +117,11 @@ def _fits(value: object) -> bool:
 
 def join(parts: Sequence[bytes]) -> bytes:
     """Join the bytes of operations to those of an event's operations."""
+    count = len(parts)
+    if count < _SHORT_END:
+        return b"".join((bytes((_SHORT | count,)), *parts))
+    if count < _WIDE_END:
+        return b"".join((bytes((_WIDE,)), count.to_bytes(2), *parts))
     return _encoder.encode([*map(msgspec.Raw, parts)])
 
 

@@ -142,13 +142,21 @@ def renamed(error: InvalidInput | NotFound, names: Mapping[str, str]) -> Invalid
     return NotFound(error.problem, field=names[error.field])
 
 
-@contextmanager
-def renamed_fields(**names: str) -> Iterator[None]:
+class renamed_fields:  # noqa: N801
     """Raise an error of a check under the name of the argument that the caller used."""
-    try:
-        yield
-    except (InvalidInput, NotFound) as error:
-        raise renamed(error, names) from error
+
+    __slots__ = ("_names",)
+
+    def __init__(self, **names: str) -> None:
+        self._names = names
+
+    def __enter__(self) -> None:
+        """Begin the checks."""
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        """Rename the field of an error of the checks."""
+        if isinstance(error, (InvalidInput, NotFound)) and error.field in self._names:
+            raise renamed(error, self._names) from error
 
 
 @contextmanager

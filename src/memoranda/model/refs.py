@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, get_args
 
 import msgspec
 
@@ -74,10 +74,15 @@ IdLike = str | RefLike
 """The id of something, a reference to it, or a record of it."""
 
 
+_REF_TYPES = get_args(Ref)
+
+
 def ref_of(value: object) -> Ref | None:
     """Return a reference itself, or that of a record; None for anything else."""
-    ref = value if isinstance(value, Ref) else getattr(value, "ref", None)
-    return ref if isinstance(ref, Ref) else None
+    if type(value) is str:  # an id, which is the common case
+        return None
+    ref = value if isinstance(value, _REF_TYPES) else getattr(value, "ref", None)
+    return ref if isinstance(ref, _REF_TYPES) else None
 
 
 def id_in(ref: MemoryRef | FactRef | TranscriptRef) -> str:

@@ -22,7 +22,7 @@ trial is undone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import msgspec
 
@@ -91,6 +91,12 @@ _AnyRef = TypeVar("_AnyRef", KeyRef, MemoryRef, FactRef)
 _EVIDENCE_LINKS = (REFLECTS_ON, DERIVED_FROM)
 _TIMELINE_OPERATIONS = (Assert, End, Withdraw, Classify, Alias, Merge, Configure)
 """Operations that can change timelines; a setting may share the facts of a namespace."""
+_CHANGING_KINDS = frozenset(
+    kind
+    for kind in get_args(AnyOperation)
+    if issubclass(kind, (Write, Delete, AddLink, CloseLink, Revise, Retract, *_TIMELINE_OPERATIONS))
+)
+"""Operations that can make a belief stale, or rest on something stale."""
 _PREFIX_END = b"\xff"
 """Sorts after every version at the end of an encoded reference to a memory."""
 
@@ -129,7 +135,10 @@ class StaleNotices:
 
         New data matters only if it rests on evidence that is stale already.
         """
-        return any(self._concerns(rules, operation) for operation in operations)
+        for operation in operations:
+            if type(operation) in _CHANGING_KINDS and self._concerns(rules, operation):
+                return True
+        return False
 
     def _concerns(self, rules: TransactionRules, operation: AnyOperation) -> bool:
         if isinstance(operation, (Write, Delete)):

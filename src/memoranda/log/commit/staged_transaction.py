@@ -143,8 +143,8 @@ class Draft:
         self._ids_given = 0
         self._reads: set[msgspec.Struct] = set()
         self._status = _Status.OPEN
-        self._arguments: dict[int, Mapping[str, str]] = {}
-        """Field of a staged request -> the caller's argument, by position, where they differ."""
+        self._arguments: list[Mapping[str, str] | None] = []
+        """For each staged request: field -> the caller's argument, where they differ."""
 
     @property
     def is_open(self) -> bool:
@@ -210,9 +210,7 @@ class Draft:
         the names by which the caller knows the fields of the requests, for errors.
         """
         encoded, limits = [*map(codec.encode, requests)], self._limits
-        size = self._size
-        for part in encoded:
-            size += len(part)
+        size = self._size + sum(map(len, encoded))
         if blobs:
             size += sum(map(unpacked_size, blobs.values()))
         if len(self._staged) + len(requests) > limits.transaction_operations:
@@ -221,9 +219,7 @@ class Draft:
                 f"has over {limits.transaction_operations} operations, the limit",
             )
         _check_size(size, limits)
-        if arguments:
-            positions = range(len(self._staged), len(self._staged) + len(requests))
-            self._arguments.update(dict.fromkeys(positions, arguments))
+        self._arguments += [arguments] * len(requests)
         self._staged += requests
         self._encoded += encoded
         if blobs:
@@ -233,7 +229,7 @@ class Draft:
     def named_by_caller(self, error: InvalidInput | NotFound) -> InvalidInput | NotFound:
         """Return an error of the commit under the name of the argument that the caller used."""
         position = error.position
-        return error if position is None else renamed(error, self._arguments.get(position, {}))
+        return error if position is None else renamed(error, self._arguments[position] or {})
 
     def track(self, read: msgspec.Struct) -> None:
         """Record a read: the commit fails if its answer changes before."""

@@ -55,8 +55,11 @@ def count_scopes(operations: Sequence[AnyOperation]) -> dict[ScopeName, Counts]:
         (single,) = operations
         return {(single.agent_id, single.namespace): {_code(single): 1}}
     scopes: dict[ScopeName, Counts] = {}
+    counts, agent_id, namespace = Counts(), None, None
     for operation in operations:
-        counts = scopes.setdefault((operation.agent_id, operation.namespace), {})
+        if operation.agent_id != agent_id or operation.namespace != namespace:
+            agent_id, namespace = operation.agent_id, operation.namespace
+            counts = scopes.setdefault((agent_id, namespace), {})
         code = _code(operation)
         counts[code] = counts.get(code, 0) + 1
     _add_corrections(scopes)
@@ -66,7 +69,7 @@ def count_scopes(operations: Sequence[AnyOperation]) -> dict[ScopeName, Counts]:
 def _code(operation: AnyOperation) -> int:
     code = _CODES[type(operation)]
     # An erased operation is shown to everybody: nothing is left of it.
-    return code + 1 if code != _ERASED_CODE and operation.private else code
+    return code + 1 if operation.private and code != _ERASED_CODE else code
 
 
 def _add_corrections(scopes: Mapping[ScopeName, Counts]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -47,6 +49,11 @@ class ScopeIds:
         self._ids.clear()
 
 
+_scope_of: Callable[[AnyOperation], ScopeName] = attrgetter("agent_id", "namespace")
+_KINDS_WITH_ACTOR = frozenset(kind for kind in get_args(AnyOperation) if hasattr(kind, "by"))
+"""Operations that name their own actor, which may be another than that of the transaction."""
+
+
 def touched_scopes(actor: str, operations: Sequence[AnyOperation]) -> set[tuple[str, str]]:
     """Return the pairs of agent and namespace that an event is indexed under.
 
@@ -57,9 +64,13 @@ def touched_scopes(actor: str, operations: Sequence[AnyOperation]) -> set[tuple[
         (single,) = operations
         if getattr(single, "by", actor) in (single.agent_id, DEFAULT_ACTOR, ""):
             return {(single.agent_id, single.namespace)}
-    scopes = {(operation.agent_id, operation.namespace) for operation in operations}
+    scopes = {*map(_scope_of, operations)}
     owners = {agent_id for agent_id, _ in scopes}
-    for by in {getattr(operation, "by", actor) for operation in operations}:
+    kinds = {*map(type, operations)}
+    actors = {actor}
+    if not kinds.isdisjoint(_KINDS_WITH_ACTOR):
+        actors = {getattr(operation, "by", actor) for operation in operations}
+    for by in actors:
         if by and by not in owners and by != DEFAULT_ACTOR:
             scopes.add((by, AUDIT_SCOPE.namespace))
     return scopes
@@ -117,7 +128,8 @@ class LogIndex(View):
                 writer.run("meta_set", name="epoch", value=str(operation.version))
             elif type(operation) is Summary:
                 _set_horizon(writer, commit_ts, operation)
-        places, counts = _places(commit), _counts(commit)
+        counts = _counts(commit)
+        places = _places(commit) if len(counts) > 1 else {}  # a single scope has all of it
         for scope in _scopes_of(commit):
             scope_id = self._scopes.id_of(writer, *scope)
             own = counts.get(scope, {})
@@ -165,7 +177,7 @@ class LogIndexEraser(Eraser):
         for _, old_operation, new_operation in rewritten.changes():
             if isinstance(old_operation, Summary) and not isinstance(new_operation, Summary):
                 writer.run("horizon_remove", namespace=old_operation.namespace)
-        places = _places(rewritten.after)
+        places = _places(rewritten.after) if len(counts) > 1 else {}
         is_large = len(before.operations) > _MAX_UNINDEXED_OPERATIONS
         for scope in new:
             if scope in old and not is_large and before_counts.get(scope) == counts.get(scope):

@@ -166,6 +166,8 @@ _MEMORY_OPERATIONS = (
 _FACT_OPERATIONS = (Assert, AssertPrivately, Withdraw, WithdrawPrivately)
 APPLIED = frozenset((*_MEMORY_OPERATIONS, *_FACT_OPERATIONS, KeepTranscript))
 """The kinds of operation that change documents."""
+_LONG_KINDS = frozenset((KeepTranscript, Remember, Revise))
+"""The kinds of operation that can add more than one document."""
 _BYTES_PER_DOCUMENT = 800
 """Estimate: the bytes of text that cost as much to index as one short document."""
 
@@ -221,18 +223,21 @@ class Sources:
 
 def weight(operations: Iterable[AnyOperation]) -> int:
     """Estimate the documents of some operations; a long text counts as several."""
-    return sum(
-        1 + _size(operation) // _BYTES_PER_DOCUMENT
-        for operation in operations
-        if type(operation) in APPLIED
-    )
+    documents = 0
+    for operation in operations:
+        kind = type(operation)
+        if kind in _LONG_KINDS:
+            documents += 1 + _size(operation) // _BYTES_PER_DOCUMENT
+        elif kind in APPLIED:
+            documents += 1
+    return documents
 
 
 def _size(operation: AnyOperation) -> int:
     """Estimate the bytes of text that an operation adds to the index."""
     if isinstance(operation, KeepTranscript):
         return operation.size
-    if isinstance(operation, Remember | Revise) and operation.content is not None:
+    if isinstance(operation, (Remember, Revise)) and operation.content is not None:
         content = operation.content
         return min(content.size or len(content.text or ""), MAX_INDEXED_CHARACTERS)
     return 0
