@@ -17,7 +17,7 @@ from memoranda.graph import as_of
 from memoranda.graph.as_of import ResolvedQuery
 from memoranda.graph.edge_resolver import Edge, EdgeResolution, ExistingEdge
 from memoranda.graph.reads import FactQuery, resolve_name, resolve_query
-from memoranda.graph.timeline import Interval, Statement, TimelinePoint, valid_time_of
+from memoranda.graph.timeline import Interval, Statement, TimelinePoint, times_of
 from memoranda.graph.timeline_store import TimelineChange, TimelineId
 from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.compaction import horizon as compaction_horizon
@@ -270,7 +270,7 @@ def _find_assertion(
     """Return the assertion that the caller asks about, and its confidence."""
     for position, operation in enumerate(commit.operations):
         if isinstance(operation, Assert) and operation.assertion_id == assertion_id:
-            at = valid_time_of(commit.operations, position, commit.committed_at)
+            at, _ = times_of(commit.operations, position, commit.committed_at)
             object_ = resolve_name(reader, query, operation.object)
             return Statement((at, commit.commit_ts, position), True, object_), operation.confidence
     return None, 0.0

@@ -191,7 +191,7 @@ class GraphRules:
         )
         self._note(assertion)
         yield assertion
-        # Its own end follows directly: `bound_of` recognizes the pair by that.
+        # Its own end follows directly: `times_of` recognizes the pair by that.
         if request.valid_to is not None:
             yield self._make_end(request, request.object, request.valid_to, private=private)
 

@@ -18,11 +18,10 @@ from memoranda.graph.rules import GraphRules
 from memoranda.graph.timeline import (
     Interval,
     Statement,
-    bound_of,
     derive_intervals,
     interval_indexes,
     make_statement,
-    valid_time_of,
+    times_of,
 )
 from memoranda.log.views import LookUp
 from memoranda.model.clock import to_datetime
@@ -250,8 +249,8 @@ def _staged_statements(
         if not same or operation.relation.key != read.relation:
             continue
         asserts = isinstance(operation, Assert)
-        point = (valid_time_of(operations, position, now), _UNCOMMITTED, position)
-        bound = bound_of(operations, position, now)
+        at, bound = times_of(operations, position, now)
+        point = (at, _UNCOMMITTED, position)
         record = _StatementRecord(
             make_statement(point, asserts, _meaning(rules, graph, operation.object), bound),
             operation.assertion_id,

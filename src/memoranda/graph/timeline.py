@@ -201,40 +201,24 @@ def _derive_multi_valued(statements: Iterable[Statement[ObjectT]]) -> list[Inter
 # The valid time an operation applies from.
 
 
-def valid_time_of(operations: Sequence[AnyOperation], position: int, now: int) -> int:
-    """Return the valid time an assertion or an end applies from; `now` if it names none.
+def times_of(operations: Sequence[AnyOperation], position: int, now: int) -> tuple[int, int]:
+    """Return the valid time that an assertion or an end applies from, and its bound.
 
-    An end that came with an assertion is never earlier than the assertion, which it follows.
+    The time is `now` if it names none. The bound of an assertion is the instant of the end that
+    came with it, and of that end its own instant, which tells it from an end that stands alone;
+    else it is `OPEN_END`. Such an end is never earlier than its assertion, which it follows.
     """
     operation = operations[position]
     if isinstance(operation, Assert):
-        return now if operation.valid_from is None else operation.valid_from
+        at = now if operation.valid_from is None else operation.valid_from
+        following = operations[position + 1] if position + 1 < len(operations) else None
+        if isinstance(following, End) and following.assertion_id == operation.assertion_id:
+            return at, max(at, now if following.at is None else following.at)
+        return at, OPEN_END
     assert isinstance(operation, End), "only assertions and ends have a valid time"
     at = now if operation.at is None else operation.at
-    if position and _has_own_end(operations, position - 1):
-        return max(at, valid_time_of(operations, position - 1, now))
-    return at
-
-
-def bound_of(operations: Sequence[AnyOperation], position: int, now: int) -> int:
-    """Return the instant of the end that came with an assertion; `OPEN_END` if none did.
-
-    For that end itself, return its own instant: this tells it from an end that stands alone.
-    """
-    if _has_own_end(operations, position):
-        return valid_time_of(operations, position + 1, now)
-    if position and _has_own_end(operations, position - 1):
-        return valid_time_of(operations, position, now)
-    return OPEN_END
-
-
-def _has_own_end(operations: Sequence[AnyOperation], position: int) -> bool:
-    """Say whether an operation is an assertion that is followed by its own end."""
-    if position + 1 >= len(operations):
-        return False
-    assertion, end = operations[position], operations[position + 1]
-    return (
-        isinstance(assertion, Assert)
-        and isinstance(end, End)
-        and assertion.assertion_id == end.assertion_id
-    )
+    previous = operations[position - 1] if position else None
+    if isinstance(previous, Assert) and previous.assertion_id == operation.assertion_id:
+        at = max(at, now if previous.valid_from is None else previous.valid_from)
+        return at, at
+    return at, OPEN_END

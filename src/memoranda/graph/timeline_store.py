@@ -89,6 +89,8 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
 
     def replace(self, change: TimelineChange) -> list[Row]:
         """Delete the intervals that are gone, and return the rows of new and changed ones."""
+        if not change.old:
+            return [*map(self._row, change.new)]
         old = {interval.start: interval for interval in change.old}
         for start in old.keys() - {interval.start for interval in change.new}:
             self.writer.run("graph_edge_drop", **self._key(start))
@@ -343,7 +345,7 @@ class _SmallTimeline(msgspec.Struct, frozen=True, gc=False):
         """Return the intervals before this commit, and with it."""
         after = sorted([*self.before, *self.additions], key=_point)
         return TimelineChange(
-            derive_intervals(self.before, single=self.single),
+            derive_intervals(self.before, single=self.single) if self.before else [],
             derive_intervals(after, single=self.single),
         )
 

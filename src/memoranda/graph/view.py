@@ -14,7 +14,7 @@ from memoranda.graph.reads import timeline_changed
 from memoranda.graph.retention import GraphRetentionPolicy, GraphTrimmer
 from memoranda.graph.rules import GraphRules
 from memoranda.graph.sharing import FACTS, shared_scope
-from memoranda.graph.timeline import bound_of, make_statement, valid_time_of
+from memoranda.graph.timeline import make_statement, times_of
 from memoranda.graph.timeline_store import Timeline, TimelineWriter, withdraw_statements
 from memoranda.log import pages
 from memoranda.log.compaction.retention import RetainedRefs
@@ -240,9 +240,9 @@ class GraphView(View):
         scope: Scope,
     ) -> None:
         """Add a statement to a graph, and update its timeline there."""
-        commit_ts, writer, is_own = commit.commit_ts, timelines.writer, operation.scope == scope
-        at = valid_time_of(commit.operations, position, commit.committed_at)
-        bound = bound_of(commit.operations, position, commit.committed_at)
+        commit_ts, writer = commit.commit_ts, timelines.writer
+        is_own = scope.agent_id == operation.agent_id and scope.namespace == operation.namespace
+        at, bound = times_of(commit.operations, position, commit.committed_at)
         subject = self._nodes.get(writer, scope, operation.subject, commit_ts)
         relation = self._nodes.get(writer, scope, operation.relation, commit_ts).id
         name = operation.object

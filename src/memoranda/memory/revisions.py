@@ -6,7 +6,7 @@ request that changes nothing yields nothing and writes no version.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
@@ -28,7 +28,7 @@ from memoranda.model.operations import AnyOperation, Remember, Retract, Revise
 _DETAILS_FIELDS = frozenset(Details.__struct_fields__)
 
 
-def remember(overlay: TransactionOverlay, request: RememberMemory) -> Iterator[AnyOperation]:
+def remember(overlay: TransactionOverlay, request: RememberMemory) -> Iterable[AnyOperation]:
     """Create a memory, or add a version to the one that has its title."""
     key, stored_id = None, None
     if request.title is not None:
@@ -36,8 +36,7 @@ def remember(overlay: TransactionOverlay, request: RememberMemory) -> Iterator[A
         stored_id = overlay.find_by_title(key)
     overlay.put_draft_id(request.memory_id, stored_id or request.memory_id)
     if stored_id is not None:
-        yield from _update_titled(overlay, stored_id, request)
-        return
+        return _update_titled(overlay, stored_id, request)
     kind, tier = request.kind or "observation", request.tier or "long"
     settings = overlay.settings(request.scope.namespace)
     if kind == REFLECTION:
@@ -58,7 +57,7 @@ def remember(overlay: TransactionOverlay, request: RememberMemory) -> Iterator[A
     overlay.begin(new_snapshot(operation))
     if key is not None:
         overlay.put_title(key, request.memory_id)
-    yield operation
+    return (operation,)
 
 
 def _update_titled(

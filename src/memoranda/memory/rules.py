@@ -6,7 +6,7 @@ operations; applying those operations later needs no rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -183,7 +183,7 @@ def _depth_changes(depths: dict[str, int]) -> tuple[Depth, ...]:
 # one link each are ordered by the write lock: the second one sees the first link and writes the
 # notice. Its id is derived from the three memories, so there is at most one notice for each cause.
 
-Operations = Iterator[AnyOperation]
+Operations = Iterable[AnyOperation]
 
 
 class MemoryRules:
@@ -310,7 +310,7 @@ class MemoryRules:
         """Add a link that is not open yet, and notices for the dependents that it affects."""
         edge = (source.memory_id, relation, target.memory_id)
         if self.overlay.has_link(edge):
-            return
+            return ()
         if relation in ACYCLIC:
             check_cycle(self.overlay, edge, by)
         elif source.memory_id == target.memory_id:
@@ -323,11 +323,12 @@ class MemoryRules:
             self.stale_evidence.add(target.memory_id)
         self.overlay.put_link(edge, is_open=True)
         private = source.private or target.private
-        yield AddLink(
+        link = AddLink(
             *_scope(source), source.memory_id, target.memory_id, relation, depths, private
         )
         if relation in (SUPERSEDES, REFLECTS_ON):
-            yield from self._notify_owners(source, target, relation, by)
+            return (link, *self._notify_owners(source, target, relation, by))
+        return (link,)
 
     def _notify_owners(
         self, source: MemorySnapshot, target: MemorySnapshot, relation: str, by: str
@@ -391,10 +392,11 @@ class MemoryRules:
             )
         stored_spans = self.overlay.spans(memory.memory_id, request.transcript_id)
         if stored_spans.issuperset(request.spans or (WHOLE_TRANSCRIPT,)):
-            return
-        spans = tuple(span for span in request.spans if span not in stored_spans)
+            return ()
+        spans = tuple([span for span in request.spans if span not in stored_spans])
         stored_spans.update(spans or (WHOLE_TRANSCRIPT,))
-        yield Cite(*_scope(memory), memory.memory_id, request.transcript_id, spans, memory.private)
+        place = (memory.memory_id, request.transcript_id)
+        return (Cite(*_scope(memory), *place, spans, memory.private),)
 
     def _resolve(self, request: ResolveNotice) -> Operations:
         memory = self._require_visible(request.notice_id, request.by, "notice_id")

@@ -170,6 +170,8 @@ def argument(field: str) -> Iterator[None]:
 
 def check_printable(field: str, text: str) -> None:
     """Refuse a name with control characters."""
+    if text.isprintable():  # the common case; other characters than controls are unprintable too
+        return
     if match := _CONTROL.search(text):
         raise InvalidInput(field, f"{short_repr(text)} has the control character {match.group()!r}")
 
