@@ -28,7 +28,7 @@ from memoranda import (
 )
 from memoranda.audit import signers
 from memoranda.audit.signers import Signer
-from memoranda.log.compaction import compactor
+from memoranda.log.compaction import pace
 from memoranda.testing import FixedClock, FixedIds
 from scripts.golden_answers import ask
 
@@ -363,7 +363,7 @@ def compact_in_slices(store: Store) -> None:
             subject="Ann", relation="has", object=f"a {visibility} cat", visibility=visibility
         )
         keeper.retract_fact(assertion_id=mistaken.assertion_id)
-    with patch.multiple(compactor, MIN_WEIGHT=_SMALL, FIRST_WEIGHT=_SMALL, MAX_WEIGHT=_SMALL):
+    with patch.multiple(pace, MIN_WEIGHT=_SMALL, FIRST_WEIGHT=_SMALL, MAX_WEIGHT=_SMALL):
         keeper.compact(before=store.stats().commits, confirm=True, reason="the year is over")
     keeper.touch(memory.id)
 

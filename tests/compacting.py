@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 from memoranda import Store
-from memoranda.log.compaction import compactor
+from memoranda.log.compaction import pace
 from memoranda.log.compaction.compactor import Plan, Slice, Step
 
 Between = Callable[[Step], object]
@@ -32,7 +32,7 @@ def sliced(store: Store, weight: int, between: Between | None = None) -> Iterato
 
     with ExitStack() as changed:
         for name in ("MIN_WEIGHT", "FIRST_WEIGHT", "MAX_WEIGHT"):
-            changed.enter_context(patch.object(compactor, name, weight))
+            changed.enter_context(patch.object(pace, name, weight))
         changed.enter_context(patch.object(committer, "_write_slice", carried_out))
         yield done
 

@@ -19,12 +19,12 @@ HORIZON = 2 * VERSIONS
 CHILD = """
 import sys
 from pathlib import Path
-from memoranda.log.compaction import compactor
+from memoranda.log.compaction import compactor, pace
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 
 path, failpoint, nth = sys.argv[1:]
-compactor.MIN_WEIGHT = compactor.FIRST_WEIGHT = compactor.MAX_WEIGHT = 16
+pace.MIN_WEIGHT = pace.FIRST_WEIGHT = pace.MAX_WEIGHT = 16
 core = open_core(Path(path), failpoint=dies_at(failpoint, int(nth)))
 core.committer.compact(compactor.Plan("default", {horizon}, "a1"), confirmed=True)
 """

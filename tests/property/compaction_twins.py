@@ -20,7 +20,7 @@ from memoranda import (
     ReflectionTooDeep,
     Store,
 )
-from memoranda.log.compaction import compactor
+from memoranda.log.compaction import pace
 from memoranda.log.compaction.compactor import Plan, Slice, Step
 from memoranda.testing import FixedClock, FixedIds, memory_store
 
@@ -107,7 +107,7 @@ class Twins:
 
         with ExitStack() as changed:
             for name in ("MIN_WEIGHT", "FIRST_WEIGHT", "MAX_WEIGHT"):
-                changed.enter_context(patch.object(compactor, name, weight))
+                changed.enter_context(patch.object(pace, name, weight))
             committer = summed._core.committer
             changed.enter_context(patch.object(committer, "_write_slice", slice_and_go_on))
             return summed.compact(namespace=namespace, before=before, confirm=True).erased

@@ -11,14 +11,13 @@ from memoranda.model.erasure import KEY, LogPosition, Target
 from memoranda.model.ids import IdSource
 from memoranda.model.operations import AnyOperation, Delete, Write
 from memoranda.model.refs import KeyRef, Ref
-from memoranda.model.scope import Scope
 from memoranda.state import evidence
 from memoranda.state.evidence import add_evidence
 from memoranda.state.key_cache import KeyHead, KeyHeadCache
 from memoranda.state.reads import prefix_end
 from memoranda.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
 from memoranda.state.rules import StateRules
-from memoranda.storage.port import Reader, Writer
+from memoranda.storage.port import Reader, WriteBuffer, Writer
 
 # Erasure: removing erased keys from the tables.
 
@@ -31,24 +30,27 @@ class StateEraser(Eraser):
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._keys: set[tuple[Scope, str]] = set()
+        self._rows = WriteBuffer(writer)
+        self._keys: set[tuple[str, str, str]] = set()
+        """Keys with erased versions: the key, its agent and its namespace."""
 
     def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
         """Delete the versions that an event no longer has."""
         for position, before, after in rewritten.changes():
-            if isinstance(before, (Write, Delete)) and not isinstance(after, (Write, Delete)):
-                self._keys.add((before.scope, before.key))
-                self._put_evidence(before, ())
-                self._writer.run(
-                    "state_version_remove",
-                    agent_id=before.agent_id,
-                    namespace=before.namespace,
-                    key=before.key,
-                    commit_ts=rewritten.before.commit_ts,
-                    position=position,
+            if not isinstance(before, (Write, Delete)):
+                continue
+            refs = before.because if isinstance(before, Write) else ()
+            if not isinstance(after, (Write, Delete)):
+                address = (before.key, before.agent_id, before.namespace)
+                self._keys.add(address)
+                if refs:
+                    self._put_evidence(before, ())
+                self._rows.add(
+                    "state_version_remove", rewritten.before.commit_ts, position, *address
                 )
-            elif isinstance(before, Write) and isinstance(after, Write) and before.because:
+            elif refs and isinstance(after, Write):
                 self._put_evidence(before, after.because)
+        self._rows.flush()
 
     def _put_evidence(self, before: Write | Delete, because: tuple[Ref, ...]) -> None:
         """Set what a key's value rests on, if it is still the current one.
@@ -56,7 +58,7 @@ class StateEraser(Eraser):
         The scope is the one before the erasure: its rows are renamed when everything is rewritten.
         """
         scope = before.scope
-        row = self._writer.row(
+        row = self._rows.flush().row(
             "state_head", agent_id=scope.agent_id, namespace=scope.namespace, key=before.key
         )
         if row is not None and row[1] == before.version:
@@ -65,10 +67,7 @@ class StateEraser(Eraser):
 
     def finish(self) -> None:
         """Delete the keys without versions."""
-        for scope, key in self._keys:
-            self._writer.run(
-                "state_remove", agent_id=scope.agent_id, namespace=scope.namespace, key=key
-            )
+        self._writer.put_all("state_remove", sorted(self._keys))
 
 
 # Retention: the versions that a compaction leaves.

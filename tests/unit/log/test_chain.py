@@ -14,7 +14,7 @@ import memoranda
 from memoranda import ChainBroken, KeyRef, MemoryRef
 from memoranda.log import chain
 from memoranda.log.erasure.redact_operations import Replacement, redact
-from memoranda.log.field_commitments import SaltSource, salts_without_request
+from memoranda.log.field_commitments import SaltSource, redacted_leaf, salts_without_request
 from memoranda.model import codec
 from memoranda.model.event import Envelope, SealedEvent
 from memoranda.model.memory import Content, Details, Expiry
@@ -103,27 +103,26 @@ def test_fields_that_can_be_erased_apart_have_commitments_of_their_own() -> None
 
 _NAMES = (Name("Ann", "ann"), Name("lives \u00e4t", "lives \u00e4t", "relation"))
 _ACME = Name("Acme", "acme")
+_OPERATIONS: list[AnyOperation] = [
+    Remember("n", "a", "id", "claim", "long", "t", True, Content("c" * 300),
+             Details(), Expiry(None)),
+    Remember("n", "a", "i" * 40, "event", "short", None, False, Content(None, bytes(32), 9),
+             Details(tags=("a", "b"), confidence=0.5), Expiry(20, extends=True)),
+    Assert("n", "a", "id", *_NAMES, _ACME, None, 1.0),
+    Assert("n", "a", "id", *_NAMES, Name("7", "7", "integer"), -5, 0.5, MemoryRef("m", 2)),
+    AssertPrivately("n", "a", "id", *_NAMES, _ACME, 10**15, 0.5, MemoryRef("m", 2)),
+    End("n", "a", "id", *_NAMES, None, None),
+    End("n", "a", "id", *_NAMES, _ACME, 7),
+    EndFrom("n", "a", "id", *_NAMES, _ACME, 7, source=MemoryRef("m", 2)),
+    EndPrivately("n", "a", "id", *_NAMES, None, 7),
+    Retract("n", "a", "id", 2, "wrong", False),
+    Write("n", "a", "k", 1, b"{}"),
+    Write("n", "a", "k", 1, b"{}", (MemoryRef("m", 1), MemoryRef("m", 2))),
+]  # fmt: skip
+"""Operations of one slot, of several, and with a list in one."""
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        Remember("n", "a", "id", "claim", "long", "t", True, Content("c" * 300),
-                 Details(), Expiry(None)),
-        Remember("n", "a", "i" * 40, "event", "short", None, False, Content(None, bytes(32), 9),
-                 Details(tags=("a", "b"), confidence=0.5), Expiry(20, extends=True)),
-        Assert("n", "a", "id", *_NAMES, _ACME, None, 1.0),
-        Assert("n", "a", "id", *_NAMES, Name("7", "7", "integer"), -5, 0.5, MemoryRef("m", 2)),
-        AssertPrivately("n", "a", "id", *_NAMES, _ACME, 10**15, 0.5, MemoryRef("m", 2)),
-        End("n", "a", "id", *_NAMES, None, None),
-        End("n", "a", "id", *_NAMES, _ACME, 7),
-        EndFrom("n", "a", "id", *_NAMES, _ACME, 7, source=MemoryRef("m", 2)),
-        EndPrivately("n", "a", "id", *_NAMES, None, 7),
-        Retract("n", "a", "id", 2, "wrong", False),
-        Write("n", "a", "k", 1, b"{}"),
-        Write("n", "a", "k", 1, b"{}", (MemoryRef("m", 1), MemoryRef("m", 2))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("operation", _OPERATIONS)
 def test_a_new_event_has_the_leaves_that_its_stored_bytes_have(operation: AnyOperation) -> None:
     start, envelope = chain.genesis("log"), Envelope("t", "a", b"hash")
     elsewhere = Write("other", "b", "k", 1, b"{}")
@@ -132,6 +131,19 @@ def test_a_new_event_has_the_leaves_that_its_stored_bytes_have(operation: AnyOpe
         event = chain.seal(start, 1, salts, envelope, operations)
         assert chain.check(start, event).hash == event.hash
         assert chain.leaves_of(salts, operations) == chain.operation_leaves(event)
+
+
+@pytest.mark.parametrize("operation", _OPERATIONS)
+def test_an_operation_that_is_dropped_keeps_its_commitments(operation: AnyOperation) -> None:
+    salts = SaltSource(FixedIds()).draw([operation])
+    own = (salts[17:49], salts[49:65])
+    dropped = redact(operation, own, Replacement("n", "a"), 2, b"salt" * 4)
+    (leaf,) = chain.leaves_of(salts, [operation])
+    assert redacted_leaf(dropped) == leaf
+    assert dropped.residue is None
+    assert (dropped.kind, dropped.erasure, dropped.salt) == (0, 2, b"salt" * 4)
+    assert dropped.scope_slots == (salts[17:33], salts[33:49])
+    assert all(isinstance(slot, bytes) for slot in dropped.slots)
 
 
 def test_the_salt_of_a_request_without_operations_is_covered() -> None:

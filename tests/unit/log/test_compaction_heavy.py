@@ -13,7 +13,8 @@ import pytest
 import memoranda
 from memoranda import Store, Transaction
 from memoranda.log.compaction import compactor
-from memoranda.log.compaction.compactor import Pace, Step, Weight
+from memoranda.log.compaction.compactor import Step
+from memoranda.log.compaction.pace import FIRST_WEIGHT, Pace, Weight
 from memoranda.testing import memory_store
 from tests.compacting import compact_partly, sliced
 
@@ -153,8 +154,8 @@ class TestPace:
 
     def test_a_heavy_event_is_full_once_enough_of_it_goes(self) -> None:
         pace, weight = Pace(), Weight()
-        size = 4 * compactor.FIRST_WEIGHT * 1024
-        for _ in range(compactor.FIRST_WEIGHT):
+        size = 4 * FIRST_WEIGHT * 1024
+        for _ in range(FIRST_WEIGHT):
             assert not pace.is_full(weight)
             weight.add(1, size)
         weight.add(1, size)

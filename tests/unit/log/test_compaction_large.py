@@ -8,7 +8,7 @@ import pytest
 
 import memoranda
 from memoranda.log.commit import group_commit
-from memoranda.log.compaction import compactor
+from memoranda.log.compaction import pace
 from tests.compacting import sliced
 
 EVENTS = 100_000
@@ -24,10 +24,10 @@ def test_a_hundred_thousand_events(tmp_path: Path) -> None:
         agent = store.bind(agent_id="a")
         for number in range(EVENTS):
             agent.write(key=f"k{number % KEYS}", value={"n": number})
-        with sliced(store, compactor.FIRST_WEIGHT) as done:
+        with sliced(store, pace.FIRST_WEIGHT) as done:
             compaction = agent.compact(before=EVENTS, confirm=True)
         assert (compaction.erased, compaction.retained) == (EVENTS - KEYS, KEYS)
-        assert max(len(part.decisions) for part in done) <= compactor.FIRST_WEIGHT
+        assert max(len(part.decisions) for part in done) <= pace.FIRST_WEIGHT
         assert len(list(agent.list_keys(at=EVENTS))) == KEYS
         store.verify(deep=True)
 
@@ -44,9 +44,9 @@ def test_a_million_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
                 for number in range(first, first + BATCH):
                     transaction.write(key=f"k{number % KEYS}", value={"n": number})
         horizon = store.stats().commits
-        with sliced(store, compactor.MAX_WEIGHT) as done:
+        with sliced(store, pace.MAX_WEIGHT) as done:
             compaction = agent.compact(before=horizon, confirm=True)
         assert (compaction.erased, compaction.retained) == (OPERATIONS - KEYS, KEYS)
-        assert max(len(part.decisions) for part in done) <= compactor.MAX_WEIGHT
+        assert max(len(part.decisions) for part in done) <= pace.MAX_WEIGHT
         assert len(list(agent.list_keys(at=horizon))) == KEYS
         store.verify()

@@ -12,6 +12,14 @@ import memoranda
 from memoranda import Compacted, KeyRef, MemoryRef, Store, StoreClosed, TransactionConflict
 from memoranda.log.compaction import compactor
 from memoranda.log.compaction.compactor import Step
+from memoranda.log.compaction.pace import (
+    FIRST_WEIGHT,
+    MAX_WEIGHT,
+    MIN_WEIGHT,
+    TARGET_SECONDS,
+    Pace,
+    Weight,
+)
 from memoranda.model.operations import Summary
 from memoranda.storage.port import Writer
 from memoranda.testing import FixedClock, memory_store
@@ -125,18 +133,40 @@ class TestASlice:
         assert len(done) > 3
 
     def test_takes_as_long_as_is_aimed_at(self) -> None:
-        pace = compactor.Pace()
-        pace.note(compactor.FIRST_WEIGHT, 2 * compactor.TARGET_SECONDS)
-        assert pace.weight == compactor.FIRST_WEIGHT // 2
-        pace.note(compactor.FIRST_WEIGHT // 2, compactor.TARGET_SECONDS / 100)
-        assert pace.weight == compactor.FIRST_WEIGHT  # never more than double
-        pace.note(5, compactor.TARGET_SECONDS / 100)
-        assert pace.weight == compactor.FIRST_WEIGHT  # a light one says nothing
-        pace.note(1, 100 * compactor.TARGET_SECONDS)
-        assert pace.weight == compactor.MIN_WEIGHT
+        pace = Pace()
+        pace.note(FIRST_WEIGHT, 2 * TARGET_SECONDS)
+        assert pace.weight == FIRST_WEIGHT // 2
+        pace.note(FIRST_WEIGHT // 2, TARGET_SECONDS / 100)
+        assert pace.weight == FIRST_WEIGHT  # never more than double
+        pace.note(5, TARGET_SECONDS / 100)
+        assert pace.weight == FIRST_WEIGHT  # a light one says nothing
+        pace.note(1, 100 * TARGET_SECONDS)
+        assert pace.weight == MIN_WEIGHT
         for _ in range(20):
             pace.note(pace.weight, 0.0)
-        assert pace.weight == compactor.MAX_WEIGHT
+        assert pace.weight == MAX_WEIGHT
+
+    def test_learns_from_a_slice_that_ends_with_an_event(self) -> None:
+        pace = Pace()
+        pace.note(FIRST_WEIGHT * 3 // 4, TARGET_SECONDS / 100)
+        assert pace.weight == 2 * FIRST_WEIGHT
+
+    def test_ends_with_an_event_where_that_makes_it_a_little_heavier(self) -> None:
+        pace, weight = Pace(), Weight()
+        for _ in range(FIRST_WEIGHT):
+            weight.add(1, 0)
+        assert weight.total == FIRST_WEIGHT + 1
+        assert pace.is_full(weight)
+        assert not pace.is_full(weight, FIRST_WEIGHT // 4 - 1)
+        assert pace.is_full(weight, FIRST_WEIGHT // 4)
+
+    def test_takes_an_event_as_a_whole_if_one_slice_can(self) -> None:
+        pace, weight = Pace(), Weight()
+        assert pace.has_room(weight, FIRST_WEIGHT, 0)  # a slice has one event at least
+        weight.add(2, 0)
+        assert pace.has_room(weight, FIRST_WEIGHT - weight.total - 1, 0)
+        assert not pace.has_room(weight, FIRST_WEIGHT - weight.total, 0)
+        assert pace.has_room(weight, FIRST_WEIGHT, 0)  # this one will be divided anyway
 
     def test_a_preview_takes_no_lock(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with memoranda.open(path, durability="relaxed") as store:

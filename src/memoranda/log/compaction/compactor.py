@@ -17,12 +17,13 @@ a compaction runs. It goes through these states:
 4. Last slice. It also zeroes request salts of transactions without effect, in portions, and a
    second `Summary` (finished) ends the compaction.
 
-A slice is prepared without a lock and written under the write lock, for about `TARGET_SECONDS`.
-When it is written, each operation is compared with the one it was decided on: an erasure in between
-raises `SliceOutdated`, which rolls the slice back, and the compaction goes back to state 1.
+A slice is prepared without a lock and written under the write lock, for a time that `pace.py` aims
+at. When it is written, each operation is compared with the one it was decided on: an erasure in
+between raises `SliceOutdated`, which rolls the slice back, and the compaction goes back to state 1.
 
-An event of many operations is divided among slices, but each of them rewrites the whole event. That
-is the least a slice can cost, and it is bounded by the limits of one transaction.
+A slice ends with an event if it can: an event that is divided among slices is rewritten as a whole
+by each of them. An event with more operations than a slice may have is divided. That is the least a
+slice can cost, and it is bounded by the limits of one transaction.
 
 A crash leaves the horizon set and unfinished, with all committed slices applied. The next
 compaction of the namespace continues with the same horizon, and finds what remains to be erased.
@@ -30,7 +31,7 @@ compaction of the namespace continues with the same horizon, and finds what rema
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -41,6 +42,7 @@ from memoranda.log.commit.failpoints import Failpoint
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.compaction import horizon
 from memoranda.log.compaction.horizon import Horizon
+from memoranda.log.compaction.pace import Pace, Weight
 from memoranda.log.compaction.retention import RetainedRefs, RetentionPolicy, rests_on
 from memoranda.log.erasure.redact_operations import Replacement
 from memoranda.log.erasure.rewrite_events import Erasure, Redactor
@@ -61,16 +63,8 @@ from memoranda.model.operations import (
 from memoranda.model.receipt import Outcome
 from memoranda.storage.port import Engine, Progress, Reader, Row, Writer
 
-TARGET_SECONDS = 0.015
-"""Seconds a slice should hold the write lock: well below 100 ms, as machines and loads vary."""
-MIN_WEIGHT, FIRST_WEIGHT, MAX_WEIGHT = 32, 256, 2048
-"""Least, first and largest weight of a slice. An operation weighs 1, and so does a kilobyte of
-event."""
 _REQUEST_SALTS_PER_SLICE = 512
 """Transactions without effect whose request salts one slice examines."""
-_KILOBYTE = 1024
-_KILOBYTES_PER_OPERATION = 4
-"""Kilobytes of an event that may be rewritten for each operation erased from it."""
 
 Decisions = Mapping[LogPosition, tuple[AnyOperation, Replacement]]
 """Position → the operation there, and its replacement."""
@@ -115,53 +109,6 @@ class Step(msgspec.Struct, frozen=True):
 
 class SliceOutdated(Exception):
     """Something was erased since the slice was prepared: it must be surveyed again."""
-
-
-class Weight(msgspec.Struct):
-    """The estimated cost of a slice: its operations, and the events they are in.
-
-    An event is rewritten as a whole, however few of its operations are erased.
-    """
-
-    total: int = 0
-    operations: int = 0
-    heaviest: int = 0
-    """Weight of the heaviest event."""
-    _events: set[int] = msgspec.field(default_factory=set)
-
-    def add(self, commit_ts: int, size: int) -> None:
-        """Add an operation of an event whose operations have so many bytes."""
-        self.operations += 1
-        self.total += 1
-        if commit_ts not in self._events:
-            self._events.add(commit_ts)
-            event = 1 + size // _KILOBYTE
-            self.total += event
-            self.heaviest = max(self.heaviest, event)
-
-
-class Pace:
-    """Adapts the weight of slices to `TARGET_SECONDS`."""
-
-    def __init__(self) -> None:
-        self.weight = FIRST_WEIGHT
-
-    def is_full(self, weight: Weight) -> bool:
-        """Return whether a slice is heavy enough.
-
-        If one event alone is heavier than a slice may be, enough of its operations are erased at
-        once that it is not rewritten for each of them.
-        """
-        return (
-            weight.total >= self.weight
-            and weight.operations * _KILOBYTES_PER_OPERATION >= weight.heaviest
-        )
-
-    def note(self, weight: int, seconds: float) -> None:
-        """Learn from a slice; the weight at most doubles, in case its cost was underestimated."""
-        if weight >= self.weight or seconds > TARGET_SECONDS:
-            fitting = MAX_WEIGHT if seconds <= 0 else int(weight * TARGET_SECONDS / seconds)
-            self.weight = max(MIN_WEIGHT, min(fitting, 2 * self.weight, MAX_WEIGHT))
 
 
 class SliceEraser:
@@ -336,7 +283,7 @@ class Survey:
         for rows in self._pages_back(self.through):
             with self._engine.reading() as reader:
                 for commit_ts, operations in rows:
-                    for position, operation in _effective_backwards(operations):
+                    for position, operation in _backwards(codec.decode_effective(operations)):
                         for policy in self._policies:
                             policy.mark(reader, (commit_ts, position), operation)
             report(self.through - rows[-1][0] + 1)
@@ -348,7 +295,11 @@ class Survey:
         portion = Portion()
         for rows in self._pages_back(self._horizon):
             for row in rows:
-                operations = _effective_backwards(row[1])
+                effective = codec.decode_effective(row[1])
+                if not pace.has_room(portion.weight, len(effective), len(row[1])):
+                    yield portion
+                    portion = Portion()
+                operations = _backwards(effective)
                 while self._fill(portion, row, operations, pace):
                     yield portion
                     portion = Portion()
@@ -381,7 +332,7 @@ class Survey:
         with self._engine.reading() as reader:
             for position, operation in operations:
                 self._decide(reader, (commit_ts, position), operation, portion, size)
-                if pace.is_full(portion.weight):
+                if pace.is_full(portion.weight, position):
                     return True
         return False
 
@@ -440,11 +391,10 @@ class Survey:
         self.erased_count += 1
 
 
-def _effective_backwards(operations: bytes) -> Iterator[tuple[int, AnyOperation]]:
-    """Yield the effective operations of an event, the last one first."""
-    effective = codec.decode_effective(operations)
-    for position in range(len(effective) - 1, -1, -1):
-        yield position, effective[position]
+def _backwards(operations: Sequence[AnyOperation]) -> Iterator[tuple[int, AnyOperation]]:
+    """Yield the operations of an event with their positions, the last one first."""
+    for position in range(len(operations) - 1, -1, -1):
+        yield position, operations[position]
 
 
 # The compactor: runs the states above.

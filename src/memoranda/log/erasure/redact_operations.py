@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from memoranda.log import field_commitments
-from memoranda.log.field_commitments import SALT_SIZE
+from memoranda.log.field_commitments import HASH_SIZE, SALT_SIZE
 from memoranda.model import codec
 from memoranda.model.memory import inbox_of
 from memoranda.model.operations import (
@@ -26,6 +26,7 @@ from memoranda.model.operations import (
     Classify,
     CloseLink,
     Configure,
+    Erased,
     ErasedOperation,
     KeepTranscript,
     MemoryTombstone,
@@ -96,6 +97,9 @@ def redact(
     `salts` are those of its scope and its own, if nothing of it was erased yet. `salt` is new and
     makes the redacted bytes unique.
     """
+    has_scope = (before.namespace, before.agent_id) == (replacement.namespace, replacement.agent_id)
+    if replacement.residue is None and has_scope and not isinstance(before, (Erased, Redacted)):
+        return _drop_all_slots(before, salts, erasure, salt)
     source = before if isinstance(before, Redacted) else _open_all_slots(before, salts)
     fields = fields_of(source)
     target_fields = _residue_fields(fields, replacement.residue)
@@ -118,6 +122,22 @@ def redact(
         "the residue would say what the operation did not"
     )
     return result
+
+
+def _drop_all_slots(
+    before: AnyOperation, salts: tuple[bytes, bytes], erasure: int, salt: bytes
+) -> Redacted:
+    """Return an operation of which only the scope and the commitments remain.
+
+    A compaction erases most operations like this. The commitments are those of the leaf.
+    """
+    (scope, own), part = salts, codec.encode(before)
+    leaf = field_commitments.operation_leaf(part, own, b"")
+    commitments = tuple(
+        [leaf[first : first + HASH_SIZE] for first in range(1, len(leaf), HASH_SIZE)]
+    )
+    names = (scope[:SALT_SIZE], scope[SALT_SIZE:])
+    return Redacted(before.namespace, before.agent_id, erasure, salt, names, 0, commitments)
 
 
 def _open_all_slots(before: AnyOperation, salts: tuple[bytes, bytes]) -> Redacted:
@@ -194,6 +214,8 @@ def _redact_scope(
 ) -> tuple[NameSlot, NameSlot]:
     """Return the slots of the scope's names: their salts, or the commitments behind pseudonyms."""
     first, second = source.scope_slots
+    if (replacement.namespace, replacement.agent_id) == (source.namespace, source.agent_id):
+        return first, second
     for_namespace, for_agent = field_commitments.name_commitments(source)
     if replacement.namespace != source.namespace:
         first = HiddenName(for_namespace, erasure)

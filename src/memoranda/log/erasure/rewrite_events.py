@@ -48,7 +48,7 @@ from memoranda.model.operations import (
     TranscriptTombstone,
     effective_operation,
 )
-from memoranda.storage.port import Writer
+from memoranda.storage.port import WriteBuffer, Writer
 
 # Envelopes: when they are erased, and what remains.
 #
@@ -159,6 +159,7 @@ class Erasure:
         self._erasers = erasers
         self._views = views
         self._ids = ids
+        self._rows = WriteBuffer(writer)
         self.tally = Tally()
 
     def erase(
@@ -180,6 +181,7 @@ class Erasure:
             if rewritten is not None:
                 for eraser in self._erasers:
                     eraser.apply_rewrite(rewritten)
+        self._rows.flush()
         for eraser in self._erasers:
             eraser.finish()
         if self.tally.count:
@@ -284,7 +286,7 @@ class Erasure:
     def _note(self, place: LogPosition, encoded: bytes) -> None:
         digest = sha256(encoded).digest()
         self.tally.add(place, digest)
-        self._writer.put("erased_add", self._commit_ts, *place, digest)
+        self._rows.add("erased_add", self._commit_ts, *place, digest)
 
 
 def _find_replacements(

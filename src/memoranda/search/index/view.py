@@ -84,6 +84,8 @@ class SearchEraser(Eraser):
     def finish(self) -> None:
         """Remove the documents, and those of memories whose context has erased text."""
         sources = self._sources
+        if not sources.all:
+            return
         self._view.has_erased = True
         transcript_ids = [*sources.transcripts]
         for (memory_id,) in self._writer.rows("search_citing", transcript_ids=transcript_ids):
