@@ -328,7 +328,7 @@ def check_spans(spans: object, text: bytes, field: str = "spans") -> tuple[Span,
     pairs = check_span_pairs(spans, field)
     for span in pairs:
         _check_in_text(span, text, field)
-    return tuple(dict.fromkeys(pairs))
+    return tuple(pairs if len(pairs) == 1 else dict.fromkeys(pairs))
 
 
 def check_span_pairs(spans: object, field: str = "spans") -> list[Span]:
