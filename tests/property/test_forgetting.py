@@ -8,8 +8,16 @@ from random import Random
 import pytest
 
 import memoranda
+from memoranda.log import pages
+from memoranda.log.erasure.forget import Findings, find
+from memoranda.model import codec
+from memoranda.model.erasure import Target
+from memoranda.model.operations import Cite
+from memoranda.model.scope import Scope
+from memoranda.storage.port import Reader
+from memoranda.testing import memory_store
 from tests.leftovers import leftovers
-from tests.property.forgetful import SALT, History, salts_of
+from tests.property.forgetful import AGENTS, SALT, SPACES, History, salts_of
 from tests.quick import only
 from tests.searching import fill
 
@@ -28,6 +36,74 @@ def check(history: History, path: Path, before: dict[str, object], salts: set[by
     words = {word.encode() for word in history.gone}
     assert leftovers(path, words) == set()
     assert leftovers(path, salts) == set()
+
+
+def targets(history: History) -> list[Target]:
+    """Return everything in a history that can be forgotten by its name or id."""
+    scoped = [Target("key", key[3], Scope(*history.owner[key])) for key in history.of("key")]
+    ids = [
+        Target(kind, item[1], derived=kind == "transcript")
+        for kind in ("memory", "transcript", "fact")
+        for item in history.of(kind)
+    ]
+    spaces = [
+        Target("namespace", space, children=children)
+        for space in SPACES
+        for children in (False, True)
+    ]
+    return [*scoped, *ids, *spaces, *(Target("agent", agent) for agent in AGENTS)]
+
+
+def commits_to_rewrite(reader: Reader, target: Target, findings: Findings) -> set[int]:
+    """Return the commits that an erasure has to rewrite, by a scan of the whole log."""
+    return {
+        event.commit_ts
+        for event in pages.events(reader, after=0, through=pages.head_commit(reader))
+        if (target.kind == "agent" and codec.decode_envelope(event.envelope).actor == target.name)
+        or any(
+            findings.replacement_of((event.commit_ts, position), operation) is not None
+            for position, operation in enumerate(codec.decode_effective(event.operations))
+        )
+    }
+
+
+def memories_citing(reader: Reader, transcript_id: str) -> set[str]:
+    """Return the memories that cite a transcript, by a scan of the whole log."""
+    return {
+        operation.memory_id
+        for event in pages.events(reader, after=0, through=pages.head_commit(reader))
+        for operation in codec.decode_effective(event.operations)
+        if isinstance(operation, Cite) and operation.transcript_id == transcript_id
+    }
+
+
+def check_findings(history: History) -> set[int]:
+    """Check that the indexes find what a scan of the log does, and return what values cite."""
+    views = history.store._core.views
+    with history.store._core.engine.snapshot() as reader:
+        for target in targets(history):
+            try:
+                findings = find(reader, views, target, None, "forgotten-")
+            except memoranda.NotFound:
+                assert target.kind in ("agent", "namespace")
+                continue
+            assert commits_to_rewrite(reader, target, findings) <= findings.commits
+            if target.kind == "transcript":
+                scanned = memories_citing(reader, target.name)
+                assert views.citing_memories(reader, target.name) == scanned
+        return {row[0] for row in reader.rows("state_reference_rows")}
+
+
+@pytest.mark.parametrize("seed", only([0], range(RUNS)))
+def test_indexes_find_all_that_a_scan_of_the_log_does(seed: int) -> None:
+    with memory_store() as store:
+        history, cited = History(store, Random(seed)), set[int]()
+        for _ in range(FORGETS):
+            for _ in range(STEPS):
+                history.step()
+            cited |= check_findings(history)
+            history.forget()
+        assert cited == {0, 1}, "keys and assertions"
 
 
 @pytest.mark.parametrize("seed", only([0], range(RUNS)))

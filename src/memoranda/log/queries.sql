@@ -127,15 +127,16 @@ WHERE agent_id = :agent_id AND namespace <> '_audit' AND EXISTS (
 -- Return every scope of an agent, including the audit's, which has what it did to others.
 SELECT id FROM scope WHERE agent_id = :agent_id
 
--- name: commits_of_agent
--- Return the commits that touched any scope of an agent, including the audit's.
-SELECT event_scope.commit_ts
-FROM scope JOIN event_scope ON event_scope.scope_id = scope.id
-WHERE scope.agent_id = :agent_id
+-- name: scopes_of_namespaces
+-- Return every scope of some namespaces, and of those in a range.
+SELECT scope.id FROM json_each(:namespaces) AS item JOIN scope ON scope.namespace = item.value
+UNION
+SELECT id FROM scope WHERE namespace >= :first AND namespace < :end
 
--- name: agent_has_keys
--- Return a row if an agent has any key, also a deleted one.
-SELECT 1 FROM scope JOIN state ON state.scope_id = scope.id WHERE scope.agent_id = :agent_id LIMIT 1
+-- name: commits_of_scopes
+-- Return the commits that touched any of some scopes.
+SELECT event_scope.commit_ts
+FROM json_each(:scope_ids) AS item JOIN event_scope ON event_scope.scope_id = item.value
 
 -- name: public_keys_of_agent
 -- Return the commits that trusted a key of an agent.

@@ -110,6 +110,15 @@ class Eraser:
         """Do what requires all events to be rewritten."""
 
 
+class CitedNames(msgspec.Struct, frozen=True):
+    """Names that an erasure removes, which operations elsewhere may cite."""
+
+    scope_ids: Sequence[int] = ()
+    """The scopes whose keys are removed."""
+    key: tuple[Scope, str] | None = None
+    assertion_ids: Sequence[str] = ()
+
+
 class View(ABC):
     """One part of everything readable."""
 
@@ -170,6 +179,14 @@ class View(ABC):
         /,
     ) -> Iterable[LogPosition]:
         """Return the positions of operations with a text about what these operations made."""
+        return ()
+
+    def commits_citing(self, reader: Reader, cited: CitedNames, /) -> Iterable[int]:  # noqa: ARG002
+        """Return the commits whose operations in this view cite any of some names."""
+        return ()
+
+    def citing_memories(self, reader: Reader, transcript_id: str, /) -> Iterable[str]:  # noqa: ARG002
+        """Return the memories that ever cited a transcript, of any agent."""
         return ()
 
     def names(self, reader: Reader, target: Target, /) -> Iterable[Name]:  # noqa: ARG002
@@ -355,6 +372,20 @@ class Views:
         """Return the positions of operations about a target, as far as the viewer may see."""
         places = {place for view in self.all for place in view.places(reader, target, viewer)}
         return places.union(*(view.notes(reader, places) for view in self.all))
+
+    def commits_citing(self, reader: Reader, cited: CitedNames) -> frozenset[int]:
+        """Return the commits whose operations cite any of some names."""
+        return frozenset(
+            commit_ts for view in self.all for commit_ts in view.commits_citing(reader, cited)
+        )
+
+    def citing_memories(self, reader: Reader, transcript_id: str) -> set[str]:
+        """Return the memories that ever cited a transcript, of any agent."""
+        return {
+            memory_id
+            for view in self.all
+            for memory_id in view.citing_memories(reader, transcript_id)
+        }
 
     def names(self, reader: Reader, target: Target) -> list[Name]:
         """Return every name of a target."""

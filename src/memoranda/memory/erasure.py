@@ -103,6 +103,12 @@ def places_of(reader: Reader, target: Target, viewer: str | None) -> list[LogPos
     return [(commit_ts, position) for commit_ts, position in rows]
 
 
+def citing_memories(reader: Reader, transcript_id: str) -> list[str]:
+    """Return the memories that ever cited a transcript: the tables keep every citation."""
+    rows = reader.rows("memories_citing_transcript", transcript_id=transcript_id)
+    return [memory_id for (memory_id,) in rows]
+
+
 def notes_about(reader: Reader, places: Set[LogPosition]) -> list[LogPosition]:
     """Return the positions of decisions, with a note, about what these operations made."""
     return [

@@ -463,6 +463,14 @@ WHERE transcript.transcript_id = :transcript_id AND citation.commit_ts <= :at
     AND (memory.private = 0 OR memory.agent_id = :viewer)
 ORDER BY memory.memory_id, citation.first, citation.beyond
 
+-- name: memories_citing_transcript
+-- List the memories that ever cited a transcript, of any agent.
+SELECT DISTINCT memory.memory_id
+FROM transcript
+JOIN citation ON citation.transcript = transcript.id
+JOIN memory ON memory.id = citation.memory
+WHERE transcript.transcript_id = :transcript_id
+
 -- name: notice_add
 -- Add a notice.
 INSERT INTO notice (

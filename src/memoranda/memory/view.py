@@ -10,7 +10,13 @@ import msgspec
 from memoranda.log.compaction.retention import RetainedRefs
 from memoranda.log.views import Commit, LookUp, View
 from memoranda.memory import notices, requests
-from memoranda.memory.erasure import MemoryEraser, expired_targets, notes_about, places_of
+from memoranda.memory.erasure import (
+    MemoryEraser,
+    citing_memories,
+    expired_targets,
+    notes_about,
+    places_of,
+)
 from memoranda.memory.notices import notice_memory, stale_notice_memory
 from memoranda.memory.overlay import TransactionOverlay
 from memoranda.memory.retention import MemoryCompactionEraser, MemoryRetentionPolicy
@@ -181,6 +187,10 @@ class MemoryView(View):
     def places(self, reader: Reader, target: Target, viewer: str | None, /) -> list[LogPosition]:
         """Return the positions of a memory's or a transcript's operations in the log."""
         return places_of(reader, target, viewer)
+
+    def citing_memories(self, reader: Reader, transcript_id: str, /) -> list[str]:
+        """Return the memories that ever cited a transcript, of any agent."""
+        return citing_memories(reader, transcript_id)
 
     def notes(self, reader: Reader, places: Set[LogPosition], /) -> list[LogPosition]:
         """Return the positions of decisions about keys and facts that have a note."""

@@ -216,6 +216,40 @@ WHERE because.kind = 1 AND because.version < state.version
 -- Say whether the current value of any key rests on a fact.
 SELECT 1 FROM state_because WHERE kind = 3 LIMIT 1
 
+-- name: state_reference_add
+-- Add a commit in which a value cites something by its name; one that exists stays.
+INSERT INTO state_reference (scope_id, name, commit_ts) VALUES (:scope_id, :name, :commit_ts)
+ON CONFLICT DO NOTHING
+
+-- name: state_reference_remove
+-- Delete a commit in which no value cites something any more.
+DELETE FROM state_reference
+WHERE scope_id = :scope_id AND name = :name AND commit_ts = :commit_ts
+
+-- name: state_references_to_scopes
+-- List the commits in which values cite any key of some scopes.
+SELECT reference.commit_ts
+FROM json_each(:scope_ids) AS item
+JOIN state_reference AS reference ON reference.scope_id = item.value
+
+-- name: state_references_to_names
+-- List the commits in which values cite some names of a scope.
+SELECT reference.commit_ts
+FROM json_each(:names) AS item
+JOIN state_reference AS reference
+    ON reference.scope_id = :scope_id AND reference.name = item.value
+
+-- name: state_reference_clear
+-- Empty the table for a rebuild.
+DELETE FROM state_reference
+
+-- name: state_reference_rows
+-- Read every reference of every value, for a comparison with a rebuild.
+SELECT
+    reference.scope_id = 0, scope.agent_id, scope.namespace, reference.name, reference.commit_ts
+FROM state_reference AS reference LEFT JOIN scope ON scope.id = reference.scope_id
+ORDER BY 1, scope.agent_id, scope.namespace, reference.name, reference.commit_ts
+
 -- name: state_clear
 -- Delete all keys, before a rebuild.
 DELETE FROM state

@@ -6,13 +6,13 @@ from collections.abc import Set
 
 from memoranda.log.compaction.retention import RetainedRefs, RetentionPolicy
 from memoranda.log.read.scope_index import ScopeIds
-from memoranda.log.views import Commit, Eraser, LookUp, RewrittenEvent, View
+from memoranda.log.views import CitedNames, Commit, Eraser, LookUp, RewrittenEvent, View
 from memoranda.model.erasure import KEY, LogPosition, Target
 from memoranda.model.ids import IdSource
 from memoranda.model.operations import AnyOperation, Delete, Write
 from memoranda.model.refs import KeyRef, Ref
 from memoranda.state import evidence
-from memoranda.state.evidence import add_evidence
+from memoranda.state.evidence import add_evidence, add_references, cited_in, remove_references
 from memoranda.state.key_cache import KeyHead, KeyHeadCache
 from memoranda.state.reads import prefix_end
 from memoranda.state.requests import DeleteKey, KeyRead, PrefixRead, WriteKey
@@ -35,7 +35,11 @@ class StateEraser(Eraser):
         """Keys with erased versions: the key, its agent and its namespace."""
 
     def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
-        """Delete the versions that an event no longer has."""
+        """Delete the versions and the references that an event no longer has."""
+        before_names = cited_in(rewritten.before.operations)
+        if before_names:
+            names = before_names - cited_in(rewritten.after.operations)
+            remove_references(self._writer, rewritten.before.commit_ts, names)
         for position, before, after in rewritten.changes():
             if not isinstance(before, (Write, Delete)):
                 continue
@@ -119,17 +123,22 @@ class StateRetention(RetentionPolicy):
 
 
 class StateView(View):
-    """The current values of keys, and the log positions of all versions."""
+    """The current values of keys, the log positions of all versions, and what they cite."""
 
     name = "state"
-    version = 3
+    version = 4
     request_types = (WriteKey, DeleteKey)
     reference_types = (KeyRef,)
     applied_types = frozenset((Write, Delete))
     tracked_reads = (KeyRead, PrefixRead)
-    tables = ("state", "state_version", "state_because")
-    clear_queries = ("state_clear", "state_version_clear", "state_because_clear")
-    row_queries = ("state_rows", "state_version_rows", "state_because_rows")
+    tables = ("state", "state_version", "state_because", "state_reference")
+    clear_queries = (
+        "state_clear",
+        "state_version_clear",
+        "state_because_clear",
+        "state_reference_clear",
+    )
+    row_queries = ("state_rows", "state_version_rows", "state_because_rows", "state_reference_rows")
 
     def __init__(self, scopes: ScopeIds, heads: KeyHeadCache) -> None:
         self._scopes = scopes
@@ -182,6 +191,11 @@ class StateView(View):
             self._heads.put(address, new)
             if because:
                 add_evidence(writer, self._heads, key_id, because)
+                add_references(writer, self._scopes, commit_ts, because)
+
+    def commits_citing(self, reader: Reader, cited: CitedNames, /) -> list[int]:
+        """Return the commits in which a value cites a key or an assertion."""
+        return evidence.commits_citing(reader, cited)
 
     def places(self, reader: Reader, target: Target, _: str | None, /) -> list[LogPosition]:
         """Return the log positions of a key's versions."""

@@ -153,6 +153,8 @@ def test_a_log_from_elsewhere_does_not_fit_the_id(path: Path) -> None:
         ("UPDATE state SET version = version + 1 WHERE id = 1", "state"),
         ("DELETE FROM state WHERE id = 2", "state"),
         ("UPDATE state_version SET position = 0 WHERE commit_ts = :bad", "state"),
+        ("INSERT INTO state_reference VALUES (1, 'k', :bad)", "state"),
+        ("INSERT INTO state_reference VALUES (0, 'k', :bad)", "state"),
         ("DELETE FROM event_scope WHERE commit_ts = :bad", "log"),
         ("UPDATE event_scope SET kinds = x'920601' WHERE commit_ts = :bad", "log"),
         ("UPDATE kind_count SET count = count + 1 WHERE block = :bad / 64", "log"),

@@ -22,9 +22,9 @@ TABLES = (
     "graph_cardinality", "graph_shared", "graph_sharing", "horizon", "kind_count",
     "graph_edge", "graph_node", "graph_root", "graph_statement", "memory", "memory_link",
     "memory_member", "memory_state", "memory_title", "meta", "notice", "public_key", "scope",
-    "setting", "passage", "shelf", "sqlite_sequence", "state_because", "state_version", "to_index",
-    "transcript", "tree_node", "txn", "vector", "word_count", "words", "words_config",
-    "words_content", "words_data", "words_docsize", "words_idx",
+    "setting", "passage", "shelf", "sqlite_sequence", "state_because", "state_reference",
+    "state_version", "to_index", "transcript", "tree_node", "txn", "vector", "word_count", "words",
+    "words_config", "words_content", "words_data", "words_docsize", "words_idx",
 )  # fmt: skip
 MANY = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT {})"
 LONG = f"{MANY.format(10_000_000)} SELECT count(*) FROM c"

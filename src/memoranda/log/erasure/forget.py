@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from memoranda.errors import Corruption, InvalidInput, NotFound
+from memoranda.errors import Corruption, NotFound
 from memoranda.log import pages
 from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.erasure.redact_operations import (
@@ -20,7 +19,7 @@ from memoranda.log.erasure.redact_operations import (
 )
 from memoranda.log.erasure.rewrite_events import Erasure
 from memoranda.log.read.cursors import drop_cursors_of
-from memoranda.log.views import Views
+from memoranda.log.views import CitedNames, Views
 from memoranda.model import codec
 from memoranda.model.erasure import (
     AGENT,
@@ -44,7 +43,6 @@ from memoranda.model.operations import (
     ENGINE_SCOPE,
     AnyOperation,
     Assert,
-    Cite,
     Erase,
     KeepTranscript,
     NamesResidue,
@@ -196,10 +194,10 @@ def forget(
 
 
 def search_ahead(reader: Reader, views: Views, request: Forget) -> LogSearch:
-    """Search the log for what an erasure will ask for, before it takes the write lock."""
+    """Search the log for what no index has, before an erasure takes the write lock."""
     search = LogSearch(is_open=True)
-    with suppress(NotFound, InvalidInput):  # whether there is anything is decided under the lock
-        find(reader, views, request.target, request.viewer, PSEUDONYM_PREFIX, search)
+    if (request.target.kind, request.target.name) == (AGENT, DEFAULT_ACTOR):
+        _commits_naming_agent(reader, views, request.target.name, search)
     search.close()
     return search
 
@@ -252,7 +250,7 @@ def find(
     if not facts:
         return findings
     names = replace(findings.names or Names(), facts=facts)
-    citing = _commits_with(reader, names.fact_needles, search)
+    citing = views.commits_citing(reader, CitedNames(assertion_ids=sorted(facts)))
     return replace(findings, names=names, mentioning=findings.mentioning | citing)
 
 
@@ -289,13 +287,14 @@ def _find(
         return Findings(frozenset(places), entity=keys)
     if target.kind != KEY:
         places |= _facts_with_source(reader, views, target.name, viewer)
-        for memory_id in _citing_memories(reader, target, search) if target.derived else ():
+        for memory_id in views.citing_memories(reader, target.name) if target.derived else ():
             places |= views.places(reader, Target(MEMORY, memory_id), None)
             places |= _facts_with_source(reader, views, memory_id, None)
         return Findings(frozenset(places))
     assert target.scope is not None, "a key has a scope"
-    names = Names(key=(target.scope, target.name))
-    return Findings(frozenset(places), names, _commits_with(reader, names.needles, search))
+    key = (target.scope, target.name)
+    citing = views.commits_citing(reader, CitedNames(key=key))
+    return Findings(frozenset(places), Names(key=key), citing)
 
 
 def _find_facts(reader: Reader, views: Views, target: Target, viewer: str | None) -> Findings:
@@ -331,10 +330,10 @@ def _find_named(
     """Return an agent's or namespace's operations, and the facts that others took from them."""
     if target.kind == AGENT:
         names = Names(agent_id=target.name, pseudonym=pseudonym)
-        mentioning = _commits_naming_agent(reader, names, target.name, search)
+        mentioning = _commits_naming_agent(reader, views, target.name, search)
     else:
         names = Names(namespace=target.name, pseudonym=pseudonym, children=target.children)
-        mentioning = _commits_with(reader, names.needles, search)
+        mentioning = _commits_naming_namespace(reader, views, names)
     places: set[LogPosition] = set()
     for source in _sources(reader, names, mentioning):
         places |= _facts_with_source(reader, views, source, viewer)
@@ -342,46 +341,42 @@ def _find_named(
 
 
 def _commits_naming_agent(
-    reader: Reader, names: Names, agent_id: str, search: LogSearch
+    reader: Reader, views: Views, agent_id: str, search: LogSearch
 ) -> frozenset[int]:
     """Return the commits in which an agent's name may stand.
 
-    The index of scopes has what it did and what was done in its scopes, and the table of keys those
-    that it signs with. Others name it only where a value of theirs cites one of its keys, so the
-    log is searched for that if it ever wrote one. What handles without an agent did is not indexed.
+    The index of scopes has what it did and what was done in its scopes, and the table of public
+    keys those that it signs with. Others name it only where a value of theirs cites one of its
+    keys. What handles without an agent did is not indexed: the log is searched for their name.
     """
     if agent_id == DEFAULT_ACTOR:
-        return _commits_with(reader, names.needles, search)
-    rows = reader.rows("commits_of_agent", agent_id=agent_id)
-    rows += reader.rows("public_keys_of_agent", agent_id=agent_id)
-    commits = frozenset(row[0] for row in rows)
-    if reader.row("agent_has_keys", agent_id=agent_id) is None:
-        return commits
-    return commits | _commits_with(reader, names.needles, search)
+        return frozenset(search.commits_with(reader, msgspec.msgpack.encode(agent_id)))
+    scope_ids = [scope_id for (scope_id,) in reader.rows("scopes_of_agent", agent_id=agent_id)]
+    rows = reader.rows("public_keys_of_agent", agent_id=agent_id)
+    commits = frozenset(commit_ts for (commit_ts,) in rows)
+    return commits | _commits_naming_scopes(reader, views, scope_ids)
 
 
-def _citing_memories(reader: Reader, transcript: Target, search: LogSearch) -> set[str]:
-    """Return the memories that ever cited a transcript, of any agent."""
-    commits = search.commits_with(reader, msgspec.msgpack.encode(transcript.name))
-    return {
-        operation.memory_id
-        for event in pages.events_of(reader, sorted(commits))
-        for operation in codec.decode_effective(event.operations)
-        if isinstance(operation, Cite) and operation.transcript_id == transcript.name
-    }
+def _commits_naming_namespace(reader: Reader, views: Views, names: Names) -> frozenset[int]:
+    """Return the commits in which a namespace's name stands, or that of one below it."""
+    first, end = (f"{names.namespace}/", f"{names.namespace}0") if names.children else ("", "")
+    rows = reader.rows("scopes_of_namespaces", namespaces=names.namespaces, first=first, end=end)
+    return _commits_naming_scopes(reader, views, [scope_id for (scope_id,) in rows])
+
+
+def _commits_naming_scopes(
+    reader: Reader, views: Views, scope_ids: Sequence[int]
+) -> frozenset[int]:
+    """Return the commits that touched some scopes, or whose values cite a key in them."""
+    rows = reader.rows("commits_of_scopes", scope_ids=scope_ids)
+    commits = frozenset(commit_ts for (commit_ts,) in rows)
+    return commits | views.commits_citing(reader, CitedNames(scope_ids=scope_ids))
 
 
 def _facts_with_source(
     reader: Reader, views: Views, source: str, viewer: str | None
 ) -> set[LogPosition]:
     return views.places(reader, Target(FACTS, source), viewer)
-
-
-def _commits_with(reader: Reader, needles: Iterable[bytes], search: LogSearch) -> frozenset[int]:
-    """Return the commits with any of some byte strings in them."""
-    return frozenset(
-        commit_ts for needle in needles for commit_ts in search.commits_with(reader, needle)
-    )
 
 
 def _sources(reader: Reader, names: Names, commits: Iterable[int]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Searching the log for names: which commits have some bytes in them.
 
-No index has every place where a name may stand, such as the evidence of values that were replaced
-since, so the whole log is searched. That is done before the write lock is taken. Under the lock,
+Indexes have every place where a name stands but one: the actor of handles that have no agent. So
+the whole log is searched for that name. It is done before the write lock is taken. Under the lock,
 only the commits that came later are searched: an earlier one can lose a name, and never gets one.
 """
 

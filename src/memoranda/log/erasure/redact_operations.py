@@ -242,10 +242,6 @@ def _unsalted(residue: Residue | None) -> Residue | None:
 # Decisions: the residue of an operation whose content, or a name in it, is erased.
 
 ENGINE_NAMESPACES = (ENGINE_SCOPE.namespace, AUDIT_SCOPE.namespace)
-_FACT_NEEDLE = msgspec.msgpack.encode(FactRef("-" * 36)).split(b"-")[0]
-"""The bytes that every encoded reference to a fact begins with."""
-_MAX_FACT_NEEDLES = 8
-"""Facts that the log is searched for one by one: for more, all references to facts are examined."""
 
 
 def _same(operation: Any) -> Any:
@@ -305,24 +301,6 @@ class Names(msgspec.Struct, frozen=True):
     key: tuple[Scope, str] | None = None
     pseudonym: str | None = None
     facts: frozenset[str] = frozenset()
-
-    @property
-    def needles(self) -> list[bytes]:
-        """Byte strings of which every event that contains the name has at least one."""
-        if self.key is not None:
-            ref = msgspec.msgpack.encode(KeyRef(self.key[1], 0, "", ""))
-            return [ref.removesuffix(b"\x00\xa0\xa0")]  # any version, of any scope
-        if self.namespace is not None and self.children:
-            return [msgspec.msgpack.encode(self.namespace), f"{self.namespace}/".encode()]
-        names = self.namespaces if self.agent_id is None else [self.agent_id]
-        return [msgspec.msgpack.encode(name) for name in names]
-
-    @property
-    def fact_needles(self) -> list[bytes]:
-        """Byte strings of which every event that refers to one of the facts has at least one."""
-        if len(self.facts) > _MAX_FACT_NEEDLES:
-            return [_FACT_NEEDLE]
-        return [assertion_id.encode() for assertion_id in sorted(self.facts)]
 
     @property
     def namespaces(self) -> list[str]:
