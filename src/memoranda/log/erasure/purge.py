@@ -7,7 +7,7 @@ that blocks the purge does not lose it.
 
 from __future__ import annotations
 
-from memoranda.errors import StoreBusy, StoreFull, Unavailable
+from memoranda.errors import StoreBusy, StoreFull, Unavailable, UnsupportedFormat
 from memoranda.storage.port import Engine, Progress, Reader, Writer
 
 PURGE_AT_ONCE_BYTES = 16 * 1024 * 1024
@@ -48,7 +48,7 @@ def purge_or_defer(engine: Engine, *, at_once: bool | None) -> str | None:
         return "purging was left for later"
     try:
         is_purged = purge(engine)
-    except (StoreBusy, StoreFull, Unavailable) as error:
+    except (StoreBusy, StoreFull, Unavailable, UnsupportedFormat) as error:
         return f"purging failed: {error}"
     return None if is_purged else "somebody still reads an older snapshot of the store"
 

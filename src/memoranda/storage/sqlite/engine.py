@@ -290,9 +290,8 @@ class SqliteEngine(StoreFile):
         database = self._writer.database
         try:
             self._writing = True
-            if self._writer.begin() and self._guard is not None:
-                schema.check_unchanged(database, self._path)
-                self._guard(self._writer)
+            if self._writer.begin():
+                self._check_versions()
             result = work(self._writer)
             self._commit()
         except errors.StoreReadOnly:
@@ -306,6 +305,12 @@ class SqliteEngine(StoreFile):
             except apsw.Error as error:
                 raise translate(error) from error
         return result
+
+    def _check_versions(self) -> None:
+        """Refuse to write where a newer version has been; called if somebody else has written."""
+        if self._guard is not None:
+            schema.check_unchanged(self._writer.database, self._path)
+            self._guard(self._writer)
 
     def _transact_soon(self, work: Callable[[Connection], Result], seconds: float) -> Result:
         """Run a transaction that waits at most `seconds` for the file's lock."""
@@ -423,7 +428,7 @@ class SqliteEngine(StoreFile):
             self._make_ready()
             try:
                 self._writing = True  # a progress function that writes is refused
-                return run_step(self._writer, step, meter, LOCK_WAIT_MS)
+                return run_step(self._writer, step, meter, self._check_versions, LOCK_WAIT_MS)
             finally:
                 self._writing = False
 

@@ -142,11 +142,13 @@ class PurgeMeter:
         self.has_failed = False
 
 
-PurgeStep = Callable[[Connection, PurgeMeter], None]
+CheckVersions = Callable[[], None]
+"""Raises if a newer version has been at the file; called if another connection has written."""
+PurgeStep = Callable[[Connection, PurgeMeter, CheckVersions], None]
 """One step of a purge, which holds the write lock."""
 
 
-def rebuild_words(writer: Connection, meter: PurgeMeter) -> None:
+def rebuild_words(writer: Connection, meter: PurgeMeter, check: CheckVersions) -> None:
     """Write the full-text index again from its rows.
 
     A reader's snapshot holds the old pages in the WAL. So the WAL is emptied first, which fails
@@ -154,20 +156,30 @@ def rebuild_words(writer: Connection, meter: PurgeMeter) -> None:
     """
     meter.begin(0)
     _empty_journal(writer.database)
+    _begin(writer, check)
     writer.run("fulltext_rebuild")
+    writer.run("commit")
 
 
-def rewrite_file(writer: Connection, meter: PurgeMeter) -> None:
+def rewrite_file(writer: Connection, meter: PurgeMeter, check: CheckVersions) -> None:
     """Write the file again from its rows, and empty the WAL into it."""
     meter.begin(1)
     _empty_journal(writer.database)
+    _begin(writer, check)
+    writer.run("rollback")  # no transaction can have this statement, which changes no row
     writer.run("vacuum")
     meter.begin(2)
     _empty_journal(writer.database)
     meter.begin(PURGE_STEPS)
 
 
-def run_step(writer: Connection, step: PurgeStep, meter: PurgeMeter, lock_wait_ms: int) -> bool:
+def run_step(
+    writer: Connection,
+    step: PurgeStep,
+    meter: PurgeMeter,
+    check: CheckVersions,
+    lock_wait_ms: int,
+) -> bool:
     """Run a step; return False if a reader or another process was in the way.
 
     An interrupt leaves the file as it was before the step.
@@ -177,7 +189,7 @@ def run_step(writer: Connection, step: PurgeStep, meter: PurgeMeter, lock_wait_m
         database.set_busy_timeout(_READERS_WAIT_MS)
         meter.is_running = True
         database.set_progress_handler(meter.tick, _STEPS_BETWEEN_CALLS)
-        step(writer, meter)
+        step(writer, meter, check)
     except (apsw.BusyError, StoreBusy):
         if meter.has_failed:
             raise
@@ -188,9 +200,16 @@ def run_step(writer: Connection, step: PurgeStep, meter: PurgeMeter, lock_wait_m
         meter.is_running = False  # an interrupt can come before or after each of these calls
         try:
             database.set_progress_handler(None)
+            if database.in_transaction:
+                writer.run("rollback")
         finally:
             database.set_busy_timeout(lock_wait_ms)
     return True
+
+
+def _begin(writer: Connection, check: CheckVersions) -> None:
+    if writer.begin():
+        check()
 
 
 def _empty_journal(database: apsw.Connection) -> None:
