@@ -20,7 +20,7 @@ from memoranda import (
     Store,
     TimelineBucket,
 )
-from memoranda.log.read import kind_counts, scope_index, timeline_buckets
+from memoranda.log.read import block_sums, kind_counts, scope_index, timeline_buckets
 from memoranda.testing import FixedClock, memory_store
 from tests.property.forgetful import AGENTS, SPACES, History
 from tests.quick import only
@@ -45,7 +45,7 @@ def test_buckets_count_what_a_replay_shows_often(seed: int) -> None:
 
 @pytest.mark.parametrize("commits", only([2], [1, 2, 5]))
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch, commits: int) -> None:
-    for module in (kind_counts, scope_index, timeline_buckets):
+    for module in (block_sums, kind_counts, scope_index, timeline_buckets):
         monkeypatch.setattr(module, "BLOCK_COMMITS", commits)
     check(commits, rounds=3, deeds=40)
 

@@ -146,10 +146,11 @@ class StaleNotices:
             head = state.stored_head((operation.namespace, operation.agent_id, operation.key))
             if head.is_cited or head.has_evidence:
                 return True
-            refs = operation.because if isinstance(operation, Write) else ()
-            return any(isinstance(ref, KeyRef) for ref in refs) or (
-                bool(refs) and self._cites_stale_memory(rules)
-            )
+            if isinstance(operation, Delete) or not operation.because:  # the most frequent case
+                return False
+            return any(
+                isinstance(ref, KeyRef) for ref in operation.because
+            ) or self._cites_stale_memory(rules)
         if isinstance(operation, (AddLink, CloseLink)):
             return operation.relation == SUPERSEDES or self._cites_stale_memory(rules)
         if isinstance(operation, _TIMELINE_OPERATIONS):

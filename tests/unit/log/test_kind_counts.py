@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from unittest import mock
 
+import apsw
 import pytest
 
 import memoranda
-from memoranda import Corruption, OperationType
+from memoranda import Corruption, OperationType, Store, StoreFull
 from memoranda.log.read import kind_counts
 from memoranda.log.read.kind_counts import BLOCK_COMMITS, CountReader
 from memoranda.model.operations import AnyOperation, Delete, Write
@@ -77,3 +80,102 @@ def test_no_event_is_read_and_work_grows_with_blocks(tmp_path: Path) -> None:
         steps.append(work.steps)
     rows = 180 * BLOCK_COMMITS
     assert steps[1] - steps[0] < 2 * rows, "less than to look at each row"
+
+
+# Sums: they are stored when a block of commits is complete.
+
+
+def sums_of(store: Store) -> list[tuple[object, ...]]:
+    with store._core.engine.snapshot() as reader:
+        return reader.rows("kind_count_rows")
+
+
+def write(store: Store, count: int) -> None:
+    for number in range(count):
+        store.write(agent_id="a", key=f"k{number % 7}", value={})
+
+
+def check_sums(store: Store) -> None:
+    assert store.rebuild().identical
+    head = store.stats().commits
+    own = [row for row in sums_of(store) if row[:2] == ("a", "default")]
+    assert {row[2] for row in own} == {*range((head + 1) // BLOCK_COMMITS)}
+    buckets = store.timeline_buckets(agent_id="a", buckets=3)
+    assert sum(bucket.events for bucket in buckets) == len(list(store.replay(agent_id="a")))
+
+
+def test_a_block_is_stored_with_its_last_commit(tmp_path: Path) -> None:
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as store:
+        write(store, BLOCK_COMMITS - 2)
+        assert sums_of(store) == []
+        write(store, 1)
+        assert [row[2:] for row in sums_of(store) if row[0] == "a"] == [(0, 4, BLOCK_COMMITS - 1)]
+        check_sums(store)
+
+
+def test_a_block_that_was_begun_elsewhere_is_counted_in_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    for _ in range(3):
+        with memoranda.open(path, durability="relaxed") as store:
+            write(store, BLOCK_COMMITS // 2)
+            check_sums(store)
+    with (
+        memoranda.open(path, durability="relaxed") as store,
+        memoranda.open(path, durability="relaxed") as other,
+    ):
+        for _ in range(BLOCK_COMMITS):
+            write(store, 1)
+            write(other, 2)
+        check_sums(store)
+
+
+def test_what_is_rolled_back_is_not_counted(tmp_path: Path) -> None:
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as store:
+        write(store, BLOCK_COMMITS // 2)
+
+        def fail(name: str) -> None:
+            if name == "before-commit":
+                raise StoreFull
+
+        batch = store._core.committer._writer
+        with mock.patch.object(batch, "failpoint", fail), pytest.raises(StoreFull):
+            write(store, 1)
+        write(store, BLOCK_COMMITS)
+        check_sums(store)
+
+
+def test_a_large_event_is_added_at_once(tmp_path: Path) -> None:
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as store:
+        write(store, 3)
+        with store.begin_transaction() as transaction:
+            for number in range(17):
+                transaction.write(agent_id="a", key=f"k{number}", value={})
+        assert [row[2:] for row in sums_of(store) if row[3] == 4] == [(0, 4, 17)]
+        store.bind(agent_id="a").forget(key="k16")
+        assert [row[2:] for row in sums_of(store) if row[3] == 4] == [(0, 4, 16)]
+        write(store, BLOCK_COMMITS)
+        check_sums(store)
+
+
+def test_an_erasure_changes_the_sums_of_complete_blocks_alone(tmp_path: Path) -> None:
+    with memoranda.open(tmp_path / "store.db", durability="relaxed") as store:
+        write(store, BLOCK_COMMITS + BLOCK_COMMITS // 2)
+        store.bind(agent_id="a").forget(key="k3")
+        before = sums_of(store)
+        check_sums(store)
+        assert sums_of(store) == before
+        write(store, BLOCK_COMMITS // 4)
+        store.bind(agent_id="a").forget(key="k4")  # also in the block that this process has counted
+        write(store, BLOCK_COMMITS)
+        check_sums(store)
+
+
+def test_a_changed_sum_is_found_and_repaired_by_rebuilding(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with memoranda.open(path, durability="relaxed") as store:
+        write(store, BLOCK_COMMITS)
+    with closing(apsw.Connection(str(path))) as database:
+        database.execute("UPDATE kind_count SET count = count + 1 WHERE block = 0")
+    with memoranda.open(path) as store:
+        assert store.rebuild().differing == ("log",)
+        check_sums(store)

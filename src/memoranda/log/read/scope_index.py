@@ -8,7 +8,9 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from memoranda.log.read import kind_counts
+from memoranda.log import pages
+from memoranda.log.read import block_sums, kind_counts
+from memoranda.log.read.block_sums import OpenBlock
 from memoranda.log.read.kind_counts import BLOCK_COMMITS, Counts, ScopeName
 from memoranda.log.views import Commit, Eraser, LookUp, RewrittenEvent, View
 from memoranda.model import codec
@@ -117,6 +119,7 @@ class LogIndex(View):
 
     def __init__(self, scopes: ScopeIds) -> None:
         self._scopes = scopes
+        self._block = OpenBlock()
 
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Index the commit under its txn_id and under every scope it touched."""
@@ -130,12 +133,20 @@ class LogIndex(View):
                 _set_horizon(writer, commit_ts, operation)
         counts = _counts(commit)
         places = _places(commit) if len(counts) > 1 else {}  # a single scope has all of it
+        is_deferred = block_sums.is_deferred(len(commit.operations))
+        self._block.enter(commit_ts)
         for scope in _scopes_of(commit):
             scope_id = self._scopes.id_of(writer, *scope)
             own = counts.get(scope, {})
             kinds = kind_counts.pack(own)
             writer.put("event_scope_add", scope_id, commit_ts, places.get(scope), kinds)
-            _add_counts(writer, scope_id, commit_ts, own)
+            if is_deferred:
+                self._block.add(scope_id, own)
+            else:
+                block_sums.add_counts(writer, scope_id, commit_ts, own)
+        self._block.store_if_complete(
+            writer, self.log or writer, lambda scope: self._scopes.id_of(writer, *scope)
+        )
 
     def eraser(self, writer: Writer, /) -> LogIndexEraser:
         """Return the object that indexes rewritten events."""
@@ -146,8 +157,9 @@ class LogIndex(View):
         return _RefusalRules(reader)
 
     def drop_caches(self) -> None:
-        """Drop the cached scope ids."""
+        """Drop the cached scope ids, and the counts of the last block."""
         self._scopes.drop_caches()
+        self._block.drop()
 
 
 class LogIndexEraser(Eraser):
@@ -156,6 +168,8 @@ class LogIndexEraser(Eraser):
     def __init__(self, writer: Writer, scopes: ScopeIds) -> None:
         self._writer = writer
         self._scopes = scopes
+        self._first_open = block_sums.first_open_commit(pages.head_commit(writer))
+        """From this commit on, events are not in the stored sums, unless they are large."""
 
     def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
         """Index the event under its remaining scopes and txn_id."""
@@ -166,7 +180,8 @@ class LogIndexEraser(Eraser):
             if new_key is not None:
                 writer.put("txn_add", *new_key, commit_ts)
         before_counts, counts = _counts(before), _counts(rewritten.after)
-        self._update_sums(commit_ts, before_counts, counts)
+        if commit_ts < self._first_open or not block_sums.is_deferred(len(before.operations)):
+            self._update_sums(commit_ts, before_counts, counts)
         old, new = _scopes_of(before), _scopes_of(rewritten.after)
         for agent_id, namespace in old - new:
             writer.run(
@@ -194,7 +209,7 @@ class LogIndexEraser(Eraser):
             changes = kind_counts.difference(before.get(scope, {}), after.get(scope, {}))
             if changes:
                 scope_id = self._scopes.id_of(self._writer, *scope)
-                _add_counts(self._writer, scope_id, commit_ts, changes)
+                block_sums.add_counts(self._writer, scope_id, commit_ts, changes)
                 self._writer.put("kind_count_prune", scope_id, commit_ts // BLOCK_COMMITS)
 
 
@@ -204,12 +219,6 @@ def _scopes_of(commit: Commit) -> set[tuple[str, str]]:
 
 def _counts(commit: Commit) -> dict[ScopeName, Counts]:
     return kind_counts.count_scopes(commit.operations)
-
-
-def _add_counts(writer: Writer, scope_id: int, commit_ts: int, counts: Counts) -> None:
-    """Add the counts of a commit to the sums of its block."""
-    for code, count in counts.items():
-        writer.put("kind_count_add", scope_id, commit_ts // BLOCK_COMMITS, code, count)
 
 
 def _places(commit: Commit) -> dict[tuple[str, str], bytes]:

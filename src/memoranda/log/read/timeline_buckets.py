@@ -19,7 +19,7 @@ import msgspec
 from memoranda.errors import Corruption
 from memoranda.log import pages
 from memoranda.log.compaction.summary import CompactionSummaries
-from memoranda.log.read import kind_counts
+from memoranda.log.read import block_sums, kind_counts
 from memoranda.log.read.kind_counts import BLOCK_COMMITS, FIRST_KIND, CountReader, Counts
 from memoranda.log.read.replay import Bounds
 from memoranda.log.read.visibility import Selection
@@ -110,6 +110,7 @@ class _Timeline:
 
     def __init__(self, reader: Reader, selection: Selection, scopes: Sequence[_Scope]) -> None:
         self._reader = reader
+        self._head = pages.head_commit(reader)
         self._scopes = scopes
         self._shown = CountReader(
             public_only=selection.viewer not in (None, selection.agent_id),
@@ -132,7 +133,7 @@ class _Timeline:
 
     def buckets(self, times: Sequence[int]) -> list[TimelineBucket]:
         """Return the buckets between these times."""
-        head = pages.head_commit(self._reader)
+        head = self._head
         commits = self._commits_before(times, head)
         counts: list[Counts] = [{} for _ in times[1:]]
         events = [0] * len(counts)
@@ -243,6 +244,9 @@ class _Timeline:
                 after, last = row[0] * BLOCK_COMMITS - 1, (row[0] + 1) * BLOCK_COMMITS - 1
                 after = max(after, scope.horizon or 0)
                 yield from self._visible_commits(scope.id, after, last)
+        # The sums of the last block, and with them its commits, may be missing.
+        after = max(block_sums.first_open_commit(self._head) - 1, scope.horizon or 0)
+        yield from self._visible_commits(scope.id, after, self._head)
 
     def _time(self, commit: int) -> int:
         row = self._reader.row("event_time", commit_ts=commit)

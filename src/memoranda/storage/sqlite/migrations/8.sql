@@ -5,7 +5,8 @@
 -- NULL: the scope has none, it only acted on others.
 ALTER TABLE event_scope ADD COLUMN kinds BLOB;
 
--- The same, summed over blocks of commits, so that a long time is counted from few rows.
+-- The same, summed over complete blocks of commits, so that a long time is counted from few rows; see
+-- log/read/block_sums.py.
 CREATE TABLE kind_count (
     scope_id INTEGER NOT NULL,
     block    INTEGER NOT NULL,
