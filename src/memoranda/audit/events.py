@@ -28,7 +28,7 @@ from memoranda.model.operations import (
     is_restated,
     visible_operation,
 )
-from memoranda.model.scope import DEFAULT_ACTOR, Scope
+from memoranda.model.scope import ALL_NAMESPACES, DEFAULT_ACTOR, Scope
 from memoranda.model.suggestions import did_you_mean
 from memoranda.storage.port import Engine, Reader
 
@@ -161,8 +161,10 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
             self.agent_id is None or event.agent_id == self.agent_id
         )
 
-    def scopes(self, reader: Reader) -> list[int] | None:
+    def scopes(self, reader: Reader, after: int, through: int) -> list[int] | None:
         """Return the ids of scopes whose commits hold every match; None: scan the whole log."""
+        if reader.coverage is not None:
+            return visibility.scopes_in(reader, ALL_NAMESPACES, after=after, through=through)
         own = scopes_of(self.event_types)
         if own is not None:
             names = ((scope.agent_id, scope.namespace) for scope in own)
@@ -187,7 +189,8 @@ class AuditTrail:
         self._after = after
         self._through = through
         with engine.reading() as reader:
-            self._scopes = event_filter.scopes(reader)
+            self._scopes = event_filter.scopes(reader, after, through)
+            self._coverage = reader.coverage
         self._commits: Iterator[tuple[int, list[int]]] | None = None
 
     def next_page(self) -> list[AuditEvent]:
@@ -231,9 +234,15 @@ class AuditTrail:
         operations = codec.decode_operations(event.operations)
         leaves = chain.operation_leaves(event)
         for position, operation in enumerate(operations):
+            if not self._covers(operation):
+                continue
             audit_event = _audit_event(event, position, operation, leaves[position], envelope)
             if self._filter.includes(audit_event):
                 yield audit_event
+
+    def _covers(self, operation: AnyOperation) -> bool:
+        coverage = self._coverage
+        return coverage is None or coverage.covers(operation.namespace, operation.agent_id)
 
 
 def _audit_event(

@@ -21,9 +21,12 @@ from memoranda.model.scope import DEFAULT_NAMESPACE, checked_scope
 
 
 def check_viewer(core: Core, grant: Grant, agent_id: str | None) -> str:
-    """Return the agent whose visibility applies to a call that names this agent, or none."""
+    """Return the agent whose visibility applies to a call that names this agent, or none.
+
+    What is private to an agent that the grant does not cover is shown to nobody.
+    """
     agent = grant.acting(agent_id)
-    return checked_scope(DEFAULT_NAMESPACE, agent, core.limits, engine=True).agent_id
+    return grant.owner(checked_scope(DEFAULT_NAMESPACE, agent, core.limits, engine=True).agent_id)
 
 
 def check_agent(core: Core, agent_id: str | None) -> str | None:
@@ -35,8 +38,11 @@ def check_agent(core: Core, agent_id: str | None) -> str | None:
 
 def check_namespace(core: Core, namespace: str | None) -> str | None:
     """Return the namespace that a call selects; None: all namespaces."""
-    if namespace is None:
-        return None
+    return None if namespace is None else check_place(core, namespace)
+
+
+def check_place(core: Core, namespace: str) -> str:
+    """Return the one namespace that a call names."""
     return checked_scope(namespace, "_", core.limits, engine=True).namespace
 
 

@@ -18,7 +18,7 @@ from memoranda.log.read.as_of import commit_of_token
 class AuditEvents(Call[AuditEvent], frozen=True):
     """List the audit events in commit order, up to the current end of the log."""
 
-    reach = "store"
+    reach = "scopes"
     shape = "pages"
 
     event_type: tuple[str, ...] | None = None

@@ -21,9 +21,9 @@ Answer = TypeVar("Answer", covariant=True)
 
 Verb = Literal["read", "write", "forget", "admin"]
 """What a grant allows or denies. `forget` erases; `admin` serves the store as a whole."""
-Reach = Literal["scope", "id", "walk", "store"]
-"""What a call can see: one scope, a record by its id, what is reached from there by links, or
-the whole store."""
+Reach = Literal["scope", "id", "walk", "scopes", "store"]
+"""What a call can see: one scope, a record by its id, what is reached from there by links, every
+scope that the grant covers, or the store as a whole, which needs a grant that covers everything."""
 Shape = Literal["value", "pages", "stream"]
 """What a call answers: one value, a long result in pages, or a stream that does not end."""
 Lane = Literal["short", "search", "long"]
@@ -58,8 +58,8 @@ class Call(
     shape: ClassVar[Shape] = "value"
     lane: ClassVar[Lane] = "short"
     obeys_grants: ClassVar[bool] = False
-    """Whether its handler shows only what the grant covers; others refuse a grant that does not
-    cover everything."""
+    """Of a call that changes something: whether its handler checks that the grant covers it; else
+    it refuses a grant that does not cover everything. A read sees covered rows only, and obeys."""
     idempotent: ClassVar[bool] = True
     """Whether sending it twice has the effect of sending it once."""
     local_only: ClassVar[str | None] = None

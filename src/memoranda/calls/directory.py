@@ -18,14 +18,14 @@ from memoranda.model.limits import check_items, plain_text
 class Agents(Call[AgentSummary], frozen=True):
     """List the agents that wrote anything, in the order of their ids, with their activity."""
 
-    reach = "store"
+    reach = "scopes"
     shape = "pages"
 
 
 class Namespaces(Call[NamespaceSummary], frozen=True):
     """List the namespaces in order, with their activity; the engine's own are left out."""
 
-    reach = "store"
+    reach = "scopes"
     shape = "pages"
 
 

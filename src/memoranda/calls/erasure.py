@@ -21,7 +21,7 @@ from memoranda.storage.port import Progress
 class Certificate(Call[CertificateRecord], frozen=True):
     """Read the certificate of an erasure."""
 
-    reach = "id"
+    reach = "store"
 
     erasure_id: str
 

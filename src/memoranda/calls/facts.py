@@ -6,7 +6,13 @@ from typing import Any, Generic
 
 from msgspec.structs import replace
 
-from memoranda.calls.arguments import TypedText, check_plain_object, check_viewer
+from memoranda.calls.arguments import (
+    TypedText,
+    check_agent,
+    check_place,
+    check_plain_object,
+    check_viewer,
+)
 from memoranda.calls.call import Answer, AnyInstant, AnyMoment, Call, Handlers
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
@@ -23,6 +29,7 @@ from memoranda.log.read.as_of import resolve_as_of
 from memoranda.memory.requests import check_id
 from memoranda.memory.transcripts import quotes
 from memoranda.model.clock import to_micros
+from memoranda.model.scope import Scope, checked_scope
 
 # Facts.
 
@@ -149,7 +156,7 @@ def explain(core: Core, grant: Grant, call: Explain) -> Explanation:
 def current_edges(core: Core, grant: Grant, call: CurrentEdges) -> list[ExistingEdge]:
     """Return the edges."""
     query = FactQuery(
-        scope=grant.scope(call.namespace, call.agent_id, core.limits),
+        scope=checked_scope(call.namespace, call.agent_id, core.limits, engine=True),
         viewer=check_viewer(core, grant, call.agent_id),
         subject=check_entity("subject_key", call.subject_key, core.limits),
         relation=check_relation("relation", call.relation, core.limits),
@@ -160,11 +167,12 @@ def current_edges(core: Core, grant: Grant, call: CurrentEdges) -> list[Existing
 
 def _fact_query(core: Core, grant: Grant, call: _FactSelection[Any]) -> FactQuery:
     limits, viewer = core.limits, check_viewer(core, grant, call.agent_id)
-    owner = viewer if call.agent_id is None else call.agent_id
+    owner = viewer if call.agent_id is None else check_agent(core, call.agent_id)
+    assert owner is not None, "an agent is named, or the viewer is"
     if call.include_closed and call.valid_at is not None:
         raise InvalidInput("valid_at", "is one instant, and include_closed asks for all")
     return FactQuery(
-        scope=grant.scope(call.namespace, owner, limits),
+        scope=Scope(check_place(core, call.namespace), owner),
         all_agents=call.agent_id is None,
         subject=None if call.subject is None else check_entity("subject", call.subject, limits),
         relation=None
@@ -192,8 +200,6 @@ def _at_valid_time(core: Core, query: FactQuery, call: _FactSelection[Any]) -> F
 class Cardinalities(Call[dict[str, RelationCardinality]], frozen=True):
     """Read the cardinality of each relation of a namespace for which one was set."""
 
-    obeys_grants = True
-
     namespace: str
 
 
@@ -216,11 +222,11 @@ class Entities(Call[EntityRecord], frozen=True):
     known_at: AnyMoment = None
 
 
-def cardinalities(core: Core, grant: Grant, call: Cardinalities) -> dict[str, RelationCardinality]:
+def cardinalities(core: Core, _: Grant, call: Cardinalities) -> dict[str, RelationCardinality]:
     """Return the cardinalities by relation, in normal form; all others are multi-valued."""
-    scope = grant.scope(call.namespace, check_viewer(core, grant, None), core.limits)
+    namespace = check_place(core, call.namespace)
     with core.engine.reading() as reader:
-        return graph_reads.cardinalities(reader, scope.namespace)
+        return graph_reads.cardinalities(reader, namespace)
 
 
 def entity(core: Core, grant: Grant, call: Entity) -> EntityRecord | None:
@@ -237,7 +243,7 @@ def entities(core: Core, grant: Grant, call: Entities) -> Pages[EntityRecord]:
 
 
 def _entity_query(core: Core, grant: Grant, call: Entity | Entities) -> FactQuery:
-    scope = grant.scope(call.namespace, call.agent_id, core.limits)
+    scope = checked_scope(call.namespace, call.agent_id, core.limits, engine=True)
     commit = None if call.known_at is None else core.commit_at("known_at", call.known_at)
     viewer = check_viewer(core, grant, call.agent_id)
     return FactQuery(scope=scope, as_of_commit=commit, viewer=viewer)

@@ -1,7 +1,22 @@
 """Grants: what a caller may see and do, as a value that every handler gets.
 
-To a handler that obeys grants, what a grant does not cover looks like what does not exist. A call
-whose handler does not (`Call.obeys_grants`) is refused under a grant that leaves anything out.
+What a grant does not cover looks like what does not exist: the same answer, and the same error in
+the same words. Handlers read through a reader of covered rows (`storage/coverage.py`), so that no
+query, page, count or score can tell the difference.
+
+- *Namespaces* bound where: what is in none of them, nor below one, is not covered.
+- *Agents* bound whose own data: their keys, their part of the log, what is private to them, and
+  what names them (the directory, cursors). What an agent wrote for everybody in a namespace is
+  covered with the namespace, as every agent there may read it: memories and facts that are not
+  private, shared facts, transcripts, notices, settings.
+- The *actor* is the viewer of every call, whatever agent the call names. Private memories and facts
+  are shown to their own agent only, and only if it is covered.
+- What is covered may rest on what is not: links, evidence, sources, superseding memories. That is
+  masked or left out, as a private memory of another agent is. Operations of a covered scope name
+  the ids that they link, and every commit has its number in the whole log.
+- A call about the store as a whole (`reach = "store"`) cannot be restricted: it raises
+  `PermissionDenied` unless the grant covers everything. So does writing where the grant does not
+  reach, in words that say only what the caller said.
 """
 
 from __future__ import annotations
@@ -10,10 +25,13 @@ import msgspec
 
 from memoranda.calls.call import VERBS, Verb
 from memoranda.errors import PermissionDenied
+from memoranda.model.coverage import Coverage
 from memoranda.model.limits import Limits
 from memoranda.model.scope import DEFAULT_ACTOR, Scope, checked_scope
 
-NOWHERE = Scope("", "")
+NOBODY = ""
+"""A viewer that is no agent: nothing is private to it."""
+NOWHERE = Scope("", NOBODY)
 """A scope that nothing can be written in: a read of it finds what a read of nothing finds."""
 
 
@@ -24,7 +42,7 @@ class Grant(msgspec.Struct, frozen=True):
     """The agent in whose name the caller acts, and with whose eyes it sees. None: the agent that
     each call names, as for a host that serves all agents."""
     agents: frozenset[str] | None = None
-    """The agents whose data it may see; None: all."""
+    """The agents whose own data it may see; None: all."""
     namespaces: frozenset[str] | None = None
     """The namespaces, each with those below it; None: all."""
     verbs: frozenset[Verb] = frozenset(VERBS)
@@ -33,6 +51,11 @@ class Grant(msgspec.Struct, frozen=True):
     def covers_everything(self) -> bool:
         """Whether it covers every agent in every namespace."""
         return self.agents is None is self.namespaces
+
+    @property
+    def coverage(self) -> Coverage:
+        """The agents and namespaces that it covers."""
+        return Coverage(self.agents, self.namespaces)
 
     def check_verb(self, verb: Verb) -> None:
         """Refuse a call that the grant does not allow.
@@ -45,41 +68,36 @@ class Grant(msgspec.Struct, frozen=True):
             )
 
     def acting(self, agent_id: str | None) -> str:
-        """Return the agent whose visibility applies to a call that names this agent, or none."""
+        """Return the agent in whose name a call that names this agent, or none, acts."""
         if self.actor is not None:
             return self.actor
         return DEFAULT_ACTOR if agent_id is None else agent_id
 
-    def scope(self, namespace: str, agent_id: str, limits: Limits) -> Scope:
-        """Return the checked scope of a read; `NOWHERE` if the grant does not cover it."""
-        scope = checked_scope(namespace, agent_id, limits, engine=True)
-        if self.agents is None is self.namespaces or self.covers(namespace, agent_id):
-            return scope
-        return NOWHERE
-
-    def writable_scope(self, namespace: str, agent_id: str, limits: Limits) -> Scope:
-        """Return the checked scope of a write; raise if the grant does not cover it.
-
-        The engine's own scopes are nobody's to write in. The refusal tells nothing that the caller
-        did not say: whether there is anything in the scope stays unknown.
-        """
-        scope = checked_scope(namespace, agent_id, limits, engine=False)
-        if self.agents is None is self.namespaces or self.covers(namespace, agent_id):
-            return scope
-        raise PermissionDenied(
-            f"the grant of this caller does not cover agent {agent_id!r} in namespace "
-            f"{namespace!r}: ask for one that does"
-        )
+    def owner(self, agent_id: str) -> str:
+        """Return an agent whose own data a call names; `NOBODY` if the grant does not cover it."""
+        return agent_id if self.agents is None or agent_id in self.agents else NOBODY
 
     def covers(self, namespace: str, agent_id: str) -> bool:
         """Say whether the data of an agent in a namespace is covered."""
-        return (self.agents is None or agent_id in self.agents) and self.covers_namespace(namespace)
+        return self.coverage.covers(namespace, agent_id)
 
-    def covers_namespace(self, namespace: str) -> bool:
-        """Say whether a namespace is covered: it is granted itself, or one above it is."""
-        if self.namespaces is None or namespace in self.namespaces:
-            return True
-        return any(namespace.startswith(f"{granted}/") for granted in self.namespaces)
+    def scope(
+        self, namespace: str, agent_id: str, limits: Limits, *, writing: bool = False
+    ) -> Scope:
+        """Return the checked scope of an agent's own data; `NOWHERE` if it is not covered.
+
+        Writing there cannot look like writing nothing, and raises `PermissionDenied`: whether
+        anything exists there or not.
+        """
+        scope = checked_scope(namespace, agent_id, limits, engine=not writing)
+        if self.agents is None is self.namespaces or self.covers(namespace, agent_id):
+            return scope
+        if writing:
+            raise PermissionDenied(
+                f"the grant of this caller does not cover agent {agent_id!r} in namespace "
+                f"{namespace!r}: ask for one that does"
+            )
+        return NOWHERE
 
 
 EVERYTHING = Grant()

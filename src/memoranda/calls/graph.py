@@ -28,6 +28,7 @@ from memoranda.log.read.as_of import resolve_as_of
 from memoranda.model.clock import to_micros
 from memoranda.model.limits import check_integer
 from memoranda.model.operations.graph import Name
+from memoranda.model.scope import checked_scope
 from memoranda.storage.port import Reader
 
 _NO_RELATION = 0
@@ -126,7 +127,7 @@ def suggest_merges(core: Core, grant: Grant, call: SuggestMerges) -> list[MergeS
         merge_suggestions,  # few ask for any: rapidfuzz is loaded for those
     )
 
-    scope = grant.scope(call.namespace, call.agent_id, core.limits)
+    scope = checked_scope(call.namespace, call.agent_id, core.limits, engine=True)
     score, limit = check_score(call.score), check_integer("limit", call.limit, minimum=1)
     viewer = check_viewer(core, grant, call.agent_id)
     query = FactQuery(scope=scope, viewer=viewer, as_of_commit=core.head())
@@ -139,7 +140,7 @@ def suggest_merges(core: Core, grant: Grant, call: SuggestMerges) -> list[MergeS
 def _traversal_query(core: Core, grant: Grant, call: _Traversal[Any]) -> FactQuery:
     relation = call.relation
     return FactQuery(
-        scope=grant.scope(call.namespace, call.agent_id, core.limits),
+        scope=checked_scope(call.namespace, call.agent_id, core.limits, engine=True),
         relation=None if relation is None else check_relation("relation", relation, core.limits),
         viewer=check_viewer(core, grant, call.agent_id),
     )

@@ -16,8 +16,6 @@ from memoranda.state.reads import StateChange, StateRecord, StateVersion
 class GetState(Call[StateRecord | None], frozen=True):
     """Read the value of a key: now, at a version, or at a moment."""
 
-    obeys_grants = True
-
     agent_id: str
     namespace: str
     key: str
@@ -28,7 +26,6 @@ class GetState(Call[StateRecord | None], frozen=True):
 class ListKeys(Call[str], frozen=True):
     """List the keys that have a value, in the order of their UTF-8 bytes."""
 
-    obeys_grants = True
     shape = "pages"
 
     agent_id: str
@@ -40,7 +37,6 @@ class ListKeys(Call[str], frozen=True):
 class ScanPrefix(Call[StateRecord], frozen=True):
     """List the keys under a prefix with their values, in the order of their UTF-8 bytes."""
 
-    obeys_grants = True
     shape = "pages"
 
     agent_id: str
@@ -52,7 +48,6 @@ class ScanPrefix(Call[StateRecord], frozen=True):
 class History(Call[StateVersion], frozen=True):
     """List every version of a key, deletions included, oldest first."""
 
-    obeys_grants = True
     shape = "pages"
 
     agent_id: str
@@ -64,7 +59,6 @@ class History(Call[StateVersion], frozen=True):
 class Diff(Call[StateChange], frozen=True):
     """List the keys whose values differ between two moments, in order."""
 
-    obeys_grants = True
     shape = "pages"
 
     agent_id: str

@@ -48,7 +48,7 @@ class TimelineBuckets(Call[list[TimelineBucket]], frozen=True):
 class Cursors(Call[list[tuple[str, int]]], frozen=True):
     """List the cursors by name, with the last commit that each has acknowledged."""
 
-    reach = "store"
+    reach = "scopes"
 
 
 class DropCursor(Call[None], frozen=True):
@@ -85,9 +85,16 @@ def timeline_buckets(core: Core, grant: Grant, call: TimelineBuckets) -> list[Ti
     return buckets.read_buckets(core.engine, core.log_id, selection, bounds, number)
 
 
-def cursors(core: Core, _: Grant, __: Cursors) -> list[tuple[str, int]]:
-    """Return the cursors."""
-    return list_cursors(core.engine)
+def cursors(core: Core, grant: Grant, _: Cursors) -> list[tuple[str, int]]:
+    """Return the cursors; under a grant that leaves something out, those of covered agents.
+
+    A cursor is of an agent, in whatever namespaces it reads. So an agent counts as covered if the
+    grant names it.
+    """
+    if grant.covers_everything:
+        return list_cursors(core.engine)
+    actors = frozenset() if grant.actor is None else frozenset([grant.actor])
+    return list_cursors(core.engine, actors if grant.agents is None else grant.agents)
 
 
 def drop_cursor(core: Core, _: Grant, call: DropCursor) -> None:
@@ -106,11 +113,12 @@ def select(
     """Return the checked selection of events that a replay or a subscription asks for."""
     agent, place = check_agent(core, agent_id), check_namespace(core, namespace)
     return Selection(
-        agent_id=ALL_AGENTS if agent is None else agent,
+        agent_id=ALL_AGENTS if agent is None else grant.owner(agent),
         namespace=ALL_NAMESPACES if place is None else place,
         kinds=check_kinds(kinds),
         prefix=plain_text("prefix", prefix),
         viewer=grant.actor,
+        coverage=None if grant.covers_everything else grant.coverage,
     )
 
 

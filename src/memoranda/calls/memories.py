@@ -8,6 +8,7 @@ from memoranda.calls.arguments import (
     check_agent,
     check_members,
     check_namespace,
+    check_place,
     check_viewer,
 )
 from memoranda.calls.call import AnyInstant, AnyMoment, Call, Handlers
@@ -78,7 +79,7 @@ def get_memory(core: Core, grant: Grant, call: GetMemory) -> Memory | None:
     check_named(call.memory_id, call.title)
     keys: Sequence[TitleKey] = ()
     if call.title is not None:
-        scope = grant.scope(call.namespace or "", viewer, core.limits)
+        scope = Scope(check_place(core, call.namespace or ""), viewer)
         keys = title_keys(scope, call.title, core.limits)
     memory_id = None if call.memory_id is None else check_id("memory_id", call.memory_id)
     with core.engine.snapshot() as reader:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from memoranda.calls import (
     audit,
     bulk_facts,
@@ -34,6 +36,7 @@ from memoranda.calls.grant import Grant
 from memoranda.calls.write import StagedWrite, Writes
 from memoranda.errors import PermissionDenied
 from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.storage.coverage import CoveredEngine
 from memoranda.storage.port import Progress
 
 HANDLERS: Handlers = {
@@ -80,9 +83,12 @@ def handle(
 ) -> Answer:
     """Return what the handler of a call answers, or the pages of a long answer.
 
-    A call that the grant does not allow raises `PermissionDenied`.
+    A call that the grant does not allow raises `PermissionDenied`. A handler reads the store as
+    far as the grant covers it.
     """
-    _check(grant, call)
+    grant.check_verb(call.verb)
+    if not grant.covers_everything:
+        core = _covered(core, grant, call)
     answer: Answer
     if call.signs:
         answer = HANDLERS[type(call)](core, grant, call, progress, signing)
@@ -97,14 +103,15 @@ def stage_write(
     core: Core, grant: Grant, call: WriteCall[Answer], signing: TransactionSigner | None = None
 ) -> StagedWrite[Answer]:
     """Check a call that writes, and return it staged: it can be committed, and then answered."""
-    _check(grant, call)
+    grant.check_verb(call.verb)
+    if not grant.covers_everything:
+        core = _covered(core, grant, call)
     return StagedWrite(core, grant, signing, WRITES[type(call)], call)
 
 
-def _check(grant: Grant, call: Call[Any]) -> None:
-    if grant.covers_everything and call.verb in grant.verbs:
-        return
-    grant.check_verb(call.verb)
-    if not (call.obeys_grants or grant.covers_everything):
+def _covered(core: Core, grant: Grant, call: Call[Any]) -> Core:
+    """Return the store as far as the grant covers it; raise if the call needs all of it."""
+    if call.reach == "store" or not (call.verb == "read" or call.obeys_grants):
         name = call_name(type(call))
         raise PermissionDenied(f"{name} needs a grant that covers every agent and namespace")
+    return replace(core, engine=CoveredEngine(core.engine, grant.coverage))

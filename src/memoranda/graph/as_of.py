@@ -39,11 +39,12 @@ from memoranda.graph.timeline import (
     interval_indexes,
     make_statement,
 )
+from memoranda.log.read.visibility import hidden_refs
 from memoranda.model import codec
 from memoranda.model.clock import to_datetime
 from memoranda.model.intervals import NEWEST
 from memoranda.model.operations.graph import ENTITY, Name
-from memoranda.model.refs import Evidence, MemoryRef
+from memoranda.model.refs import Evidence
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader, Row
 
@@ -282,7 +283,7 @@ def to_facts(
     beliefs = with_assertions(reader, beliefs)
     nodes = node_names(reader, {node for belief in beliefs for node in belief.triple})
     facts = [_fact(scope, belief, nodes) for belief in beliefs]
-    if viewer in (None, scope.agent_id):
+    if viewer in (None, scope.agent_id) and reader.coverage is None:
         return facts
     hidden = hidden_sources(reader, (source for fact in facts for source in fact.sources), viewer)
     return [
@@ -294,13 +295,12 @@ def to_facts(
 def hidden_sources(
     reader: Reader, sources: Iterable[Evidence | None], viewer: str | None
 ) -> set[Evidence]:
-    """Return the sources that are private memories of agents other than the viewer."""
-    memories = [source for source in sources if isinstance(source, MemoryRef)]
-    if viewer is None or not memories:
+    """Return the sources that are private memories of other agents, or that are not covered."""
+    named = [source for source in sources if source is not None]
+    if not named or (viewer is None and reader.coverage is None):
         return set()
-    ids = [memory.memory_id for memory in memories]
-    hidden = {row[0] for row in reader.rows("memories_hidden", memory_ids=ids, viewer=viewer)}
-    return {memory for memory in memories if memory.memory_id in hidden}
+    hidden = hidden_refs(reader, named, viewer)
+    return {source for source in named if source in hidden}
 
 
 def coalesce(beliefs: Iterable[Belief]) -> list[Belief]:

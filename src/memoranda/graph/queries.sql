@@ -930,9 +930,12 @@ SELECT kind, key, commit_ts FROM graph_node WHERE id = :id
 -- name: assertion_ids
 -- List the ids of assertions in a range that the viewer may see.
 SELECT DISTINCT statement.assertion_id
-FROM graph_statement AS statement LEFT JOIN scope ON scope.id = statement.private
+FROM graph_statement AS statement
 WHERE statement.assertion_id >= :first AND statement.assertion_id <= :last
-    AND statement.asserts = 1 AND (statement.private = 0 OR scope.agent_id = :viewer)
+    AND statement.asserts = 1 AND (
+        statement.private = 0
+        OR (SELECT scope.agent_id FROM scope WHERE scope.id = statement.private) = :viewer
+    )
 ORDER BY statement.assertion_id LIMIT :limit
 
 -- name: assertion_neighbours

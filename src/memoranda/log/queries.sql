@@ -123,6 +123,19 @@ WHERE agent_id = :agent_id AND namespace <> '_audit' AND EXISTS (
       AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
 )
 
+-- name: scopes_touched
+-- Return the scopes of a namespace, or of all but the engine's own, that some of these commits
+-- touched.
+SELECT id FROM scope
+WHERE CASE WHEN :namespace IS NULL THEN namespace NOT IN ('_log', '_audit')
+        ELSE namespace = :namespace END
+    AND EXISTS (
+        SELECT 1 FROM event_scope
+        WHERE event_scope.scope_id = scope.id
+          AND event_scope.commit_ts > :after AND event_scope.commit_ts <= :through
+    )
+ORDER BY id
+
 -- name: scopes_of_agent
 -- Return every scope of an agent, including the audit's, which has what it did to others.
 SELECT id FROM scope WHERE agent_id = :agent_id

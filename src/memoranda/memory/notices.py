@@ -19,6 +19,7 @@ import msgspec
 from memoranda.log import pages
 from memoranda.log.compaction import horizon
 from memoranda.log.pages import SplitEventCache
+from memoranda.log.read.visibility import hidden_refs
 from memoranda.memory.records import Invalidation, time_of
 from memoranda.model import document
 from memoranda.model.clock import to_datetime, to_rfc3339
@@ -307,7 +308,12 @@ def _ref(
 ) -> Belief | None:
     if memory_id is not None:
         return MemoryRef(memory_id, version)
-    return resolve_place(reader, events, OperationRef(*place))
+    if place[0] is None:  # it is a memory that the reader does not cover
+        return None
+    ref = resolve_place(reader, events, OperationRef(*place))
+    if ref is None or reader.coverage is None:
+        return ref
+    return None if hidden_refs(reader, [ref], None) else ref
 
 
 def resolve_place(

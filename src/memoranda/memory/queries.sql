@@ -876,6 +876,11 @@ SELECT memory.memory_id
 FROM json_each(:memory_ids) AS requested JOIN memory ON memory.memory_id = requested.value
 WHERE memory.private = 1 AND memory.agent_id <> :viewer
 
+-- name: transcripts_hidden
+-- List which of these transcripts a reader may not see: none, unless its coverage leaves some out.
+SELECT transcript_id FROM transcript
+WHERE transcript_id IN (SELECT value FROM json_each(:transcript_ids)) AND 1 = 0
+
 -- name: memory_ids
 -- List the ids of memories in a range that the viewer may see, notices included.
 SELECT memory_id FROM memory

@@ -56,6 +56,10 @@ WHERE id = :id
 -- Count the documents and tokens of all partitions.
 SELECT COALESCE(SUM(size), 0), COALESCE(SUM(length), 0) FROM shelf
 
+-- name: fulltext_totals
+-- Count the documents and tokens of the full-text index, whether a reader covers them or not.
+SELECT COALESCE(SUM(size), 0), COALESCE(SUM(length), 0) FROM shelf
+
 -- name: partition_prune
 -- Delete empty partitions: their keys may name a forgotten agent.
 DELETE FROM shelf WHERE size = 0

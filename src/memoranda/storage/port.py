@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from memoranda.errors import Unavailable
+from memoranda.model.coverage import Coverage
 
 # Findings: results of health checks.
 
@@ -59,6 +60,11 @@ class Reader(Protocol):
 
     A list or tuple parameter stands for a JSON array, which a query reads with `json_each`.
     """
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """The agents and namespaces whose rows it sees (`storage/coverage.py`); None: all."""
+        ...
 
     def row(self, query: str, /, **values: object) -> Row | None:
         """Return the first row, if there is one."""

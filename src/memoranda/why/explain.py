@@ -19,6 +19,7 @@ from memoranda.graph.fact_explanation import TimelineCache, assertion_lifetime, 
 from memoranda.log import pages
 from memoranda.log.pages import SplitEventCache
 from memoranda.log.read.as_of import AsOf, CommitInfo, commit_infos
+from memoranda.log.read.visibility import hidden_refs
 from memoranda.memory import snapshots, transcripts
 from memoranda.memory.snapshots import MemorySnapshot, VersionSnapshot, text_of
 from memoranda.memory.transcripts import WHOLE_TRANSCRIPT, TranscriptInfo
@@ -128,6 +129,32 @@ def missing_node(key: NodeKey) -> Node:
     return Node(key=key, kind="key", ref=ref, stale=(MISSING_MARK,))
 
 
+def absent_nodes(context: ExplainContext, keys: Iterable[NodeKey]) -> dict[NodeKey, Node]:
+    """Return nodes for evidence that was not found: it is not stored, or not covered."""
+    if context.reader.coverage is None:
+        return {key: missing_node(key) for key in keys}
+    refs = {key: _ref_of(key) for key in keys}
+    hidden = hidden_refs(context.reader, refs.values(), context.viewer)
+    return {
+        key: _hidden_node(context, key, missing_node(key).kind)
+        if ref in hidden
+        else missing_node(key)
+        for key, ref in refs.items()
+    }
+
+
+def _ref_of(key: NodeKey) -> Ref:
+    if isinstance(key, FactUse):
+        return FactRef(key.assertion_id)
+    return key.ref if isinstance(key, PreviousVersion) else key
+
+
+def _hidden_node(context: ExplainContext, key: NodeKey, kind: Kind) -> Node:
+    """Return a node for evidence that the viewer may not see."""
+    summary = f"a {kind} that {context.viewer!r} may not see"
+    return Node(key=key, kind=kind, ref=None, summary=summary, hidden=True)
+
+
 def _key_nodes(context: ExplainContext, refs: Sequence[KeyRef]) -> Iterator[tuple[KeyRef, Node]]:
     for version in find_versions(context.reader, refs, context.as_of.commit, context.events):
         if version.live or version.requested.version is not None:
@@ -217,8 +244,7 @@ def _memory_node(
 ) -> Node:
     snapshot, current = version.snapshot, version.current
     if snapshot is None or current is None:
-        summary = f"a memory that {context.viewer!r} may not see"
-        return Node(key=version.ref, kind="memory", ref=None, summary=summary, hidden=True)
+        return _hidden_node(context, version.ref, "memory")
     ref = MemoryRef(snapshot.memory_id, snapshot.version)
     links = supports[snapshot.memory_id]
     if snapshot.forgotten:
@@ -272,8 +298,7 @@ def _fact_nodes(context: ExplainContext, uses: Sequence[FactUse]) -> Iterator[tu
     visible = []
     for use in uses:
         if use.assertion_id in private_ids:
-            summary = f"a fact that {viewer!r} may not see"
-            yield use, Node(key=use, kind="fact", ref=None, summary=summary, hidden=True)
+            yield use, _hidden_node(context, use, "fact")
         else:
             visible.append(use)
     statuses = fact_statuses(reader, visible, context.as_of, viewer, context.timelines)
@@ -457,14 +482,15 @@ class EvidenceGraph:
         is_root = True
         while frontier:
             nodes = find_nodes(self._context, frontier)
+            if not is_root:  # of a root that is not found, the caller raises NotFound
+                absent = [key for key in frontier if key not in nodes]
+                nodes |= absent_nodes(self._context, absent) if absent else {}
             following: dict[NodeKey, None] = {}
             for key in frontier:
                 node = nodes.get(key)
-                if node is None and is_root:
-                    continue  # the caller raises NotFound
-                node = node or missing_node(key)
-                new_nodes[key] = new_nodes[node.key] = node
-                following.update(dict.fromkeys(support.key for support in node.supports))
+                if node is not None:
+                    new_nodes[key] = new_nodes[node.key] = node
+                    following.update(dict.fromkeys(support.key for support in node.supports))
             frontier = [key for key in following if key not in new_nodes and key not in self._nodes]
             is_root = False
         return new_nodes

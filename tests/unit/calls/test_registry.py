@@ -16,15 +16,17 @@ import memoranda
 from memoranda import ALL_NAMESPACES, InvalidInput, Literal, PermissionDenied, Store
 from memoranda.calls import codec, within
 from memoranda.calls.call import Lane, Reach, Shape, Verb, answer_type, call_name
-from memoranda.calls.grant import EVERYTHING, NOWHERE, Grant
+from memoranda.calls.grant import EVERYTHING, NOBODY, NOWHERE, Grant
 from memoranda.calls.keys import GetState, ListKeys
 from memoranda.calls.log import Cursors, DropCursor
 from memoranda.calls.maintenance import GetStats
 from memoranda.calls.registry import CALLS, HANDLERS, WRITES, handle
 from memoranda.calls.why import Why
+from memoranda.model.coverage import Coverage
 from memoranda.model.limits import Limits
 from memoranda.model.refs import KeyRef
 from memoranda.model.scope import Scope
+from memoranda.storage.coverage import CoveredEngine
 from memoranda.why.reason import Reason
 
 
@@ -172,21 +174,33 @@ class TestGrant:
             store.write(agent_id="a", key="k", value={"n": 1})
             grant, core = Grant("b", frozenset("b")), store._core
             assert grant.scope("default", "a", core.limits) == NOWHERE
-            assert HANDLERS[GetState](core, grant, GetState("a", "default", "k")) is None
-            assert HANDLERS[ListKeys](core, grant, ListKeys("a", "default")).next_page() == []
+            assert handle(core, grant, GetState("a", "default", "k")) is None
+            assert handle(core, grant, ListKeys("a", "default")).next_page() == []  # type: ignore[attr-defined]
             with pytest.raises(InvalidInput, match="namespace"):  # as for what does not exist
-                HANDLERS[GetState](core, grant, GetState("a", "a//b", "k"))
+                handle(core, grant, GetState("a", "a//b", "k"))
 
-    def test_a_call_that_does_not_obey_grants_refuses_one_that_leaves_something_out(self) -> None:
+    def test_writing_where_nothing_is_covered_is_denied(self) -> None:
+        grant = Grant("a", frozenset("a"), frozenset(["team"]))
+        assert grant.scope("team/x", "a", Limits(), writing=True) == Scope("team/x", "a")
+        for place, agent in (("team", "b"), ("teams", "a")):
+            with pytest.raises(PermissionDenied, match=f"agent '{agent}' in namespace '{place}'"):
+                grant.scope(place, agent, Limits(), writing=True)
+        with pytest.raises(InvalidInput, match="engine's own"):
+            grant.scope("team/_x", "a", Limits(), writing=True)
+
+    def test_nothing_is_private_to_a_viewer_that_is_not_covered(self) -> None:
+        grant = Grant(None, frozenset("a"))
+        assert grant.owner(grant.acting("a")) == "a"
+        assert grant.owner(grant.acting("b")) == NOBODY
+
+    def test_an_engine_of_covered_rows_does_nothing_else(self) -> None:
         with memoranda.open(":memory:", embedder=None) as store:
-            for kind, handler in HANDLERS.items():
-                if not kind.obeys_grants:
-                    call = kind(**dict.fromkeys(kind.__struct_fields__))
-                    for grant in (Grant("a", frozenset("a")), Grant("a", None, frozenset("n"))):
-                        with pytest.raises(PermissionDenied, match="covers every agent"):
-                            handle(store._core, grant, call)
-                else:
-                    assert "grant.scope(" in inspect.getsource(handler)
+            engine = CoveredEngine(store._core.engine, Coverage(frozenset("a")))
+            assert engine.path is None
+            assert not engine.is_closed
+            for refused in (engine.write, engine.query, engine.copy_to, engine.footprint):
+                with pytest.raises(PermissionDenied):
+                    refused()
 
     def test_a_verb_that_is_not_granted(self) -> None:
         with memoranda.open(":memory:", embedder=None) as store:

@@ -6,7 +6,7 @@ cursor belongs to one: it is dropped when that agent is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from hashlib import sha256
 
 from memoranda.errors import (
@@ -175,11 +175,15 @@ class Cursor:
             ) from error
 
 
-def list_cursors(engine: Engine) -> list[tuple[str, int]]:
-    """Return the cursors by name, with the commits they are at."""
+def list_cursors(engine: Engine, agents: Collection[str] | None = None) -> list[tuple[str, int]]:
+    """Return the cursors by name, with the commits they are at; only those of some agents."""
     with engine.reading() as reader:
         rows = reader.rows("meta_range", first=PREFIX, end=END)
-    return [(name.removeprefix(PREFIX), _commit_of(token)) for name, token in rows]
+    return [
+        (name.removeprefix(PREFIX), _commit_of(note))
+        for name, note in rows
+        if agents is None or _owner_of(note) in agents
+    ]
 
 
 def cursor_names(reader: Reader) -> list[str]:

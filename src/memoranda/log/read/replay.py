@@ -13,7 +13,7 @@ from memoranda.log import pages
 from memoranda.log.commit import transaction_signature
 from memoranda.log.compaction.summary import CompactionSummaries
 from memoranda.log.read import as_of, visibility
-from memoranda.log.read.visibility import Selection, mask_private
+from memoranda.log.read.visibility import Selection, mask_private, scopes_in
 from memoranda.model import codec
 from memoranda.model.clock import Instant, to_micros
 from memoranda.model.event import ReplayEvent
@@ -80,7 +80,7 @@ class Replay:
         after, leap = self.at, self._summaries.skip_to
         if leap is not None and after < leap:
             self.at = leap
-            return self._summaries.insert_summaries([], after, leap)
+            return self._masked(self._summaries.insert_summaries([], after, leap))
         rows = self._next_rows() if self.at < self.through else []
         if rows and self._summaries.finds_new_horizon(after, self.through):
             self._commit_iterator = None  # what was read may be erased meanwhile: read it again
@@ -88,22 +88,24 @@ class Replay:
         self.at = rows[-1][0] if rows else max(self.at, self.through)
         decode, part_of = self._decode, self._selection.part_of
         events = [part for row in rows if (part := part_of(decode(row)))]
-        return self._summaries.insert_summaries(self._masked(events), after, self.at)
+        return self._masked(self._summaries.insert_summaries(events, after, self.at))
 
     def _masked(self, events: list[ReplayEvent]) -> list[ReplayEvent]:
-        """Return events without references to other agents' private items."""
-        viewer = self._selection.viewer
-        if viewer in (None, self._selection.agent_id) or not events:
+        """Return events without references to what the viewer may not see."""
+        selection = self._selection
+        sees_all = selection.viewer in (None, selection.agent_id) and selection.coverage is None
+        if sees_all or not events:
             return events
-        assert viewer is not None, "a viewer is given"
         with self._engine.reading() as reader:
-            return mask_private(reader, events, viewer)
+            return mask_private(reader, events, selection.viewer)
 
     def _find_scopes(self, reader: Reader, after: int) -> list[int]:
-        """Return the agent's scopes that may have selected operations."""
+        """Return the scopes that may have selected operations; none if all of them may."""
         agent_id, namespace = self._selection.agent_id, self._selection.namespace
-        if agent_id is ALL_AGENTS:
+        if self._reads_whole_log:
             return []
+        if agent_id is ALL_AGENTS:
+            return scopes_in(reader, namespace, after=after, through=self.through)
         if namespace is not ALL_NAMESPACES:
             rows = reader.rows("scope_find", agent_id=agent_id, namespace=namespace)
         else:
@@ -112,11 +114,15 @@ class Replay:
             )
         return [row[0] for row in rows]
 
+    @property
+    def _reads_whole_log(self) -> bool:
+        return self._selection.agent_id is ALL_AGENTS and self._selection.coverage is None
+
     def _next_rows(self) -> list[Row]:
         """Read the next events, each once, although several of the agent's scopes may be in it."""
         if len(self._scopes) > 1:
             return self._rows_of_scopes()
-        if self._selection.agent_id is ALL_AGENTS:
+        if self._reads_whole_log:
             return self._page("event_page_of_all")
         return self._page("event_places_of_scope", scope_id=self._scopes[0]) if self._scopes else []
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from memoranda.errors import InvalidInput
 from memoranda.log import pages
+from memoranda.model.coverage import Coverage
 from memoranda.model.event import ReplayEvent
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.model.memory import inbox_of
@@ -28,7 +29,7 @@ from memoranda.model.operations import (
     OperationType,
     Write,
 )
-from memoranda.model.refs import FactRef, MemoryRef, Ref
+from memoranda.model.refs import FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from memoranda.model.suggestions import did_you_mean
 from memoranda.storage.port import Engine, Reader
@@ -50,6 +51,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str = ""
     viewer: str | None = None
     """The agent that reads: it is not shown others' private operations. None: show everything."""
+    coverage: Coverage | None = None
+    """The agents and namespaces that the reader's authority extends to; None: all."""
 
     def part_of(self, event: ReplayEvent) -> ReplayEvent | None:
         """Return the event with only its selected operations; None if there are none."""
@@ -71,6 +74,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             and (self.kinds is None or operation.type in self.kinds)
             and (not self.prefix or operation.key.startswith(self.prefix))
             and (not operation.private or self.viewer in (None, operation.agent_id))
+            and (
+                self.coverage is None
+                or self.coverage.covers(operation.namespace, operation.agent_id)
+            )
         )
 
     def _includes_scope(self, agent_id: str, namespace: str) -> bool:
@@ -122,6 +129,18 @@ def _check_kind(kind: object) -> OperationType:
 # Merging: the commits of several scopes in order, each once.
 
 
+def scopes_in(
+    reader: Reader, namespace: str | AllNamespaces, *, after: int, through: int
+) -> list[int]:
+    """Return the scopes of all agents that some commits touched, in a namespace or in all.
+
+    All namespaces are those of users, without the engine's own.
+    """
+    name = None if namespace is ALL_NAMESPACES else namespace
+    rows = reader.rows("scopes_touched", namespace=name, after=after, through=through)
+    return [row[0] for row in rows]
+
+
 def commits_of(
     engine: Engine, scopes: Sequence[int], *, after: int, through: int
 ) -> Iterator[tuple[int, list[int]]]:
@@ -150,21 +169,30 @@ def _commits_of_one(
         after = rows[-1][0]
 
 
-# Masking: remove references to other agents' private items.
+# Masking: remove references to what the viewer may not see.
 
 
-def mask_private(reader: Reader, events: Sequence[ReplayEvent], viewer: str) -> list[ReplayEvent]:
-    """Return events as an agent may see them."""
-    refs = [ref for event in events for op in event.operations for ref in _references(op, viewer)]
+def mask_private(
+    reader: Reader, events: Sequence[ReplayEvent], viewer: str | None
+) -> list[ReplayEvent]:
+    """Return events as an agent may see them.
+
+    Its own operations stay as they are, unless the reader has a coverage: they may rest on what is
+    not covered.
+    """
+    whole_agent = viewer if reader.coverage is None else None
+    refs = [
+        ref for event in events for op in event.operations for ref in _references(op, whole_agent)
+    ]
     if not refs:
         return [*events]
-    hidden = _hidden(reader, refs, viewer)
-    return [_mask_event(event, hidden, viewer) for event in events] if hidden else [*events]
+    hidden = hidden_refs(reader, refs, viewer)
+    return [_mask_event(event, hidden, whole_agent) for event in events] if hidden else [*events]
 
 
-def _references(operation: AnyOperation, viewer: str) -> Iterator[Ref]:
-    """Yield the references in an operation of another agent."""
-    if operation.agent_id == viewer:
+def _references(operation: AnyOperation, whole_agent: str | None) -> Iterator[Ref]:
+    """Yield the references in an operation, unless it is of an agent that sees all of its own."""
+    if operation.agent_id == whole_agent:
         return
     if isinstance(operation, Assert | End) and operation.source is not None:
         yield operation.source
@@ -172,29 +200,60 @@ def _references(operation: AnyOperation, viewer: str) -> Iterator[Ref]:
         yield from operation.because
 
 
-def _hidden(reader: Reader, refs: Iterable[Ref], viewer: str) -> set[Ref]:
-    """Return the references to private items of others."""
-    memories = {ref.memory_id: None for ref in refs if isinstance(ref, MemoryRef)}
-    facts = {ref.assertion_id: None for ref in refs if isinstance(ref, FactRef)}
-    of_memories = reader.rows("memories_hidden", memory_ids=list(memories), viewer=viewer)
-    of_facts = reader.rows("graph_assertions_private", ids=list(facts), viewer=viewer)
-    ids = {row[0] for row in (*of_memories, *of_facts)}
+def hidden_refs(reader: Reader, refs: Iterable[Ref], viewer: str | None) -> set[Ref]:
+    """Return the references to private items of others, and to what the reader does not cover."""
+    unique, coverage = frozenset(refs), reader.coverage
+    memories = list({ref.memory_id for ref in unique if isinstance(ref, MemoryRef)})
+    facts = list({ref.assertion_id for ref in unique if isinstance(ref, FactRef)})
+    hidden_memories: set[str] = set()
+    if memories:
+        rows = reader.rows("memories_hidden", memory_ids=memories, viewer=viewer)
+        hidden_memories = {row[0] for row in rows}
+    hidden_facts: set[str] = set()
+    if facts:
+        rows = reader.rows("graph_assertions_private", ids=facts, viewer=viewer)
+        hidden_facts = {row[0] for row in rows}
+    hidden: set[Ref] = {
+        ref
+        for ref in unique
+        if (isinstance(ref, MemoryRef) and ref.memory_id in hidden_memories)
+        or (isinstance(ref, FactRef) and ref.assertion_id in hidden_facts)
+    }
+    return hidden if coverage is None else hidden | _uncovered(reader, coverage, unique)
+
+
+def _uncovered(reader: Reader, coverage: Coverage, refs: Collection[Ref]) -> set[Ref]:
+    """Return the references to keys and transcripts that are not covered."""
+    transcripts = {ref.transcript_id for ref in refs if isinstance(ref, TranscriptRef)}
+    rows = reader.rows("transcripts_hidden", transcript_ids=list(transcripts))
+    hidden = {row[0] for row in rows}
     return {
         ref
         for ref in refs
-        if (isinstance(ref, MemoryRef) and ref.memory_id in ids)
-        or (isinstance(ref, FactRef) and ref.assertion_id in ids)
+        if (isinstance(ref, TranscriptRef) and ref.transcript_id in hidden)
+        or (isinstance(ref, KeyRef) and not _covers_key(coverage, ref))
     }
 
 
-def _mask_event(event: ReplayEvent, hidden: Collection[Ref], viewer: str) -> ReplayEvent:
-    if not any(ref in hidden for op in event.operations for ref in _references(op, viewer)):
+def _covers_key(coverage: Coverage, ref: KeyRef) -> bool:
+    """Say whether a key is covered; one that was erased has no agent and hides nothing."""
+    return not ref.agent_id or coverage.covers(ref.namespace or "", ref.agent_id)
+
+
+def _mask_event(
+    event: ReplayEvent, hidden: Collection[Ref], whole_agent: str | None
+) -> ReplayEvent:
+    if not any(ref in hidden for op in event.operations for ref in _references(op, whole_agent)):
         return event
-    return event.only(_mask_operation(operation, hidden, viewer) for operation in event.operations)
+    return event.only(
+        _mask_operation(operation, hidden, whole_agent) for operation in event.operations
+    )
 
 
-def _mask_operation(operation: AnyOperation, hidden: Collection[Ref], viewer: str) -> AnyOperation:
-    if operation.agent_id == viewer:
+def _mask_operation(
+    operation: AnyOperation, hidden: Collection[Ref], whole_agent: str | None
+) -> AnyOperation:
+    if operation.agent_id == whole_agent:
         return operation
     if isinstance(operation, Write):
         return replace(

@@ -97,6 +97,16 @@ def totals(reader: Reader) -> tuple[int, int]:
     return reader.cached(_read_totals)
 
 
+def fulltext_totals(reader: Reader) -> tuple[int, int]:
+    """Return the number of documents in the full-text index, and of their tokens."""
+    return totals(reader) if reader.coverage is None else reader.cached(_read_fulltext_totals)
+
+
+def _read_fulltext_totals(reader: Reader) -> tuple[int, int]:
+    size, length = reader.row("fulltext_totals") or (0, 0)
+    return size, length
+
+
 def _read_totals(reader: Reader) -> tuple[int, int]:
     size, length = reader.row("partition_totals") or (0, 0)
     return size, length

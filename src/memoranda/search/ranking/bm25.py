@@ -97,12 +97,20 @@ class TermSearch:
             partition.id: partition for partition in partitions if partition.id is not None
         }
         self._unindexed = unindexed
-        self._size, self._length = index_partitions.totals(reader)
+        self._size, self._length = index_partitions.fulltext_totals(reader)
+        """The documents and tokens of the whole index, by which FTS5 scores."""
+        self._covered_size, self._covered_length = index_partitions.totals(reader)
+        """Those that the reader covers, by which we do: a score tells nothing of others."""
         self._document_counts = self._count_documents([*terms, *hints])
         self._idf = self._rarest_idf(terms)
         self.total_idf = sum(self._idf.values())
         """The score of a document of average length that has each term of the query once."""
         self._idf |= {term: HINT_WEIGHT * idf for term, idf in self._rarest_idf(hints).items()}
+
+    @property
+    def _mean_length(self) -> float:
+        """The average length of a covered document in the index."""
+        return self._covered_length / max(self._covered_size, 1)
 
     def best(self, limit: int, as_of_commit: int | None) -> list[ScoredDocument]:
         """Return the best documents, best first, as of a commit or now."""
@@ -147,7 +155,8 @@ class TermSearch:
         self, tokens: Sequence[_Token], limit: int, as_of_commit: int | None
     ) -> Sequence[Row]:
         """Return the best indexed documents, each with its score behind its columns."""
-        if len(tokens) == 1 and as_of_commit is None:  # no scores to add up, so nothing to group
+        covers_all = self._reader.coverage is None
+        if covers_all and len(tokens) == 1 and as_of_commit is None:  # nothing to add up or group
             (token,) = tokens
             return self._reader.rows(
                 "fulltext_search_one",
@@ -155,27 +164,56 @@ class TermSearch:
                 weight=token.idf / token.fts5_idf,
                 limit=limit,
             )
-        scores = dict(self._search_several(tokens, limit, as_of_commit))
+        search = self._search_several if covers_all else self._search_covered
+        scores = dict(search(tokens, limit, as_of_commit))
         rows = self._reader.rows("documents_by_id", ids=[*scores])
         return [(*row, scores[row[0]]) for row in rows]
+
+    def _search_covered(
+        self, tokens: Sequence[_Token], limit: int, as_of_commit: int | None
+    ) -> Sequence[tuple[int, float]]:
+        """Return the ids and scores of the best indexed documents, by their own average length.
+
+        FTS5 compares lengths with the average of the whole index. If that is shorter than ours by
+        some factor, our score of a document is at most FTS5's times this factor: so once the worst
+        of the best is above that bound of all that FTS5 did not return, none of those is better.
+        """
+        if not tokens:
+            return ()
+        idf = {token.text: token.idf for token in tokens}
+        factor = max(self._mean_length * self._size / self._length, 1.0) * _ROUNDING
+        spare = _SPARE_FACTOR * limit
+        while True:
+            rows = self._search_each(tokens, spare, as_of_commit)
+            best = self._exact_scores(rows, idf)[:limit]
+            if len(rows) < spare or best[-1][1] > rows[-1][1] * factor:
+                return best
+            spare *= _SPARE_FACTOR
 
     def _search_several(
         self, tokens: Sequence[_Token], limit: int, as_of_commit: int | None
     ) -> Sequence[tuple[int, float]]:
         """Return the ids and scores of the best indexed documents."""
-        terms = [(f'"{token.text}"', token.idf / token.fts5_idf) for token in tokens]
-        if as_of_commit is not None:
-            return self._reader.rows(
-                "fulltext_search_as_of", terms=terms, limit=limit, as_of_commit=as_of_commit
-            )
         if (
-            len(tokens) <= _MAX_ALTERNATIVES
+            as_of_commit is None
+            and len(tokens) <= _MAX_ALTERNATIVES
             and sum(token.count for token in tokens) >= _MIN_OCCURRENCES
         ):
             rows = self._search_by_bound(tokens, limit)
             if rows is not None:
                 return rows
-        return self._reader.rows("fulltext_search", terms=terms, limit=limit)
+        return self._search_each(tokens, limit, as_of_commit)
+
+    def _search_each(
+        self, tokens: Sequence[_Token], limit: int, as_of_commit: int | None
+    ) -> Sequence[Row]:
+        """Return the ids and scores of the best documents, scored token by token by FTS5."""
+        terms = [(f'"{token.text}"', token.idf / token.fts5_idf) for token in tokens]
+        if as_of_commit is None:
+            return self._reader.rows("fulltext_search", terms=terms, limit=limit)
+        return self._reader.rows(
+            "fulltext_search_as_of", terms=terms, limit=limit, as_of_commit=as_of_commit
+        )
 
     def _search_by_bound(
         self, tokens: Sequence[_Token], limit: int
@@ -202,7 +240,7 @@ class TermSearch:
         self, rows: Sequence[Row], idf: Mapping[str, float]
     ) -> list[tuple[int, float]]:
         """Return documents with their scores, best first; `idf` is by token."""
-        average_length = self._length / max(self._size, 1)
+        average_length = self._mean_length
         columns = self._reader.rows("fulltext_columns", ids=[row[0] for row in rows])
         scores = []
         for document_id, *texts in columns:
@@ -238,8 +276,8 @@ class TermSearch:
 
         Documents that were not tokenized are taken to be as long as the others.
         """
-        length = self._length + self._unindexed.tokenized_length
-        return max(length / max(self._size + self._unindexed.tokenized, 1), 1.0)
+        length = self._covered_length + self._unindexed.tokenized_length
+        return max(length / max(self._covered_size + self._unindexed.tokenized, 1), 1.0)
 
 
 def _score(frequencies: Mapping[str, float], idf: Mapping[str, float], length: float) -> float:

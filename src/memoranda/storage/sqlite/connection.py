@@ -16,6 +16,7 @@ import msgspec
 
 from memoranda import errors
 from memoranda.model.bounded_cache import BoundedCache
+from memoranda.model.coverage import Coverage
 from memoranda.storage.files import make_private
 from memoranda.storage.port import Result, Row
 from memoranda.storage.sqlite.identity import FileState, FileWatch
@@ -104,6 +105,11 @@ class Connection:
         self._cache: BoundedCache[Hashable, Any] = BoundedCache(_CACHED_READS)
         self._cache_version: int | None = None
         """SQLite's `data_version` of the snapshot that the cache was filled in."""
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """It sees every row; `storage/coverage.py` has readers that do not."""
+        return None
 
     def row(self, query: str, /, **values: object) -> Row | None:
         """Return the first row, if there is one; values are bound by name."""

@@ -51,6 +51,7 @@ from memoranda.storage.sqlite.placement import (
     footprint_of,
     open_error,
 )
+from memoranda.storage.sqlite.row_policies import Queries
 from memoranda.storage.sqlite.schema import check_definitions
 from memoranda.storage.sqlite.user_sql import SqlResult, documented_views
 from memoranda.storage.sqlite.wal import (
@@ -163,7 +164,7 @@ class SqliteEngine(StoreFile):
         synchronous = synchronous_value(durability)
         create = create or path is None
         super().__init__(path)
-        self._queries = queries
+        self._queries = queries = Queries(queries)
         self._synchronous = synchronous
         self._opener = Opener(
             path,
