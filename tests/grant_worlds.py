@@ -26,6 +26,8 @@ TEAM, ELSEWHERE, FAR = "team", "teammate", "far"
 MARK = "Sesame"
 """A word of everything that is foreign to the grants of the matrix."""
 SECONDS_A_STEP = 60
+HORIZON = 34
+"""The commit up to which `team/sub` and what is elsewhere are compacted."""
 
 Sort = Literal["own", "public"]
 """An agent's own: its keys, and what is private to it. What is public is everybody's in the
@@ -93,8 +95,7 @@ def build(
         before = store._core.head()
         if leave_out(step):
             assert like is not None
-            for count in range(like.commits[step.label]):
-                store.write(agent_id="z", namespace=FAR, key="k", value={"n": count})
+            _fill(store, like.commits[step.label])
         else:
             handle = store.bind(agent_id=step.agent_id, namespace=step.namespace)
             with handle.begin_transaction() as transaction:
@@ -105,21 +106,32 @@ def build(
     return world
 
 
-def finish(world: World, steps: list[Step], leave_out: Callable[[Step], bool]) -> World:
-    """Compact, forget and subscribe as the steps' scopes allow, and index everything."""
+def finish(
+    world: World, leave_out: Callable[[Step], bool] = lambda _: False, like: World | None = None
+) -> World:
+    """Forget, compact and subscribe, as far as steps are not left out, and index everything."""
     store, core = world.store, world.store._core
-    for step in steps:
-        if step.label.endswith("_forgotten") and not leave_out(step):
+    for step in (OWN[-1], FOREIGN[-1], OWN[3], FOREIGN[2]):
+        label, before = f"after {step.label}", core.head()
+        if leave_out(step):
+            assert like is not None
+            _fill(store, like.commits[label])
+        elif step.label.endswith("forgotten"):
             store.bind(agent_id=step.agent_id).forget(memory_id=world.ids[step.label], purge=False)
-            store.write(agent_id="z", namespace=FAR, key="k", value={})
-        elif step.label.endswith("_forgotten"):
-            for _ in range(2):
-                store.write(agent_id="z", namespace=FAR, key="k", value={})
+        else:
+            store.compact(before=HORIZON, namespace=step.namespace, confirm=True)
+        world.commits[label] = core.head() - before
     for agent in ("a", "b"):
         Cursor(core.engine, core.log_id, f"cursor of {agent}", agent).begin(1)
     Cursor(core.engine, core.log_id, f"cursor of nobody {MARK}").begin(1)
     store.reindex()
     return world
+
+
+def _fill(store: Store, commits: int) -> None:
+    """Commit as often as a step that is left out."""
+    for number in range(commits):
+        store.write(agent_id="z", namespace=FAR, key="k", value={"n": number})
 
 
 # The steps. Foreign ones have the same titles, keys, subjects and words as the others.

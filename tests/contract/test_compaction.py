@@ -329,6 +329,17 @@ class TestTheLog:
         assert first.operations[0].version == 5
         assert (second.commit_ts, second.summary) == (horizon + 1, False)
 
+    def test_a_summary_names_no_private_evidence_of_others(self, agent: Store) -> None:
+        diary = agent.remember("for me alone", visibility="private")
+        agent.write(key="resting", value={}, because=diary)
+        horizon = grow(agent)
+        agent.compact(before=horizon, confirm=True)
+        for reader, evidence in ((agent, (diary.ref,)), (agent.bind(agent_id="other"), ())):
+            first, *_ = reader.replay(agent_id=ALL_AGENTS)
+            (resting,) = (op for op in first.operations if op.key == "resting")
+            assert first.summary
+            assert resting.because == evidence
+
     def test_resuming_inside_and_behind(self, agent: Store) -> None:
         grow(agent)
         tokens = [event.token for event in agent.replay()]

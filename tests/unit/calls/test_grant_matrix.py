@@ -32,6 +32,7 @@ from tests.grant_worlds import (
     MARK,
     OWN,
     TEAM,
+    Step,
     World,
     build,
     comparable,
@@ -289,20 +290,22 @@ STEPS = [step for pair in zip(OWN, FOREIGN, strict=True) for step in pair]
 
 @cache
 def whole() -> World:
-    return finish(build(STEPS), STEPS, lambda _: False)
+    return finish(build(STEPS))
 
 
 @cache
 def without(grant_name: str) -> World:
     grant = GRANTS[grant_name]
-    world = build(STEPS, leave_out=lambda step: not step.is_covered(grant), like=whole())
-    return finish(world, STEPS, lambda step: not step.is_covered(grant))
+
+    def is_foreign(step: Step) -> bool:
+        return not step.is_covered(grant)
+
+    return finish(build(STEPS, leave_out=is_foreign, like=whole()), is_foreign, whole())
 
 
 @cache
 def linked(words: str) -> World:
-    steps = [*STEPS, *LINKS]
-    return finish(build(steps, words=words), steps, lambda _: False)
+    return finish(build([*STEPS, *LINKS], words=words))
 
 
 def test_every_call_has_a_row() -> None:
