@@ -29,7 +29,7 @@ from memoranda.log.read.as_of import resolve_as_of
 from memoranda.memory.requests import check_id
 from memoranda.memory.transcripts import quotes
 from memoranda.model.clock import to_micros
-from memoranda.model.scope import Scope, checked_scope
+from memoranda.model.scope import Scope
 
 # Facts.
 
@@ -156,7 +156,7 @@ def explain(core: Core, grant: Grant, call: Explain) -> Explanation:
 def current_edges(core: Core, grant: Grant, call: CurrentEdges) -> list[ExistingEdge]:
     """Return the edges."""
     query = FactQuery(
-        scope=checked_scope(call.namespace, call.agent_id, core.limits, engine=True),
+        scope=grant.scope(call.namespace, call.agent_id, core.limits),
         viewer=check_viewer(core, grant, call.agent_id),
         subject=check_entity("subject_key", call.subject_key, core.limits),
         relation=check_relation("relation", call.relation, core.limits),
@@ -243,7 +243,7 @@ def entities(core: Core, grant: Grant, call: Entities) -> Pages[EntityRecord]:
 
 
 def _entity_query(core: Core, grant: Grant, call: Entity | Entities) -> FactQuery:
-    scope = checked_scope(call.namespace, call.agent_id, core.limits, engine=True)
+    scope = grant.scope(call.namespace, call.agent_id, core.limits)
     commit = None if call.known_at is None else core.commit_at("known_at", call.known_at)
     viewer = check_viewer(core, grant, call.agent_id)
     return FactQuery(scope=scope, as_of_commit=commit, viewer=viewer)

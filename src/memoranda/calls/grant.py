@@ -5,10 +5,10 @@ the same words. Handlers read through a reader of covered rows (`storage/coverag
 query, page, count or score can tell the difference.
 
 - *Namespaces* bound where: what is in none of them, nor below one, is not covered.
-- *Agents* bound whose own data: their keys, their part of the log, what is private to them, and
-  what names them (the directory, cursors). What an agent wrote for everybody in a namespace is
-  covered with the namespace, as every agent there may read it: memories and facts that are not
-  private, shared facts, transcripts, notices, settings.
+- *Agents* bound whose own data: their keys, their part of the log, their notices, what is private
+  to them, and what names them (the directory, cursors). What an agent wrote for everybody in a
+  namespace is covered with the namespace, as every agent there may read it: memories and facts
+  that are not private, shared facts, transcripts, settings.
 - The *actor* is the viewer of every call, whatever agent the call names. Private memories and facts
   are shown to their own agent only, and only if it is covered.
 - What is covered may rest on what is not: links, evidence, sources, superseding memories. That is
@@ -31,8 +31,6 @@ from memoranda.model.scope import DEFAULT_ACTOR, Scope, checked_scope
 
 NOBODY = ""
 """A viewer that is no agent: nothing is private to it."""
-NOWHERE = Scope("", NOBODY)
-"""A scope that nothing can be written in: a read of it finds what a read of nothing finds."""
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -84,20 +82,18 @@ class Grant(msgspec.Struct, frozen=True):
     def scope(
         self, namespace: str, agent_id: str, limits: Limits, *, writing: bool = False
     ) -> Scope:
-        """Return the checked scope of an agent's own data; `NOWHERE` if it is not covered.
+        """Return a checked scope, in which a reader finds what is covered.
 
-        Writing there cannot look like writing nothing, and raises `PermissionDenied`: whether
-        anything exists there or not.
+        Writing where nothing is covered cannot look like writing nothing, and raises
+        `PermissionDenied`, whether anything exists there or not.
         """
         scope = checked_scope(namespace, agent_id, limits, engine=not writing)
-        if self.agents is None is self.namespaces or self.covers(namespace, agent_id):
-            return scope
-        if writing:
+        if writing and not (self.covers_everything or self.covers(namespace, agent_id)):
             raise PermissionDenied(
                 f"the grant of this caller does not cover agent {agent_id!r} in namespace "
                 f"{namespace!r}: ask for one that does"
             )
-        return NOWHERE
+        return scope
 
 
 EVERYTHING = Grant()

@@ -28,7 +28,6 @@ from memoranda.log.read.as_of import resolve_as_of
 from memoranda.model.clock import to_micros
 from memoranda.model.limits import check_integer
 from memoranda.model.operations.graph import Name
-from memoranda.model.scope import checked_scope
 from memoranda.storage.port import Reader
 
 _NO_RELATION = 0
@@ -127,7 +126,7 @@ def suggest_merges(core: Core, grant: Grant, call: SuggestMerges) -> list[MergeS
         merge_suggestions,  # few ask for any: rapidfuzz is loaded for those
     )
 
-    scope = checked_scope(call.namespace, call.agent_id, core.limits, engine=True)
+    scope = grant.scope(call.namespace, call.agent_id, core.limits)
     score, limit = check_score(call.score), check_integer("limit", call.limit, minimum=1)
     viewer = check_viewer(core, grant, call.agent_id)
     query = FactQuery(scope=scope, viewer=viewer, as_of_commit=core.head())
@@ -140,7 +139,7 @@ def suggest_merges(core: Core, grant: Grant, call: SuggestMerges) -> list[MergeS
 def _traversal_query(core: Core, grant: Grant, call: _Traversal[Any]) -> FactQuery:
     relation = call.relation
     return FactQuery(
-        scope=checked_scope(call.namespace, call.agent_id, core.limits, engine=True),
+        scope=grant.scope(call.namespace, call.agent_id, core.limits),
         relation=None if relation is None else check_relation("relation", relation, core.limits),
         viewer=check_viewer(core, grant, call.agent_id),
     )

@@ -95,8 +95,13 @@ def resolve_query(reader: Reader, clock: Clock, request: RecallRequest) -> Searc
 
 
 def _namespaces(reader: Reader, request: RecallRequest) -> Iterable[str]:
-    """Return the searched namespaces; the engine's own only if the request names one."""
-    name = request.namespace
+    """Return the searched namespaces; the engine's own only if the request names one.
+
+    An inbox has notices of all agents in one partition: it is searched by whoever covers them all.
+    """
+    name, coverage = request.namespace, reader.coverage
+    if name is not None and _is_of_engine(name) and coverage and coverage.agents is not None:
+        return ()
     if name is not None and not request.children:
         return (name,)
     if name is not None:

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from memoranda import MemorandaError, PermissionDenied
 from memoranda.calls import audit, directory, facts, graph, keys, links, log, memories, recall
@@ -23,6 +22,7 @@ from memoranda.calls import why as reasons
 from memoranda.calls.call import Call, call_name
 from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.registry import CALLS, handle
+from memoranda.log import pages
 from memoranda.model.refs import FactRef, KeyRef, MemoryRef, Ref, TranscriptRef
 from memoranda.search.results import Hit
 from tests.grant_worlds import (
@@ -255,32 +255,28 @@ def asked(world: World, grant: Grant, call: Call[Any]) -> Any:
     try:
         answer = handle(world.store._core, grant, call)
         if call.shape == "pages":
-            pages = []
-            while page := answer.next_page():
-                pages.append(page)
-            return comparable(pages)
+            return comparable([*iter(answer.next_page, [])])
     except MemorandaError as error:
         return type(error), str(error)
     return comparable(answer)
 
 
-def rounded(answer: Any) -> Any:
-    """Return an answer with rounded scores: under a grant they are added up in another order."""
-    if not isinstance(answer, list):
-        return answer
-    return [
-        replace(
-            hit, score=round(hit.score, 9), parts={k: round(v, 9) for k, v in hit.parts.items()}
-        )
-        if isinstance(hit, Hit)
-        else hit
-        for hit in answer
-    ]
+def without_scores(answer: Any) -> Any:
+    """Return an answer with the ids of hits: an inbox that is not searched counts in scores."""
+    if isinstance(answer, list) and answer and isinstance(answer[0], Hit):
+        return sorted(hit.id for hit in answer)
+    return answer
 
 
 def rows(name: str, world: World) -> list[Call[Any]]:
     row = CASES[name]
     return [] if row is None else row(world.ids)
+
+
+@pytest.fixture(autouse=True)
+def _short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make pages so short that what is not covered would show in their lengths."""
+    monkeypatch.setattr(pages, "PAGE_ROWS", 5)
 
 
 READS = [name for name, row in CASES.items() if row is not None]
@@ -338,7 +334,7 @@ def test_what_is_covered_is_shown_as_without_a_grant(name: str) -> None:
     calls = rows(name, world)
     for call in calls:
         shown, as_embedded = (asked(world, authority, call) for authority in (grant, Grant("a")))
-        assert rounded(shown) == rounded(as_embedded), call
+        assert without_scores(shown) == without_scores(as_embedded), call
     assert any(asked(world, grant, call) for call in calls)
 
 

@@ -16,7 +16,7 @@ import memoranda
 from memoranda import ALL_NAMESPACES, InvalidInput, Literal, PermissionDenied, Store
 from memoranda.calls import codec, within
 from memoranda.calls.call import Lane, Reach, Shape, Verb, answer_type, call_name
-from memoranda.calls.grant import EVERYTHING, NOBODY, NOWHERE, Grant
+from memoranda.calls.grant import EVERYTHING, NOBODY, Grant
 from memoranda.calls.keys import GetState, ListKeys
 from memoranda.calls.log import Cursors, DropCursor
 from memoranda.calls.maintenance import GetStats
@@ -173,7 +173,6 @@ class TestGrant:
         with memoranda.open(":memory:", embedder=None) as store:
             store.write(agent_id="a", key="k", value={"n": 1})
             grant, core = Grant("b", frozenset("b")), store._core
-            assert grant.scope("default", "a", core.limits) == NOWHERE
             assert handle(core, grant, GetState("a", "default", "k")) is None
             assert handle(core, grant, ListKeys("a", "default")).next_page() == []  # type: ignore[attr-defined]
             with pytest.raises(InvalidInput, match="namespace"):  # as for what does not exist

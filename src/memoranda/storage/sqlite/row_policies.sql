@@ -2,9 +2,9 @@
 -- place of the table; a table without a policy is read as a whole. COVERED_NAMESPACE and
 -- COVERED_AGENT stand for the conditions below, of the columns of `owner`.
 --
--- Keys, and the commits and counts of a scope, are of one agent. Memories, transcripts, facts and
--- documents are of a namespace: what is private in it, the visibility of the viewer decides, and a
--- viewer that is not covered sees nothing of that.
+-- Keys, notices, and the commits and counts of a scope are of one agent. Other memories, transcripts,
+-- facts and documents are of a namespace: what is private in it, the visibility of the viewer
+-- decides, and a viewer that is not covered sees nothing of that.
 
 -- name: covered_namespace
 -- Say whether a namespace is covered: it is granted itself, or one above it is.
@@ -44,9 +44,13 @@ SELECT stored.* FROM main.state AS stored WHERE EXISTS (
 )
 
 -- name: memory
--- Restrict memories to covered namespaces, and private ones to covered agents.
+-- Restrict memories to covered namespaces, and private ones and notices to covered agents.
 SELECT owner.* FROM main.memory AS owner
-WHERE COVERED_NAMESPACE AND (owner.private = 0 OR COVERED_AGENT)
+WHERE COVERED_NAMESPACE AND (COVERED_AGENT OR (
+    owner.private = 0 AND NOT EXISTS (
+        SELECT 1 FROM main.notice AS notice WHERE notice.memory = owner.id
+    )
+))
 
 -- name: transcript
 -- Restrict transcripts to covered namespaces.
@@ -85,8 +89,10 @@ SELECT owner.* FROM main.graph_cardinality AS owner WHERE COVERED_NAMESPACE
 SELECT owner.* FROM main.horizon AS owner WHERE COVERED_NAMESPACE
 
 -- name: shelf
--- Restrict partitions of the index to covered namespaces, and private ones to covered agents.
+-- Restrict partitions of the index to covered namespaces, and private ones to covered agents. If not
+-- all agents are covered, leave out inboxes, where one partition has the notices of all.
 SELECT stored.* FROM main.shelf AS stored WHERE EXISTS (
     SELECT 1 FROM (SELECT stored.namespace AS namespace, stored.owner AS agent_id) AS owner
     WHERE COVERED_NAMESPACE AND (owner.agent_id = '' OR COVERED_AGENT)
+        AND (:covered_agents IS NULL OR owner.namespace NOT LIKE '%/!_%' ESCAPE '!')
 )

@@ -1,0 +1,128 @@
+"""What is covered may rest on what is not, which is masked as a private memory is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memoranda
+from memoranda.calls.audit import AuditEvents
+from memoranda.calls.call import Call
+from memoranda.calls.grant import Grant
+from memoranda.calls.links import Invalidations
+from memoranda.calls.log import Replay
+from memoranda.calls.memories import GetMemory, ListMemories
+from memoranda.calls.recall import Recall
+from memoranda.calls.registry import handle
+from memoranda.calls.why import StaleKeys, Why
+from memoranda.log import pages
+from memoranda.model.operations import Write
+from memoranda.model.refs import KeyRef, MemoryRef
+from memoranda.sdk.open import open_without_workers
+from tests.grant_worlds import FOREIGN, LINKS, OWN, TEAM, World, build, finish
+
+GRANT = Grant("a", frozenset("a"), frozenset([TEAM]))
+RESTING = KeyRef("resting", None, "a", TEAM)
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    linked = finish(build([*(step for pair in zip(OWN, FOREIGN, strict=True) for step in pair),
+                           *LINKS]))  # fmt: skip
+    yield linked
+    linked.store.close()
+
+
+def ask(world: World, call: Call[Any], grant: Grant = GRANT) -> Any:
+    answer: Any = handle(world.store._core, grant, call)
+    if call.shape == "pages":
+        return [item for page in iter(answer.next_page, []) for item in page]
+    return answer
+
+
+class TestWhy:
+    def test_evidence_of_a_value_is_hidden_and_makes_nothing_stale(self, world: World) -> None:
+        reason = ask(world, Why(RESTING))
+        assert [(item.kind, item.hidden, item.ref is None) for item in reason.because] == [
+            *((kind, True, True) for kind in ("memory", "fact", "transcript", "key")),
+            ("memory", False, False),
+        ]
+        assert reason.because[0].summary == "a memory that 'a' may not see"
+        assert not reason.is_stale
+        assert ask(world, Why(RESTING), Grant("a")).is_stale
+
+    def test_what_a_memory_reflects_on_is_hidden(self, world: World) -> None:
+        reason = ask(world, Why(MemoryRef(world.ids["reflecting"])))
+        (evidence,) = reason.because
+        assert (evidence.relation, evidence.hidden) == ("reflects_on", True)
+        assert not reason.is_stale
+
+    def test_words_that_a_memory_quotes_are_left_out(self, world: World) -> None:
+        reason = ask(world, Why(MemoryRef(world.ids["insight"])))
+        assert [item.relation for item in reason.because] == ["reflects_on"]
+        assert not any("gone" in node.stale for node in reason.walk())
+
+    def test_a_value_that_rests_on_an_erased_fact_is_stale(self) -> None:
+        with memoranda.open(":memory:", embedder=None) as opened:
+            store = opened.bind(agent_id="a", namespace=TEAM)
+            store.assert_fact(subject="Ann", relation="lives in", object="Bonn")
+            (fact,) = store.facts()
+            store.write(key="k", value={}, because=fact)
+            store.forget(fact=fact)
+            (reason,) = handle(store._core, GRANT, StaleKeys("a", TEAM)).next_page()  # type: ignore[attr-defined]
+            assert [item.stale for item in reason.because] == [("forgotten",)]
+
+
+class TestOtherAnswers:
+    def test_a_replayed_write_names_covered_evidence_alone(self, world: World) -> None:
+        for agent_id in ("a", None):
+            operations = [
+                op for event in ask(world, Replay(agent_id, TEAM)) for op in event.operations
+            ]
+            writes = [op for op in operations if isinstance(op, Write) and op.key == "resting"]
+            assert [op.because for op in writes] == [(MemoryRef(world.ids["home"], 1),)]
+
+    def test_a_notice_does_not_name_the_key_that_changed(self, world: World) -> None:
+        def evidence(grant: Grant) -> list[Any]:
+            notices = ask(world, Invalidations("a"), grant)
+            return [notice.evidence for notice in notices if notice.by == "b"]
+
+        assert KeyRef("plan", 1, "b", TEAM) in evidence(Grant("a"))
+        assert [ref for ref in evidence(GRANT) if isinstance(ref, KeyRef)] == []
+        assert None in evidence(GRANT)
+
+    def test_nothing_is_superseded_from_elsewhere(self, world: World) -> None:
+        home = GetMemory(world.ids["home"])
+        assert ask(world, home).superseded_by is None
+        assert ask(world, home, Grant("a")).superseded_by == world.ids["x_home"]
+        hits = ask(world, Recall(query="Ann lives in Bonn", namespace=TEAM))
+        assert world.ids["home"] in {hit.id for hit in hits}
+
+    def test_pages_are_full_whatever_lies_between(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pages, "PAGE_ROWS", 5)
+        for call in (Replay(None, TEAM), Replay("a", TEAM), ListMemories(None), AuditEvents()):
+            answer: Any = handle(world.store._core, GRANT, call)
+            sizes = [len(page) for page in iter(answer.next_page, [])]
+            assert len(sizes) > 1
+            assert all(size >= 5 for size in sizes[:-1])
+
+    def test_an_inbox_of_several_agents_is_not_searched(self, tmp_path: Path) -> None:
+        with memoranda.open(tmp_path / "store.db", embedder=None) as opened:
+            for agent_id in ("a", "b"):
+                agent = opened.bind(agent_id=agent_id, namespace=TEAM)
+                insight = agent.reflect("Bonn is fine", on=[agent.remember("Ann lives in Bonn").id])
+                agent.reflect("so she stays", on=[insight.id])
+                newer = agent.remember("Bonn is not", kind="reflection")
+                agent.supersede(old=insight, new=newer)
+        inbox = Recall(query="superseded", namespace=f"{TEAM}/_invalidations")
+        with open_without_workers(str(tmp_path / "store.db")) as store:
+            for _ in range(2):  # before it is indexed, and after
+                assert len(handle(store._core, Grant("a"), inbox)) > 1
+                assert handle(store._core, GRANT, inbox) == []
+                assert len(handle(store._core, Grant("a", None, frozenset([TEAM])), inbox)) > 1
+                store.reindex()
