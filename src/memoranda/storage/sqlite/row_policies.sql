@@ -91,8 +91,8 @@ SELECT owner.* FROM main.horizon AS owner WHERE COVERED_NAMESPACE
 -- name: shelf
 -- Restrict partitions of the index to covered namespaces, and private ones to covered agents. If not
 -- all agents are covered, leave out inboxes, where one partition has the notices of all.
-SELECT stored.* FROM main.shelf AS stored WHERE EXISTS (
-    SELECT 1 FROM (SELECT stored.namespace AS namespace, stored.owner AS agent_id) AS owner
-    WHERE COVERED_NAMESPACE AND (owner.agent_id = '' OR COVERED_AGENT)
-        AND (:covered_agents IS NULL OR owner.namespace NOT LIKE '%/!_%' ESCAPE '!')
-)
+SELECT owner.* FROM main.shelf AS owner
+WHERE COVERED_NAMESPACE AND (:covered_agents IS NULL OR (
+    owner.namespace NOT LIKE '%/!_%' ESCAPE '!'
+    AND (owner.owner = '' OR owner.owner IN (SELECT value FROM json_each(:covered_agents)))
+))
