@@ -81,6 +81,7 @@ class WriteCall(Call[Answer], Generic[Answer], frozen=True, kw_only=True):
     """
 
     verb: ClassVar[Verb] = "write"
+    obeys_grants = True
     idempotent = False
 
     txn_id: str | None = None

@@ -97,6 +97,9 @@ class Core(msgspec.Struct, frozen=True):
     """Orders the retries of transactions of this process that conflict with each other."""
     checkpointer: Checkpointer | None = None
     """Signs checkpoints in the background; None: the store was opened without a signer."""
+    numbers: Engine | None = None
+    """Where commits are counted, if `engine` covers a part of the store only: their numbers are
+    those of the whole log."""
     answering: deque[None] = msgspec.field(default_factory=deque)
     """One entry for each write that may be committed and is not answered yet."""
     owner: int = msgspec.field(default_factory=os.getpid)
@@ -163,7 +166,7 @@ class Core(msgspec.Struct, frozen=True):
         name = self._txn_id(txn_id)
 
         def begin() -> Beginning:
-            with self.engine.reading() as reader:
+            with (self.numbers or self.engine).reading() as reader:
                 head = pages.head_commit(reader)
                 if since is not None:
                     check_integer("since", since.commit_ts, minimum=0, maximum=head)

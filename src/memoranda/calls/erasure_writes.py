@@ -8,19 +8,19 @@ from msgspec.structs import replace
 
 from memoranda.calls.arguments import check_namespace, check_viewer
 from memoranda.calls.call import Call, Handlers, WriteCall
-from memoranda.calls.core import Core
+from memoranda.calls.core import Core, all_views
 from memoranda.calls.defaults import Defaults
 from memoranda.calls.erasure import unfinished_copies
 from memoranda.calls.grant import Grant
 from memoranda.calls.memory_writes import AnyDuration
 from memoranda.calls.requests import check_target
 from memoranda.calls.write import WriteHandler, Writes, Written
-from memoranda.errors import InvalidInput
+from memoranda.errors import InvalidInput, PermissionDenied
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.compaction.compactor import Compaction, Plan
 from memoranda.log.erasure import certificate as erasure_certificate
 from memoranda.log.erasure.certificate import Certificate, pending_reason
-from memoranda.log.erasure.forget import search_ahead
+from memoranda.log.erasure.forget import find, search_ahead
 from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.erasure.preview import preview
 from memoranda.log.erasure.purge import purge_or_defer
@@ -28,7 +28,7 @@ from memoranda.log.read.as_of import commit_at_time
 from memoranda.memory import settings
 from memoranda.memory.requests import check_note
 from memoranda.model.clock import check_duration
-from memoranda.model.erasure import DEFAULT_SWEEP_AGE, SWEEP, Due, Target
+from memoranda.model.erasure import AGENT, DEFAULT_SWEEP_AGE, NAMESPACE, SWEEP, Due, Target
 from memoranda.model.erasure import Forget as ForgetRequest
 from memoranda.model.limits import short_repr
 from memoranda.model.scope import DEFAULT_ACTOR
@@ -120,6 +120,8 @@ def _forget_request(core: Core, grant: Grant, call: Forget) -> ForgetRequest:
     }
     asker = Defaults(DEFAULT_ACTOR if grant.actor is None else grant.actor)
     target = check_target(options, asker, call.agent_id, call.namespace, core.limits)
+    if target.scope is not None:
+        grant.scope(target.scope.namespace, target.scope.agent_id, core.limits, writing=True)
     viewer = check_viewer(core, grant, call.agent_id)
     return _erasure(core, target, viewer, call.reason)
 
@@ -138,11 +140,29 @@ def _erasure(core: Core, target: Target, viewer: str | None, reason: str | None)
     return ForgetRequest(target, viewer, core.ids.unique(), note)
 
 
-def _search_forget(core: Core, grant: Grant, call: Forget) -> tuple[ForgetRequest, LogSearch]:
-    return _searched(core, _forget_request(core, grant, call))
+def _search_forget(
+    core: Core, covered: Core, grant: Grant, call: Forget
+) -> tuple[ForgetRequest, LogSearch]:
+    request = _forget_request(core, grant, call)
+    if covered is not core:
+        _check_target_covered(covered, request)
+    return _searched(core, request)
 
 
-def _search_sweep(core: Core, grant: Grant, call: Sweep) -> tuple[ForgetRequest, LogSearch]:
+def _check_target_covered(covered: Core, request: ForgetRequest) -> None:
+    """Raise `NotFound` for a target that is not covered; refuse to erase more than is covered."""
+    target = request.target
+    if target.kind in (AGENT, NAMESPACE):
+        raise PermissionDenied(
+            f"forgetting a whole {target.kind} needs a grant that covers every agent and namespace"
+        )
+    with covered.engine.snapshot() as reader:
+        find(reader, all_views(), target, request.viewer)
+
+
+def _search_sweep(
+    core: Core, _: Core, grant: Grant, call: Sweep
+) -> tuple[ForgetRequest, LogSearch]:
     return _searched(core, _sweep_request(core, grant, call))
 
 
@@ -201,7 +221,7 @@ def compact(
 ) -> Compaction:
     """Compact in slices, between which others write."""
     actor = grant.acting(None)
-    namespace = grant.writable_scope(call.namespace, actor, core.limits).namespace
+    namespace = grant.scope(call.namespace, actor, core.limits, writing=True).namespace
     note = check_note("reason", call.reason, core.limits)
     if call.before is None:
         horizon = _retained_from(core, namespace)

@@ -194,7 +194,7 @@ def retract_request(grant: Grant, call: RetractFact, limits: Limits) -> GraphReq
     """Return the request of a retraction."""
     return retract_fact(
         limits,
-        grant.writable_scope(call.namespace, call.agent_id, limits),
+        grant.scope(call.namespace, call.agent_id, limits, writing=True),
         call.assertion_id,
         call.subject,
         call.relation,
@@ -206,7 +206,7 @@ def retract_request(grant: Grant, call: RetractFact, limits: Limits) -> GraphReq
 def cardinality_request(grant: Grant, call: SetCardinality, limits: Limits) -> GraphRequest:
     """Return the request to set a cardinality."""
     agent = checked_agent(grant, call.agent_id, limits)
-    scope = grant.writable_scope(call.namespace, agent, limits)
+    scope = grant.scope(call.namespace, agent, limits, writing=True)
     return set_cardinality(
         limits, scope, call.relation, call.cardinality, allow_large=call.allow_large
     )
@@ -214,13 +214,13 @@ def cardinality_request(grant: Grant, call: SetCardinality, limits: Limits) -> G
 
 def alias_request(grant: Grant, call: Alias, limits: Limits) -> GraphRequest:
     """Return the request to give an entity another name."""
-    scope = grant.writable_scope(call.namespace, call.agent_id, limits)
+    scope = grant.scope(call.namespace, call.agent_id, limits, writing=True)
     return alias_entity(limits, scope, call.entity, call.alias, allow_large=call.allow_large)
 
 
 def merge_request(grant: Grant, call: MergeEntities, limits: Limits) -> GraphRequest:
     """Return the request of a merge."""
-    scope = grant.writable_scope(call.namespace, call.agent_id, limits)
+    scope = grant.scope(call.namespace, call.agent_id, limits, writing=True)
     return merge_entities(limits, scope, call.source, call.into, allow_large=call.allow_large)
 
 

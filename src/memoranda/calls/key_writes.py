@@ -60,7 +60,7 @@ class Delete(WriteCall[Receipt], frozen=True):
 
 def write_request(grant: Grant, call: Write, limits: Limits) -> WriteKey | None:
     """Return the request of a write that cites no words of a transcript."""
-    scope = grant.writable_scope(call.namespace, call.agent_id, limits)
+    scope = grant.scope(call.namespace, call.agent_id, limits, writing=True)
     refs = check_refs("because", call.because, scope, limits)
     if any(isinstance(ref, TranscriptRef) for ref in refs):
         return None
@@ -83,7 +83,7 @@ def stage_write(transaction: OpenTransaction, call: Write) -> None:
 
 def delete_request(grant: Grant, call: Delete, limits: Limits) -> DeleteKey:
     """Return the request of a deletion."""
-    scope = grant.writable_scope(call.namespace, call.agent_id, limits)
+    scope = grant.scope(call.namespace, call.agent_id, limits, writing=True)
     return delete_key(limits, scope, call.key, call.expect_version)
 
 

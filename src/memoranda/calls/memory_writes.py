@@ -277,7 +277,7 @@ def configure_request(grant: Grant, call: Configure, limits: Limits) -> MemoryRe
     if call.facts is not UNSET:
         return None
     agent = checked_agent(grant, call.agent_id, limits)
-    scope = grant.writable_scope(call.namespace, agent, limits)
+    scope = grant.scope(call.namespace, agent, limits, writing=True)
     return ChangeSettings(scope, check_settings(fields_of(NamespaceSettings, call)))
 
 

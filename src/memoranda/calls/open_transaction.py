@@ -124,7 +124,7 @@ class OpenTransaction:
     def owner(self, namespace: str, agent_id: str) -> Scope:
         """Return the checked scope of something new."""
         self.draft.check()
-        return self.grant.writable_scope(namespace, agent_id, self.limits)
+        return self.grant.scope(namespace, agent_id, self.limits, writing=True)
 
     def acting(self, agent_id: str | None) -> str:
         """Return the agent that acts in a call that names this agent, or none."""

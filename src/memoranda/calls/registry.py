@@ -104,9 +104,8 @@ def stage_write(
 ) -> StagedWrite[Answer]:
     """Check a call that writes, and return it staged: it can be committed, and then answered."""
     grant.check_verb(call.verb)
-    if not grant.covers_everything:
-        core = _covered(core, grant, call)
-    return StagedWrite(core, grant, signing, WRITES[type(call)], call)
+    covered = core if grant.covers_everything else _covered(core, grant, call)
+    return StagedWrite(core, covered, grant, signing, WRITES[type(call)], call)
 
 
 def _covered(core: Core, grant: Grant, call: Call[Any]) -> Core:
@@ -114,4 +113,5 @@ def _covered(core: Core, grant: Grant, call: Call[Any]) -> Core:
     if call.reach == "store" or not (call.verb == "read" or call.obeys_grants):
         name = call_name(type(call))
         raise PermissionDenied(f"{name} needs a grant that covers every agent and namespace")
-    return replace(core, engine=CoveredEngine(core.engine, grant.coverage))
+    covered = CoveredEngine(core.engine, grant.coverage)
+    return replace(core, engine=covered, numbers=core.engine)

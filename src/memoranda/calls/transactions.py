@@ -29,10 +29,12 @@ from memoranda.calls.within import read_within
 from memoranda.calls.write import WriteHandler, Writes, Written
 from memoranda.errors import InvalidInput
 from memoranda.graph.requests import TimelineRead
+from memoranda.log import pages
 from memoranda.log.commit.outcome import CommitResult, Committed
 from memoranda.log.commit.staged_transaction import Beginning
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.pages import Pages
+from memoranda.memory import snapshots
 from memoranda.memory.requests import LinksRead, MemoryRead, TitleKey
 from memoranda.model.clock import to_datetime
 from memoranda.model.limits import Limits, check_integer, check_items, short_repr
@@ -60,6 +62,7 @@ class Begin(Call[Begun], frozen=True):
     """Begin a transaction."""
 
     verb = "write"
+    obeys_grants = True
 
     txn_id: str | None = None
 
@@ -170,11 +173,25 @@ def open_commit(
         beginning,
         records_no_change=bool(call.is_named),
     )
-    for read in check_items("reads", call.reads):
-        draft.track(check_read(read))
+    for plain in check_items("reads", call.reads):
+        read = check_read(plain)
+        if grant.covers_everything or _is_covered(core, grant, read):
+            draft.track(read)
     transaction = OpenTransaction.of(core, grant, draft)
     transaction.is_staged_again = beginning is not None
     return transaction
+
+
+def _is_covered(core: Core, grant: Grant, read: msgspec.Struct) -> bool:
+    """Say whether a read is of something covered: what does not exist never changes."""
+    if isinstance(read, (MemoryRead, LinksRead)):
+        with core.engine.reading() as reader:
+            head = pages.head_commit(reader)
+            return snapshots.find_one(reader, read.memory_id, head) is not None
+    if isinstance(read, TitleKey):
+        return grant.coverage.covers_namespace(read.namespace)
+    assert isinstance(read, (KeyRead, PrefixRead, TimelineRead)), "these are all"
+    return grant.covers(read.scope.namespace, read.scope.agent_id)
 
 
 def check_era(era: object) -> int:

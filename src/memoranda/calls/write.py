@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from memoranda.calls.call import WriteCall
-from memoranda.calls.core import TIMEOUT, Core
+from memoranda.calls.core import TIMEOUT, Core, all_views
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction
 from memoranda.errors import InvalidInput, NotFound
@@ -46,8 +46,9 @@ class WriteHandler(msgspec.Struct, frozen=True):
     """Answers without a read, as far as what was just committed is enough; else returns None."""
     open: Callable[[Core, Grant, TransactionSigner | None, Any], OpenTransaction] | None = None
     """Opens the transaction of a call that says itself where it begins."""
-    search: Callable[[Core, Grant, Any], tuple[Forget, LogSearch]] | None = None
-    """Returns the request of an erasure, and what it found in the log before."""
+    search: Callable[[Core, Core, Grant, Any], tuple[Forget, LogSearch]] | None = None
+    """`search(core, covered, grant, call)` returns the request of an erasure, and what it found in
+    the log before. The target is among what is covered; what names it may not be."""
 
 
 Writes: TypeAlias = Mapping[type[WriteCall[Any]], WriteHandler]
@@ -65,17 +66,24 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class StagedWrite(Generic[Answer]):
-    """A write of its own that is staged, and not committed yet."""
+    """A write of its own that is staged, and not committed yet.
+
+    `covered` is the store as far as the caller's grant covers it: what staging looks up, and what
+    the answer reads. The commit decides on the whole store; so what a request names is looked for
+    among what is covered before. Ids and scopes do not change, so nothing can come between.
+    """
 
     def __init__(
         self,
         core: Core,
+        covered: Core,
         grant: Grant,
         signing: TransactionSigner | None,
         handler: WriteHandler,
         call: WriteCall[Answer],
     ) -> None:
         self._core = core
+        self._covered = covered
         self._grant = grant
         self._handler = handler
         self._call = call
@@ -89,18 +97,26 @@ class StagedWrite(Generic[Answer]):
         if handler.request is not None:
             staged = handler.request(grant, call, core.limits)
             if staged is not None:
-                return core.request(actor, staged, call.txn_id, signing)
+                request = core.request(actor, staged, call.txn_id, signing)
+                return self._checked(request)
         if handler.search is not None:
-            erasure, search = handler.search(core, grant, call)
+            erasure, search = handler.search(core, self._covered, grant, call)
             return core.request(actor, erasure, call.txn_id, signing, search)
         if handler.open is None:
             draft = core.draft(actor, TIMEOUT, call.txn_id, signing)
-            self._transaction = OpenTransaction.of(core, grant, draft)
+            self._transaction = OpenTransaction.of(self._covered, grant, draft)
         else:
-            self._transaction = handler.open(core, grant, signing, call)
+            self._transaction = handler.open(self._covered, grant, signing, call)
         if handler.stage is not None:  # else it was staged when it was opened
             self._item_id = handler.stage(self._transaction, call)
-        return self._transaction.draft.request()
+        return self._checked(self._transaction.draft.request())
+
+    def _checked(self, request: Request) -> Request:
+        if self._covered is not self._core:
+            error = missing_in(self._covered, request)
+            if error is not None:
+                raise self.named_by_caller(error)
+        return request
 
     @property
     def has_transaction(self) -> bool:
@@ -125,13 +141,20 @@ class StagedWrite(Generic[Answer]):
         answer = self._handler.answer_from_memory
         if answer is None or result.applied is None:
             return None
-        quick: Answer | None = answer(self._core, self._call, self.written(result))
+        quick: Answer | None = answer(self._covered, self._call, self.written(result))
         return quick
 
     def answer(self, result: CommitResult) -> Answer:
         """Return the answer."""
-        answer: Answer = self._handler.answer(self._core, self._call, self.written(result))
+        core = self._covered if self._handler.search is None else self._core
+        answer: Answer = self._handler.answer(core, self._call, self.written(result))
         return answer
+
+
+def missing_in(covered: Core, request: Request) -> NotFound | None:
+    """Return the error of a request that names something which is not covered, or not there."""
+    with covered.engine.snapshot() as reader:
+        return all_views().first_missing(reader, request.staged)
 
 
 class StagedTransaction:

@@ -13,7 +13,14 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from memoranda.errors import InvalidInput, NotFound, UnsupportedFormat
+from memoranda.errors import (
+    Conflict,
+    InvalidInput,
+    LinkCycle,
+    NotFound,
+    ReflectionTooDeep,
+    UnsupportedFormat,
+)
 from memoranda.log import chain, pages
 from memoranda.log.compaction.retention import RetainedRefs, RetentionPolicy
 from memoranda.model import codec
@@ -324,6 +331,10 @@ class Decision:
         self._rules.clear()
 
 
+_LEFT_TO_THE_COMMIT = (Conflict, InvalidInput, LinkCycle, ReflectionTooDeep)
+"""Errors of rules that are about more than what a request names."""
+
+
 class Views:
     """The registry: every view of a store, by the types it handles."""
 
@@ -341,6 +352,26 @@ class Views:
             return decision.decide(staged)
         finally:
             decision.close()
+
+    def first_missing(self, reader: Reader, staged: Iterable[object]) -> NotFound | None:
+        """Return the error of the first request that names something which the reader has not.
+
+        Other errors are left to the commit, which decides on what there is then. These views must
+        be no others' too: they remember what the reader has.
+        """
+        rules = TransactionRules(reader, self._resolvers)
+        try:
+            for position, request in enumerate(staged):
+                try:
+                    list(rules[self._deciders[type(request)]].decide(request))
+                except NotFound as error:
+                    error.position = position
+                    return error
+                except _LEFT_TO_THE_COMMIT:
+                    continue
+            return None
+        finally:
+            rules.clear()
 
     def begin(self, writer: Writer) -> Decision:
         """Begin to decide one transaction; the caller closes the decision."""
