@@ -78,7 +78,9 @@ def test_there_is_no_covered_query_without_a_query() -> None:
 
 def test_counts_are_of_covered_agents(store: Store) -> None:
     for agent_id in ("a", "b"):
-        store.write(agent_id=agent_id, namespace="team", key="k", value={})
+        with store.begin_transaction() as transaction:  # as many as are counted at once
+            for number in range(20):
+                transaction.write(agent_id=agent_id, namespace="team", key=f"k{number}", value={})
     for coverage, shown in (
         (Coverage(frozenset("a"), frozenset(["team"])), ["a"]),
         (Coverage(None, frozenset(["team"])), ["a", "b"]),
