@@ -33,13 +33,19 @@ class BlobLocation(msgspec.Struct, frozen=True):
     position: int
 
 
-class MemorySnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MemorySnapshot(msgspec.Struct, frozen=True, gc=False):
     """A memory as of a commit. Times are in microseconds, and None while it is only staged."""
 
     memory_id: str
     namespace: str
     agent_id: str
     private: bool
+    kind: str
+    tier: str
+    title: str | None
+    details: Details
+    content: Content
+    blob: BlobLocation | None = None
     created_at: int | None = None
     state_commit: int | None = None
     """The last commit that changed anything about the memory."""
@@ -47,23 +53,17 @@ class MemorySnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     updated_at: int | None = None
     content_updated_at: int | None = None
     """When its content last changed; other fields may have changed since."""
-    kind: str
-    tier: str
-    title: str | None
     retracted: bool = False
     reason: str | None = None
     expires_at: int | None = None
-    lifetime: int | None = None
-    """Staged lifetime. It becomes `expires_at` at commit, when the commit's time is known."""
     depth: int = 0
     access_count: int = 0
     last_accessed_at: int | None = None
     superseded_by: str | None = None
-    details: Details
-    content: Content
-    blob: BlobLocation | None = None
     unproven: bool = False
     """Whether an erasure left only a part of it, and no hash proves that part."""
+    lifetime: int | None = None
+    """Staged lifetime. It becomes `expires_at` at commit, when the commit's time is known."""
 
     @property
     def scope(self) -> Scope:
@@ -172,31 +172,35 @@ def text_of(reader: Reader, snapshot: MemorySnapshot) -> str:
 
 
 def _snapshot(row: Row) -> MemorySnapshot:
-    digest, size, text = row[22], row[23], row[24]
+    """Return the snapshot of a row; by position, which takes half as long as by name."""
+    (_, memory_id, namespace, agent_id, private, created_at, state_commit, version) = row[:8]
+    (updated_at, kind, tier, title, retracted, reason, expires_at, depth) = row[8:16]
+    (access_count, last_accessed_at, superseded_by, details, commit_ts, position) = row[16:22]
+    (digest, size, text, content_updated_at, unproven) = row[22:]
     return MemorySnapshot(
-        memory_id=row[1],
-        namespace=row[2],
-        agent_id=row[3],
-        private=bool(row[4]),
-        created_at=row[5],
-        state_commit=row[6],
-        version=row[7],
-        updated_at=row[8],
-        content_updated_at=row[25],
-        kind=row[9],
-        tier=row[10],
-        title=row[11],
-        retracted=bool(row[12]),
-        reason=row[13],
-        expires_at=row[14],
-        depth=row[15],
-        access_count=row[16],
-        last_accessed_at=row[17],
-        superseded_by=row[18],
-        details=codec.decode_details(row[19]),
-        content=Content(text, digest, size or 0),
-        blob=BlobLocation(row[20], row[21]) if digest else None,
-        unproven=bool(row[26]),
+        memory_id,
+        namespace,
+        agent_id,
+        private == 1,
+        kind,
+        tier,
+        title,
+        codec.decode_details(details),
+        Content(text, digest, size or 0),
+        BlobLocation(commit_ts, position) if digest else None,
+        created_at,
+        state_commit,
+        version,
+        updated_at,
+        content_updated_at,
+        retracted == 1,
+        reason,
+        expires_at,
+        depth,
+        access_count,
+        last_accessed_at,
+        superseded_by,
+        unproven == 1,
     )
 
 
