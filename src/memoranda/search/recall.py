@@ -66,6 +66,7 @@ _MIN_POOL: Final = 64
 _MAX_CANDIDATES: Final = 20_000
 """Candidates of each search in the last round: worse ones have little to do with the query."""
 _GROWTH_FACTOR: Final = 4
+_NO_TERMS: Final[frozenset[str]] = frozenset()
 
 
 class VectorQuery(Protocol):
@@ -145,6 +146,8 @@ class _Search:
         """The candidates of earlier rounds."""
         self._scale: Scale | None = None
         self._citations: dict[str, list[tuple[TranscriptInfo, Span]]] = {}
+        self._citing: set[str] = set()
+        """The memories that cite anything, be it visible or not."""
 
     def _stems(self, text: str) -> list[str]:
         """Return the terms of a text in the languages of the searched namespaces."""
@@ -186,6 +189,7 @@ class _Search:
             pool = withdrawn.filter_withdrawn(self._reader, self._query, pool)
             self._load_citations(pool)
             self._load_texts(pool)
+            self._note_indexed(pool)
             pool = filters.filter_loaded(self._query.request, pool)
             if len(pool) >= _MIN_POOL or self._is_last_round:
                 self._ranked_keys.update(candidate.key for candidate in (*new, *pool))
@@ -276,6 +280,7 @@ class _Search:
         commit = self._query.commit
         rows = transcripts.citations_of(self._reader, memory_ids, commit) if memory_ids else ()
         for memory_id, _, span, row in rows:
+            self._citing.add(memory_id)
             info = None if row[0] is None else TranscriptInfo(*row)
             if info is not None and info.namespace in self._query.namespaces:
                 self._citations.setdefault(memory_id, []).append((info, span))
@@ -285,6 +290,23 @@ class _Search:
             elif candidate.kind == MEMORY and candidate.id in self._citations:
                 ids = (info.id for info, _ in self._citations[candidate.id])
                 candidate.transcripts = tuple(dict.fromkeys(ids))
+
+    def _note_indexed(self, pool: Sequence[Candidate]) -> None:
+        """Note what the index knows of the texts of memories, so that few of them are tokenized.
+
+        A document has the tokens of what its memory cites too, and before it is restemmed, those of
+        another language: then the index says nothing of the text itself.
+        """
+        if self._language.is_restemming:
+            return
+        common_terms = self._term_search.common_terms
+        for candidate in pool:
+            document = candidate.document
+            if candidate.kind != MEMORY or candidate.id in self._citing:
+                continue
+            if document is not None and document.length:
+                found_by = common_terms if candidate.lexical else _NO_TERMS
+                candidate.set_indexed(found_by, document.length)
 
     def _load_texts(self, pool: Sequence[Candidate]) -> None:
         """Load the texts, times and speakers of passages.
@@ -300,5 +322,4 @@ class _Search:
 
 
 def _key(document: DocumentInfo) -> Key:
-    kind = document.partition.kind
-    return kind, document.source, document.start if kind == PASSAGE else 0
+    return document.partition.kind, document.source, document.start

@@ -75,6 +75,8 @@ class DocumentInfo(msgspec.Struct, frozen=True, gc=False):
     from_commit: int
     to_commit: int
     """The first commit at which it is no longer current."""
+    length: int = 0
+    """Tokens, its context included; 0: not known."""
 
     @property
     def kind(self) -> str:

@@ -45,6 +45,7 @@ _MAX_ALTERNATIVES = 256
 """Tokens of one FTS5 query: for each document it goes through all of them."""
 _SPARE_FACTOR = 4
 """Documents by FTS5's score, for each one that is wanted by ours."""
+_NO_TERMS: frozenset[str] = frozenset()
 _ROUNDING = 1 + 1e-9
 """Factor by which a bound is raised, far more than any error of rounding."""
 
@@ -112,6 +113,18 @@ class TermSearch:
         """The average length of a covered document in the index."""
         return self._covered_length / max(self._covered_size, 1)
 
+    @property
+    def common_terms(self) -> frozenset[str]:
+        """The terms that each document it finds has: the only one, or none for certain.
+
+        A single character of a script without spaces is a token of the index, and no term of a
+        text.
+        """
+        if len(self._idf) != 1:
+            return _NO_TERMS
+        (term,) = self._idf
+        return frozenset((term,)) if term.isascii() else _NO_TERMS
+
     def best(self, limit: int, as_of_commit: int | None) -> list[ScoredDocument]:
         """Return the best documents, best first, as of a commit or now."""
         if not self._idf or limit < 1:
@@ -144,11 +157,9 @@ class TermSearch:
     def _search_index(self, limit: int, as_of_commit: int | None) -> Iterator[ScoredDocument]:
         outdated = self._unindexed.outdated
         rows = self._search_tokens([*self._tokens()], limit + len(outdated), as_of_commit)
-        for document_id, partition, source, start, end, since, until, score in rows:
+        for document_id, partition, *columns, score in rows:
             if document_id not in outdated:
-                document = DocumentInfo(
-                    document_id, self._partitions[partition], source, start, end, since, until
-                )
+                document = DocumentInfo(document_id, self._partitions[partition], *columns)
                 yield ScoredDocument(document, score)
 
     def _search_tokens(

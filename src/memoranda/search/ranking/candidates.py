@@ -13,7 +13,7 @@ from memoranda.memory.transcripts import TranscriptInfo
 from memoranda.search.index.documents import DocumentInfo
 from memoranda.search.ranking.score_parts import ScoreParts
 from memoranda.search.text.stemmer import ENGLISH
-from memoranda.search.text.tokenizer import ascii_table, ascii_words, tokens
+from memoranda.search.text.tokenizer import ascii_table, ascii_words, tokens, word_tokens
 
 CandidateRecord = MemorySnapshot | Fact | TranscriptInfo
 Key = tuple[str, str, int]
@@ -27,6 +27,8 @@ _MAX_WORD_CHARACTERS = 256
 _LABEL = re.compile(r"(?:\[[^\]\n]{1,40}\]\s*)?(?P<name>[^\W\d_][^:\n]{0,39}?):\s+")
 """The speaker's name before what was said, perhaps after a time in brackets."""
 _MAX_LABEL_WORDS = 3
+_MANY_TERMS = 2**31
+"""More terms than any text has."""
 
 
 Value = TypeVar("Value")
@@ -77,6 +79,11 @@ class Candidate:
     """Who said it, by name and role, case folded; empty: not known, or not looked up."""
     message_speaker: str | None = None
     """Who said all of a passage, as its messages have it; None: several, or not known."""
+    indexed_terms: frozenset[str] = frozenset()
+    """Terms that it states for certain, since the index found it by them: a text is tokenized only
+    to find others."""
+    max_stated_terms = _MANY_TERMS
+    """The most terms that it can state, by the length of its document."""
     parts: ScoreParts
     """Set when the pool is scored."""
     score = 0.0
@@ -117,6 +124,28 @@ class Candidate:
         """The namespace of its record."""
         assert self.record is not None, "the filters have looked it up"
         return self.record.namespace
+
+    def set_indexed(self, found_by: frozenset[str], length: int) -> None:
+        """Note what the index knows of its text: the terms it was found by, and its length.
+
+        The document is the memory's as it is now, in the language of its namespace, and without a
+        context from transcripts. Terms of a title or a tag are not stated by the text.
+        """
+        record = self.record
+        assert isinstance(record, MemorySnapshot), "only memories are described by their documents"
+        if self.is_long or len(self.text) > _MAX_COMPARED_CHARACTERS:
+            return
+        self.max_stated_terms = length
+        if not record.title and not record.details.tags:
+            self.indexed_terms = found_by
+
+    def own_terms_among(self, terms: frozenset[str]) -> frozenset[str]:
+        """Return which of some terms it is found by itself."""
+        return terms if terms <= self.indexed_terms else self.own_terms & terms
+
+    def stated_terms_among(self, terms: frozenset[str]) -> frozenset[str]:
+        """Return which of some terms it states."""
+        return terms if terms <= self.indexed_terms else self.stated_terms & terms
 
     @computed_once
     def text(self) -> str:
@@ -159,8 +188,13 @@ class Candidate:
     @computed_once
     def stated_terms(self) -> frozenset[str]:
         """The stems of what it says, without the name of its speaker."""
-        start = len(self.label) if self.transcripts else 0
-        return frozenset(tokens(self.text[start:_MAX_COMPARED_CHARACTERS], self._language))
+        if self.transcripts:
+            said = self.text[len(self.label) : _MAX_COMPARED_CHARACTERS]
+            return frozenset(tokens(said, self._language))
+        text = self.text
+        if text.isascii() and "_" not in text and len(text) <= _MAX_COMPARED_CHARACTERS:
+            return frozenset(word_tokens(self.words, self._language))  # split only once
+        return frozenset(tokens(text[:_MAX_COMPARED_CHARACTERS], self._language))
 
     @computed_once
     def words(self) -> tuple[str, ...]:
@@ -170,7 +204,7 @@ class Candidate:
     @computed_once
     def vocabulary(self) -> frozenset[str]:
         """The distinct words of its text, stop words included."""
-        return frozenset(_words(self.text))
+        return frozenset(self.words)
 
 
 def _words(text: str) -> list[str]:

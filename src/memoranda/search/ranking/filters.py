@@ -128,8 +128,10 @@ class _MemoryFilter:
 
     def __init__(self, query: SearchQuery) -> None:
         self._query = query
-        self._request = query.request
-        self._has_filters = bool(query.request.tags or query.request.metadata)
+        self._request = request = query.request
+        self._has_filters = bool(request.tags or request.metadata)
+        options = (request.agent_id, request.kinds.memories, request.valid_at)
+        self._has_conditions = self._has_filters or options != (None, None, None)
         self._filters = Filters(
             namespace=None,
             children=False,
@@ -148,9 +150,12 @@ class _MemoryFilter:
             return False
         if memory.expired(query.now) and not request.include_expired:
             return False
-        return memory.namespace in query.namespaces and self._fits(memory)
+        if memory.namespace not in query.namespaces:
+            return False
+        return not self._has_conditions or self._fits(memory)
 
     def _fits(self, memory: MemorySnapshot) -> bool:
+        """Say whether a memory is what the request asks for."""
         request = self._request
         if request.agent_id is not None and memory.agent_id != request.agent_id:
             return False

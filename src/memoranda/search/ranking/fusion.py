@@ -99,16 +99,16 @@ def fuse(candidates: Sequence[Candidate], now: int, scale: Scale, terms: frozens
         text = candidate.lexical / scale.total_idf
         if candidate.cosine < scale.threshold and _is_beside(candidate, terms):
             text *= CONTEXT_FACTOR
-        candidate.parts = parts = _own_factors(candidate, now)
-        parts.text = text
-        parts.vector = VECTOR_WEIGHT * scale.cosine_share(candidate.cosine)
-        parts.graph = GRAPH_WEIGHT * candidate.graph
+        vector = candidate.cosine and VECTOR_WEIGHT * scale.cosine_share(candidate.cosine)
+        candidate.parts = _parts(candidate, now, text, vector)
     _lift_conversations([candidate for candidate in candidates if candidate.transcripts])
 
 
 def _is_beside(candidate: Candidate, terms: frozenset[str]) -> bool:
     """Say whether a text has none of the terms itself."""
-    return not candidate.is_long and candidate.own_terms.isdisjoint(terms)
+    if candidate.is_long or not candidate.indexed_terms.isdisjoint(terms):
+        return False
+    return candidate.own_terms.isdisjoint(terms)
 
 
 def _lift_conversations(candidates: Sequence[Candidate]) -> None:
@@ -146,8 +146,8 @@ def put_behind(ranked: Sequence[Candidate], score: float) -> None:
             candidate.score = score = min(candidate.parts.score(), score)
 
 
-def _own_factors(candidate: Candidate, now: int) -> ScoreParts:
-    """Return the factors that depend on the candidate alone."""
+def _parts(candidate: Candidate, now: int, text: float, vector: float) -> ScoreParts:
+    """Return the reasons of a candidate, and the factors that depend on it alone."""
     record, priority, tier, confidence = candidate.record, _DEFAULT_PRIORITY, "long", 1.0
     if isinstance(record, MemorySnapshot):
         details = record.details
@@ -155,6 +155,9 @@ def _own_factors(candidate: Candidate, now: int) -> ScoreParts:
     elif isinstance(record, Fact):
         confidence = record.confidence
     return ScoreParts(
+        text,
+        vector,
+        GRAPH_WEIGHT * candidate.graph,
         recency=recency(now - candidate.time),
         priority=1 + _PRIORITY_STEP * (priority - _DEFAULT_PRIORITY),
         confidence=_MIN_CONFIDENCE_FACTOR + (1 - _MIN_CONFIDENCE_FACTOR) * confidence,
@@ -190,14 +193,14 @@ def prefer_newer(ranked: Sequence[Candidate], query_terms: frozenset[str]) -> li
     `ranked` is in the order of the scores.
     """
     memories = [candidate for candidate in ranked if _competes(candidate)]
-    terms_of = [candidate.stated_terms & query_terms for candidate in memories]
+    terms_of = [candidate.stated_terms_among(query_terms) for candidate in memories]
     occurring = _NO_TERMS.union(*terms_of)
     groups_by_terms: dict[tuple[str, frozenset[str]], list[list[Candidate]]] = {}
     for candidate, terms in zip(memories, terms_of, strict=True):
         if not terms:
             continue
         groups = groups_by_terms.setdefault((candidate.namespace, terms), [])
-        has_all = terms == occurring
+        has_all = len(terms) == len(occurring)
         for group in islice(groups, MAX_COMPARED_GROUPS):
             if _compete(group[0], candidate, has_all=has_all):
                 group.append(candidate)
@@ -217,12 +220,15 @@ def _compete(first: Candidate, second: Candidate, *, has_all: bool) -> bool:
     if second.score < SIMILAR_SCORE * first.score:
         return False
     if has_all:
+        is_equal = second.score >= EQUAL_SCORE * first.score
+        if is_equal and first.max_stated_terms <= SHORT_TERMS >= second.max_stated_terms:
+            return True  # both are short by the index: neither is tokenized
         terms, others = first.stated_terms, second.stated_terms
-        shorter, longer = sorted((len(terms), len(others)))
-        if longer <= SHORT_TERMS and second.score >= EQUAL_SCORE * first.score:
+        size, other_size = len(terms), len(others)
+        if is_equal and size <= SHORT_TERMS >= other_size:
             return True
-        enough = max(min(MIN_OVERLAP * shorter, shorter - 1), 1)
-        if len(terms & others) >= enough:
+        shorter = min(size, other_size)
+        if len(terms & others) >= max(min(MIN_OVERLAP * shorter, shorter - 1), 1):
             return True
     return _are_worded_alike(first, second)
 
@@ -234,10 +240,10 @@ def _competes(candidate: Candidate) -> bool:
 
 def _are_worded_alike(first: Candidate, second: Candidate) -> bool:
     """Say whether two texts are one sentence about different things, stop words included."""
-    words, others = first.vocabulary, second.vocabulary
-    shorter, longer = sorted((len(words), len(others)))
-    enough = MIN_OVERLAP * longer
-    return shorter >= enough and len(words & others) >= enough
+    words = first.vocabulary
+    common = len(words.intersection(second.words))
+    # Mostly the first already has too many other words: then those of the second are not counted.
+    return common >= MIN_OVERLAP * len(words) and common >= MIN_OVERLAP * len(second.vocabulary)
 
 
 def _redistribute_scores(group: Iterable[Candidate]) -> None:

@@ -78,10 +78,15 @@ def _weigh_information(candidates: Sequence[Candidate], query_terms: frozenset[s
     terms.
     """
     texts = [candidate for candidate in candidates if _is_judged(candidate)]
-    occurring = _NO_TERMS.union(*[query_terms & candidate.own_terms for candidate in texts])
+    terms_of = [candidate.own_terms_among(query_terms) for candidate in texts]
+    occurring = _NO_TERMS.union(*terms_of)
     # With all of these a text has full information, whatever its other terms: they are not counted
     # where each text has them, as mostly after a query of one term.
-    incomplete = [item for item in texts if not occurring or not occurring <= item.own_terms]
+    incomplete = [
+        (candidate, terms)
+        for candidate, terms in zip(texts, terms_of, strict=True)
+        if not occurring or terms != occurring
+    ]
     if not incomplete:
         return
     counts = Counter(chain.from_iterable(candidate.own_terms for candidate in texts))
@@ -93,9 +98,9 @@ def _weigh_information(candidates: Sequence[Candidate], query_terms: frozenset[s
     rarity = {
         term: 1.0 if term in query_terms else by_count[count] for term, count in counts.items()
     }
-    for candidate in incomplete:
+    for candidate, terms in incomplete:
         mass = sum(map(rarity.__getitem__, candidate.own_terms))
-        coverage = len(candidate.own_terms & occurring) / max(len(occurring), 1)
+        coverage = len(terms) / max(len(occurring), 1)
         candidate.parts.information = max(mass / (mass + INFORMATION_HALF), coverage)
 
 

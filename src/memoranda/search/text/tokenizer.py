@@ -227,6 +227,11 @@ def tokens(text: str, language: str = ENGLISH) -> list[str]:
     return _tokenize(text, {}, keep_cpu, language)
 
 
+def word_tokens(words: Iterable[str], language: str = ENGLISH) -> Iterator[str]:
+    """Return the tokens of words of ASCII letters and digits in lower case."""
+    return filter(None, map(_tokens_in(language).__getitem__, words))
+
+
 def indexed_tokens(text: str, yield_cpu: YieldCpu = keep_cpu, language: str = ENGLISH) -> list[str]:
     """Return the tokens to index: those of the text, and each character of an unspaced script.
 

@@ -1115,7 +1115,7 @@ FROM json_each(:ids) AS item CROSS JOIN words ON words.rowid = item.value
 -- the same score.
 SELECT
     passage.id, passage.shelf, passage.source, passage.first, passage.beyond, passage.since,
-    passage.until_commit, best.total
+    passage.until_commit, passage.length, best.total
 FROM (
     SELECT part.id, part.total
     FROM (
@@ -1155,7 +1155,7 @@ ORDER BY shelf.id
 -- Read some documents by their ids.
 SELECT
     passage.id, passage.shelf, passage.source, passage.first, passage.beyond, passage.since,
-    passage.until_commit
+    passage.until_commit, passage.length
 FROM json_each(:ids) AS item CROSS JOIN passage ON passage.id = item.value
 
 -- name: documents_of_sources
