@@ -107,8 +107,7 @@ def find(
     `within` limits the result to these namespaces; the horizons of others are not checked.
     """
     rows = _rows(reader, list(memory_ids), at, viewer, content=content, within=within)
-    snapshots = map(_snapshot, rows)
-    return {snapshot.memory_id: snapshot for snapshot in snapshots if snapshot.visible_to(viewer)}
+    return {row[1]: snapshot for row in rows if (snapshot := _snapshot(row)).visible_to(viewer)}
 
 
 def find_one(

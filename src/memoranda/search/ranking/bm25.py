@@ -154,13 +154,14 @@ class TermSearch:
         rarest = sorted((count, term) for term, count in counts.items() if count)[:MAX_TERMS]
         return {term: log(1 + (total - count + 0.5) / (count + 0.5)) for count, term in rarest}
 
-    def _search_index(self, limit: int, as_of_commit: int | None) -> Iterator[ScoredDocument]:
-        outdated = self._unindexed.outdated
+    def _search_index(self, limit: int, as_of_commit: int | None) -> list[ScoredDocument]:
+        outdated, partitions = self._unindexed.outdated, self._partitions
         rows = self._search_tokens([*self._tokens()], limit + len(outdated), as_of_commit)
-        for document_id, partition, *columns, score in rows:
-            if document_id not in outdated:
-                document = DocumentInfo(document_id, self._partitions[partition], *columns)
-                yield ScoredDocument(document, score)
+        return [
+            ScoredDocument(DocumentInfo(row[0], partitions[row[1]], *row[2:-1]), row[-1])
+            for row in rows
+            if row[0] not in outdated
+        ]
 
     def _search_tokens(
         self, tokens: Sequence[_Token], limit: int, as_of_commit: int | None
