@@ -21,7 +21,7 @@ from memoranda.storage.thread_locks import Wakeup, new_lock
 # background work pauses after each fraction of a millisecond. The length of the pause depends on
 # the other threads:
 #
-# 1. No commits: as long as it takes to wake another thread.
+# 1. No commits, or a purge that waits for the work: as long as it takes to wake another thread.
 # 2. Commits: fifteen times as long as the work, so that a burst of commits keeps its speed.
 # 3. Commits, and recent searches, a large backlog, or work for longer than a burst: as long as the
 #    work, because every search has to scan all that is not indexed yet, and writers may never stop.
@@ -53,11 +53,14 @@ class CpuYield:
         clock: Clock | None = None,
         *,
         backlog: Callable[[], int] = int,
+        is_awaited: Callable[[], bool] = bool,
     ) -> None:
         self._commits = commits
         """Returns the number of commits so far: while it grows, writers are active."""
         self._backlog = backlog
         """Returns about how many documents are left."""
+        self._is_awaited = is_awaited
+        """Returns whether somebody waits for the work: then its pauses are short."""
         self._clock = clock or SystemClock()
         self._resumed_at = self._clock.monotonic()
         self._last_commits = commits()
@@ -83,7 +86,7 @@ class CpuYield:
         if commits != self._last_commits:
             self._last_commits, self._busy_until = commits, now + _ACTIVE_SECONDS
         pause = _MIN_PAUSE_SECONDS
-        if now < self._busy_until:
+        if now < self._busy_until and not self._is_awaited():
             factor = _URGENT_PAUSE_FACTOR if self._is_urgent(now) else _GENTLE_PAUSE_FACTOR
             pause = min(worked * factor, _MAX_PAUSE_SECONDS)
         self._clock.sleep(pause)

@@ -172,6 +172,13 @@ class Engine(Protocol):
 
     read_only: bool
     """Whether the engine refuses every write."""
+    purge_waits: bool
+    """Whether a purge waits for background work to close its snapshot."""
+
+    @property
+    def background_reading(self) -> AbstractContextManager[object]:
+        """Held by background work while it has a snapshot: a purge waits for it, then holds it."""
+        ...
 
     def reading(self) -> AbstractContextManager[Reader]:
         """Lend a reader for the length of a block; it holds no lock and no snapshot."""

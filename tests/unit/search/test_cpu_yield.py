@@ -43,11 +43,17 @@ def share(
     warm_up: float = 0.0,
     catches_up: bool = False,
     backlog: int = 0,
+    is_awaited: bool = False,
 ) -> float:
     """Return the share of the time that is worked while others commit or search all the time."""
     clock = WorkingClock()
     count = 0
-    yield_cpu = CpuYield(lambda: count, clock, backlog=lambda: backlog)  # type: ignore[arg-type]
+    yield_cpu = CpuYield(
+        lambda: count,
+        clock,  # type: ignore[arg-type]
+        backlog=lambda: backlog,
+        is_awaited=lambda: is_awaited,
+    )
 
     def work_until(end: float) -> None:
         nonlocal count
@@ -83,6 +89,10 @@ def test_writers_that_never_stop_leave_half_of_it() -> None:
 
 def test_whoever_searches_has_half_of_it_spent_on_indexing() -> None:
     assert share(commits=True, searches=True) == pytest.approx(1 / 2, rel=0.05)
+
+
+def test_whoever_waits_for_the_work_waits_for_no_rests() -> None:
+    assert share(commits=True, is_awaited=True) > 0.9
 
 
 @pytest.mark.parametrize("searches", [True, False])

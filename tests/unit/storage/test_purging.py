@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from threading import Event
+from typing import Any
 
 import pytest
 
 import memoranda
 from memoranda import KeyRef
-from memoranda.errors import MemorandaError
+from memoranda.errors import MemorandaError, StoreBusy
 from memoranda.log.erasure import purge as purging
+from memoranda.search.index import indexer
 from memoranda.storage.port import Progress
+from memoranda.storage.sqlite import engine as engine_module
 from memoranda.storage.sqlite import wal
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.leftovers import leftovers
+from tests.patience import HANG_SECONDS, wait_until
 
 
 @pytest.fixture
@@ -344,4 +349,89 @@ def test_a_reader_delays_writers_no_longer_than_documented(
         assert reports == [0]
         assert _DOCUMENTED_WAIT_MS == 250
         assert store.stats().pending_purge
+        assert store.purge()
+
+
+# The store's own background work.
+
+
+class ReadingIndexer:
+    """Keeps the indexer of a store in its first snapshot until it may go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, may_go_on: Callable[[], bool]) -> None:
+        self.is_reading = False
+        self.has_read = False
+        read_inputs = indexer.read_inputs
+
+        def read_slowly(*arguments: Any, **options: Any) -> Any:
+            self.is_reading = True
+            wait_until(lambda: self.has_read or may_go_on())
+            self.has_read = True
+            return read_inputs(*arguments, **options)
+
+        monkeypatch.setattr(indexer, "read_inputs", read_slowly)
+        monkeypatch.setattr(wal, "_READERS_WAIT_MS", 1)
+
+    def start(self, store: memoranda.Store) -> None:
+        store._core.background_indexer._worker.wake()
+        wait_until(lambda: self.is_reading)
+
+
+def test_a_purge_waits_for_the_indexer_to_close_its_snapshot(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "BACKGROUND_WAIT_SECONDS", HANG_SECONDS)
+    with memoranda.open(path, embedder=None) as store:
+        engine = store._core.engine
+        reading = ReadingIndexer(monkeypatch, lambda: engine.purge_waits)
+        memory = store.remember("quixotical", agent_id="ann")
+        reading.start(store)
+        certificate = store.forget(memory_id=memory.id, agent_id="ann")
+        assert reading.has_read
+        assert not certificate.pending_purge, certificate.pending_reason
+        assert not engine.purge_waits
+    assert leftovers(path, [b"quixotical"]) == set()
+
+
+def test_the_indexer_waits_for_a_purge(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with memoranda.open(path, embedder=None) as store:
+        worker = store._core.background_indexer._worker
+        reading = ReadingIndexer(monkeypatch, lambda: True)
+        memory = store.remember("one", agent_id="ann")
+        store.remember("two", agent_id="ann")
+        store.forget(memory_id=memory.id, agent_id="ann", purge=False)
+
+        def progress(pages: int, total: int) -> None:
+            worker.wake()
+            assert not reading.is_reading, f"{pages} of {total}"
+
+        assert store.purge(progress=progress)
+        wait_until(lambda: reading.is_reading)
+
+
+def test_a_purge_does_not_wait_for_ever(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "BACKGROUND_WAIT_SECONDS", 0.01)
+    with memoranda.open(path, embedder=None) as store:
+        is_over = Event()
+        reading = ReadingIndexer(monkeypatch, is_over.is_set)
+        memory = store.remember("quixotical", agent_id="ann")
+        reading.start(store)
+        try:
+            assert store.forget(memory_id=memory.id, agent_id="ann").pending_purge
+            assert not store._core.engine.purge_waits
+        finally:
+            is_over.set()
+        wait_until(lambda: not store._core.background_indexer._worker.is_busy)
+        assert store.purge()
+
+
+def test_an_error_of_the_progress_function_is_its_own(path: Path) -> None:
+    def refuse(pages: int, total: int) -> None:
+        raise StoreBusy(f"{pages} of {total}")
+
+    with memoranda.open(path, embedder=None) as store:
+        memory = store.remember("one", agent_id="ann")
+        store.forget(memory_id=memory.id, agent_id="ann", purge=False)
+        with pytest.raises(StoreBusy, match=" of "):
+            store.purge(progress=refuse)
         assert store.purge()

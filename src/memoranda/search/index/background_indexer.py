@@ -59,7 +59,11 @@ class BackgroundIndexer:
         """Documents queued by all commits up to the last one."""
         self._backlog_offset = 0
         """Queued documents minus indexed ones when the queue was last empty."""
-        self._yield_cpu = CpuYield(lambda: self._commits, backlog=self.estimate_backlog)
+        self._yield_cpu = CpuYield(
+            lambda: self._commits,
+            backlog=self.estimate_backlog,
+            is_awaited=lambda: engine.purge_waits,
+        )
         self._bulk_pauses = BulkPauses(self.estimate_backlog, self._is_indexing)
         self.indexer = Indexer(
             engine,

@@ -424,7 +424,7 @@ class Indexer:
 
     @contextmanager
     def _loader(self) -> Iterator[ChunkLoader]:
-        with self._engine.snapshot() as reader:
+        with self._engine.background_reading, self._engine.snapshot() as reader:
             yield ChunkLoader(reader, self.cache, self._yield_cpu)
 
     def _open_loader(self) -> Iterator[ChunkLoader]:

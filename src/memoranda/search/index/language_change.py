@@ -64,7 +64,7 @@ class Batch(NamedTuple):
 
 def prepare(engine: Engine, cache: ChunkCache, yield_cpu: YieldCpu) -> Batch | None:
     """Tokenize the next documents in their languages; None: all are restemmed."""
-    with engine.snapshot() as reader:
+    with engine.background_reading, engine.snapshot() as reader:
         language = index_language.read(reader)
         if not language.is_restemming:
             return None

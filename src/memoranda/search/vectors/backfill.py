@@ -65,7 +65,7 @@ def fill_batch(
     vectors are written every second, so that a process that ends early has not worked in vain.
     """
     _drop_orphans(engine)
-    with engine.snapshot() as reader:
+    with engine.background_reading, engine.snapshot() as reader:
         state = vectors_store.read(reader)
         vectors_store.check(state, embedder)
         after = state.complete_through if state else 0

@@ -55,6 +55,7 @@ from memoranda.storage.sqlite.row_policies import Queries
 from memoranda.storage.sqlite.schema import check_definitions
 from memoranda.storage.sqlite.user_sql import SqlResult, documented_views
 from memoranda.storage.sqlite.wal import (
+    BACKGROUND_WAIT_SECONDS,
     PAUSE_BETWEEN_STEPS,
     Journal,
     PurgeMeter,
@@ -176,6 +177,8 @@ class SqliteEngine(StoreFile):
         )
         self.read_only = read_only
         self._write_lock = new_lock()
+        self.background_reading = new_lock()
+        self.purge_waits = False
         self._idle: deque[Connection] = deque()
         self._is_closed = False
         self._generation = 0
@@ -419,6 +422,20 @@ class SqliteEngine(StoreFile):
             meter = PurgeMeter(self._writer.database, progress)
         if self._path is None:
             return True
+        has_begun = False
+        try:
+            self.purge_waits = True
+            with hold(self.background_reading, True, BACKGROUND_WAIT_SECONDS) as has_begun:
+                self.purge_waits = False
+                return self._purge(meter)
+        except errors.StoreBusy:
+            if has_begun:  # a progress function has raised it
+                raise
+            return False
+        finally:
+            self.purge_waits = False
+
+    def _purge(self, meter: PurgeMeter) -> bool:
         if not self._purge_step(rebuild_words, meter):
             return False
         SystemClock().sleep(PAUSE_BETWEEN_STEPS)

@@ -100,6 +100,11 @@ PURGE_STEPS = 3
 """Rebuild the full-text index, write the file again, and empty the WAL into it."""
 PAUSE_BETWEEN_STEPS = 0.02
 """How long the write lock is free between the steps, in seconds: a waiting writer takes it then."""
+BACKGROUND_WAIT_SECONDS = 2.0
+"""How long a purge waits for the store's own background work to close its snapshot, in seconds.
+
+It makes no pauses meanwhile, so it takes some ten milliseconds. No commit waits.
+"""
 _STEPS_BETWEEN_CALLS = 20_000
 """SQLite's virtual machine steps between two calls of the meter: about a millisecond."""
 
