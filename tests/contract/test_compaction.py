@@ -256,6 +256,19 @@ class TestMemories:
             agent.update_memory(memory.id, content="fourth words")
             agent.update_memory(memory.id, content="last words")
 
+    def test_it_is_found_by_the_metadata_that_stay(self, agent: Store) -> None:
+        memory = agent.remember("words", metadata={"m": 1, "stays": True})
+        for number in (2, 3):
+            agent.touch(memory.id)
+            agent.update_memory(memory.id, metadata={"m": number, "stays": True})
+        agent.update_memory(memory.id, content="others")
+        agent.touch(memory.id)
+        agent.compact(before=agent.stats().commits, confirm=True)
+        listed = [[*agent.list_memories(metadata={"m": number})] for number in (1, 2, 3)]
+        assert [len(memories) for memories in listed] == [0, 0, 1]
+        assert len([*agent.list_memories(metadata={"stays": True})]) == 1
+        assert agent.rebuild().identical
+
     def test_links_lead_into_and_out_of_it(self, agent: Store) -> None:
         other = agent.bind(namespace="other")
         below = agent.remember("below")

@@ -288,6 +288,8 @@ class MemoryCompactionEraser(Eraser):
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._changes: list[tuple[LogPosition, str, AnyOperation]] = []
+        self._memories_with_metadata: dict[str, None] = {}
+        """Memories whose metadata may go, and with it rows of the index of members."""
 
     def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
         """Collect the rewritten operations on memories."""
@@ -295,12 +297,14 @@ class MemoryCompactionEraser(Eraser):
             if isinstance(before, _COMPACTED_TYPES):
                 place = (rewritten.before.commit_ts, position)
                 self._changes.append((place, before.memory_id, residue))
+                if _has_metadata(before):
+                    self._memories_with_metadata[before.memory_id] = None
 
     def finish(self) -> None:
         """Change the rows of the collected operations, the newest first."""
         newest_first = sorted(self._changes, key=itemgetter(0), reverse=True)
-        names = dict.fromkeys(memory_id for _, memory_id, _ in newest_first)
-        indexes = [MemberIndex(self._writer, memory_id) for memory_id in names]
+        # An index reads all states of its memory, of which there may be one for each touch.
+        indexes = [MemberIndex(self._writer, name) for name in self._memories_with_metadata]
         for place, memory_id, residue in newest_first:
             row = self._writer.row(
                 "memory_state_around", memory_id=memory_id, commit_ts=place[0], position=place[1]
@@ -412,6 +416,13 @@ class MemoryCompactionEraser(Eraser):
     ) -> None:
         if title is not None:
             self._writer.run("title_put", **_title_key(memory, title, place), until_commit=until)
+
+
+def _has_metadata(operation: AnyOperation) -> bool:
+    """Return whether an operation set metadata of a memory."""
+    changed = operation.base if isinstance(operation, ChangeResidue) else operation
+    details: Details | None = getattr(changed, "details", None)
+    return details is not None and details.metadata is not None
 
 
 def _title_key(memory: int, title: str, place: LogPosition) -> dict[str, int | str]:

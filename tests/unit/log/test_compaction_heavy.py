@@ -17,6 +17,7 @@ from memoranda.log.compaction.compactor import Step
 from memoranda.log.compaction.pace import FIRST_WEIGHT, Pace, Weight
 from memoranda.testing import memory_store
 from tests.compacting import compact_partly, sliced
+from tests.work import counted
 
 OPERATIONS = 600
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -160,6 +161,22 @@ class TestPace:
             weight.add(1, size)
         weight.add(1, size)
         assert pace.is_full(weight)
+
+
+def test_each_touch_of_a_memory_costs_the_same() -> None:
+    steps = []
+    for touches in (400, 1600):
+        agent = memory_store().bind(agent_id="a")
+        memory = agent.remember("words", title="t")
+        for _ in range(0, touches, 50):
+            with agent.begin_transaction() as transaction:
+                for _ in range(50):
+                    transaction.touch(memory.id)
+        with counted(agent) as work, sliced(agent, 60) as done:
+            agent.compact(before=agent.stats().commits, confirm=True)
+        assert len(done) >= touches // 60
+        steps.append(work.steps)
+    assert steps[1] < 4.5 * steps[0]  # it grew sixfold when each slice read all touches
 
 
 def test_much_behind_the_survey_is_not_looked_at_while_others_wait(
