@@ -37,12 +37,14 @@ check: $(VENV)/.test
 	$(BIN)/python scripts/generate_cli_docs.py --check
 	$(BIN)/python scripts/generate_python_docs.py --check
 	$(BIN)/python scripts/generate_lineage.py --check
+	$(BIN)/python scripts/generate_calls_docs.py --check
 
 generate: $(VENV)/.test  ## regenerate the generated files
 	$(BIN)/python scripts/generate_async.py
 	$(BIN)/python scripts/generate_cli_docs.py
 	$(BIN)/python scripts/generate_python_docs.py
 	$(BIN)/python scripts/generate_lineage.py
+	$(BIN)/python scripts/generate_calls_docs.py
 
 format: $(VENV)/.test  ## format with ruff
 	$(BIN)/ruff check --fix
