@@ -45,7 +45,7 @@ class Write(WriteCall[Receipt], frozen=True):
         """Whether it cites words of a transcript."""
         because = self.because
         if type(because) is tuple:
-            return any(isinstance(ref, TranscriptRef) for ref in because)
+            return bool(because) and any(isinstance(ref, TranscriptRef) for ref in because)
         return isinstance(because, TranscriptRef)
 
 
@@ -62,7 +62,7 @@ def write_request(grant: Grant, call: Write, limits: Limits) -> WriteKey | None:
     """Return the request of a write that cites no words of a transcript."""
     scope = grant.scope(call.namespace, call.agent_id, limits, writing=True)
     refs = check_refs("because", call.because, scope, limits)
-    if any(isinstance(ref, TranscriptRef) for ref in refs):
+    if refs and any(isinstance(ref, TranscriptRef) for ref in refs):
         return None
     return write_key(limits, scope, call.key, call.value, call.expect_version, refs)
 

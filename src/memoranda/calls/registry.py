@@ -106,7 +106,9 @@ def stage_write(
     """Check a call that writes, and return it staged: it can be committed, and then answered."""
     if call.verb not in grant.verbs:
         grant.check_verb(call.verb)
-    covered = core if grant.covers_everything else _covered(core, grant, call)
+    covered = core
+    if grant.agents is not None or grant.namespaces is not None:
+        covered = _covered(core, grant, call)
     return StagedWrite(core, covered, grant, signing, WRITES[type(call)], call)
 
 

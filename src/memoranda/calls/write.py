@@ -98,7 +98,7 @@ class StagedWrite(Generic[Answer]):
             staged = handler.request(grant, call, core.limits)
             if staged is not None:
                 request = core.request(actor, staged, call.txn_id, signing)
-                return self._checked(request)
+                return request if self._covered is core else self._checked(request)
         if handler.search is not None:
             erasure, search = handler.search(core, self._covered, grant, call)
             return core.request(actor, erasure, call.txn_id, signing, search)
@@ -109,13 +109,14 @@ class StagedWrite(Generic[Answer]):
             self._transaction = handler.open(self._covered, grant, signing, call)
         if handler.stage is not None:  # else it was staged when it was opened
             self._item_id = handler.stage(self._transaction, call)
-        return self._checked(self._transaction.draft.request())
+        request = self._transaction.draft.request()
+        return request if self._covered is core else self._checked(request)
 
     def _checked(self, request: Request) -> Request:
-        if self._covered is not self._core:
-            error = missing_in(self._covered, request)
-            if error is not None:
-                raise self.named_by_caller(error)
+        """Return a request, if the caller's grant covers all that it names."""
+        error = missing_in(self._covered, request)
+        if error is not None:
+            raise self.named_by_caller(error)
         return request
 
     @property

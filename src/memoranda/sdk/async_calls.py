@@ -301,6 +301,7 @@ class AsyncCalls:
 
     def begin(self, timeout: float, txn_id: str | None) -> OpenTransaction:
         """Return a new transaction, which begins when it is first used."""
+        assert self._grant.covers_everything, "others send their transactions as data"
         actor = self._grant.acting(None)
         draft = self._core.draft(actor, timeout, txn_id, self._signing)
         return OpenTransaction.of(self._core, self._grant, draft)
