@@ -21,6 +21,7 @@ from memoranda.log.read.cursors import Cursor
 from memoranda.model.event import ReplayEvent
 from memoranda.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
 from memoranda.testing import FixedClock
+from tests.embedders import Hashing
 
 TEAM, ELSEWHERE, FAR = "team", "teammate", "far"
 """What is covered, what is not and begins with the same letters, and where nobody looks."""
@@ -90,7 +91,7 @@ def build(
 ) -> World:
     """Build a world; `like` is a world that has all steps, and the ids of those left out."""
     ids, clock = StepIds(), FixedClock()
-    store = memoranda.open(":memory:", clock=clock, ids=ids, embedder=None)
+    store = memoranda.open(":memory:", clock=clock, ids=ids, embedder=Hashing())
     world = World(store, {} if like is None else dict(like.ids), {})
     for number, step in enumerate(steps, start=1):
         clock.step(SECONDS_A_STEP)

@@ -22,6 +22,17 @@ OF_WHOLE_TABLES = re.compile(r"_(rows|clear|census|counts?|size|totals)$")
 """Queries that go through whole tables anyway."""
 
 
+WITHOUT_POLICY = {
+    "memory_title": "is read with its memory",
+    "memory_member": "is read with its memory",
+    "setting": "is read by rules alone",
+    "graph_node": "is found by its graph, which has a policy",
+    "graph_sharing": "holds in the namespaces below, too",
+    "public_key": "is read by calls about the whole store alone",
+}
+"""Why the rows of a table that belong to somebody have no policy of their own."""
+
+
 @pytest.fixture(scope="module")
 def store() -> Store:
     return memoranda.open(":memory:", embedder=None)
@@ -48,6 +59,16 @@ def test_a_covered_query_uses_the_indexes_of_the_query(store: Store, name: str) 
     covered = plan(database, QUERIES[covered_name(name)])
     if not OF_WHOLE_TABLES.search(name):
         assert len(covered) <= len(plan(database, QUERIES[name])), covered
+
+
+def test_every_table_of_somebody_has_a_policy(store: Store) -> None:
+    database = store._core.engine._writer.database  # type: ignore[attr-defined]
+    columns = database.execute(
+        "SELECT tables.name, columns.name FROM sqlite_schema AS tables "
+        "JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
+    )
+    owned = {table for table, column in columns if column in {"namespace", "agent_id", "scope_id"}}
+    assert owned - row_policies._policies().keys() == WITHOUT_POLICY.keys()
 
 
 def test_every_table_of_a_query_is_read_through_its_policy() -> None:
