@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from memoranda.log import pages
 from memoranda.model.operations import Write
 from memoranda.model.refs import KeyRef, MemoryRef
 from memoranda.sdk.open import open_without_workers
+from memoranda.testing import FixedClock, FixedIds
 from tests.grant_worlds import FOREIGN, LINKS, OWN, TEAM, World, build, finish
 
 GRANT = Grant("a", frozenset("a"), frozenset([TEAM]))
@@ -126,3 +128,34 @@ class TestOtherAnswers:
                 assert handle(store._core, GRANT, inbox) == []
                 assert len(handle(store._core, Grant("a", None, frozenset([TEAM])), inbox)) > 1
                 store.reindex()
+
+
+class TestScores:
+    """The average length of foreign documents changes no score and no rank."""
+
+    @staticmethod
+    def hits(foreign_length: int, grant: Grant) -> list[Any]:
+        queries = ("word1", "word1 word2 word7", "word3 word3 word39")
+        chance = Random(5)
+        words = [f"word{number}" for number in range(40)]
+        with memoranda.open(":memory:", clock=FixedClock(), ids=FixedIds(), embedder=None) as store:
+            with store.bind(agent_id="a", namespace=TEAM).begin_transaction() as transaction:
+                for _ in range(500):
+                    transaction.remember(" ".join(chance.choices(words, k=chance.randrange(2, 60))))
+            if foreign_length:
+                with store.bind(agent_id="b", namespace="x").begin_transaction() as transaction:
+                    for number in range(100):
+                        transaction.remember(" ".join([*words[:9], f"{number} "] * foreign_length))
+            store.reindex()
+            return [
+                [(hit.id, round(hit.score, 9)) for hit in handle(store._core, grant, call)]
+                for call in (Recall(query=query, namespace=TEAM, k=40) for query in queries)
+            ]
+
+    def test_foreign_lengths_do_not_matter(self) -> None:
+        grant = Grant("a", None, frozenset([TEAM]))
+        alone = self.hits(0, Grant("a"))
+        assert [len(hits) for hits in alone] == [40, 40, 40]
+        for length in (0, 1, 40):
+            assert self.hits(length, grant) == alone
+        assert self.hits(40, Grant("a")) != alone
