@@ -20,9 +20,14 @@ from memoranda.calls.recall import Recall
 from memoranda.calls.registry import handle
 from memoranda.calls.why import StaleKeys, Why
 from memoranda.log import pages
+from memoranda.model.coverage import Coverage
 from memoranda.model.operations import Write
 from memoranda.model.refs import KeyRef, MemoryRef
 from memoranda.sdk.open import open_without_workers
+from memoranda.search.index.partitions import Visibility, visible_partitions
+from memoranda.search.index.unindexed import UnindexedDocuments
+from memoranda.search.ranking.bm25 import TermSearch
+from memoranda.storage.coverage import CoveredEngine
 from memoranda.testing import FixedClock, FixedIds
 from tests.grant_worlds import FOREIGN, LINKS, OWN, TEAM, World, build, finish
 
@@ -159,3 +164,27 @@ class TestScores:
         for length in (0, 1, 40):
             assert self.hits(length, grant) == alone
         assert self.hits(40, Grant("a")) != alone
+
+    def test_the_best_by_covered_lengths_are_found(self) -> None:
+        """FTS5, whose average is that of many short texts, ranks the best of ours behind others."""
+        with memoranda.open(":memory:", embedder=None) as store:
+            with store.bind(agent_id="a", namespace=TEAM).begin_transaction() as transaction:
+                for number in range(40):
+                    transaction.remember(f"apple fill{number} fill")
+                for number in range(3):
+                    fill = [f"word{number}{place}" for place in range(18)]
+                    transaction.remember(" ".join(["apple"] * 6 + fill))
+            with store.bind(agent_id="b", namespace="x").begin_transaction() as transaction:
+                for number in range(400):
+                    transaction.remember(f"short{number}")
+            store.reindex()
+            engine = CoveredEngine(store._core.engine, Coverage(None, frozenset([TEAM])))
+            with engine.snapshot() as reader:
+                visible = Visibility(None, "a", frozenset(["memory"]), past=False)
+                partitions = visible_partitions(reader, visible)
+                search = TermSearch(reader, partitions, ["appl"], UnindexedDocuments())
+                best = [scored.score for scored in search.best(1_000, None)]
+                assert len(best) == 43
+                assert best[0] > best[3] * 1.01
+                for limit in (1, 2, 3, 4):
+                    assert [item.score for item in search.best(limit, None)] == best[:limit]
