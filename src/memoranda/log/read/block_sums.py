@@ -45,6 +45,8 @@ class OpenBlock:
         """By scope id and code."""
         self._last = 0
         """The last commit that was applied."""
+        self.is_complete = False
+        """Whether it ends the block, so that the sums have to be stored."""
         self._has_all = False
         """Whether every commit of the block is in the sums; otherwise the log is counted."""
 
@@ -53,6 +55,7 @@ class OpenBlock:
         if commit_ts == 1 or not commit_ts % BLOCK_COMMITS:
             self._sums, self._has_all = {}, True
         self._last = commit_ts
+        self.is_complete = not (commit_ts + 1) % BLOCK_COMMITS
 
     def add(self, scope_id: int, counts: Counts) -> None:
         """Add the counts of a scope in the commit."""
@@ -60,10 +63,8 @@ class OpenBlock:
             for code, count in counts.items():
                 self._sums[scope_id, code] = self._sums.get((scope_id, code), 0) + count
 
-    def store_if_complete(self, writer: Writer, log: Reader, scope_id_of: ScopeIdOf) -> None:
-        """Store the sums after the last commit of the block."""
-        if (self._last + 1) % BLOCK_COMMITS:
-            return
+    def store(self, writer: Writer, log: Reader, scope_id_of: ScopeIdOf) -> None:
+        """Store the sums of a complete block."""
         sums = self._sums if self._has_all else _count(log, self._last, scope_id_of)
         for (scope_id, code), count in sorted(sums.items()):
             add_counts(writer, scope_id, self._last, {code: count})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import get_args
 
@@ -133,20 +134,22 @@ class LogIndex(View):
                 _set_horizon(writer, commit_ts, operation)
         counts = _counts(commit)
         places = _places(commit) if len(counts) > 1 else {}  # a single scope has all of it
-        is_deferred = block_sums.is_deferred(len(commit.operations))
-        self._block.enter(commit_ts)
+        block, is_deferred = self._block, block_sums.is_deferred(len(commit.operations))
+        block.enter(commit_ts)
         for scope in _scopes_of(commit):
             scope_id = self._scopes.id_of(writer, *scope)
-            own = counts.get(scope, {})
+            own = counts.get(scope) or {}
             kinds = kind_counts.pack(own)
             writer.put("event_scope_add", scope_id, commit_ts, places.get(scope), kinds)
             if is_deferred:
-                self._block.add(scope_id, own)
+                block.add(scope_id, own)
             else:
                 block_sums.add_counts(writer, scope_id, commit_ts, own)
-        self._block.store_if_complete(
-            writer, self.log or writer, lambda scope: self._scopes.id_of(writer, *scope)
-        )
+        if block.is_complete:
+            block.store(writer, self.log or writer, partial(self._scope_id, writer))
+
+    def _scope_id(self, writer: Writer, scope: ScopeName) -> int:
+        return self._scopes.id_of(writer, *scope)
 
     def eraser(self, writer: Writer, /) -> LogIndexEraser:
         """Return the object that indexes rewritten events."""
