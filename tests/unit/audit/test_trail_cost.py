@@ -22,6 +22,7 @@ class Counting:
     def __init__(self, reader: Reader, counts: dict[str, int]) -> None:
         self._reader = reader
         self._counts = counts
+        self.coverage = reader.coverage
 
     def row(self, query: str, /, **values: object) -> Any:
         row = self._reader.row(query, **values)
