@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -37,6 +38,12 @@ HOSTILE: tuple[Any, ...] = (
     (Write("a", "default", "k", {}),), [Delete("a", "default", 7)], Remember("a", "", "x"),  # type: ignore[arg-type]
     ({"read": "KeyRead", "scope": ["default", "a"], "key": "k"},), [{"read": "MemoryRead"}],
 )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let copies whose path is hostile go to a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="module")
