@@ -29,13 +29,11 @@ from memoranda.errors import InvalidInput
 from memoranda.memory import reads
 from memoranda.memory.records import Memory
 from memoranda.memory.requests import (
-    ChangedMemory,
     ChangeSettings,
     CiteTranscript,
     LinkMemories,
     MemoryRequest,
     NamespaceSettings,
-    NewMemory,
     RememberMemory,
     RememberMemoryAs,
     ReviseMemory,
@@ -43,15 +41,23 @@ from memoranda.memory.requests import (
     check_changes,
     check_choice,
     check_content,
+    check_details,
     check_settings,
     check_title,
     fields_of,
-    new_details,
 )
 from memoranda.model.clock import check_duration
 from memoranda.model.document import Document
 from memoranda.model.limits import Limits, renamed_fields
-from memoranda.model.memory import KINDS, REFLECTION, REFLECTS_ON, TIERS, VISIBILITIES, Span
+from memoranda.model.memory import (
+    KINDS,
+    REFLECTION,
+    REFLECTS_ON,
+    TIERS,
+    VISIBILITIES,
+    Details,
+    Span,
+)
 from memoranda.model.operations import Configure as ConfigureOperation
 from memoranda.model.receipt import Receipt
 from memoranda.model.refs import TranscriptRef
@@ -174,21 +180,23 @@ class Configure(WriteCall[Receipt], frozen=True):
 
 def stage_remember(transaction: OpenTransaction, call: Remember) -> str:
     """Stage a memory, and return its id; a title that is taken gives the id of its memory."""
-    return _stage_memory(transaction, call, fields_of(NewMemory, call))
+    return _stage_memory(transaction, call, call.kind)
 
 
 def stage_reflect(transaction: OpenTransaction, call: Reflect) -> str:
     """Stage a reflection with its links, and return its id."""
-    fields = fields_of(NewMemory, call)
     targets = check_memory_ids("on", call.on)
     if not targets:
         raise InvalidInput("on", "is empty: name at least one memory to reflect on")
-    fields["kind"] = fields.get("kind") or REFLECTION
-    return _stage_memory(transaction, call, fields, targets)
+    kind = REFLECTION if call.kind is UNSET or not call.kind else call.kind
+    return _stage_memory(transaction, call, kind, targets)
 
 
 def _stage_memory(
-    transaction: OpenTransaction, call: Remember, fields: NewMemory, targets: Sequence[str] = ()
+    transaction: OpenTransaction,
+    call: Remember,
+    kind: str | UnsetType,
+    targets: Sequence[str] = (),
 ) -> str:
     """Stage a memory with its citation and its links, all or nothing, and return its id.
 
@@ -197,23 +205,23 @@ def _stage_memory(
     """
     scope, limits = transaction.owner(call.namespace, call.agent_id), transaction.limits
     checked, blobs = check_content(call.content, limits)
-    title = check_title(call.title, limits)
+    title, details = check_title(call.title, limits), check_details(call, limits)
     arguments = (
         scope,
         transaction.new_id(),
-        check_choice("kind", fields["kind"], KINDS) if "kind" in fields else None,
-        check_choice("tier", fields["tier"], TIERS) if "tier" in fields else None,
+        None if kind is UNSET else check_choice("kind", kind, KINDS),
+        None if call.tier is UNSET else check_choice("tier", call.tier, TIERS),
         title,
-        _chosen(fields, "visibility", VISIBILITIES) == "private",
+        call.visibility is not UNSET and _is_private(call.visibility),
         checked,
-        new_details(fields, limits),
-        check_duration("ttl", fields.get("ttl")),
-        _chosen(fields, "on_conflict", ON_CONFLICT) == "update",
+        Details(**details),
+        None if call.ttl is UNSET else check_duration("ttl", call.ttl),
+        call.on_conflict is UNSET or _updates(call.on_conflict),
     )
     request = RememberMemory(*arguments)
-    if title is not None and (reset := request.details.defaults_among(fields)):
+    if title is not None and (reset := request.details.defaults_among(details)):
         request = RememberMemoryAs(*arguments, reset)
-    citation = _citation(transaction, fields)
+    citation = _citation(transaction, call)
     existing_id = transaction.title = None
     if title is not None:
         transaction.title = TitleKey.of(scope, title, private=request.private)
@@ -231,9 +239,10 @@ def _stage_memory(
     return existing_id or memory_id
 
 
-def _citation(transaction: OpenTransaction, fields: NewMemory) -> TranscriptRef | None:
+def _citation(transaction: OpenTransaction, call: Remember) -> TranscriptRef | None:
     """Return the transcript that a new memory cites, with the spans of it."""
-    transcript, spans = fields.get("transcript"), fields.get("spans")
+    transcript = None if call.transcript is UNSET else call.transcript
+    spans = None if call.spans is UNSET else call.spans
     if transcript is None:
         if spans is not None:
             raise InvalidInput("spans", "are given without the transcript they are of")
@@ -242,15 +251,18 @@ def _citation(transaction: OpenTransaction, fields: NewMemory) -> TranscriptRef 
         return transaction.check_quotation(check_transcript_ref("transcript", transcript), spans)
 
 
-def _chosen(fields: Mapping[str, object], field: str, choices: Sequence[str]) -> str:
-    """Return a checked choice; the default is the first one."""
-    return check_choice(field, fields[field], choices) if field in fields else choices[0]
+def _is_private(visibility: str) -> bool:
+    return check_choice("visibility", visibility, VISIBILITIES) == "private"
+
+
+def _updates(on_conflict: str) -> bool:
+    return check_choice("on_conflict", on_conflict, ON_CONFLICT) == "update"
 
 
 def stage_update(transaction: OpenTransaction, call: UpdateMemory) -> None:
     """Stage changes of a memory."""
     by, memory_id = transaction.acting(call.agent_id), check_memory_id("memory_id", call.memory_id)
-    changes, blobs = check_changes(fields_of(ChangedMemory, call), transaction.limits)
+    changes, blobs = check_changes(call, transaction.limits)
     version = check_optional_integer("expect_version", call.expect_version, minimum=1)
     transaction.add_memory(ReviseMemory(by, memory_id, changes, version), blobs=blobs)
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from memoranda.calls.arguments import plain_items
 from memoranda.calls.requests import check_transcript_ref
 from memoranda.graph.edge_resolver import RelationCardinality
+from memoranda.memory.requests import MemoryFields
 from memoranda.model.clock import plain_duration, plain_instant
 from memoranda.model.refs import ref_of
 
@@ -47,12 +50,17 @@ def plain_messages(text: Any) -> Any:
     return tuple(text)
 
 
-def plain_memory_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a memory that a caller gave."""
-    return {
-        name: _MEMORY_FIELDS[name](value) if name in _MEMORY_FIELDS else value
-        for name, value in fields.items()
-    }
+def plain_memory_fields(
+    declared: type[MemoryFields], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the fields of a memory that a caller gave, of those that the type declares."""
+    fields = {}
+    for name in declared.__annotations__:
+        value = arguments[name]
+        if value is not UNSET:
+            convert = _MEMORY_FIELDS.get(name)
+            fields[name] = value if convert is None else convert(value)
+    return fields
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

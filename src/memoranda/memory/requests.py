@@ -360,32 +360,29 @@ def check_note(field: str, value: object, limits: Limits) -> str | None:
     return None if value is None else check_text(field, value, max_bytes=limits.note_bytes)
 
 
-def check_details(fields: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """Validate the fields of `Details` that are present, and return them as the log has them."""
-    return {name: _CHECKS[name](value, limits) for name, value in fields.items() if name in _CHECKS}
+def check_details(call: object, limits: Limits) -> dict[str, Any]:
+    """Validate the fields of `Details` that a call has, and return them as the log has them."""
+    return {
+        name: check(value, limits)
+        for name, check in _CHECKS.items()
+        if (value := getattr(call, name)) is not msgspec.UNSET
+    }
 
 
-def new_details(fields: MemoryFields, limits: Limits) -> Details:
-    """Return the details of a new memory."""
-    return Details(**check_details(fields, limits))
-
-
-def check_changes(
-    fields: ChangedMemory, limits: Limits
-) -> tuple[MemoryChanges, dict[bytes, bytes]]:
+def check_changes(call: Any, limits: Limits) -> tuple[MemoryChanges, dict[bytes, bytes]]:
     """Return the changes of a memory, and the blobs to store with the operation."""
-    changes = check_details(fields, limits)
+    changes, unset = check_details(call, limits), msgspec.UNSET
     blobs: dict[bytes, bytes] = {}
-    if "kind" in fields:
-        changes["kind"] = check_choice("kind", fields["kind"], KINDS)
-    if "tier" in fields:
-        changes["tier"] = check_choice("tier", fields["tier"], TIERS)
-    if "title" in fields:
-        changes["title"] = check_title(fields["title"], limits)
-    if "ttl" in fields:
-        changes["ttl"] = check_duration("ttl", fields["ttl"])
-    if "content" in fields:
-        changes["content"], blobs = check_content(fields["content"], limits)
+    if call.kind is not unset:
+        changes["kind"] = check_choice("kind", call.kind, KINDS)
+    if call.tier is not unset:
+        changes["tier"] = check_choice("tier", call.tier, TIERS)
+    if call.title is not unset:
+        changes["title"] = check_title(call.title, limits)
+    if call.ttl is not unset:
+        changes["ttl"] = check_duration("ttl", call.ttl)
+    if call.content is not unset:
+        changes["content"], blobs = check_content(call.content, limits)
     return MemoryChanges(**changes), blobs
 
 

@@ -85,7 +85,7 @@ class MemoryCalls(Handle):
         transcript, spans: the transcript it cites, and byte ranges in it; without spans, all of it
         """
         agent, place = self._defaults.place(agent_id, namespace)
-        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        fields = plain_memory_fields(NewMemory, locals())
         return self._write(Remember(agent, place, content, title, txn_id=txn_id, **fields))
 
     def reflect(
@@ -122,7 +122,7 @@ class MemoryCalls(Handle):
         """
         agent, place = self._defaults.place(agent_id, namespace)
         targets = check_memory_ids("on", on)
-        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        fields = plain_memory_fields(NewMemory, locals())
         return self._write(
             Reflect(agent, place, content, title, on=targets, txn_id=txn_id, **fields)
         )
@@ -156,7 +156,7 @@ class MemoryCalls(Handle):
         about the origin. `ttl` counts from this commit, and None is the tier's lifetime; a `tier`
         without a `ttl` brings its own. `expect_version` makes it a compare-and-set.
         """
-        fields = plain_memory_fields(given_fields(ChangedMemory, locals()))
+        fields = plain_memory_fields(ChangedMemory, locals())
         memory = check_memory_id("memory_id", memory_id)
         return self._write(UpdateMemory(memory, agent_id, expect_version, txn_id=txn_id, **fields))
 

@@ -61,7 +61,7 @@ class MemoryStaging(Staging):
         The arguments are those of `Store.remember`.
         """
         agent, place = self._defaults.place(agent_id, namespace)
-        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        fields = plain_memory_fields(NewMemory, locals())
         return stage_new(
             self._calls, self._transaction, Remember(agent, place, content, title, **fields)
         )
@@ -98,7 +98,7 @@ class MemoryStaging(Staging):
         """
         agent, place = self._defaults.place(agent_id, namespace)
         targets = check_memory_ids("on", on)
-        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        fields = plain_memory_fields(NewMemory, locals())
         return stage_new(
             self._calls,
             self._transaction,
@@ -128,7 +128,7 @@ class MemoryStaging(Staging):
         confidence_source: str | UnsetType | None = UNSET,
     ) -> None:
         """Stage changes of a memory. The arguments are those of `Store.update_memory`."""
-        fields = plain_memory_fields(given_fields(ChangedMemory, locals()))
+        fields = plain_memory_fields(ChangedMemory, locals())
         memory = check_memory_id("memory_id", memory_id)
         return stage_call(
             self._calls, self._transaction, UpdateMemory(memory, agent_id, expect_version, **fields)

@@ -88,7 +88,7 @@ class AsyncMemoryCalls(AsyncHandle):
         transcript, spans: the transcript it cites, and byte ranges in it; without spans, all of it
         """
         agent, place = self._defaults.place(agent_id, namespace)
-        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        fields = plain_memory_fields(NewMemory, locals())
         return await self._write(Remember(agent, place, content, title, txn_id=txn_id, **fields))
 
     async def reflect(
@@ -125,7 +125,7 @@ class AsyncMemoryCalls(AsyncHandle):
         """
         agent, place = self._defaults.place(agent_id, namespace)
         targets = check_memory_ids("on", on)
-        fields = plain_memory_fields(given_fields(NewMemory, locals()))
+        fields = plain_memory_fields(NewMemory, locals())
         return await self._write(
             Reflect(agent, place, content, title, on=targets, txn_id=txn_id, **fields)
         )
@@ -159,7 +159,7 @@ class AsyncMemoryCalls(AsyncHandle):
         about the origin. `ttl` counts from this commit, and None is the tier's lifetime; a `tier`
         without a `ttl` brings its own. `expect_version` makes it a compare-and-set.
         """
-        fields = plain_memory_fields(given_fields(ChangedMemory, locals()))
+        fields = plain_memory_fields(ChangedMemory, locals())
         memory = check_memory_id("memory_id", memory_id)
         return await self._write(
             UpdateMemory(memory, agent_id, expect_version, txn_id=txn_id, **fields)
