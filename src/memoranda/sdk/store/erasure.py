@@ -125,7 +125,8 @@ class ErasureCalls(Handle):
         The file is written again, which takes about a second for 100 MB. Others read meanwhile, and
         wait to write, so in a large store it is a job for a quiet hour. A reader with an open
         snapshot prevents it: then it returns False after a quarter of a second, and can be called
-        again. An interrupted purge leaves a valid store, and can be repeated.
+        again. It waits longer for the store's own background work, up to two seconds. An
+        interrupted purge leaves a valid store, and can be repeated.
         """
         check_callable("progress", progress)
         return self._calls.ask(Purge(), progress)
