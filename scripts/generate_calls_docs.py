@@ -40,7 +40,7 @@ be staged in a `commit` with others, unless it erases or trusts a key.
 
 def main() -> int:
     """Write the page, or compare it."""
-    page = text()
+    page = generate()
     if "--check" not in sys.argv:
         TARGET.write_text(page, "utf-8")
         return 0
@@ -50,7 +50,7 @@ def main() -> int:
     return 1
 
 
-def text() -> str:
+def generate() -> str:
     """Return the page."""
     modules: dict[str, list[type[Call[Any]]]] = {}
     for kind in CALLS.values():

@@ -16,7 +16,12 @@ from memoranda import testing
 from memoranda.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ("docs/reference/cli.md", "docs/reference/lineage.md", "docs/reference/python")
+GENERATED = (
+    "docs/reference/calls.md",
+    "docs/reference/cli.md",
+    "docs/reference/lineage.md",
+    "docs/reference/python",
+)
 FORMATS = ("docs/reference/log-format.md", "docs/reference/sql.md", "docs/adr/", "ARCHITECTURE.md")
 """Pages about stored names, which other tests compare."""
 PAGES = [
