@@ -49,7 +49,6 @@ RENAMED = {
     "listed": "async_listed",
     "listed_as": "async_listed_as",
     "listed_within": "async_listed_within",
-    "paged": "async_paged",
     "open_transaction": "async_open_transaction",
     "check_signer": "async_check_signer",
     "stage_call": "async_stage_call",

@@ -558,15 +558,6 @@ def async_feed_of(calls: AsyncCalls, call: Subscribe) -> Feed:
     return calls.open_feed(call)
 
 
-def async_paged(calls: AsyncCalls, pages: Pages[Item]) -> AsyncIterator[Item]:
-    """Return the items of a paged result, reading a page when the previous one is used up."""
-
-    async def opened() -> Pages[Item]:
-        return pages
-
-    return AsyncListing(calls, opened)
-
-
 def async_listed_within(
     calls: AsyncCalls, transaction: OpenTransaction, call: Call[Item]
 ) -> AsyncIterator[Item]:

@@ -14,7 +14,7 @@ from memoranda.calls.grant import EVERYTHING
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
 from memoranda.model.limits import short_repr
-from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces, Scope
+from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
 from memoranda.sdk.async_calls import AsyncCalls, async_open_transaction
 from memoranda.sdk.store.handle import _RETRIES, Result
@@ -128,23 +128,6 @@ class AsyncHandle:
         if pause := ticket.pause():
             await self._calls.rest(pause * self._core.jitter())
 
-    def _viewer(self, agent_id: str | AllAgents | None) -> str:
-        """Return the agent whose visibility applies in a call."""
-        agent = None if agent_id is ALL_AGENTS else agent_id
-        return self._scope(self._defaults.acting(agent), None).agent_id
-
-    def _agent(self, agent_id: str | AllAgents | None) -> str | None:
-        """Return the agent that a call selects; None: all agents."""
-        if agent_id is None or agent_id is ALL_AGENTS:
-            return None
-        return self._scope(agent_id, None).agent_id
-
-    def _namespace(self, namespace: str | AllNamespaces | None) -> str | None:
-        """Return the namespace that a call selects; None: all namespaces."""
-        if namespace is ALL_NAMESPACES:
-            return None
-        return self._scope(self._defaults.actor, namespace).namespace
-
     def _selected(
         self, agent_id: str | AllAgents | None, namespace: str | AllNamespaces | None
     ) -> tuple[str | None, str | None]:
@@ -156,6 +139,3 @@ class AsyncHandle:
         if namespace is ALL_NAMESPACES:
             return None
         return self._defaults.namespace if namespace is None else namespace
-
-    def _scope(self, agent_id: str, namespace: str | None) -> Scope:
-        return self._defaults.scope(agent_id, namespace, self._core.limits)
