@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from memoranda.calls.arguments import plain_object
 from memoranda.calls.call import Call, Handlers
 from memoranda.calls.core import Core
 from memoranda.calls.defaults import Defaults
 from memoranda.calls.fact_writes import AssertFact
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction
-from memoranda.calls.plain import plain_spans
-from memoranda.calls.requests import check_evidence
 from memoranda.calls.results import AssertedFacts
 from memoranda.calls.transactions import stage
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.memory.requests import check_id
-from memoranda.model.clock import plain_instant
 from memoranda.model.limits import check_integer, check_items, short_repr
 
 Row = Mapping[str, Any]
@@ -98,7 +94,7 @@ class Batch:
             if number in self.refused:
                 continue
             try:
-                assertion_id = stage(transaction, self._call(**{**self._common, **_fields(row)}))
+                assertion_id = stage(transaction, self._call({**self._common, **_fields(row)}))
             except REFUSALS as error:
                 self.refused[number] = error
                 continue
@@ -107,35 +103,9 @@ class Batch:
             self._staged.append(number)
         return ids
 
-    def _call(
-        self,
-        *,
-        subject: Any,
-        relation: Any,
-        object: Any,  # a field of a row
-        valid_from: Any = None,
-        valid_to: Any = None,
-        confidence: Any = 1.0,
-        source: Any = None,
-        spans: Any = None,
-        agent_id: Any = None,
-        namespace: Any = None,
-        visibility: Any = None,
-        once: Any = None,
-    ) -> AssertFact:
-        return AssertFact(
-            *self._defaults.place(agent_id, namespace),
-            subject,
-            relation,
-            plain_object(object),
-            plain_instant("valid_from", valid_from),
-            plain_instant("valid_to", valid_to),
-            confidence,
-            check_evidence(source),
-            plain_spans(spans),
-            visibility,
-            once,
-        )
+    def _call(self, fields: dict[str, Any]) -> AssertFact:
+        agent_id, namespace = fields.pop("agent_id", None), fields.pop("namespace", None)
+        return AssertFact.of(self._defaults.place(agent_id, namespace), **fields)
 
     def refuse(self, places: Mapping[int, Refusal]) -> None:
         """Record refusals, given by their positions among the staged rows."""

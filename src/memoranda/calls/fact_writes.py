@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from memoranda.calls.arguments import TypedText, plain_item
+from memoranda.calls.arguments import TypedText, plain_item, plain_object
 from memoranda.calls.call import AnyInstant, WriteCall
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction, checked_agent
+from memoranda.calls.plain import plain_spans
 from memoranda.calls.requests import (
     alias_entity,
     check_evidence,
@@ -32,6 +33,7 @@ from memoranda.graph.requests import (
     EndFactFrom,
     EndUnknownFact,
     GraphRequest,
+    Object,
     check_confidence,
     check_entity,
     check_object,
@@ -40,7 +42,7 @@ from memoranda.graph.requests import (
 )
 from memoranda.graph.requests import EndFact as EndRequest
 from memoranda.model import codec
-from memoranda.model.clock import check_time, to_rfc3339
+from memoranda.model.clock import Instant, check_time, plain_instant, to_rfc3339
 from memoranda.model.ids import derive_id
 from memoranda.model.limits import Limits, check_text, renamed_fields
 from memoranda.model.memory import Span
@@ -48,7 +50,7 @@ from memoranda.model.operations import Alias as AliasOperation
 from memoranda.model.operations import Classify, Merge
 from memoranda.model.operations.graph import Name
 from memoranda.model.receipt import Receipt
-from memoranda.model.refs import Evidence, MemoryRef, TranscriptRef
+from memoranda.model.refs import Evidence, IdLike, MemoryRef, TranscriptRef
 from memoranda.model.scope import Scope
 
 
@@ -68,6 +70,39 @@ class AssertFact(WriteCall[EdgeResolution], frozen=True):
     visibility: str | None = None
     once: str | None = None
     """An idempotency key for a set of facts: the same fact is asserted once under it."""
+
+    @classmethod
+    def of(
+        cls,
+        place: tuple[str, str],
+        *,
+        subject: str,
+        relation: str,
+        object: Object,
+        valid_from: Instant | None = None,
+        valid_to: Instant | None = None,
+        confidence: float = 1.0,
+        source: IdLike | None = None,
+        spans: Sequence[Span] | None = None,
+        visibility: str | None = None,
+        once: str | None = None,
+        txn_id: str | None = None,
+    ) -> AssertFact:
+        """Return the call of arguments as a caller gives them; a place is an agent's namespace."""
+        return cls(
+            *place,
+            subject,
+            relation,
+            plain_object(object),
+            plain_instant("valid_from", valid_from),
+            plain_instant("valid_to", valid_to),
+            confidence,
+            check_evidence(source),
+            plain_spans(spans),
+            visibility,
+            once,
+            txn_id=txn_id,
+        )
 
     @property
     def looks_up(self) -> bool:

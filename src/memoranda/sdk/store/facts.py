@@ -73,18 +73,18 @@ class FactCalls(Handle):
         "private" makes any fact private. `once` is an idempotency key for a set of facts, such as
         the name of a document: the same fact is asserted once under it.
         """
-        call = AssertFact(
-            *self._defaults.place(agent_id, namespace),
-            subject,
-            relation,
-            plain_object(object),
-            plain_instant("valid_from", valid_from),
-            plain_instant("valid_to", valid_to),
-            confidence,
-            check_evidence(source),
-            plain_spans(spans),
-            visibility,
-            once,
+        call = AssertFact.of(
+            self._defaults.place(agent_id, namespace),
+            subject=subject,
+            relation=relation,
+            object=object,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            confidence=confidence,
+            source=source,
+            spans=spans,
+            visibility=visibility,
+            once=once,
             txn_id=txn_id,
         )
         return self._write(call)

@@ -60,18 +60,18 @@ class AsyncFactStaging(AsyncStaging):
         "private" makes any fact private. `once` is an idempotency key: the same fact is asserted
         once under it, also if it was retracted since.
         """
-        call = AssertFact(
-            *self._defaults.place(agent_id, namespace),
-            subject,
-            relation,
-            plain_object(object),
-            plain_instant("valid_from", valid_from),
-            plain_instant("valid_to", valid_to),
-            confidence,
-            check_evidence(source),
-            plain_spans(spans),
-            visibility,
-            once,
+        call = AssertFact.of(
+            self._defaults.place(agent_id, namespace),
+            subject=subject,
+            relation=relation,
+            object=object,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            confidence=confidence,
+            source=source,
+            spans=spans,
+            visibility=visibility,
+            once=once,
         )
         return async_stage_new(self._calls, self._transaction, call)
 
