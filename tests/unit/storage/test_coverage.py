@@ -28,6 +28,7 @@ WITHOUT_POLICY = {
     "setting": "is read by rules alone",
     "graph_node": "is found by its graph, which has a policy",
     "graph_sharing": "holds in the namespaces below, too",
+    "state_reference": "is read by erasures alone, whose reach is the whole log",
     "public_key": "is read by calls about the whole store alone",
 }
 """Why the rows of a table that belong to somebody have no policy of their own."""
