@@ -16,7 +16,7 @@ from memoranda.calls.call import WriteCall
 from memoranda.calls.core import TIMEOUT, Core, all_views
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput, MemorandaError, NotFound
 from memoranda.log.commit.outcome import CommitResult, Committed
 from memoranda.log.commit.staged_transaction import Request
 from memoranda.log.commit.transaction_signature import TransactionSigner
@@ -146,9 +146,13 @@ class StagedWrite(Generic[Answer]):
         return quick
 
     def answer(self, result: CommitResult) -> Answer:
-        """Return the answer."""
+        """Return the answer. An error is not retryable: the write would be committed twice."""
         core = self._covered if self._handler.search is None else self._core
-        answer: Answer = self._handler.answer(core, self._call, self.written(result))
+        try:
+            answer: Answer = self._handler.answer(core, self._call, self.written(result))
+        except MemorandaError as error:
+            error.retryable = False
+            raise
         return answer
 
 

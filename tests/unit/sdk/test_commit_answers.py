@@ -9,7 +9,8 @@ from unittest import mock
 
 import pytest
 
-from memoranda import Store
+from memoranda import Store, StoreBusy
+from memoranda.memory import reads
 from memoranda.search.index import background_indexer
 from memoranda.testing import memory_store
 from tests.work import Work, counted
@@ -114,3 +115,14 @@ def test_a_transaction_that_changes_nothing_made_no_commit(store: Store) -> None
     assert getattr(answer, "outcome", None) == "unchanged"
     assert (work.decoded, work.event_reads) == (0, 0)
     assert store.write(key="k", value={}).commit_ts == head + 1
+
+
+def test_a_write_that_cannot_be_answered_is_not_written_again(store: Store) -> None:
+    before = len(list(store.list_memories()))
+    with (
+        mock.patch.object(reads, "committed_memory", side_effect=StoreBusy),
+        pytest.raises(StoreBusy) as caught,
+    ):
+        store.remember("It hails.")
+    assert len(list(store.list_memories())) == before + 1
+    assert not caught.value.retryable
