@@ -179,10 +179,15 @@ class _Stagings:
         return task
 
     async def wait(self) -> None:
-        """Wait until all calls are staged, and raise the first error that nobody was told."""
+        """Wait until all calls are staged, and raise the first error that nobody was told.
+
+        Several tasks may wait at a time: one of them takes each call out.
+        """
         while self._tasks:
-            await self._tasks[0].settled()
-            self._tasks.popleft().raise_untold()
+            first = self._tasks[0]
+            await first.settled()
+            if self._tasks and self._tasks[0] is first:
+                self._tasks.popleft().raise_untold()
 
 
 class _StagingTask:

@@ -60,6 +60,18 @@ def test_the_next_read_waits_for_it(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
+def test_tasks_that_share_a_transaction_wait_for_it_together(tmp_path: Path) -> None:
+    async def work(store: AsyncStore) -> None:
+        async with store.begin_transaction() as transaction:
+            for number in range(5):
+                transaction.remember("content", title=f"t{number}")
+            reads = [transaction.get_memory(title=f"t{number}") for number in range(5)]
+            assert None not in await asyncio.gather(*reads)
+        assert len([memory async for memory in store.list_memories()]) == 5
+
+    run(tmp_path, work)
+
+
 def test_awaiting_it_gives_the_id(tmp_path: Path) -> None:
     async def work(store: AsyncStore) -> None:
         async with store.begin_transaction() as transaction:
