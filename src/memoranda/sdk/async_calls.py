@@ -207,8 +207,9 @@ class _StagingTask:
         return self._task.done()
 
     def __await__(self) -> Generator[Any, None, Any]:
-        self._is_told = True
-        return asyncio.shield(self._task).__await__()
+        yield from asyncio.wait([self._task]).__await__()
+        self._is_told = True  # not before: whoever is cancelled while it waits is not told
+        return self._task.result()
 
     async def settled(self) -> None:
         """Wait until it is staged or refused."""

@@ -106,6 +106,18 @@ def test_an_error_that_was_awaited_is_not_raised_again(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
+def test_an_error_that_came_after_a_timeout_is_raised_by_the_commit(tmp_path: Path) -> None:
+    async def work(store: AsyncStore) -> None:
+        transaction = await store.begin_transaction()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await transaction.remember("x", title="t" * 1000)
+        with pytest.raises(InvalidInput, match="title: has 1000 characters"):
+            await transaction.commit()
+
+    run(tmp_path, work)
+
+
 def test_it_begins_where_it_is_awaited(tmp_path: Path) -> None:
     async def work(store: AsyncStore) -> None:
         await store.write(key="k", value={"n": 1})
