@@ -318,6 +318,7 @@ class AsyncCalls:
         A call that reads nothing is staged here and now. Others are staged in a thread, one after
         another; the next read and the commit wait for them, whether they are awaited or not.
         """
+        transaction.draft.check()  # here: nothing waits for a staging after the end
         stagings = _Stagings.of(transaction)
         if stagings.is_idle and not call.looks_up and transaction.draft.has_begun:
             return _Done(stage(transaction, call))

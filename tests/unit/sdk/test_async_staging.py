@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import memoranda
-from memoranda import AsyncStore, InvalidInput
+from memoranda import AsyncStore, InvalidInput, TransactionClosed
 
 
 def run(path: Path, work: Callable[[AsyncStore], Awaitable[None]]) -> None:
@@ -114,6 +114,16 @@ def test_an_error_that_came_after_a_timeout_is_raised_by_the_commit(tmp_path: Pa
                 await transaction.remember("x", title="t" * 1000)
         with pytest.raises(InvalidInput, match="title: has 1000 characters"):
             await transaction.commit()
+
+    run(tmp_path, work)
+
+
+def test_staging_after_the_commit_is_refused_at_once(tmp_path: Path) -> None:
+    async def work(store: AsyncStore) -> None:
+        async with store.begin_transaction() as transaction:
+            await transaction.commit()
+            with pytest.raises(TransactionClosed):
+                transaction.remember("content", title="t")
 
     run(tmp_path, work)
 
