@@ -7,16 +7,21 @@ is none of these stays as it is: the handler names it in its error.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from memoranda.calls.arguments import plain_items
+from memoranda.calls.call import WriteCall
 from memoranda.calls.requests import check_transcript_ref
 from memoranda.graph.edge_resolver import RelationCardinality
 from memoranda.memory.requests import MemoryFields
 from memoranda.model.clock import plain_duration, plain_instant
+from memoranda.model.limits import Limits
 from memoranda.model.refs import ref_of
+
+AnyWrite = TypeVar("AnyWrite", bound=WriteCall[Any])
 
 
 def plain_refs(refs: Any) -> Any:
@@ -61,6 +66,29 @@ def plain_memory_fields(
             convert = _MEMORY_FIELDS.get(name)
             fields[name] = value if convert is None else convert(value)
     return fields
+
+
+def with_own_data(call: AnyWrite, limits: Limits) -> AnyWrite:
+    """Return a call that stays as it is when its caller changes a list or a document in it.
+
+    What is nested deeper than a document may be stays the caller's; the handler refuses it.
+    """
+    changes: dict[str, Any] = {}
+    for name in call.__struct_fields__:
+        value = getattr(call, name)
+        if isinstance(value, (dict, list)):
+            changes[name] = _copied(value, limits.value_depth)
+        elif type(value) is tuple:
+            changes[name] = tuple(_copied(item, limits.value_depth) for item in value)
+    return replace(call, **changes)
+
+
+def _copied(value: Any, levels: int) -> Any:
+    if not levels:
+        return value
+    if isinstance(value, dict):
+        return {name: _copied(item, levels - 1) for name, item in value.items()}
+    return [_copied(item, levels - 1) for item in value] if isinstance(value, list) else value
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

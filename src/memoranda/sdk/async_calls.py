@@ -25,6 +25,7 @@ from memoranda.calls.call import Call, Lane, WriteCall
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction
+from memoranda.calls.plain import with_own_data
 from memoranda.calls.registry import handle, stage_write
 from memoranda.calls.subscriptions import Subscribe
 from memoranda.calls.transactions import CommittedTransaction, describe_commit, stage
@@ -316,13 +317,15 @@ class AsyncCalls:
         """Stage a call in a transaction; awaiting it gives the id of what it makes.
 
         A call that reads nothing is staged here and now. Others are staged in a thread, one after
-        another; the next read and the commit wait for them, whether they are awaited or not.
+        another, with the arguments as they are now; the next read and the commit wait for them,
+        whether they are awaited or not.
         """
         transaction.draft.check()  # here: nothing waits for a staging after the end
         stagings = _Stagings.of(transaction)
         if stagings.is_idle and not call.looks_up and transaction.draft.has_begun:
             return _Done(stage(transaction, call))
-        return stagings.add(lambda: self.run(stage, transaction, call))
+        own = with_own_data(call, transaction.limits)
+        return stagings.add(lambda: self.run(stage, transaction, own))
 
     async def run_staging(
         self, transaction: OpenTransaction, work: Callable[[OpenTransaction], Answer]

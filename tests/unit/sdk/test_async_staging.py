@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,22 @@ def test_it_is_staged_in_the_order_of_the_calls(tmp_path: Path) -> None:
         (event,) = [event async for event in store.replay()]
         keys = [part.value["n"] for part in event.operations if part.key == "n" and part.value]
         assert keys == list(range(50))
+
+    run(tmp_path, work)
+
+
+def test_it_is_staged_with_the_arguments_of_the_call(tmp_path: Path) -> None:
+    async def work(store: AsyncStore) -> None:
+        document: dict[str, Any] = {"n": 1, "list": [1]}
+        async with store.begin_transaction() as transaction:
+            transaction.remember("content", title="t", metadata=document)
+            transaction.write(key="k", value=document)
+            document["n"] = 2
+            document["list"].append(2)
+        memory, record = await store.get_memory(title="t"), await store.get_state(key="k")
+        assert memory is not None
+        assert record is not None
+        assert memory.metadata == record.value == {"n": 1, "list": [1]}
 
     run(tmp_path, work)
 
