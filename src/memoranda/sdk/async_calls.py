@@ -158,6 +158,8 @@ class _Stagings:
 
     def __init__(self) -> None:
         self._tasks: deque[_StagingTask] = deque()
+        self._refused: deque[_StagingTask] = deque()
+        """Calls that ended with an error, which somebody may have awaited or not."""
 
     @classmethod
     def of(cls, transaction: OpenTransaction) -> _Stagings:
@@ -169,8 +171,9 @@ class _Stagings:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every call so far is staged."""
-        return all(task.is_done for task in self._tasks)
+        """Whether every call so far is staged or refused."""
+        self._drop_done()
+        return not self._tasks
 
     def add(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> _StagingTask:
         """Stage a call once those before it are staged."""
@@ -182,13 +185,19 @@ class _Stagings:
     async def wait(self) -> None:
         """Wait until all calls are staged, and raise the first error that nobody was told.
 
-        Several tasks may wait at a time: one of them takes each call out.
+        Several tasks may wait at a time, and each looks anew for what is left.
         """
-        while self._tasks:
-            first = self._tasks[0]
-            await first.settled()
-            if self._tasks and self._tasks[0] is first:
-                self._tasks.popleft().raise_untold()
+        while not self.is_idle:
+            await self._tasks[0].settled()
+        while self._refused:
+            self._refused.popleft().raise_untold()
+
+    def _drop_done(self) -> None:
+        """Let go of the calls that are done, so that a long transaction does not hold them all."""
+        while self._tasks and self._tasks[0].is_done:
+            task = self._tasks.popleft()
+            if task.is_refused:
+                self._refused.append(task)
 
 
 class _StagingTask:
@@ -206,6 +215,11 @@ class _StagingTask:
     def is_done(self) -> bool:
         """Whether it is staged or refused."""
         return self._task.done()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it ended with an error."""
+        return self._task.cancelled() or self._task.exception() is not None
 
     def __await__(self) -> Generator[Any, None, Any]:
         yield from asyncio.wait([self._task]).__await__()

@@ -11,6 +11,7 @@ import pytest
 
 import memoranda
 from memoranda import AsyncStore, InvalidInput, TransactionClosed
+from memoranda.sdk.async_calls import _Stagings
 
 
 def run(path: Path, work: Callable[[AsyncStore], Awaitable[None]]) -> None:
@@ -141,6 +142,16 @@ def test_staging_after_the_commit_is_refused_at_once(tmp_path: Path) -> None:
             await transaction.commit()
             with pytest.raises(TransactionClosed):
                 transaction.remember("content", title="t")
+
+    run(tmp_path, work)
+
+
+def test_a_long_transaction_does_not_hold_what_it_has_staged(tmp_path: Path) -> None:
+    async def work(store: AsyncStore) -> None:
+        async with store.begin_transaction() as transaction:
+            for number in range(20):
+                await transaction.remember("content", title=f"t{number}")
+            assert len(_Stagings.of(transaction._transaction)._tasks) == 1
 
     run(tmp_path, work)
 
