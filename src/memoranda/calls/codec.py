@@ -110,10 +110,9 @@ def _plain(value: object) -> object:
 def decode_call(data: bytes) -> Call[Any]:
     """Return the call that bytes stand for; raise `InvalidInput` if they stand for none."""
     try:
-        fields = msgspec.msgpack.decode(data, type=dict[str, Any])
+        return _call_of(msgspec.msgpack.decode(data, type=dict[str, Any]))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InvalidInput("call", f"it is not understood: {error}") from error
-    return _call_of(fields)
 
 
 def _call_of(fields: dict[str, Any]) -> Call[Any]:

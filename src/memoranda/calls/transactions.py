@@ -276,7 +276,8 @@ def plain_reads(transaction: OpenTransaction) -> tuple[PlainRead, ...]:
 
 def check_read(read: object) -> msgspec.Struct:
     """Return a tracked read from plain data."""
-    kind = _READ_TYPES.get(read.get("read", "")) if isinstance(read, Mapping) else None
+    name = read.get("read") if isinstance(read, Mapping) else None
+    kind = _READ_TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InvalidInput("reads", f"{short_repr(read)} is no read of a transaction")
     try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from msgspec.msgpack import encode
 
 from memoranda import (
     IdempotencyMismatch,
@@ -18,10 +19,11 @@ from memoranda import (
     TransactionExpired,
 )
 from memoranda.calls.client_transaction import ClientTransaction
+from memoranda.calls.codec import decode_call
 from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.key_writes import Write
 from memoranda.calls.memory_writes import Configure
-from memoranda.calls.registry import stage_write
+from memoranda.calls.registry import handle, stage_write
 from memoranda.calls.transactions import Commit, CommittedTransaction
 from memoranda.testing import FixedClock, memory_store
 from tests.contract.loopback import through_loopback
@@ -155,6 +157,20 @@ class TestWhatIsSent:
         read = {"read": "KeyRead", "scope": {"namespace": "default", "agent_id": "a"}, "key": "k"}
         with memory_store() as store, pytest.raises(InvalidInput, match="since: 7"):
             commit(store, EVERYTHING, Commit((part,), 7, reads=(read,), txn_id=T))
+
+    @pytest.mark.parametrize("read", [5, {}, {"read": "x"}, {"read": []}, {"read": "KeyRead"}])
+    def test_what_it_has_read_are_reads(self, read: Any) -> None:
+        part = Write("a", "default", "k", {})
+        with memory_store() as store, pytest.raises(InvalidInput, match=r"^reads: "):
+            commit(store, EVERYTHING, Commit((part,), 0, reads=(read,), txn_id=T))
+
+    @pytest.mark.parametrize("depth", [10, 300, 900, 100_000])
+    def test_reads_inside_reads_are_refused_at_any_depth(self, depth: int) -> None:
+        head = encode({"call": "ask_within", "txn_id": T, "since": 0, "era": 0, "calls": []})
+        outer = bytes([head[0] + 1]) + head[1:] + encode("read")  # a map with one more member
+        read = encode({"call": "get_state", "agent_id": "a", "namespace": "default", "key": "k"})
+        with memory_store() as store, pytest.raises(InvalidInput, match=r"^(call|read): "):
+            handle(store._core, EVERYTHING, decode_call(outer * depth + read))
 
     def test_its_time_is_a_duration(self) -> None:
         clock = FixedClock()
