@@ -21,7 +21,7 @@ from memoranda.calls import (
     memory_writes,
     transcript_writes,
 )
-from memoranda.calls.call import Call, Handlers, WriteCall
+from memoranda.calls.call import Call, Handlers, Shape, WriteCall, call_name
 from memoranda.calls.core import TIMEOUT, Core
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction
@@ -140,15 +140,27 @@ def begin(core: Core, grant: Grant, call: Begin) -> Begun:
 
 def ask_within(core: Core, grant: Grant, call: AskWithin) -> AnsweredWithin:
     """Return the answer, and the reads to send with the commit."""
+    read = _check_shape(call.read, "value", "list_within")
     transaction = _staged(core, grant, call)
-    answer = read_within(core, transaction, call.read)
+    answer = read_within(core, transaction, read)
     return AnsweredWithin(answer, plain_reads(transaction))
 
 
 def list_within(core: Core, grant: Grant, call: ListWithin) -> Pages[Any]:
     """Return the pages."""
-    pages: Pages[Any] = read_within(core, _staged(core, grant, call), call.read)
+    read = _check_shape(call.read, "pages", "ask_within")
+    pages: Pages[Any] = read_within(core, _staged(core, grant, call), read)
     return pages
+
+
+def _check_shape(read: object, shape: Shape, other: str) -> Call[Any]:
+    """Return a read whose answer has this shape; `other` is the call for those of another."""
+    if not isinstance(read, Call):
+        raise InvalidInput("read", f"{short_repr(read)} is not a call")
+    if read.shape != shape:
+        name = call_name(type(read))
+        raise InvalidInput("read", f"{name} does not answer with {shape}: send it with `{other}`")
+    return read
 
 
 def _staged(core: Core, grant: Grant, call: AskWithin | ListWithin) -> OpenTransaction:

@@ -22,9 +22,10 @@ from memoranda.calls.client_transaction import ClientTransaction
 from memoranda.calls.codec import decode_call
 from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.key_writes import Write
+from memoranda.calls.keys import GetState, ListKeys
 from memoranda.calls.memory_writes import Configure
 from memoranda.calls.registry import handle, stage_write
-from memoranda.calls.transactions import Commit, CommittedTransaction
+from memoranda.calls.transactions import AskWithin, Commit, CommittedTransaction, ListWithin
 from memoranda.testing import FixedClock, memory_store
 from tests.contract.loopback import through_loopback
 
@@ -171,6 +172,18 @@ class TestWhatIsSent:
         read = encode({"call": "get_state", "agent_id": "a", "namespace": "default", "key": "k"})
         with memory_store() as store, pytest.raises(InvalidInput, match=r"^(call|read): "):
             handle(store._core, EVERYTHING, decode_call(outer * depth + read))
+
+    @pytest.mark.parametrize(
+        ("kind", "read", "problem"),
+        [
+            (AskWithin, ListKeys("a", "default"), "send it with `list_within`"),
+            (ListWithin, GetState("a", "default", "k"), "send it with `ask_within`"),
+            (AskWithin, 5, "5 is not a call"),
+        ],
+    )
+    def test_a_read_fits_its_answer(self, kind: Any, read: Any, problem: str) -> None:
+        with memory_store() as store, pytest.raises(InvalidInput, match=f"^read: .*{problem}"):
+            handle(store._core, EVERYTHING, kind(T, 0, 0, (), read))
 
     def test_its_time_is_a_duration(self) -> None:
         clock = FixedClock()
