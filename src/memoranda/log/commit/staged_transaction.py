@@ -130,7 +130,8 @@ class Draft:
         self._records_no_change = records_no_change
         self.actor = actor
         self._begin = begin
-        self._beginning: Beginning | None = None
+        self._beginnings: list[Beginning] = []
+        """Where it begins. Threads that read at a time may each add one; the first one counts."""
         self._idempotent = idempotent
         self._clock = clock
         self._deadline = clock.monotonic() + timeout
@@ -154,14 +155,14 @@ class Draft:
     @property
     def has_begun(self) -> bool:
         """Whether it is known where it begins."""
-        return self._beginning is not None
+        return bool(self._beginnings)
 
     @property
     def beginning(self) -> Beginning:
         """Where it begins: at its first use, unless it was asked for before."""
-        if self._beginning is None:
-            self._beginning = self._begin()
-        return self._beginning
+        if not self._beginnings:
+            self._beginnings.append(self._begin())
+        return self._beginnings[0]
 
     @property
     def base_commit(self) -> int:
