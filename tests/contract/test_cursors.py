@@ -34,6 +34,17 @@ def test_across_a_restart(reopen: Opener) -> None:
     assert keys_of(store.subscribe(cursor="indexer", timeout=0)) == ["b", "c"]
 
 
+def test_one_that_was_dropped_is_made_again_for_the_same_agent(store: Store) -> None:
+    store.write(agent_id="a", key="k", value={})
+    subscription = store.subscribe(agent_id="a", cursor="indexer", after_commit=0, timeout=0)
+    event = next(subscription)
+    store.drop_cursor(cursor="indexer")
+    subscription.ack(event)
+    assert store.cursors() == [("indexer", 1)]
+    store.forget(whole_agent="a")
+    assert store.cursors() == []
+
+
 def test_it_only_moves_forward(agent: Store) -> None:
     write_all(agent, "a", "b", "c")
     subscription = agent.subscribe(cursor="indexer", after_commit=0, timeout=0)

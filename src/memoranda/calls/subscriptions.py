@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memoranda.calls.arguments import check_agent
 from memoranda.calls.call import Call, Handlers
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
@@ -39,22 +40,27 @@ class Acknowledge(Call[None], frozen=True):
     cursor: str
     token: str
     """The token of the event."""
+    agent_id: str | None = None
+    """The agent of the subscription, which a cursor that was dropped meanwhile belongs to."""
 
 
 def subscribe(core: Core, grant: Grant, call: Subscribe) -> Feed:
     """Return the feed of the events."""
-    owner = call.agent_id if grant.actor is None else grant.actor
-    cursor = None
-    if call.cursor is not None:
-        cursor = Cursor(core.engine, core.log_id, call.cursor, owner)
+    cursor = None if call.cursor is None else _cursor(core, grant, call.cursor, call.agent_id)
     start = Start(after_commit=call.after_commit, last=call.last, cursor=cursor)
     selection = select(core, grant, call.agent_id, call.namespace, call.kinds, call.prefix)
     return Feed(core.engine, core.log_id, selection, start)
 
 
 def acknowledge(core: Core, grant: Grant, call: Acknowledge) -> None:
-    """Move the cursor; one that does not exist belongs to the caller's agent."""
-    Cursor(core.engine, core.log_id, call.cursor, grant.actor).advance(call.token)
+    """Move the cursor; one that does not exist is made."""
+    _cursor(core, grant, call.cursor, call.agent_id).advance(call.token)
+
+
+def _cursor(core: Core, grant: Grant, name: str, agent_id: str | None) -> Cursor:
+    """Return a cursor; a new one belongs to the caller's agent, or else to that of the call."""
+    owner = check_agent(core, agent_id) if grant.actor is None else grant.actor
+    return Cursor(core.engine, core.log_id, name, owner)
 
 
 HANDLERS: Handlers = {Subscribe: subscribe, Acknowledge: acknowledge}

@@ -53,7 +53,7 @@ class Subscription(Opened):
             raise InvalidInput(
                 "event", f"{short_repr(event)} is no event: give one that was received"
             )
-        self._calls.ask(Acknowledge(self._call.cursor, event.token))
+        self._calls.ask(Acknowledge(self._call.cursor, event.token, self._call.agent_id))
 
     def close(self) -> None:
         """End the iteration, also one that waits in another thread. A second call has no effect."""

@@ -58,7 +58,7 @@ class AsyncSubscription(AsyncOpened):
             raise InvalidInput(
                 "event", f"{short_repr(event)} is no event: give one that was received"
             )
-        await self._calls.ask(Acknowledge(self._call.cursor, event.token))
+        await self._calls.ask(Acknowledge(self._call.cursor, event.token, self._call.agent_id))
 
     def close(self) -> None:
         """End the iteration, also one that waits in another thread. A second call has no effect."""
