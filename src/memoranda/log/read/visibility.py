@@ -23,8 +23,10 @@ from memoranda.model.memory import inbox_of
 from memoranda.model.operations import (
     AUDIT_SCOPE,
     ENGINE_SCOPE,
+    AddLink,
     AnyOperation,
     Assert,
+    CloseLink,
     End,
     OperationType,
     Write,
@@ -198,6 +200,8 @@ def _references(operation: AnyOperation, whole_agent: str | None) -> Iterator[Re
         yield operation.source
     elif isinstance(operation, Write):
         yield from operation.because
+    elif isinstance(operation, AddLink | CloseLink):
+        yield from (MemoryRef(change.memory_id) for change in operation.depths)
 
 
 def hidden_refs(reader: Reader, refs: Iterable[Ref], viewer: str | None) -> set[Ref]:
@@ -261,6 +265,11 @@ def _mask_operation(
         )
     if isinstance(operation, Assert | End) and operation.source in hidden:
         return _without_source(operation)
+    if isinstance(operation, AddLink | CloseLink):
+        depths = (
+            change for change in operation.depths if MemoryRef(change.memory_id) not in hidden
+        )
+        return replace(operation, depths=tuple(depths))
     return operation
 
 
