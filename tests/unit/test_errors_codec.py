@@ -37,9 +37,9 @@ SCOPES = st.builds(Scope, st.text(), st.text())
 
 
 def reads_of(kind: Any) -> st.SearchStrategy[Any]:
+    values: dict[Any, st.SearchStrategy[Any]] = {Scope: SCOPES, bool: st.booleans()}
     parts = {
-        field.name: SCOPES if field.type is Scope else st.text()
-        for field in msgspec.structs.fields(kind)
+        field.name: values.get(field.type, st.text()) for field in msgspec.structs.fields(kind)
     }
     return st.builds(kind, **parts)
 

@@ -84,14 +84,28 @@ def _check_digest(digest: object) -> bytes:
 
 
 def get_committed_items(core: Core, grant: Grant, call: GetCommittedItems) -> CommittedItems | None:
-    """Return the ids, or None if there is no such transaction."""
+    """Return the ids, or None if there is no such transaction, or none that is covered."""
     txn_id = check_text("txn_id", call.txn_id, max_bytes=core.limits.txn_id_bytes)
     with core.engine.reading() as reader:
         commit_ts = idempotency.commit_of(reader, txn_id, grant.acting(None))
         if commit_ts is None:
             return None
         commit = Commit.load(reader, commit_ts)
-    return CommittedItems(commit_ts, commit.committed_at, *_ids_in(commit.operations))
+    operations = commit.operations
+    if not grant.covers_everything:
+        operations = tuple(part for part in operations if _is_covered(grant, part))
+        if commit.operations and not operations:
+            return None
+    return CommittedItems(commit_ts, commit.committed_at, *_ids_in(operations))
+
+
+def _is_covered(grant: Grant, operation: AnyOperation) -> bool:
+    """Say whether a grant covers what an operation wrote: for everybody, or as an agent's own."""
+    is_public = isinstance(operation, (Remember, Revise, Assert, End)) and not operation.private
+    if is_public:
+        return grant.coverage.covers_namespace(operation.namespace)
+    is_visible = not operation.private or grant.actor in (None, operation.agent_id)
+    return is_visible and grant.covers(operation.namespace, operation.agent_id)
 
 
 def _ids_in(operations: Iterable[AnyOperation]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -7,6 +7,7 @@ from memoranda.calls.call import Call, Handlers
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
 from memoranda.calls.log import select
+from memoranda.errors import PermissionDenied
 from memoranda.log.read.cursors import Cursor
 from memoranda.log.read.feed import Feed, Start
 from memoranda.model.event import ReplayEvent
@@ -45,7 +46,15 @@ class Acknowledge(Call[None], frozen=True):
 
 
 def subscribe(core: Core, grant: Grant, call: Subscribe) -> Feed:
-    """Return the feed of the events."""
+    """Return the feed of the events.
+
+    A cursor is stored for the whole store under its name, so a restricted grant has none.
+    """
+    if call.cursor is not None and not grant.covers_everything:
+        raise PermissionDenied(
+            "a subscription with a cursor needs a grant that covers every agent and namespace: "
+            "keep the token of the last event, and begin after it"
+        )
     cursor = None if call.cursor is None else _cursor(core, grant, call.cursor, call.agent_id)
     start = Start(after_commit=call.after_commit, last=call.last, cursor=cursor)
     selection = select(core, grant, call.agent_id, call.namespace, call.kinds, call.prefix)

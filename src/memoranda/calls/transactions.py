@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from memoranda.calls import (
     fact_writes,
@@ -186,24 +187,33 @@ def open_commit(
         records_no_change=bool(call.is_named),
     )
     for plain in check_items("reads", call.reads):
-        read = check_read(plain)
-        if grant.covers_everything or _is_covered(core, grant, read):
+        read = _covered_read(core, grant, check_read(plain))
+        if read is not None:
             draft.track(read)
     transaction = OpenTransaction.of(core, grant, draft)
     transaction.is_staged_again = beginning is not None
     return transaction
 
 
-def _is_covered(core: Core, grant: Grant, read: msgspec.Struct) -> bool:
-    """Say whether a read is of something covered: what does not exist never changes."""
+def _covered_read(core: Core, grant: Grant, read: msgspec.Struct) -> msgspec.Struct | None:
+    """Return a read as far as the caller may see what it is of; None: that never changes."""
+    if grant.covers_everything:
+        return read
+    coverage = grant.coverage
     if isinstance(read, (MemoryRead, LinksRead)):
         with core.engine.reading() as reader:
             head = pages.head_commit(reader)
-            return snapshots.find_one(reader, read.memory_id, head) is not None
+            memory = snapshots.find_one(reader, read.memory_id, head, viewer=grant.actor)
+            return None if memory is None else read
     if isinstance(read, TitleKey):
-        return grant.coverage.covers_namespace(read.namespace)
+        covers_owner = not read.owner or coverage.covers_agent(read.owner)
+        return read if covers_owner and coverage.covers_namespace(read.namespace) else None
     assert isinstance(read, (KeyRead, PrefixRead, TimelineRead)), "these are all"
-    return grant.covers(read.scope.namespace, read.scope.agent_id)
+    namespace, agent_id = read.scope.namespace, read.scope.agent_id
+    if isinstance(read, TimelineRead) and coverage.covers_namespace(namespace):
+        is_own = coverage.covers_agent(agent_id) and grant.actor in (None, agent_id)
+        return read if is_own else replace(read, public_only=True)
+    return read if coverage.covers(namespace, agent_id) else None
 
 
 def check_era(era: object) -> int:

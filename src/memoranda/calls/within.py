@@ -181,7 +181,7 @@ def timeline(core: Core, transaction: OpenTransaction, call: Timeline | Facts) -
         check_relation("relation", call.relation, limits).key,
     )
     transaction.draft.track(read)
-    viewer = transaction.grant.acting(call.agent_id)
+    viewer = check_viewer(core, transaction.grant, call.agent_id)
     with core.engine.snapshot() as reader:
         look_up = transaction.memories.rules(reader).look_up
         return transaction.facts.timeline(reader, read, look_up, core.clock.now(), viewer)

@@ -307,7 +307,7 @@ UPDATE graph_statement SET subject_root = :into WHERE subject_root = :entity
 
 -- name: graph_timeline_changed
 -- Say whether a statement of a timeline was added or withdrawn, or a name of its graph changed its
--- root, after a commit.
+-- root, after a commit; with public_only, whether one that is not private was.
 SELECT 1 WHERE EXISTS (
     SELECT 1
     FROM graph_node AS relation
@@ -316,6 +316,7 @@ SELECT 1 WHERE EXISTS (
     JOIN graph_statement AS statement
         ON statement.subject_root = subject.root AND statement.relation = relation.id
     WHERE relation.scope_id = :graph AND relation.kind = 'relation' AND relation.key = :relation
+        AND (statement.private = 0 OR :public_only = 0)
         AND (
             statement.commit_ts > :since
             OR (statement.until_commit > :since AND statement.until_commit < OPEN_END)

@@ -250,14 +250,20 @@ def timeline_changed(reader: Reader, read: TimelineRead, since: int) -> bool:
     scope = read.scope
     values = {"subject": read.subject, "relation": read.relation, "since": since}
     own, namespace = own_graph(reader, scope), {"namespace": scope.namespace}
-    graph = shared_graph(reader, scope.namespace)
+    graph, public_only = shared_graph(reader, scope.namespace), int(read.public_only)
     return (
         reader.row("graph_cardinality_changed", **namespace, **values) is not None
         or reader.row("graph_sharing_changed", **namespace, since=since) is not None
-        or reader.row("graph_timeline_changed", graph=own if graph is None else graph, **values)
+        or reader.row(
+            "graph_timeline_changed",
+            graph=own if graph is None else graph,
+            public_only=public_only,
+            **values,
+        )
         is not None
         or (
             graph is not None
+            and not public_only
             and reader.row(
                 "graph_private_changed", scope_id=own, relation=read.relation, since=since
             )

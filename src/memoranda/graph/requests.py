@@ -161,6 +161,8 @@ class TimelineRead(msgspec.Struct, frozen=True):
     scope: Scope
     subject: str
     relation: str
+    public_only: bool = False
+    """Whether its reader may see no private statements of the agent, nor changes of them."""
 
     def __str__(self) -> str:
         scope = self.scope

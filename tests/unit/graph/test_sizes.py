@@ -56,7 +56,17 @@ def test_a_merge_does_not_count_what_it_leaves_as_it_is(store: Store) -> None:
 )
 def test_no_statement_looks_at_every_row(query: str) -> None:
     names = ("scope_id", "as_of_commit", "after", "limit", "agent_id", "namespace", "key", "into")
-    more = ("subject", "relation", "since", "graph", "overlay", "ids", "subjects", "objects")
+    more = (
+        "subject",
+        "relation",
+        "since",
+        "graph",
+        "overlay",
+        "ids",
+        "subjects",
+        "objects",
+        "public_only",
+    )
     values = dict.fromkeys((*names, *more), 1)
     engine = open_engine(":memory:")
     with engine.reading() as reader:

@@ -11,6 +11,13 @@ SELECT COALESCE(SUM(size), 0), COALESCE(SUM(length), 0) FROM main.shelf
 -- Return no erasure: a certificate does not say in which scopes something was erased.
 SELECT erasure FROM main.erased WHERE erasure > :after AND 1 = 0 LIMIT :limit
 
+-- name: erased_counts
+-- Count the operations and events that a commit erased something of, in the log of covered agents.
+SELECT COUNT(CASE WHEN position >= 0 THEN 1 END), COUNT(DISTINCT commit_ts)
+FROM main.erased AS erased
+WHERE erasure = :erasure
+    AND EXISTS (SELECT 1 FROM event_scope WHERE event_scope.commit_ts = erased.commit_ts)
+
 -- name: memories_hidden
 -- List which of these memories are private to another agent, or not covered.
 SELECT stored.memory_id
@@ -41,6 +48,17 @@ WHERE NOT EXISTS (
         statement.private = 0 OR :viewer IS NULL
         OR (SELECT scope.agent_id FROM scope WHERE scope.id = statement.private) = :viewer
     )
+)
+
+-- name: graph_assertions_by_id
+-- Read the commits of some assertions, and whether each was withdrawn since, without private ones of
+-- agents that are not covered.
+SELECT statement.commit_ts, statement.until_commit < OPEN_END
+FROM (SELECT DISTINCT value AS id FROM json_each(:ids)) AS item
+JOIN graph_statement AS statement ON statement.assertion_id = item.id
+    AND statement.asserts = 1 AND statement.author = 0
+WHERE statement.private = 0 OR EXISTS (
+    SELECT 1 FROM scope AS owner WHERE owner.id = statement.private AND COVERED_AGENT
 )
 
 -- name: links_relied_on
