@@ -191,18 +191,28 @@ class ReflectionTooDeep(MemorandaError):
     Reflect on what lies below, or allow more with `configure(max_reflection_depth=…)`.
     """
 
-    namespace: str
-    depth: int
-    limit: int
+    namespace: str | None
+    """None for one that the caller may not see; then neither the depth nor the limit is known."""
+    depth: int | None
+    limit: int | None
     memory_ids: tuple[str, ...]
     """The memories of the chain of reflections, as far as they have ids."""
 
     def __init__(
-        self, namespace: str, depth: int, limit: int, memory_ids: tuple[str, ...] = ()
+        self,
+        namespace: str | None,
+        depth: int | None,
+        limit: int | None,
+        memory_ids: tuple[str, ...] = (),
     ) -> None:
+        problem = (
+            f"a reflection in {namespace!r} would have depth {depth}, and the limit is {limit}"
+        )
+        if namespace is None:
+            problem = "a reflection (not yours to see) would be deeper than its namespace allows"
         super().__init__(
-            f"a reflection in {namespace!r} would have depth {depth}, and the limit is {limit}: "
-            "reflect on what lies below, or allow more with configure(max_reflection_depth=…)"
+            f"{problem}: reflect on what lies below, or allow more with "
+            "configure(max_reflection_depth=…)"
         )
         self.namespace = namespace
         self.depth = depth

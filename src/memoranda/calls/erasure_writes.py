@@ -14,7 +14,7 @@ from memoranda.calls.erasure import unfinished_copies
 from memoranda.calls.grant import Grant
 from memoranda.calls.memory_writes import AnyDuration
 from memoranda.calls.requests import check_target
-from memoranda.calls.write import WriteHandler, Writes, Written
+from memoranda.calls.write import WriteHandler, Writes, Written, is_retry
 from memoranda.errors import InvalidInput, PermissionDenied
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.compaction.compactor import Compaction, Plan
@@ -145,19 +145,27 @@ def _search_forget(
 ) -> tuple[ForgetRequest, LogSearch]:
     request = _forget_request(core, grant, call)
     if covered is not core:
-        _check_target_covered(covered, request)
+        _check_extent(request.target)
+        if not is_retry(core, grant, call.txn_id):
+            _check_target_covered(covered, request)
     return _searched(core, request)
 
 
-def _check_target_covered(covered: Core, request: ForgetRequest) -> None:
-    """Raise `NotFound` for a target that is not covered; refuse to erase more than is covered."""
-    target = request.target
-    if target.kind in (AGENT, NAMESPACE):
+def _check_extent(target: Target) -> None:
+    """Refuse to erase what others wrote for themselves, wherever they did."""
+    extent = f"a whole {target.kind}" if target.kind in (AGENT, NAMESPACE) else None
+    if target.derived:
+        extent = "what is derived from something"
+    if extent is not None:
         raise PermissionDenied(
-            f"forgetting a whole {target.kind} needs a grant that covers every agent and namespace"
+            f"forgetting {extent} needs a grant that covers every agent and namespace"
         )
+
+
+def _check_target_covered(covered: Core, request: ForgetRequest) -> None:
+    """Raise `NotFound` for a target that is not covered."""
     with covered.engine.snapshot() as reader:
-        find(reader, all_views(), target, request.viewer)
+        find(reader, all_views(), request.target, request.viewer)
 
 
 def _search_sweep(
@@ -173,8 +181,11 @@ def _searched(core: Core, request: ForgetRequest) -> tuple[ForgetRequest, LogSea
 
 
 def _answer(core: Core, call: Forget | Sweep, written: Written) -> Certificate:
-    """Purge the files, if that is to be done and possible now, and return the certificate."""
-    reason = purge_or_defer(core.engine, at_once=call.purge)
+    """Purge the files, if that is to be done and possible now, and return the certificate.
+
+    It counts what was erased of the log that the grant covers.
+    """
+    reason = purge_or_defer(written.whole.engine, at_once=call.purge)
     with core.engine.snapshot() as reader:
         commit = written.committed.result.load(reader)
         certificate = erasure_certificate.certificate_of(reader, commit)

@@ -16,17 +16,29 @@ from memoranda.calls.call import WriteCall
 from memoranda.calls.core import TIMEOUT, Core, all_views
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction
-from memoranda.errors import InvalidInput, MemorandaError, NotFound
+from memoranda.errors import (
+    InvalidInput,
+    LinkCycle,
+    MemorandaError,
+    NotFound,
+    ReflectionTooDeep,
+)
+from memoranda.log.commit import idempotency
 from memoranda.log.commit.outcome import CommitResult, Committed
 from memoranda.log.commit.staged_transaction import Request
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.erasure.log_search import LogSearch
+from memoranda.log.read.visibility import hidden_refs
+from memoranda.log.views import Commit
 from memoranda.model.erasure import Forget
-from memoranda.model.limits import Limits, renamed
-from memoranda.model.operations import AnyOperation
+from memoranda.model.limits import Limits, check_text, renamed
+from memoranda.model.operations import AnyOperation, Erase
 from memoranda.model.receipt import Outcome, Receipt
+from memoranda.model.refs import MemoryRef
 
 Answer = TypeVar("Answer")
+Chained: TypeAlias = LinkCycle | ReflectionTooDeep
+"""An error about a chain of links, which may lead through what the caller may not see."""
 
 
 class WriteHandler(msgspec.Struct, frozen=True):
@@ -59,6 +71,9 @@ class Written(msgspec.Struct, frozen=True):
     """A write that is committed, and what staging it told."""
 
     committed: Committed
+    whole: Core
+    """The store, whatever the caller's grant covers of it; answers are read from what is covered.
+    """
     item_id: str | None = None
     """The id of what it made, if it has one."""
     transaction: OpenTransaction | None = None
@@ -115,7 +130,7 @@ class StagedWrite(Generic[Answer]):
     def _checked(self, request: Request) -> Request:
         """Return a request, if the caller's grant covers all that it names."""
         error = missing_in(self._covered, request)
-        if error is not None:
+        if error is not None and not is_retry(self._core, self._grant, self._call.txn_id):
             raise self.named_by_caller(error)
         return request
 
@@ -130,12 +145,18 @@ class StagedWrite(Generic[Answer]):
             return self._transaction.draft.named_by_caller(error)
         return renamed(error, self._handler.arguments)
 
+    def masked(self, error: Chained) -> Chained:
+        """Return an error about chains of links without what is not covered on the way."""
+        if self._covered is self._core:
+            return error
+        return mask_chain(self._covered, error)
+
     def written(self, result: CommitResult) -> Written:
         """Return what is committed."""
         request = self.request
         viewer = self._grant.acting(getattr(self._call, "agent_id", None))
         committed = Committed(result, request.txn_id, request.actor, viewer)
-        return Written(committed, self._item_id, self._transaction)
+        return Written(committed, self._core, self._item_id, self._transaction)
 
     def answer_from_memory(self, result: CommitResult) -> Answer | None:
         """Return the answer if it needs no read; else None."""
@@ -147,9 +168,8 @@ class StagedWrite(Generic[Answer]):
 
     def answer(self, result: CommitResult) -> Answer:
         """Return the answer. An error is not retryable: the write would be committed twice."""
-        core = self._covered if self._handler.search is None else self._core
         try:
-            answer: Answer = self._handler.answer(core, self._call, self.written(result))
+            answer: Answer = self._handler.answer(self._covered, self._call, self.written(result))
         except MemorandaError as error:
             error.retryable = False
             raise
@@ -162,6 +182,38 @@ def missing_in(covered: Core, request: Request) -> NotFound | None:
         return all_views().first_missing(reader, request.staged)
 
 
+def is_retry(core: Core, grant: Grant, txn_id: str | None) -> bool:
+    """Say whether the log has a transaction of the caller's that did something covered.
+
+    What it named may be gone since, by its own doing. An erasure does not say where it was done.
+    """
+    if txn_id is None:
+        return False
+    name = check_text("txn_id", txn_id, max_bytes=core.limits.txn_id_bytes)
+    with core.engine.snapshot() as reader:
+        commit_ts = idempotency.commit_of(reader, name, grant.acting(None))
+        if commit_ts is None:
+            return False
+        return any(
+            isinstance(operation, Erase) or grant.coverage.covers_namespace(operation.namespace)
+            for operation in Commit.load(reader, commit_ts).operations
+        )
+
+
+def mask_chain(covered: Core, error: Chained) -> Chained:
+    """Return the error of a chain of links that tells of what is covered only."""
+    with covered.engine.snapshot() as reader:
+        assert reader.coverage is not None, "the store is covered in part"
+        if isinstance(error, LinkCycle):
+            steps = [None if name is None else MemoryRef(name) for name in error.path]
+            hidden = hidden_refs(reader, filter(None, steps), None)
+            path = (None if ref is None or ref in hidden else ref.memory_id for ref in steps)
+            return LinkCycle(error.relation, tuple(path))
+        if error.namespace is None or reader.coverage.covers_namespace(error.namespace):
+            return error
+    return ReflectionTooDeep(None, None, None, error.memory_ids)
+
+
 class StagedTransaction:
     """A transaction that its caller has staged, and that is not committed yet."""
 
@@ -172,6 +224,10 @@ class StagedTransaction:
     def named_by_caller(self, error: InvalidInput | NotFound) -> InvalidInput | NotFound:
         """Return an error of the commit under the name of the argument that the caller used."""
         return self._draft.named_by_caller(error)
+
+    def masked(self, error: Chained) -> Chained:
+        """Return an error about chains of links: whoever stages in process may see all of it."""
+        return error
 
 
 def receipts(done: Outcome, *kinds: type[AnyOperation]) -> Callable[[Core, Any, Written], Receipt]:

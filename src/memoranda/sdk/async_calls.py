@@ -31,7 +31,7 @@ from memoranda.calls.subscriptions import Subscribe
 from memoranda.calls.transactions import CommittedTransaction, describe_commit, stage
 from memoranda.calls.within import read_within
 from memoranda.calls.write import StagedTransaction, StagedWrite
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput, LinkCycle, NotFound, ReflectionTooDeep
 from memoranda.log.commit.conflict_queue import QueueTicket
 from memoranda.log.commit.group_commit import RECHECK_SECONDS, Committer, PendingCommit
 from memoranda.log.commit.outcome import CommitResult
@@ -393,6 +393,8 @@ class AsyncCalls:
             result = await self._commit_request(request)
         except (InvalidInput, NotFound) as error:
             raise staged.named_by_caller(error) from error
+        except (LinkCycle, ReflectionTooDeep) as error:
+            raise staged.masked(error) from None
         return result
 
     async def read_page(self, lane: Lane, pages: Pages[Item]) -> list[Item]:

@@ -20,7 +20,7 @@ from memoranda.calls.subscriptions import Subscribe
 from memoranda.calls.transactions import CommittedTransaction, describe_commit, stage
 from memoranda.calls.within import read_within
 from memoranda.calls.write import StagedTransaction, StagedWrite
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput, LinkCycle, NotFound, ReflectionTooDeep
 from memoranda.log.commit.conflict_queue import QueueTicket
 from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.commit.transaction_signature import TransactionSigner
@@ -154,6 +154,8 @@ class Calls:
             result = self._core.committer.commit(request)
         except (InvalidInput, NotFound) as error:
             raise staged.named_by_caller(error) from error
+        except (LinkCycle, ReflectionTooDeep) as error:
+            raise staged.masked(error) from None
         return result
 
     def run(
