@@ -58,6 +58,12 @@ def store() -> Iterator[Store]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let calls that write a file, at whatever path they are given, write it here."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("seed", only([0, 1], range(SEEDS)))
 @pytest.mark.parametrize("kind", HANDLERS, ids=call_name)
 def test_hostile_arguments(store: Store, kind: Any, seed: int) -> None:

@@ -36,7 +36,7 @@ from memoranda.memory.requests import (
     check_title,
 )
 from memoranda.model.clock import check_time, to_datetime
-from memoranda.model.limits import check_text, plain_text
+from memoranda.model.limits import check_text, plain_text, short_repr
 from memoranda.model.memory import REFLECTS_ON, RELATIONS
 from memoranda.model.refs import MemoryRef
 from memoranda.state.reads import PendingScan, StateRecord
@@ -265,13 +265,12 @@ READS: Mapping[type[Call[Any]], Callable[[Core, OpenTransaction, Any], Any]] = M
 """The reads that a transaction has."""
 
 
-def read_within(core: Core, transaction: OpenTransaction, call: Call[Any]) -> Any:
+def read_within(core: Core, transaction: OpenTransaction, call: object) -> Any:
     """Return the answer of a read inside a transaction."""
     transaction.draft.check()
-    handler = READS.get(type(call))
+    handler = READS.get(type(call)) if isinstance(call, Call) else None
     if handler is None:
         names: Sequence[str] = sorted(map(call_name, READS))
-        raise InvalidInput(
-            "read", f"{call_name(type(call))} is not a read of a transaction: {', '.join(names)}"
-        )
+        name = call_name(type(call)) if isinstance(call, Call) else short_repr(call)
+        raise InvalidInput("read", f"{name} is not a read of a transaction: {', '.join(names)}")
     return handler(core, transaction, call)
