@@ -72,6 +72,8 @@ def _is_refused(value: object, *, is_time: bool) -> bool:
     """Say whether an argument would arrive as something else, which a handler may accept."""
     if isinstance(value, (str, int, float)):  # also of an enumeration of such
         return False
+    if type(value) is tuple:
+        return any(_is_refused(item, is_time=False) for item in value)
     return isinstance(value, _REFUSED_TYPES) or (isinstance(value, date) and not is_time)
 
 

@@ -20,6 +20,7 @@ from memoranda.calls.grant import EVERYTHING, NOBODY, Grant
 from memoranda.calls.keys import GetState, ListKeys
 from memoranda.calls.log import Cursors, DropCursor
 from memoranda.calls.maintenance import GetStats
+from memoranda.calls.memory_writes import Remember
 from memoranda.calls.registry import CALLS, HANDLERS, WRITES, handle
 from memoranda.calls.why import Why
 from memoranda.model.coverage import Coverage
@@ -75,6 +76,12 @@ def test_a_call_comes_back_as_it_was_sent() -> None:
     )
     for call in calls:
         assert codec.decode_call(codec.encode_call(call)) == call
+
+
+@pytest.mark.parametrize("tag", [UUID(int=1), date(2026, 2, 7), frozenset({"x"})])
+def test_what_would_arrive_as_something_else_is_not_sent(tag: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^tags: .* cannot be sent"):
+        codec.encode_call(Remember("a", "n", "content", tags=("x", tag)))
 
 
 @pytest.mark.parametrize(
