@@ -135,6 +135,13 @@ def test_a_key_that_takes_the_place_of_another(store: Store) -> None:
     memoranda_verify.check_consistency(proof.json().encode(), exported(store))
 
 
+@pytest.mark.parametrize("argument", ["old", "new"])
+def test_a_wrong_key_is_named_by_its_argument(store: Store, argument: str) -> None:
+    keys = {"old": signer(1).public.text, "new": signer(2).public.text, argument: "nonsense"}
+    with pytest.raises(InvalidInput, match=f"^{argument}: 'nonsense' is not like"):
+        store.rotate_key(**keys)
+
+
 def test_who_is_retired_never_comes_back(store: Store) -> None:
     ours = signer()
     store.checkpoint(signer=ours)

@@ -14,7 +14,7 @@ from memoranda.calls.write import WriteHandler, Writes, receipts
 from memoranda.errors import InvalidInput
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.memory.requests import check_note
-from memoranda.model.limits import Limits, plain_text
+from memoranda.model.limits import Limits, plain_text, renamed_fields
 from memoranda.model.operations import RetireKey as RetireOperation
 from memoranda.model.operations import TrustKey as TrustOperation
 from memoranda.model.receipt import Receipt
@@ -67,7 +67,8 @@ class Checkpoint(Call[SignedCheckpoint], frozen=True):
 
 
 def _public_key(field: str, line: object) -> PublicKey:
-    public = public_keys.parse(plain_text(field, line))
+    with renamed_fields(key=field):
+        public = public_keys.parse(plain_text(field, line))
     return PublicKey(public.name, public.key)
 
 

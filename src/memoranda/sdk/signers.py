@@ -17,7 +17,7 @@ from memoranda.calls.defaults import Defaults
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model.ids import SystemIds
-from memoranda.model.limits import plain_text, short_repr
+from memoranda.model.limits import plain_text, renamed_fields, short_repr
 
 
 def create_signer(path: str | os.PathLike[str], *, name: str) -> Signer:
@@ -48,7 +48,8 @@ def public_key(field: str, key: PublicKey | Signer | str) -> PublicKey:
     """Return a public key given as such, as its line, or as its signer, without commit limits."""
     if isinstance(key, Signer):
         return key.public
-    public = key if isinstance(key, PublicKey) else public_keys.parse(plain_text(field, key))
+    with renamed_fields(key=field):
+        public = key if isinstance(key, PublicKey) else public_keys.parse(plain_text(field, key))
     return PublicKey(public.name, public.key)
 
 
