@@ -127,7 +127,7 @@ if TYPE_CHECKING:
     from memoranda.storage.port import Finding, SqlView
     from memoranda.why.reason import Reason
 
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 __all__ = [
     "ALL_AGENTS",
