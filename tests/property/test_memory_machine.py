@@ -274,12 +274,16 @@ class MemoryMachine(RuleBasedStateMachine):
         """By its title, and through all its versions."""
         for namespace in NAMESPACES:
             read = self.store.get_memory(title=title, agent_id=viewer, namespace=namespace)
-            own, shared = (self.world.titled((namespace, key, title)) for key in (viewer, ""))
-            number = shared if own is None else own
-            if number is None or self.world.beliefs[number].retracted:
+            titled = (self.world.titled((namespace, key, title)) for key in (viewer, ""))
+            standing = [
+                number
+                for number in titled  # its own, and then that of the namespace
+                if number is not None and not self.world.beliefs[number].retracted
+            ]
+            if not standing:
                 assert read is None
             else:
-                self.same(read, self.world, number)
+                self.same(read, self.world, standing[0])
         number = which % len(self.ids)
         lives = [world.beliefs[number] for world in self.worlds if number < len(world.beliefs)]
         history = list(self.store.memory_history(self.ids[number], agent_id=lives[0].agent))
