@@ -11,7 +11,7 @@ import pytest
 
 import memoranda
 from memoranda import AsyncStore, InvalidInput, TransactionClosed
-from memoranda.sdk.async_calls import _Stagings
+from memoranda.sdk.async_staging import Stagings
 
 
 def run(path: Path, work: Callable[[AsyncStore], Awaitable[None]]) -> None:
@@ -151,7 +151,7 @@ def test_a_long_transaction_does_not_hold_what_it_has_staged(tmp_path: Path) -> 
         async with store.begin_transaction() as transaction:
             for number in range(20):
                 await transaction.remember("content", title=f"t{number}")
-            assert len(_Stagings.of(transaction._transaction)._tasks) == 1
+            assert len(Stagings.of(transaction._transaction)._tasks) == 1
 
     run(tmp_path, work)
 
