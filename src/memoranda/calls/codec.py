@@ -25,7 +25,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model import document
 from memoranda.model.clock import to_datetime, to_micros
 from memoranda.model.document import Document
-from memoranda.model.limits import Limits, short_repr
+from memoranda.model.limits import WIDEST, short_repr
 from memoranda.model.suggestions import did_you_mean
 
 # Calls. Only their form is decoded: handlers check arguments, and name the wrong one.
@@ -55,7 +55,7 @@ def _checked(call: Call[Any]) -> Call[Any]:
         elif _holds_calls(value):
             changes[field.name] = tuple(map(_checked, value))
         elif type(value) is dict and Document in _union_of(field.type):
-            document.check(field.name, value, _LIMITS)
+            document.check(field.name, value, WIDEST)
         elif _is_refused(value, is_time=field.type is Any):
             raise InvalidInput(
                 field.name, f"{short_repr(value)} is {type(value).__name__}, which cannot be sent"
@@ -86,8 +86,6 @@ def _check_argument(name: str, value: object) -> None:
         raise InvalidInput(name, f"{short_repr(value)} cannot be sent: {error}") from error
 
 
-_LIMITS = Limits()
-"""For arguments before they are sent; the store knows its own."""
 _MAX_NAME_CHARACTERS = 100
 """Characters of an unknown name that are compared with those of calls."""
 _REFUSED_TYPES = (Enum, UUID, Decimal, time, timedelta, Set)

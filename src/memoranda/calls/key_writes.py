@@ -11,7 +11,7 @@ from memoranda.calls.open_transaction import OpenTransaction, check_own_spans
 from memoranda.calls.requests import check_refs, delete_key, write_key
 from memoranda.calls.write import WriteHandler, Writes, Written
 from memoranda.model.document import Document
-from memoranda.model.limits import Limits
+from memoranda.model.limits import WIDEST, Limits
 from memoranda.model.receipt import Receipt
 from memoranda.model.refs import Ref, TranscriptRef
 from memoranda.model.scope import Scope
@@ -34,7 +34,7 @@ class Write(WriteCall[Receipt], frozen=True):
     def plain(self) -> Self:
         """Return it, if its references are some."""
         scope = Scope(self.namespace, self.agent_id)
-        refs = check_refs("because", self.because, scope, Limits())
+        refs = check_refs("because", self.because, scope, WIDEST)
         for index, ref in enumerate(refs):
             if isinstance(ref, TranscriptRef):
                 check_own_spans(ref, f"because[{index}].spans")

@@ -186,6 +186,8 @@ def open_commit(
         beginning,
         records_no_change=bool(call.is_named),
     )
+    if beginning is not None:
+        draft.begin()
     for plain in check_items("reads", call.reads):
         read = _covered_read(core, grant, check_read(plain))
         if read is not None:

@@ -24,7 +24,7 @@ from memoranda.memory.requests import StoreTranscript as StoreRequest
 from memoranda.memory.transcripts import TranscriptInfo, check_transcript
 from memoranda.model.clock import check_duration, check_time
 from memoranda.model.codec import pack
-from memoranda.model.limits import Limits
+from memoranda.model.limits import WIDEST
 from memoranda.model.memory import Span
 from memoranda.model.operations import Cite
 from memoranda.model.receipt import Outcome
@@ -47,7 +47,7 @@ class StoreTranscript(WriteCall[TranscriptInfo], frozen=True):
         """Return it with messages as JSON, which may be objects of a library."""
         if isinstance(self.text, str) or not isinstance(self.text, Iterable):
             return self
-        return replace(self, text=plain_messages("text", self.text, Limits()))
+        return replace(self, text=plain_messages("text", self.text, WIDEST))
 
     @property
     def looks_up(self) -> bool:

@@ -62,6 +62,17 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
             )
 
 
+WIDEST = Limits(
+    key_bytes=MAX_KEY_BYTES,
+    value_depth=512,
+    **dict.fromkeys(
+        [name for name in Limits.__struct_fields__ if name not in ("key_bytes", "value_depth")],
+        2**31 - 1,
+    ),
+)
+"""What any store may accept: for checks of arguments before they are sent to one."""
+
+
 def check_text(field: str, text: object, *, max_bytes: int) -> str:
     """Return `text` if it is 1 to `max_bytes` bytes of storable UTF-8."""
     if type(text) is str and text.isascii() and "\0" not in text and 0 < len(text) <= max_bytes:

@@ -260,14 +260,18 @@ class AsyncCalls:
     ) -> CommittedTransaction:
         """Commit a transaction, and return its commit when it is durable."""
         await Stagings.of(transaction).wait()
-        staged = StagedTransaction(transaction)
-        if staged.request.is_empty:
-            result = CommitResult(await self.run(self._core.head))
-        else:
-            result = await self._commit(staged, ticket)
-        if result.applied is not None:
-            return describe_commit(self._core, transaction, result)
-        return await self.run(describe_commit, self._core, transaction, result)
+        core, staged = self._core, StagedTransaction(transaction)
+        core.answering.append(None)
+        try:
+            if staged.request.is_empty:
+                result = CommitResult(await self.run(core.head))
+            else:
+                result = await self._commit(staged, ticket)
+            if result.applied is not None:
+                return describe_commit(core, transaction, result)
+            return await self.run(describe_commit, core, transaction, result)
+        finally:
+            core.answering.pop()
 
     async def give_way(self, commit_ts: int) -> None:
         """After a large commit, wait until the indexer has nearly caught up."""

@@ -132,12 +132,16 @@ class Calls:
         self, transaction: OpenTransaction, ticket: QueueTicket | None
     ) -> CommittedTransaction:
         """Commit a transaction, and return its commit when it is durable."""
-        staged = StagedTransaction(transaction)
-        if staged.request.is_empty:
-            result = CommitResult(self._core.head())
-        else:
-            result = self._commit(staged, ticket)
-        return describe_commit(self._core, transaction, result)
+        core, staged = self._core, StagedTransaction(transaction)
+        core.answering.append(None)
+        try:
+            if staged.request.is_empty:
+                result = CommitResult(core.head())
+            else:
+                result = self._commit(staged, ticket)
+            return describe_commit(core, transaction, result)
+        finally:
+            core.answering.pop()
 
     def give_way(self, commit_ts: int) -> None:
         """After a large commit, wait until the indexer has nearly caught up."""

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from msgspec.msgpack import encode
 
+import memoranda
 from memoranda import (
     IdempotencyMismatch,
     InvalidInput,
     KeyRef,
+    Limits,
     PermissionDenied,
     Store,
     Transaction,
@@ -155,9 +157,21 @@ class TestWhatIsSent:
 
     def test_a_commit_that_is_not_there_yet_is_no_beginning(self) -> None:
         part = Write("a", "default", "k", {})
-        read = {"read": "KeyRead", "scope": {"namespace": "default", "agent_id": "a"}, "key": "k"}
         with memory_store() as store, pytest.raises(InvalidInput, match="since: 7"):
-            commit(store, EVERYTHING, Commit((part,), 7, reads=(read,), txn_id=T))
+            commit(store, EVERYTHING, Commit((part,), 7, txn_id=T))
+
+    def test_a_store_with_wider_limits_gets_what_it_accepts(self) -> None:
+        deep: dict[str, object] = {}
+        for _ in range(80):
+            deep = {"in": deep}
+        limits = Limits(value_depth=100, key_bytes=1500)
+        with memoranda.open(":memory:", limits=limits, embedder=None) as opened:
+            store = through_loopback(opened).bind(agent_id="a")
+            store.write(key="k" * 1500, value=deep)
+            store.write(key="j", value={}, because=KeyRef("k" * 1500))
+            record = store.get_state(key="k" * 1500)
+        assert record is not None
+        assert record.value == deep
 
     @pytest.mark.parametrize("read", [5, {}, {"read": "x"}, {"read": []}, {"read": "KeyRead"}])
     def test_what_it_has_read_are_reads(self, read: Any) -> None:

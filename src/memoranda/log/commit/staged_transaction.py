@@ -164,6 +164,10 @@ class Draft:
             self._beginnings.append(self._begin())
         return self._beginnings[0]
 
+    def begin(self) -> Beginning:
+        """Begin now, and return where; raise if the log is not there yet."""
+        return self.beginning
+
     @property
     def base_commit(self) -> int:
         """The commit that its reads are as of."""
