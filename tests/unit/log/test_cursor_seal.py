@@ -13,7 +13,9 @@ import memoranda
 from memoranda import Corruption, Store
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-UNSEALED = [path for path in sorted(GOLDEN.glob("*.db")) if path.stem < "0.7"]
+UNSEALED = [
+    path for path in sorted(GOLDEN.glob("*.db")) if [*map(int, path.stem.split("."))] < [0, 7]
+]
 """Stores of the versions that sealed no cursors."""
 
 
