@@ -156,7 +156,8 @@ class Run:
             self.oracle.sharing.append((before + 1, namespace, deed.flag))
 
     def forget(self, deed: Deed) -> None:
-        if not any(author == deed.agent for author, _, _ in self.oracle.steps):
+        own = [step for author, _, step in self.oracle.steps if author == deed.agent]
+        if all(isinstance(step, Cardinality) for step in own):  # these stay, without its name
             return
         self.store.forget(whole_agent=deed.agent, reason="asked to")
         self.oracle.forget(deed.agent)
