@@ -43,6 +43,8 @@ GRANTS = {
     "an actor that is not covered": Grant("b", frozenset("a"), frozenset([TEAM])),
     "nothing": Grant("a", frozenset(), frozenset()),
 }
+QUICK_GRANTS = ("one agent in a namespace", "an actor that is not covered")
+"""Those that `make test` asks under; the slow tests ask under all."""
 
 Sort = Literal["own", "public"]
 """An agent's own: its keys, and what is private to it. What is public is everybody's in the

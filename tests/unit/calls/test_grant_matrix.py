@@ -58,6 +58,7 @@ from tests.grant_worlds import (
     LINKS,
     MARK,
     OWN,
+    QUICK_GRANTS,
     TEAM,
     Step,
     StepIds,
@@ -67,6 +68,7 @@ from tests.grant_worlds import (
     finish,
 )
 from tests.grant_writes import WRITE_CASES
+from tests.quick import only
 
 Ids = Mapping[str, str]
 AGENTS = ("a", "b", "nobody")
@@ -476,7 +478,7 @@ def test_every_call_has_a_row() -> None:
             assert call_name(type(call)) == name
 
 
-@pytest.mark.parametrize("grant_name", GRANTS)
+@pytest.mark.parametrize("grant_name", only(QUICK_GRANTS, GRANTS))
 @pytest.mark.parametrize("name", ASKED)
 def test_what_is_not_covered_looks_like_what_does_not_exist(name: str, grant_name: str) -> None:
     grant, (world, other) = GRANTS[grant_name], worlds(name, grant_name)

@@ -21,8 +21,18 @@ from memoranda.calls.registry import handle
 from memoranda.log.erasure.certificate import Certificate
 from memoranda.model.operations import Delete, Notify, NotifyStale, Refuse, Write
 from tests.grant_copies import answered, linked, opened, whole, without
-from tests.grant_worlds import ELSEWHERE, FOREIGN, GRANTS, LINKS, MARK, World, comparable
+from tests.grant_worlds import (
+    ELSEWHERE,
+    FOREIGN,
+    GRANTS,
+    LINKS,
+    MARK,
+    QUICK_GRANTS,
+    World,
+    comparable,
+)
 from tests.grant_writes import WRITE_CASES
+from tests.quick import only
 
 ONE_AGENT = GRANTS["one agent in a namespace"]
 SAME_WITHOUT = {"alias", "configure", "store_transcript"}
@@ -38,7 +48,7 @@ def covered_log(world: World, grant: Grant) -> list[Any]:
     return [comparable(page) for page in iter(pages.next_page, [])]
 
 
-@pytest.mark.parametrize("grant_name", GRANTS)
+@pytest.mark.parametrize("grant_name", only(QUICK_GRANTS, GRANTS))
 @pytest.mark.parametrize("name", WRITE_CASES)
 def test_what_is_not_covered_looks_like_what_does_not_exist(
     name: str, grant_name: str, tmp_path: Path
