@@ -189,8 +189,8 @@ class Candidate:
     def stated_terms(self) -> frozenset[str]:
         """The stems of what it says, without the name of its speaker."""
         if self.transcripts:
-            said = self.text[len(self.label) : _MAX_COMPARED_CHARACTERS]
-            return frozenset(tokens(said, self._language))
+            words = self.text[len(self.label) : _MAX_COMPARED_CHARACTERS]
+            return frozenset(tokens(words, self._language))
         text = self.text
         if text.isascii() and "_" not in text and len(text) <= _MAX_COMPARED_CHARACTERS:
             return frozenset(word_tokens(self.words, self._language))  # split only once
