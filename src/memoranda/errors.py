@@ -18,6 +18,7 @@
     ├── LogForked                a resume token belongs to another history
     ├── NotProven                a proof, a checkpoint or its signature does not hold
     ├── StoreBusy                another process holds the write lock
+    │   └── TooManyRequests        a token has reached one of its limits
     ├── StoreFull                no space left where the store lives
     ├── StoreReadOnly            the store cannot be written to
     ├── StoreClosed              the handle was closed
@@ -52,6 +53,9 @@ class MemorandaError(Exception):
     """Whether the same call may succeed later."""
     position: int | None = None
     """Which of a transaction's requests was refused, if one was."""
+    # Whether a client has tried again for as long as it may. It is not annotated: this is no
+    # business of other processes.
+    gave_up = False
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or inspect.cleandoc(type(self).__doc__ or ""))
@@ -161,10 +165,10 @@ class CommitUnknown(MemorandaError):
 
     txn_id: str
 
-    def __init__(self, txn_id: str) -> None:
+    def __init__(self, txn_id: str, problem: str = "the storage failed") -> None:
         super().__init__(
-            f"the storage failed while transaction {txn_id!r} was being committed: commit the "
-            "same operations again with this txn_id to learn whether it is in the log"
+            f"{problem} while transaction {txn_id!r} was being committed: commit the same "
+            "operations again with this txn_id to learn whether it is in the log"
         )
         self.txn_id = txn_id
 
@@ -250,6 +254,17 @@ class StoreBusy(MemorandaError):
     """Another process holds the store's write lock, or too many calls wait. Try again shortly."""
 
     retryable = True
+
+
+class TooManyRequests(StoreBusy):
+    """The token of this caller has reached a limit of the server. Try again after a while."""
+
+    retry_after: float
+    """Seconds after which the same call may be accepted."""
+
+    def __init__(self, message: str | None = None, *, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class StoreFull(MemorandaError):
@@ -415,6 +430,9 @@ ERROR_TABLE: Mapping[type[MemorandaError], ErrorReport] = MappingProxyType(
             "FAILED_PRECONDITION", 422, "not-proven", "The proof does not hold", 3
         ),
         StoreBusy: ErrorReport("UNAVAILABLE", 503, "store-busy", "The store is busy", 1),
+        TooManyRequests: ErrorReport(
+            "RESOURCE_EXHAUSTED", 429, "too-many-requests", "The token has reached a limit", 1
+        ),
         StoreFull: ErrorReport(
             "RESOURCE_EXHAUSTED", 507, "store-full", "There is no space left", 1
         ),

@@ -15,7 +15,7 @@ shape register it below; the rules they share are:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from enum import Enum
 from functools import singledispatch
 from typing import Any
@@ -48,15 +48,26 @@ def to_json(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form: register one")
 
 
-def time_text(time: datetime) -> str:
+def time_text(instant: datetime) -> str:
     """Return a time as RFC 3339 text in UTC."""
-    return to_rfc3339(to_micros("time", time))
+    if instant.tzinfo is UTC:  # as all times of results are
+        return instant.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    return to_rfc3339(to_micros("time", instant))
+
+
+_PLAIN = frozenset((type(None), bool, int, float, str, dict, list))
+"""Types whose values are JSON already."""
 
 
 def struct_json(record: msgspec.Struct, *, omit: Collection[str] = ()) -> JsonObject:
     """Return the fields of a struct as JSON, in their order."""
-    names = record.__struct_fields__
-    return {name: to_json(getattr(record, name)) for name in names if name not in omit}
+    members: JsonObject = {}
+    for name in record.__struct_fields__:
+        if name not in omit:
+            value = getattr(record, name)
+            # Inline: a server answers most requests with a record of plain values.
+            members[name] = value if type(value) in _PLAIN else to_json(value)
+    return members
 
 
 # Values. A dict or a list is JSON already: results hold documents as they were decoded, and these

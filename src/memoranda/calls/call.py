@@ -2,7 +2,7 @@
 
 A handler answers a call: `handle(core, grant, call)`. It checks every argument, since a caller in
 another process sends structs of its own. The Python SDK, the command line and the servers build
-these structs and send them by a carrier: one that runs the handler here (`sdk/calls.py`), or one
+these structs and send them by a carrier: one that runs the handler here (`sdk/local/`), or one
 that sends the call to a server.
 
 Arguments are plain data that can be encoded. The caller's side has already resolved what only it
@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, get_args
 
 import msgspec
+from msgspec.structs import replace
+
+from memoranda.log.commit.request_signature import RequestSignature
 
 Answer = TypeVar("Answer", covariant=True)
 
@@ -31,10 +34,12 @@ Lane = Literal["short", "search", "long"]
 
 VERBS: tuple[Verb, ...] = get_args(Verb)
 
-AnyMoment: TypeAlias = Any
+AnyMoment: TypeAlias = Annotated[Any, "moment"]
 """A commit number, or a time as datetime, date or text; None is now. The handler checks it."""
-AnyInstant: TypeAlias = Any
+AnyInstant: TypeAlias = Annotated[Any, "instant"]
 """A time as datetime, date or text. The handler checks it."""
+AnyDuration: TypeAlias = Annotated[Any, "duration"]
+"""A length of time as seconds or text. The handler checks it."""
 
 
 def _tag(name: str) -> str:
@@ -86,11 +91,17 @@ class WriteCall(Call[Answer], Generic[Answer], frozen=True, kw_only=True):
 
     txn_id: str | None = None
     """The idempotency key of a transaction of its own: sent twice, the call has one effect."""
+    signature: RequestSignature | None = None
+    """The signature of the agent that acts, if its client signs what it sends."""
 
     @property
     def looks_up(self) -> bool:
         """Whether staging it reads the store, or takes long."""
         return False
+
+    def signed_part(self) -> Self:
+        """Return what of it an agent's client signs: all that says what is to be done."""
+        return replace(self, signature=None)
 
 
 def call_name(kind: type[Call[Any]]) -> str:

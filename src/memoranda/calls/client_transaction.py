@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from memoranda.calls.call import Call, WriteCall
+from memoranda.calls.core import check_timeout
 from memoranda.calls.grant import Grant
 from memoranda.calls.keys import ListKeys, ScanPrefix
 from memoranda.calls.open_transaction import OpenTransaction
 from memoranda.calls.transactions import (
     AskWithin,
-    Begun,
+    Begin,
     Commit,
     ListWithin,
     check_read,
@@ -25,6 +26,7 @@ from memoranda.memory.requests import TitleKey
 from memoranda.memory.transcripts import rendered
 from memoranda.model.clock import Clock
 from memoranda.model.ids import IdSource
+from memoranda.model.limits import Limits, check_text
 from memoranda.model.refs import MemoryRef
 from memoranda.model.scope import Scope
 from memoranda.state.requests import PrefixRead
@@ -37,27 +39,42 @@ Ask = Callable[[Call[Any]], Any]
 class ClientTransaction(OpenTransaction):
     """A transaction that is staged in another process than its store.
 
-    It derives its ids from the `txn_id` that the store has named, as the store does when it stages
-    the calls again. What it looks up, it asks the store.
+    It derives its ids from its `txn_id`, as the store does when it stages the calls again. Where it
+    begins, and what it looks up, it asks the store.
     """
 
     def __init__(
-        self, begun: Begun, ask: Ask, grant: Grant, timeout: float, clock: Clock, ids: IdSource
+        self,
+        ask: Ask,
+        grant: Grant,
+        limits: Limits,
+        *,
+        txn_id: str | None,
+        timeout: float,
+        clock: Clock,
+        ids: IdSource,
     ) -> None:
+        check_timeout(timeout)
+        name = ids.unique()
+        if txn_id is not None:
+            name = check_text("txn_id", txn_id, max_bytes=limits.txn_id_bytes)
         draft = Draft(
-            txn_id=begun.txn_id,
+            txn_id=name,
             idempotent=True,
-            actor=begun.actor,
-            begin=lambda: Beginning(begun.since, begun.era),
+            actor=grant.acting(None),
+            begin=self._begin,
             timeout=timeout,
             clock=clock,
-            limits=begun.limits,
-            records_no_change=begun.is_named,
+            limits=limits,
+            records_no_change=txn_id is not None,
         )
-        super().__init__(draft, grant, begun.limits, ids, ClientLookups(self, ask))
+        super().__init__(draft, grant, limits, ids, ClientLookups(self, ask))
         self._ask = ask
-        self._is_named = begun.is_named
         self._calls: list[WriteCall[Any]] = []
+
+    def _begin(self) -> Beginning:
+        begun = self._ask(Begin(self.draft.txn_id))
+        return Beginning(begun.since, begun.era)
 
     def note_staged(self, call: WriteCall[Any]) -> None:
         """Keep a call for the commit."""
@@ -66,7 +83,7 @@ class ClientTransaction(OpenTransaction):
     def ask_within(self, call: Call[Answer]) -> Answer:
         """Return the answer of a read inside the transaction, and track what it has read."""
         self.draft.check()
-        within = self._ask(AskWithin(*self._so_far(), call))
+        within = self._ask(AskWithin(*self._so_far(), call, self.draft.records_no_change))
         for read in within.reads:
             self.draft.track(check_read(read))
         answer: Answer = within.answer
@@ -77,7 +94,7 @@ class ClientTransaction(OpenTransaction):
         if isinstance(call, (ListKeys, ScanPrefix)):
             scope = self.grant.scope(call.namespace, call.agent_id, self.limits)
             self.draft.track(PrefixRead(scope, call.prefix))
-        return ListWithin(*self._so_far(), call)
+        return ListWithin(*self._so_far(), call, self.draft.records_no_change)
 
     def _so_far(self) -> tuple[str, int, int, tuple[WriteCall[Any], ...]]:
         """Return which transaction it is, where it began, and what is staged."""
@@ -92,7 +109,7 @@ class ClientTransaction(OpenTransaction):
             calls,
             since,
             era,
-            self._is_named,
+            self.draft.records_no_change,
             plain_reads(self),
             self.draft.seconds_left,
             txn_id=txn_id,

@@ -17,14 +17,13 @@ from memoranda.log.commit import idempotency
 from memoranda.log.commit.conflict_queue import ConflictQueue
 from memoranda.log.commit.group_commit import Committer
 from memoranda.log.commit.staged_transaction import Beginning, Draft, Request
-from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.log.commit.transaction_signature import Signing
 from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.read.as_of import AsOf, Moment, commit_at, resolve_as_of
 from memoranda.log.read.scope_index import LogIndex, ScopeIds
 from memoranda.log.read.wakeup import Signal
 from memoranda.log.views import Views
 from memoranda.memory.view import MemoryView
-from memoranda.model.backoff import Backoff
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.error_codec import ErrorCodec
 from memoranda.model.ids import IdSource
@@ -68,8 +67,6 @@ def error_codec() -> ErrorCodec:
 
 TIMEOUT = 30.0
 """Default lifetime of a transaction, in seconds, from its beginning to its commit."""
-_RETRY_BACKOFF = Backoff(first=0.001, longest=0.25)
-"""Waits between the attempts of a call that lost a conflict or found the store busy."""
 _ANSWER_SECONDS = 1.0
 """How long closing waits for answers of committed writes; they take milliseconds."""
 _MAX_INTEGER = 2**63 - 1
@@ -152,7 +149,7 @@ class Core(msgspec.Struct, frozen=True):
         actor: str,
         timeout: float,
         txn_id: str | None,
-        signing: TransactionSigner | None = None,
+        signing: Signing | None = None,
         since: Beginning | None = None,
         *,
         records_no_change: bool = True,
@@ -192,8 +189,10 @@ class Core(msgspec.Struct, frozen=True):
         actor: str,
         staged: msgspec.Struct,
         txn_id: str | None,
-        signing: TransactionSigner | None = None,
+        signing: Signing | None = None,
         search: LogSearch | None = None,
+        *,
+        records_no_change: bool = True,
     ) -> Request:
         """Return a commit request for one staged request that depends on no reads."""
         return Request.of_one(
@@ -205,20 +204,13 @@ class Core(msgspec.Struct, frozen=True):
             limits=self.limits,
             signing=signing,
             search=search,
+            records_no_change=records_no_change,
         )
 
     def _txn_id(self, txn_id: str | None) -> str:
         if txn_id is None:
             return self.ids.unique()
         return check_text("txn_id", txn_id, max_bytes=self.limits.txn_id_bytes)
-
-    def backoff(self, attempt: int) -> float:
-        """Return the seconds to wait before the next attempt: exponential back-off with jitter."""
-        return _RETRY_BACKOFF.seconds(attempt) * self.jitter()
-
-    def jitter(self) -> float:
-        """Return a factor from 0.5 to 1.5, by chance, so that retries are not in step."""
-        return 0.5 + int.from_bytes(self.ids.entropy(2), "big") / 0xFFFF
 
 
 def check_optional_integer(field: str, value: object, *, minimum: int) -> int | None:

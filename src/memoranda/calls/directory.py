@@ -1,6 +1,8 @@
-"""Calls that list agents and namespaces, and find ids."""
+"""Calls that describe the store, list agents and namespaces, and find ids."""
 
 from __future__ import annotations
+
+import msgspec
 
 from memoranda.calls import id_lookup
 from memoranda.calls.arguments import check_viewer
@@ -12,7 +14,23 @@ from memoranda.log.pages import Pages
 from memoranda.log.read import directory
 from memoranda.log.read.directory import AgentSummary, NamespaceSummary
 from memoranda.memory.requests import check_choice
-from memoranda.model.limits import check_items, plain_text
+from memoranda.model.limits import Limits, check_items, plain_text
+
+
+class StoreDescription(msgspec.Struct, frozen=True):
+    """What a client has to know of a store before it stages anything."""
+
+    log_id: str
+    limits: Limits
+    actor: str | None
+    """The agent in whose name the caller acts, whatever its calls say; None: the one they name."""
+
+
+class DescribeStore(Call[StoreDescription], frozen=True):
+    """Describe the store to a client that has just connected."""
+
+    reach = "scopes"
+    added_in = "0.11.0"
 
 
 class Agents(Call[AgentSummary], frozen=True):
@@ -59,6 +77,11 @@ class ShortIds(Call[dict[str, str]], frozen=True):
     kind: str
 
 
+def describe_store(core: Core, grant: Grant, _: DescribeStore) -> StoreDescription:
+    """Return what a client has to know."""
+    return StoreDescription(core.log_id, core.limits, grant.actor)
+
+
 def agents(core: Core, _: Grant, __: Agents) -> Pages[AgentSummary]:
     """Return the agents."""
     return directory.agents(core.engine)
@@ -94,6 +117,7 @@ def short_ids(core: Core, _: Grant, call: ShortIds) -> dict[str, str]:
 
 
 HANDLERS: Handlers = {
+    DescribeStore: describe_store,
     Agents: agents,
     Namespaces: namespaces,
     FindId: find_id,

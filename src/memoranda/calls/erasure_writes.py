@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from memoranda.calls.arguments import check_namespace, check_viewer
-from memoranda.calls.call import Call, Handlers, WriteCall
+from memoranda.calls.call import AnyDuration, AnyMoment, Call, Handlers, WriteCall
 from memoranda.calls.core import Core, all_views
 from memoranda.calls.defaults import Defaults
 from memoranda.calls.erasure import unfinished_copies
 from memoranda.calls.grant import Grant
-from memoranda.calls.memory_writes import AnyDuration
 from memoranda.calls.requests import check_target
 from memoranda.calls.write import WriteHandler, Writes, Written, is_retry
 from memoranda.errors import InvalidInput, PermissionDenied
@@ -70,7 +67,7 @@ class Sweep(WriteCall[Certificate], frozen=True):
 
     namespace: str | None
     """A namespace and those below it; None: all."""
-    expired_for: AnyDuration = DEFAULT_SWEEP_AGE
+    expired_for: AnyDuration = DEFAULT_SWEEP_AGE.total_seconds()
     reason: str | None = None
     purge: bool | None = None
 
@@ -94,7 +91,7 @@ class Compact(Call[Compaction], frozen=True):
     signs = True
 
     namespace: str
-    before: Any
+    before: AnyMoment
     """A commit or a time; None: as long ago as the `log_retention` of the namespace says."""
     confirm: bool = False
     """Without it, nothing changes, and the answer is a preview."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -59,7 +60,14 @@ class UnusedRelations(Call[list[str]], frozen=True):
     relations: tuple[str, ...]
 
 
-class GetHead(Call[tuple[int, int]], frozen=True):
+class LogHead(NamedTuple):
+    """The last commit of the log."""
+
+    commit_ts: int
+    committed_micros: int
+
+
+class GetHead(Call[LogHead], frozen=True):
     """Read the last commit of the log, and its time in microseconds."""
 
     reach = "store"
@@ -132,11 +140,11 @@ def unused_relations(core: Core, grant: Grant, call: UnusedRelations) -> list[st
     return unused
 
 
-def get_head(core: Core, _: Grant, __: GetHead) -> tuple[int, int]:
+def get_head(core: Core, _: Grant, __: GetHead) -> LogHead:
     """Return its number and its time; zeros for an empty log."""
     with core.engine.reading() as reader:
         row = reader.row("event_head")
-    return (0, 0) if row is None else (row[0], row[1])
+    return LogHead(0, 0) if row is None else LogHead(row[0], row[1])
 
 
 HANDLERS: Handlers = {

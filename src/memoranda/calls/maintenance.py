@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -38,6 +38,7 @@ from memoranda.search.index.indexer import Indexer
 from memoranda.search.text import language as index_language
 from memoranda.search.text.stemmer import ENGLISH, check_language
 from memoranda.search.vectors.vector_index import VectorIndex
+from memoranda.storage.owner_lock import read_owner
 from memoranda.storage.port import Engine, Progress, SqlView
 
 # Verification.
@@ -84,6 +85,7 @@ def verify_store(
         checkpoints=compared,
         last_checkpoint=checkpoint_verifier.last_valid_size,
         signed=signature_verifier.signed_count,
+        request_signed=signature_verifier.request_signed_count,
         warnings=(*verification.warnings, *_erased_behind(core, checkpoint_verifier.external_size)),
     )
 
@@ -281,6 +283,7 @@ def gather(core: Core) -> Stats:
             *([f"{mixture}: {index_language.REMEDY}"] if mixture else []),
             *vectors.warnings,
             *map(_compacting, unfinished),
+            *_owned_elsewhere(core),
         ),
         checkpoint_size=checkpoint[0] if checkpoint else 0,
         checkpoint_at=to_datetime(covered[0]) if covered else None,
@@ -299,6 +302,14 @@ def gather(core: Core) -> Stats:
 
 def _clock(core: Core, head: Head) -> tuple[str, ...]:
     return clock_warnings(head.committed_at, core.clock) if head.commit_ts else ()
+
+
+def _owned_elsewhere(core: Core) -> tuple[str, ...]:
+    path = core.engine.path
+    owner = None if path is None else read_owner(path)
+    if owner is None or owner.pid == core.owner:
+        return ()
+    return (f"{owner} serves this store: writes from here and from there wait for each other",)
 
 
 def _signing(core: Core) -> tuple[str, ...]:
@@ -369,7 +380,11 @@ class SqlViews(Call[list[SqlView]], frozen=True):
     reach = "store"
 
 
-class Sql(Call[dict[str, Any]], frozen=True):
+SqlValue: TypeAlias = str | int | float | bytes | None
+"""A value of a row, or of a placeholder."""
+
+
+class Sql(Call[dict[str, SqlValue]], frozen=True):
     """List the rows of a SELECT over the documented views."""
 
     verb = "admin"
@@ -378,7 +393,8 @@ class Sql(Call[dict[str, Any]], frozen=True):
     lane = "search"
 
     query: str
-    parameters: Any = ()
+    parameters: tuple[SqlValue, ...] | dict[str, SqlValue] = ()
+    """Values of its placeholders, by position or by name."""
 
 
 def verify_log(

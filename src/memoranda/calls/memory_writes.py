@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from memoranda.calls.call import AnyInstant, WriteCall
+from memoranda.calls.call import AnyDuration, AnyInstant, WriteCall
 from memoranda.calls.core import Core, check_optional_integer
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction, checked_agent
@@ -62,8 +62,6 @@ from memoranda.model.operations import Configure as ConfigureOperation
 from memoranda.model.receipt import Receipt
 from memoranda.model.refs import TranscriptRef
 
-AnyDuration = Any
-"""A length of time as seconds or text. The handler checks it."""
 ON_CONFLICT = ("update", "error")
 _ARGUMENTS = {"target": "on", "transcript_id": "transcript"}
 """Field of the links and citations of a new memory -> the argument of `remember` or `reflect`."""

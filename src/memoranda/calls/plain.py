@@ -48,6 +48,11 @@ def plain_cardinality(cardinality: Any) -> Any:
     return cardinality.value if is_member else cardinality
 
 
+def plain_parameters(parameters: Any) -> Any:
+    """Return the values of a query's placeholders, by position or by name."""
+    return tuple(parameters) if isinstance(parameters, list) else parameters
+
+
 def plain_messages(text: Any) -> Any:
     """Return a text as it is, and messages as a tuple."""
     if isinstance(text, (str, bytes, bytearray, Mapping)) or not isinstance(text, Iterable):

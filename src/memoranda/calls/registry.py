@@ -33,9 +33,10 @@ from memoranda.calls import (
 from memoranda.calls.call import Answer, Call, Handlers, WriteCall, call_name
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
+from memoranda.calls.signing import check_signature
 from memoranda.calls.write import StagedWrite, Writes
 from memoranda.errors import PermissionDenied
-from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.log.commit.transaction_signature import Signing, TransactionSigner
 from memoranda.storage.coverage import CoveredEngine
 from memoranda.storage.port import Progress
 
@@ -101,15 +102,41 @@ def handle(
 
 
 def stage_write(
-    core: Core, grant: Grant, call: WriteCall[Answer], signing: TransactionSigner | None = None
+    core: Core,
+    grant: Grant,
+    call: WriteCall[Answer],
+    signing: TransactionSigner | None = None,
+    *,
+    is_named: bool = True,
 ) -> StagedWrite[Answer]:
-    """Check a call that writes, and return it staged: it can be committed, and then answered."""
+    """Check a call that writes, and return it staged: it can be committed, and then answered.
+
+    `signing` signs the commit; a client that signs what it sends has signed the call instead.
+    `is_named`: whether its caller chose the `txn_id`, as `StagedWrite` explains.
+    """
     if call.verb not in grant.verbs:
         grant.check_verb(call.verb)
+    own_signing: Signing | None = signing
+    if call.signature is not None:
+        own_signing = check_signature(core, grant.acting(None), call)
     covered = core
     if grant.agents is not None or grant.namespaces is not None:
         covered = _covered(core, grant, call)
-    return StagedWrite(core, covered, grant, signing, WRITES[type(call)], call)
+    handler = WRITES[type(call)]
+    return StagedWrite(core, covered, grant, own_signing, handler, call, is_named=is_named)
+
+
+def may_read_to_stage(grant: Grant, call: WriteCall[Any]) -> bool:
+    """Say whether staging a write may read the store, or take long: an event loop leaves it then.
+
+    A write that gives out ids derives them from its `txn_id`, if it has one, and looks that up.
+    Under a grant that leaves something out, what a write names is looked for. A signature takes a
+    while to check, and if it is wrong, the log records that.
+    """
+    if call.looks_up or call.lane != "short" or call.signature is not None:
+        return True
+    derives_ids = call.txn_id is not None and WRITES[type(call)].request is None
+    return derives_ids or not grant.covers_everything
 
 
 def _covered(core: Core, grant: Grant, call: Call[Any]) -> Core:

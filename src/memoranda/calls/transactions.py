@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ from memoranda.graph.requests import TimelineRead
 from memoranda.log import pages
 from memoranda.log.commit.outcome import CommitResult, Committed
 from memoranda.log.commit.staged_transaction import Beginning
-from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.log.commit.transaction_signature import Signing
 from memoranda.log.pages import Pages
 from memoranda.memory import snapshots
 from memoranda.memory.requests import LinksRead, MemoryRead, TitleKey
@@ -57,6 +57,8 @@ class Begun(msgspec.Struct, frozen=True):
     limits: Limits
     is_named: bool
     """Whether the caller chose the `txn_id`, to send the transaction again after any failure."""
+    log_id: str
+    """The log that it is a transaction of."""
 
 
 class Begin(Call[Begun], frozen=True):
@@ -101,6 +103,10 @@ class Commit(WriteCall[CommittedTransaction], frozen=True):
         """Whether staging it may take long."""
         return True
 
+    def signed_part(self) -> Self:
+        """Return it without the timeout, which a server shortens to that of the connection."""
+        return replace(self, signature=None, timeout=TIMEOUT)
+
 
 class AnsweredWithin(msgspec.Struct, frozen=True):
     """The answer of a read inside a transaction, and what it has read."""
@@ -117,6 +123,8 @@ class AskWithin(Call[AnsweredWithin], frozen=True):
     era: int
     calls: tuple[WriteCall[Any], ...]
     read: Call[Any]
+    is_named: bool = True
+    """Whether the caller chose the `txn_id`: a part of how ids are derived from it."""
 
 
 class ListWithin(Call[Any], frozen=True):
@@ -129,6 +137,8 @@ class ListWithin(Call[Any], frozen=True):
     era: int
     calls: tuple[WriteCall[Any], ...]
     read: Call[Any]
+    is_named: bool = True
+    """Whether the caller chose the `txn_id`: a part of how ids are derived from it."""
 
 
 def begin(core: Core, grant: Grant, call: Begin) -> Begun:
@@ -136,7 +146,15 @@ def begin(core: Core, grant: Grant, call: Begin) -> Begun:
     txn_id = core.ids.unique() if call.txn_id is None else call.txn_id
     draft = core.draft(grant.acting(None), TIMEOUT, txn_id)
     start, is_named = draft.beginning, call.txn_id is not None
-    return Begun(draft.txn_id, draft.actor, start.commit_ts, start.era, core.limits, is_named)
+    return Begun(
+        draft.txn_id,
+        draft.actor,
+        start.commit_ts,
+        start.era,
+        core.limits,
+        is_named,
+        core.log_id,
+    )
 
 
 def ask_within(core: Core, grant: Grant, call: AskWithin) -> AnsweredWithin:
@@ -166,16 +184,20 @@ def _check_shape(read: object, shape: Shape, other: str) -> Call[Any]:
 
 def _staged(core: Core, grant: Grant, call: AskWithin | ListWithin) -> OpenTransaction:
     beginning = Beginning(call.since, check_era(call.era))
-    draft = core.draft(grant.acting(None), TIMEOUT, call.txn_id, since=beginning)
+    draft = core.draft(
+        grant.acting(None),
+        TIMEOUT,
+        call.txn_id,
+        since=beginning,
+        records_no_change=bool(call.is_named),
+    )
     transaction = OpenTransaction.of(core, grant, draft)
     transaction.is_staged_again = True
     stage_calls(transaction, call.calls)
     return transaction
 
 
-def open_commit(
-    core: Core, grant: Grant, signing: TransactionSigner | None, call: Commit
-) -> OpenTransaction:
+def open_commit(core: Core, grant: Grant, signing: Signing | None, call: Commit) -> OpenTransaction:
     """Return the transaction of a commit, with what it has read."""
     beginning = None if call.since is None else Beginning(call.since, check_era(call.era))
     draft = core.draft(
@@ -245,6 +267,8 @@ def stage(transaction: OpenTransaction, call: object) -> str | None:
         raise InvalidInput("calls", f"{short_repr(call)} is no call that a transaction can stage")
     if call.txn_id is not None:
         raise InvalidInput("txn_id", "is given for a part of a transaction: give it to the commit")
+    if call.signature is not None:
+        raise InvalidInput("signature", "is of a part of a transaction: sign the commit")
     transaction.grant.check_verb(call.verb)
     item_id = stage_kind(transaction, call)
     transaction.note_staged(call)
@@ -311,4 +335,11 @@ def check_read(read: object) -> msgspec.Struct:
 
 
 HANDLERS: Handlers = {Begin: begin, AskWithin: ask_within, ListWithin: list_within}
-WRITES: Writes = {Commit: WriteHandler(_stage_commit, _answer_commit, open=open_commit)}
+WRITES: Writes = {
+    Commit: WriteHandler(
+        _stage_commit,
+        _answer_commit,
+        open=open_commit,
+        answer_from_memory=_answer_commit,  # what was just applied is read nowhere
+    )
+}

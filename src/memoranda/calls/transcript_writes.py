@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Self
 
 from msgspec.structs import replace
 
-from memoranda.calls.call import AnyInstant, WriteCall
+from memoranda.calls.call import AnyDuration, AnyInstant, WriteCall
 from memoranda.calls.core import Core
-from memoranda.calls.memory_writes import AnyDuration
 from memoranda.calls.open_transaction import OpenTransaction
 from memoranda.calls.requests import check_memory_id, check_transcript_ref
 from memoranda.calls.transcripts import cited_transcripts
@@ -24,6 +23,7 @@ from memoranda.memory.requests import StoreTranscript as StoreRequest
 from memoranda.memory.transcripts import TranscriptInfo, check_transcript
 from memoranda.model.clock import check_duration, check_time
 from memoranda.model.codec import pack
+from memoranda.model.document import Document
 from memoranda.model.limits import WIDEST
 from memoranda.model.memory import Span
 from memoranda.model.operations import Cite
@@ -36,7 +36,7 @@ class StoreTranscript(WriteCall[TranscriptInfo], frozen=True):
 
     agent_id: str
     namespace: str
-    text: Any
+    text: str | list[Document]
     """A text, or a list of messages as JSON."""
     names: Mapping[str, str] | None = None
     """Role -> the name of the speaker, for messages that have none."""

@@ -12,7 +12,7 @@ from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction
 from memoranda.calls.write import WriteHandler, Writes, receipts
 from memoranda.errors import InvalidInput
-from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.log.commit.transaction_signature import Signing
 from memoranda.memory.requests import check_note
 from memoranda.model.limits import Limits, plain_text, renamed_fields
 from memoranda.model.operations import RetireKey as RetireOperation
@@ -91,7 +91,7 @@ def retire_request(_: Grant, call: RetireKey, limits: Limits) -> RetireRequest:
 
 
 def _open_rotation(
-    core: Core, grant: Grant, signing: TransactionSigner | None, call: RotateKey
+    core: Core, grant: Grant, signing: Signing | None, call: RotateKey
 ) -> OpenTransaction:
     """Stage both requests; the new key signs for the agent of the old one, if it has one."""
     old, new = _public_key("old", call.old), _public_key("new", call.new)

@@ -26,7 +26,7 @@ from memoranda.errors import (
 from memoranda.log.commit import idempotency
 from memoranda.log.commit.outcome import CommitResult, Committed
 from memoranda.log.commit.staged_transaction import Request
-from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.log.commit.transaction_signature import Signing
 from memoranda.log.erasure.log_search import LogSearch
 from memoranda.log.read.visibility import hidden_refs
 from memoranda.log.views import Commit
@@ -56,7 +56,7 @@ class WriteHandler(msgspec.Struct, frozen=True):
     """Field of that request -> the caller's argument, where they differ, for errors."""
     answer_from_memory: Callable[[Core, Any, Written], Any] | None = None
     """Answers without a read, as far as what was just committed is enough; else returns None."""
-    open: Callable[[Core, Grant, TransactionSigner | None, Any], OpenTransaction] | None = None
+    open: Callable[[Core, Grant, Signing | None, Any], OpenTransaction] | None = None
     """Opens the transaction of a call that says itself where it begins."""
     search: Callable[[Core, Core, Grant, Any], tuple[Forget, LogSearch]] | None = None
     """`search(core, covered, grant, call)` returns the request of an erasure, and what it found in
@@ -86,6 +86,10 @@ class StagedWrite(Generic[Answer]):
     `covered` is the store as far as the caller's grant covers it: what staging looks up, and what
     the answer reads. The commit decides on the whole store; so what a request names is looked for
     among what is covered before. Ids and scopes do not change, so nothing can come between.
+
+    `is_named` says whether its caller chose the `txn_id`, and may send the call again whenever it
+    likes: then it is recorded, also if it changes nothing. A client that lost a connection sends
+    its calls again at once, under ids of its own; those are not recorded for nothing.
     """
 
     def __init__(
@@ -93,35 +97,44 @@ class StagedWrite(Generic[Answer]):
         core: Core,
         covered: Core,
         grant: Grant,
-        signing: TransactionSigner | None,
+        signing: Signing | None,
         handler: WriteHandler,
         call: WriteCall[Answer],
+        *,
+        is_named: bool = True,
     ) -> None:
         self._core = core
         self._covered = covered
         self._grant = grant
         self._handler = handler
         self._call = call
+        self._is_named = is_named
         self._transaction: OpenTransaction | None = None
         self._item_id: str | None = None
         self.request: Request = self._stage(signing)
 
-    def _stage(self, signing: TransactionSigner | None) -> Request:
+    def _stage(self, signing: Signing | None) -> Request:
         core, grant, handler, call = self._core, self._grant, self._handler, self._call
         actor = grant.acting(None)
         if handler.request is not None:
             staged = handler.request(grant, call, core.limits)
             if staged is not None:
-                request = core.request(actor, staged, call.txn_id, signing)
+                request = core.request(
+                    actor, staged, call.txn_id, signing, records_no_change=self._is_named
+                )
                 return request if self._covered is core else self._checked(request)
         if handler.search is not None:
             erasure, search = handler.search(core, self._covered, grant, call)
-            return core.request(actor, erasure, call.txn_id, signing, search)
+            return core.request(
+                actor, erasure, call.txn_id, signing, search, records_no_change=self._is_named
+            )
         if handler.open is None:
             draft = core.draft(actor, TIMEOUT, call.txn_id, signing)
             self._transaction = OpenTransaction.of(self._covered, grant, draft)
         else:
             self._transaction = handler.open(self._covered, grant, signing, call)
+        if not self._is_named:
+            self._transaction.draft.records_no_change = False
         if handler.stage is not None:  # else it was staged when it was opened
             self._item_id = handler.stage(self._transaction, call)
         request = self._transaction.draft.request()

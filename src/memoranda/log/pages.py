@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -31,12 +32,57 @@ class Pages(Protocol[Item]):
         ...
 
 
-class MappedPages(Generic[From, To]):
+Position: TypeAlias = list[Any]
+"""Where pages go on, as plain JSON: the moment that they are as of, and the last key read. It may
+have numbers of rows, which tell how many there are: show it to no caller."""
+
+
+class ResumablePages(ABC, Generic[Item]):
+    """Pages that another object of the same call can continue, in another process or much later.
+
+    Between two pages all of their state is their position. Set it before the first page.
+    """
+
+    rows = PAGE_ROWS
+    """Rows that are read for a page, at most."""
+
+    def limit(self, rows: int) -> None:
+        """Read smaller pages. What is read together, such as the facts of a subject, stays so."""
+        self.rows = min(self.rows, rows)
+
+    @property
+    @abstractmethod
+    def position(self) -> Position:
+        """Where the next page begins."""
+
+    @position.setter
+    @abstractmethod
+    def position(self, position: Position) -> None: ...
+
+    @abstractmethod
+    def next_page(self) -> list[Item]:
+        """Return the next items; an empty list at the end."""
+
+
+class MappedPages(ResumablePages[To], Generic[From, To]):
     """The pages of another result, with a function applied to each item."""
 
-    def __init__(self, source: Pages[From], change: Callable[[From], To]) -> None:
+    def __init__(self, source: ResumablePages[From], change: Callable[[From], To]) -> None:
         self._source = source
         self._change = change
+
+    def limit(self, rows: int) -> None:
+        """Read smaller pages."""
+        self._source.limit(rows)
+
+    @property
+    def position(self) -> Position:
+        """Where the next page begins."""
+        return self._source.position
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self._source.position = position
 
     def next_page(self) -> list[To]:
         """Return the next items."""
@@ -66,9 +112,9 @@ def rows(reader: Reader, *, after: int, through: int, limit: int = PAGE_ROWS) ->
     return reader.rows("event_page", after=after, through=through, limit=limit, budget=PAGE_BYTES)
 
 
-def page(reader: Reader, *, after: int, through: int) -> list[SealedEvent]:
+def page(reader: Reader, *, after: int, through: int, limit: int = PAGE_ROWS) -> list[SealedEvent]:
     """Return the next stored events, at least one if there is one."""
-    return [SealedEvent(*row) for row in rows(reader, after=after, through=through)]
+    return [SealedEvent(*row) for row in rows(reader, after=after, through=through, limit=limit)]
 
 
 def events(reader: Reader, *, after: int, through: int) -> Iterator[SealedEvent]:

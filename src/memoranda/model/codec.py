@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
+from itertools import compress
 from typing import get_args
 
 import msgspec
@@ -70,6 +71,15 @@ _ERASED_TAGS = frozenset(
     if kind.type is OperationType.ERASED
 )
 
+
+class OperationHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The first fields of an operation, which say what kind it is and whose."""
+
+    tag: int
+    namespace: str
+    agent_id: str
+
+
 _encoder = msgspec.msgpack.Encoder()
 encode: Callable[[msgspec.Struct], bytes] = _encoder.encode
 """Encode one operation or envelope."""
@@ -77,6 +87,7 @@ encode_all: Callable[[Sequence[msgspec.Struct]], bytes] = _encoder.encode
 """Encode a list of operations, as `join` does with their bytes."""
 _operations = msgspec.msgpack.Decoder(tuple[AnyOperation, ...])
 _operation = msgspec.msgpack.Decoder(AnyOperation)
+_heads = msgspec.msgpack.Decoder(list[OperationHead])
 _numbers = msgspec.msgpack.Decoder(list[int])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _anything = msgspec.msgpack.Decoder()
@@ -171,6 +182,37 @@ def read_spans(operations: bytes, packed: bytes) -> tuple[AnyOperation, ...]:
     return tuple(_operation.decode(operations[start:end]) for start, end in _unpack_spans(packed))
 
 
+def cut_spans(operations: bytes, packed: bytes) -> bytes:
+    """Return the operations at some spans of an event as bytes; it raises `UNREADABLE`."""
+    return join([operations[start:end] for start, end in _unpack_spans(packed)])
+
+
+def cut_matching(operations: bytes, includes: Callable[[OperationHead], bool]) -> bytes | None:
+    """Return those operations of an event that a function includes, as bytes; empty: none.
+
+    None if one of the event's operations was erased: what readers see of it is not what is stored.
+    It raises `UNREADABLE`.
+    """
+    heads = _heads.decode(operations)
+    if len(heads) == 1:  # as most events have
+        if heads[0].tag in _ERASED_TAGS:
+            return None
+        return operations if includes(heads[0]) else b""
+    if any(head.tag in _ERASED_TAGS for head in heads):
+        return None
+    matches = [includes(head) for head in heads]
+    if not any(matches):  # also if it has no operations, as a transaction without effect
+        return b""
+    if all(matches):
+        return operations
+    return join([bytes(part) for part in compress(parts(operations), matches)])
+
+
+def is_erased_envelope(envelope: bytes) -> bool:
+    """Say whether only the residue of an envelope is left."""
+    return envelope[1:2] == _ERASED_TAG
+
+
 def _unpack_spans(packed: bytes) -> Iterable[tuple[int, int]]:
     numbers = _numbers.decode(packed)
     return zip(numbers[::2], numbers[1::2], strict=False)
@@ -211,7 +253,7 @@ def decode_effective(operations: bytes) -> tuple[AnyOperation, ...]:
 def decode_envelope(envelope: bytes) -> Envelope:
     """Decode an event's envelope; an erased one has its pseudonym and retry token only."""
     try:
-        if envelope[1:2] != _ERASED_TAG:
+        if not is_erased_envelope(envelope):
             return _envelope.decode(envelope)
         return _erased_envelope.decode(envelope).envelope
     except UNREADABLE as error:
@@ -220,7 +262,7 @@ def decode_envelope(envelope: bytes) -> Envelope:
 
 def decode_erased_envelope(envelope: bytes) -> ErasedEnvelope | None:
     """Decode the residue of an erased envelope; None if it was not erased."""
-    if envelope[1:2] != _ERASED_TAG:
+    if not is_erased_envelope(envelope):
         return None
     try:
         return _erased_envelope.decode(envelope)

@@ -13,6 +13,7 @@ from memoranda.model.limits import Limits, short_repr
 Document = dict[str, Any]
 """A JSON object: text keys; text, finite numbers, booleans, null, lists and objects inside."""
 
+_TOO_DEEP = "is nested too deeply (or inside itself)"
 _MIN_INTEGER = -(2**63)
 _MAX_INTEGER = 2**63 - 1
 
@@ -47,6 +48,8 @@ def check(field: str, document: Document, limits: Limits) -> None:
     except _InvalidPart as flaw:
         path = "".join((field, *reversed(flaw.steps)))
         raise InvalidInput(path, flaw.problem) from None
+    except RecursionError:  # the limit is wider than what Python has left here
+        raise InvalidInput(field, _TOO_DEEP) from None
 
 
 def encode_checked(document: Document) -> bytes:
@@ -83,7 +86,7 @@ class _InvalidPart(Exception):
 def _check(value: dict[Any, Any] | list[Any], levels: int) -> None:
     """Check each part; the encoder would accept NaN, sets and integer keys and change them."""
     if not levels:
-        raise _InvalidPart("is nested too deeply (or inside itself)")
+        raise _InvalidPart(_TOO_DEEP)
     is_object = isinstance(value, dict)
     for step, item in value.items() if isinstance(value, dict) else enumerate(value):
         if is_object and not (isinstance(step, str) and step.isascii() and "\0" not in step):

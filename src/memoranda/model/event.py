@@ -14,7 +14,7 @@ from memoranda.model.operations import AnyOperation
 
 TOKEN_SIZE = 16
 """Bytes of the token that replaces an erased txn_id and actor."""
-UNSIGNED, SELF_SIGNED = "unsigned", "self-signed"
+UNSIGNED, SELF_SIGNED, REQUEST_SIGNED = "unsigned", "self-signed", "request-signed"
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -101,6 +101,17 @@ class ResumeToken(msgspec.Struct, frozen=True):
             ) from error
 
 
+class StoredEvent(msgspec.Struct, frozen=True, gc=False):
+    """A transaction as a reader sees it, in the bytes that are stored; nothing of it was erased."""
+
+    commit_ts: int
+    committed_micros: int
+    hash: bytes
+    envelope: bytes
+    operations: bytes
+    """The selected operations; the bytes of all operations if all are selected."""
+
+
 class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     """A transaction as a reader sees it: its time, its actor and the selected operations."""
 
@@ -114,9 +125,11 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     summary: bool = False
     """Whether it summarises a compacted history: only the operations in force are left."""
     signature: str | None = None
-    """The actor's own signature of the whole transaction, in hexadecimal."""
+    """The actor's own signature of the whole transaction, in hexadecimal; see `attest_level`."""
     unproven: bool = False
     """Whether an erasure left an operation that no commitment proves."""
+    request_only: bool = False
+    """Whether the signature covers the request alone, as that of a server's client does."""
 
     @property
     def committed_at(self) -> datetime:
@@ -130,8 +143,10 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def attest_level(self) -> str:
-        """The attestation beside the chain: none, or the actor's signature."""
-        return UNSIGNED if self.signature is None else SELF_SIGNED
+        """The attestation beside the chain: none, or what the actor has signed."""
+        if self.signature is None:
+            return UNSIGNED
+        return REQUEST_SIGNED if self.request_only else SELF_SIGNED
 
     @property
     def token(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from typing import Protocol, runtime_checkable
 
 import uuid_utils
@@ -26,6 +27,23 @@ def derive_id(*parts: str) -> str:
     """Return the id that is derived from some parts, in the form of a UUID of version 8."""
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
+
+
+_UUID7 = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_ORDERED = len("00000000-0000-7000-8000")
+"""Characters of a UUIDv7 that order it: its time, and the first of its other bits."""
+
+
+def derive_ordered_id(txn_id: str, number: int, *parts: str) -> str:
+    """Return the id of the n-th thing that a transaction makes, for one with a random id.
+
+    It sorts as an id sorts that was made at the same time. Who does not know the `txn_id` cannot
+    guess it, so it has the form of a UUIDv7 too, and not that of a derived id.
+    """
+    if _UUID7.fullmatch(txn_id) is None:
+        return derive_id(*parts, txn_id, str(number))
+    digest = hashlib.sha256("\0".join((*parts, txn_id, str(number))).encode()).hexdigest()
+    return f"{txn_id[:_ORDERED]}-{number & 0xFFFF:04x}{digest[:8]}"
 
 
 def is_derived_id(identity: str) -> bool:

@@ -1,0 +1,1 @@
+"""The generated code of version 1 of the wire."""
