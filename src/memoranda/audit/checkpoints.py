@@ -21,6 +21,7 @@ import msgspec
 from memoranda.audit import merkle, signed_note, trusted_keys
 from memoranda.audit.keys import PublicKey, exact_base64
 from memoranda.errors import Corruption, InvalidInput, NotProven
+from memoranda.log.pages import Position, ResumablePages
 from memoranda.model.clock import to_datetime
 from memoranda.model.limits import short_repr
 from memoranda.storage.port import Engine, Reader
@@ -182,26 +183,40 @@ def note_of_size(reader: Reader, size: int, origin: str) -> str | None:
     return notes[0] if notes else None
 
 
-class CheckpointPages:
+class CheckpointPages(ResumablePages[SignedCheckpoint]):
     """Reads the checkpoints of a store page by page, ordered by size."""
+
+    rows = _PAGE_ROWS
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._after = _BEFORE_FIRST
 
+    @property
+    def position(self) -> Position:
+        """The size and the note of the last checkpoint."""
+        return [*self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        size, note = position
+        self._after = (size, note)
+
     def next_page(self) -> list[SignedCheckpoint]:
         """Return the next page; empty at the end."""
         with self._engine.reading() as reader:
-            rows = read_page(reader, self._after)
+            rows = read_page(reader, self._after, self.rows)
             if rows:
                 self._after = rows[-1]
             return [describe(reader, note) for _, note in rows]
 
 
-def read_page(reader: Reader, after: tuple[int, str]) -> list[tuple[int, str]]:
+def read_page(
+    reader: Reader, after: tuple[int, str], limit: int = _PAGE_ROWS
+) -> list[tuple[int, str]]:
     """Return the (size, note) rows after the given one."""
     size, note = after
-    rows = reader.rows("checkpoint_page", size=size, note=note, limit=_PAGE_ROWS)
+    rows = reader.rows("checkpoint_page", size=size, note=note, limit=limit)
     if any(type(size) is not int or type(note) is not str for size, note in rows):
         raise Corruption("a row of the checkpoint table is not a size and a note: restore a backup")
     return [(size, note) for size, note in rows]

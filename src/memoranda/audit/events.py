@@ -12,10 +12,11 @@ from memoranda.log import chain, pages
 from memoranda.log.chain import leaf_hash
 from memoranda.log.commit import refusals
 from memoranda.log.commit import transaction_signature as commit_signature
+from memoranda.log.pages import Position, ResumablePages
 from memoranda.log.read import visibility
 from memoranda.model import codec
 from memoranda.model.clock import to_rfc3339
-from memoranda.model.event import SELF_SIGNED, UNSIGNED, Envelope, SealedEvent
+from memoranda.model.event import UNSIGNED, Envelope, SealedEvent
 from memoranda.model.limits import plain_text
 from memoranda.model.limits import short_repr as quoted
 from memoranda.model.operations import (
@@ -178,7 +179,7 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
         return [row[0] for row in reader.rows("scopes_of_agent", agent_id=self.agent_id)]
 
 
-class AuditTrail:
+class AuditTrail(ResumablePages[AuditEvent]):
     """Reads the audit events in a range of commits page by page."""
 
     def __init__(
@@ -193,6 +194,15 @@ class AuditTrail:
             self._coverage = reader.coverage
         self._commits: Iterator[tuple[int, list[int]]] | None = None
 
+    @property
+    def position(self) -> Position:
+        """The last commit of the trail, and the last one read."""
+        return [self._through, self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self._through, self._after = position
+
     def next_page(self) -> list[AuditEvent]:
         """Return the next events that match the filter; empty at the end."""
         page: list[AuditEvent] = []
@@ -205,7 +215,7 @@ class AuditTrail:
         if self._scopes is not None:
             return self._events_of(self._scopes)
         with self._engine.reading() as reader:
-            return pages.page(reader, after=self._after, through=self._through)
+            return pages.page(reader, after=self._after, through=self._through, limit=self.rows)
 
     def _events_of(self, scopes: list[int]) -> list[SealedEvent]:
         """Read one page of the events of these scopes, through the scope index."""
@@ -216,7 +226,7 @@ class AuditTrail:
             )
         events: list[SealedEvent] = []
         budget = pages.PAGE_BYTES
-        for commit_ts, _ in islice(commits, pages.PAGE_ROWS):
+        for commit_ts, _ in islice(commits, self.rows):
             with self._engine.reading() as reader:
                 row = reader.row("event_get", commit_ts=commit_ts)
             if row is None:
@@ -259,6 +269,6 @@ def _audit_event(
         timestamp=to_rfc3339(event.committed_at),
         payload_hash=leaf_hash(leaf).hex(),
         signature=signature,
-        attest_level=UNSIGNED if signature is None else SELF_SIGNED,
+        attest_level=UNSIGNED if signature is None else commit_signature.attest_level(envelope),
         commit_ts=event.commit_ts,
     )

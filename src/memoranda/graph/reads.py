@@ -16,6 +16,7 @@ from memoranda.graph.records import Entity, Fact
 from memoranda.graph.requests import TimelineRead
 from memoranda.graph.sharing import own_graph, shared_graph
 from memoranda.log.compaction import horizon
+from memoranda.log.pages import Position, ResumablePages
 from memoranda.log.read.as_of import AsOf
 from memoranda.model.clock import to_datetime
 from memoranda.model.intervals import NEWEST
@@ -117,14 +118,36 @@ def _by_agent(reader: Reader, query: FactQuery) -> list[FactQuery]:
     return [replace(query, scope=scope, all_agents=False) for scope in scopes]
 
 
-class FactPages:
+class FactPages(ResumablePages[Fact]):
     """Pages of facts as of a commit. Each page is a snapshot of its own."""
+
+    rows = _PAGE_SUBJECTS
 
     def __init__(self, engine: Engine, query: FactQuery) -> None:
         self._engine = engine
         self._queries = [query]
         """What is left to read, the next one last."""
+        self._first_agent = ""
+        """The agent to begin with, where the facts of all agents are read."""
         self._after = 0
+
+    @property
+    def position(self) -> Position:
+        """The moments, the agent, and the subject after which it goes on; empty at the end."""
+        if not self._queries:
+            return []
+        query = self._queries[-1]
+        agent = self._first_agent if query.all_agents else query.scope.agent_id
+        return [query.as_of_commit, query.valid_at, agent, self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        if not position:
+            self._queries = []
+            return
+        commit, valid_at, self._first_agent, self._after = position
+        (query,) = self._queries
+        self._queries = [replace(query, as_of_commit=commit, valid_at=valid_at)]
 
     def next_page(self) -> list[Fact]:
         """Return the facts of the next subjects that have any; empty at the end."""
@@ -137,13 +160,16 @@ class FactPages:
     def _page(self, reader: Reader) -> list[Fact]:
         query = self._queries[-1]
         if query.all_agents:
-            self._queries = _by_agent(reader, query)[::-1]
+            queries = _by_agent(reader, query)[::-1]
+            self._queries = [one for one in queries if one.scope.agent_id >= self._first_agent]
+            if not self._queries or self._queries[-1].scope.agent_id != self._first_agent:
+                self._after = 0
             return []
         resolved_query = resolve_query(reader, query)
         if resolved_query is None or query.subject is not None or resolved_query.object is not None:
             self._queries.pop()
             return facts(reader, query)
-        subjects = _entity_page(reader, resolved_query, self._after)
+        subjects = _entity_page(reader, resolved_query, self._after, self.rows)
         if not subjects:
             self._queries.pop()
             self._after = 0
@@ -152,14 +178,26 @@ class FactPages:
         return _facts_of_subjects(reader, resolved_query, subjects)
 
 
-class FactVisibilityPages:
+class FactVisibilityPages(ResumablePages[tuple[Fact, str]]):
     """Pages of facts as of a commit, each fact with its visibility."""
+
+    rows = _PAGE_SUBJECTS
 
     def __init__(self, engine: Engine, query: FactQuery) -> None:
         self._engine = engine
         self._query = query
         self._after = 0
         self._at_end = False
+
+    @property
+    def position(self) -> Position:
+        """The moments, and the last subject."""
+        return [self._query.as_of_commit, self._query.valid_at, self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        commit, valid_at, self._after = position
+        self._query = replace(self._query, as_of_commit=commit, valid_at=valid_at)
 
     def next_page(self) -> list[tuple[Fact, str]]:
         """Return the facts of the next subjects that have any; empty at the end."""
@@ -170,7 +208,7 @@ class FactVisibilityPages:
                 subjects = (
                     []
                     if resolved_query is None
-                    else _entity_page(reader, resolved_query, self._after)
+                    else _entity_page(reader, resolved_query, self._after, self.rows)
                 )
                 if resolved_query is None or not subjects:
                     self._at_end = True
@@ -345,13 +383,25 @@ def is_unused_relation(reader: Reader, namespace: str, relation: str) -> bool:
     return reader.row("graph_relation_used", **key) is None
 
 
-class EntityPages:
+class EntityPages(ResumablePages[Entity]):
     """Pages of the entities of a scope. Each page is a snapshot of its own."""
+
+    rows = _PAGE_SUBJECTS
 
     def __init__(self, engine: Engine, query: FactQuery) -> None:
         self._engine = engine
         self._query = query
         self._after = 0
+
+    @property
+    def position(self) -> Position:
+        """The commit, if one was named, and the last entity."""
+        return [self._query.as_of_commit, self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        commit, self._after = position
+        self._query = replace(self._query, as_of_commit=commit)
 
     def next_page(self) -> list[Entity]:
         """Return the next entities; empty at the end."""
@@ -359,7 +409,7 @@ class EntityPages:
         with self._engine.snapshot() as reader:
             resolved_query = resolve_query(reader, query)
             while resolved_query is not None and (
-                page := _entity_page(reader, resolved_query, self._after)
+                page := _entity_page(reader, resolved_query, self._after, self.rows)
             ):
                 self._after = page[-1]
                 visible = _visible_nodes(reader, resolved_query, page)
@@ -451,7 +501,9 @@ def _validity_key(belief: Belief) -> tuple[int, ...]:
     return *belief.triple, belief.interval.valid_from, belief.interval.valid_to
 
 
-def _entity_page(reader: Reader, query: ResolvedQuery, after: int) -> list[int]:
+def _entity_page(
+    reader: Reader, query: ResolvedQuery, after: int, limit: int = _PAGE_SUBJECTS
+) -> list[int]:
     """Return the entities after one of them, in the order of first mention.
 
     Those that only private statements of the viewer mention come after those of a shared graph.
@@ -459,7 +511,7 @@ def _entity_page(reader: Reader, query: ResolvedQuery, after: int) -> list[int]:
     values = {
         "graph": query.graph,
         "as_of_commit": NEWEST if query.as_of_commit is None else query.as_of_commit,
-        "limit": _PAGE_SUBJECTS,
+        "limit": limit,
     }
     page: list[int] = []
     if not query.overlay_id:

@@ -257,8 +257,12 @@ def genesis(log_id: str) -> Head:
 
 def request_hash(salts: bytes, request: bytes, operations: int) -> bytes:
     """Return the salted hash of a request that became so many operations."""
-    own = salts[-SALT_SIZE * max(1, operations) :] if is_version_2(salts) else salts[:SALT_SIZE]
-    return sha256(_REQUEST + own + request).digest()
+    return sha256(_REQUEST + request_salt(salts, operations) + request).digest()
+
+
+def request_salt(salts: bytes, operations: int) -> bytes:
+    """Return the salt of a request: the salts of its operations, gone with any of them."""
+    return salts[-SALT_SIZE * max(1, operations) :] if is_version_2(salts) else salts[:SALT_SIZE]
 
 
 def can_compare(event: SealedEvent, operations: Sequence[AnyOperation]) -> bool:

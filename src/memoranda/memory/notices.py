@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from memoranda.log import pages
 from memoranda.log.compaction import horizon
-from memoranda.log.pages import SplitEventCache
+from memoranda.log.pages import Position, ResumablePages, SplitEventCache
 from memoranda.log.read.visibility import hidden_refs
 from memoranda.memory.records import Invalidation, time_of
 from memoranda.model import document
@@ -234,7 +233,7 @@ def _label(kind: str, ref: MemoryRef | OperationRef) -> str:
 # The inbox: the list of notices.
 
 
-class Inbox:
+class Inbox(ResumablePages[Invalidation]):
     """Reads notices as of a commit, oldest first, page by page."""
 
     def __init__(
@@ -252,14 +251,22 @@ class Inbox:
             "agent_id": agent_id,
             "viewer": viewer,
             "is_open": None if is_open is None else int(is_open),
-            "limit": pages.PAGE_ROWS,
         }
         self._after = 0
+
+    @property
+    def position(self) -> Position:
+        """The commit, and the number of the last notice."""
+        return [self._range["at"], self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self._range["at"], self._after = position
 
     def next_page(self) -> list[Invalidation]:
         """Return the next notices; an empty page ends the list."""
         with self._engine.snapshot() as reader:
-            rows = reader.rows("notice_page", **self._range, after=self._after)
+            rows = reader.rows("notice_page", **self._range, after=self._after, limit=self.rows)
             horizon.check(reader, (row[2] for row in rows), self._range["at"])
             events = SplitEventCache()
             page = [_invalidation(reader, events, row[1:]) for row in rows]

@@ -11,6 +11,7 @@ from memoranda.errors import Compacted, NotFound
 from memoranda.log import pages
 from memoranda.log.commit.outcome import CommitResult, Committed
 from memoranda.log.compaction import horizon
+from memoranda.log.pages import Position, ResumablePages
 from memoranda.log.read.as_of import AsOf
 from memoranda.memory import snapshots
 from memoranda.memory.records import Link, Memory, memory_of, time_of
@@ -200,7 +201,7 @@ def check_range(reader: Reader, bounds: dict[str, Any], at: int) -> None:
     )
 
 
-class Memories:
+class Memories(ResumablePages[Memory]):
     """Reads a list of memories as of a commit, page by page."""
 
     def __init__(self, engine: Engine, as_of: AsOf, filters: Filters, *, content: bool) -> None:
@@ -217,12 +218,25 @@ class Memories:
             "tier": filters.tier,
             "created_after": filters.created_after,
             "created_before": filters.created_before,
-            "limit": _CONTENT_PAGE_ROWS if content else pages.PAGE_ROWS,
         }
+        self.rows = _CONTENT_PAGE_ROWS if content else pages.PAGE_ROWS
         self._after = ("", 0)
         self._digests = member_digests(filters.metadata)
         """Hashes of the members to look for, the rarest first after the first page."""
+        self._is_new = True
         self._is_finished = False
+
+    @property
+    def position(self) -> Position:
+        """The moment, and the namespace and the number of the last memory."""
+        return [self._as_of.commit, self._as_of.now, *self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        commit, now, namespace, number = position
+        self._as_of = AsOf(commit, now)
+        self._range |= {"at": commit, "now": now}
+        self._after = (namespace, number)
 
     def next_page(self) -> list[Memory]:
         """Return the next memories that match; an empty page ends the list."""
@@ -248,17 +262,21 @@ class Memories:
                 memory_of(memory, text_of(reader, memory) if self._content else None)
                 for memory in matches
             ]
-        self._is_finished = not rows
+        self._is_new, self._is_finished = False, not rows
         if rows:
             self._after = (rows[-1][1], rows[-1][2])
         return page
 
     def _rows(self, reader: Reader, namespace: str, number: int) -> list[Row]:
         """Return the next state rows, by the rarest member of metadata if there is one to match."""
-        after: dict[str, Any] = {"after_namespace": namespace, "after": number}
+        after: dict[str, Any] = {
+            "after_namespace": namespace,
+            "after": number,
+            "limit": self.rows,
+        }
         if not self._digests:
             return reader.rows("memory_page", **self._range, **after)
-        if self._after == ("", 0) and len(self._digests) > 1:
+        if self._is_new and len(self._digests) > 1:
             self._digests.sort(key=lambda digest: self._count(reader, digest))
         digest, *others = self._digests
         return reader.rows(
@@ -278,11 +296,13 @@ class Memories:
         return int(row[0])
 
 
-class MemoryHistory:
+class MemoryHistory(ResumablePages[Memory]):
     """Reads the versions of a memory, oldest first, with retractions, page by page.
 
     With `from_commit`, the first version is the one that the memory had at that commit.
     """
+
+    rows = _CONTENT_PAGE_ROWS
 
     def __init__(
         self,
@@ -301,12 +321,24 @@ class MemoryHistory:
         self._range: dict[str, Any] = {
             "memory_id": memory_id,
             "to_commit": to_commit,
-            "limit": _CONTENT_PAGE_ROWS,
         }
         self._after = (0, 0)
         self._latest: dict[int, int] = {}
         """Version → its last row so far, for a version that may go on in the next page."""
         self._is_finished = False
+
+    @property
+    def position(self) -> Position:
+        """The last commit, the place of the last row, and the version that may go on."""
+        latest = [[version, row] for version, row in self._latest.items()]
+        return [self._to_commit, *self._after, latest]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self._to_commit, commit_ts, place, latest = position
+        self._range["to_commit"] = self._to_commit
+        self._after, self._latest = (commit_ts, place), dict(latest)
+        self._is_new = False
 
     def next_page(self) -> list[Memory]:
         """Return the next versions; an empty page ends the history."""
@@ -321,7 +353,11 @@ class MemoryHistory:
             for version in self._latest:  # a compaction may have run between two pages
                 check_not_compacted(reader, self._range["memory_id"], version)
             rows = reader.rows(
-                "memory_versions", **self._range, after=commit, after_position=position
+                "memory_versions",
+                **self._range,
+                after=commit,
+                after_position=position,
+                limit=self.rows,
             )
             last_rows = self._latest | {row[0]: row[1] for row in rows}
             self._latest = {rows[-1][0]: last_rows.pop(rows[-1][0])} if rows else {}

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memoranda.errors import Corruption, InvalidInput
-from memoranda.log import blobs, pages
+from memoranda.log import blobs
 from memoranda.log.compaction import horizon
+from memoranda.log.pages import Position, ResumablePages
 from memoranda.log.read.as_of import AsOf
 from memoranda.memory import snapshots
 from memoranda.memory.messages import (
@@ -243,7 +244,7 @@ def messages_of(content: bytes, rendering: Rendering | None) -> list[Document]:
     return [] if rendering is None else decode_messages(content)
 
 
-class Transcripts:
+class Transcripts(ResumablePages[TranscriptInfo]):
     """Reads a list of transcripts as of a commit, page by page."""
 
     def __init__(self, engine: Engine, as_of: AsOf, filters: Filters) -> None:
@@ -254,9 +255,18 @@ class Transcripts:
             "children": bounds["children"],
             "end": bounds["end"],
             "at": as_of.commit,
-            "limit": pages.PAGE_ROWS,
         }
         self._after = ("", 0)
+
+    @property
+    def position(self) -> Position:
+        """The commit, and the namespace and the number of the last transcript."""
+        return [self._range["at"], *self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self._range["at"], namespace, number = position
+        self._after = (namespace, number)
 
     def next_page(self) -> list[TranscriptInfo]:
         """Return the next transcripts; an empty page ends the list."""
@@ -264,7 +274,11 @@ class Transcripts:
         with self._engine.snapshot() as reader:
             check_range(reader, self._range, self._range["at"])
             rows = reader.rows(
-                "transcript_page", **self._range, after_namespace=namespace, after=number
+                "transcript_page",
+                **self._range,
+                after_namespace=namespace,
+                after=number,
+                limit=self.rows,
             )
         if rows:
             self._after = (rows[-1][1], rows[-1][-1])

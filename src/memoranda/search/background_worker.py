@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol
 
 from memoranda.errors import InvalidInput, MemorandaError, StoreClosed, StoreReadOnly, Unavailable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.storage.thread_locks import Wakeup, new_lock
+
+if TYPE_CHECKING:
+    from _thread import RLock
 
 # Yielding the CPU.
 #
@@ -154,9 +158,31 @@ DRAIN_SECONDS = 2.0
 """Time that a closing store gives the work in progress."""
 WRITE_WAIT_SECONDS = 1.0
 """Time that background work waits for the write lock: it can be retried, so not for long."""
-_FIRST_BACKOFF_SECONDS = 1.0
-_MAX_BACKOFF_SECONDS = 60.0
+FIRST_BACKOFF_SECONDS = 1.0
+MAX_BACKOFF_SECONDS = 60.0
 """Pause after a failure: doubled with each further one, up to a minute."""
+
+
+class Worker(Protocol):
+    """Background work of an open store: a thread of its own does it, or one that stores share."""
+
+    failure: MemorandaError | None
+    """The error of the last attempt, if it failed."""
+    work_lock: RLock
+    """Held during a piece of work: another thread that holds it may do the same work."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is work, as far as it knows."""
+        ...
+
+    def wake(self) -> None:
+        """Look for work, in the worker's thread."""
+        ...
+
+    def close(self, seconds: float = DRAIN_SECONDS) -> None:
+        """Stop; a worker with a thread of its own works on for so many seconds at most."""
+        ...
 
 
 class BackgroundWorker:
@@ -173,7 +199,7 @@ class BackgroundWorker:
         *,
         name: str,
         clock: Clock | None = None,
-        first_backoff: float = _FIRST_BACKOFF_SECONDS,
+        first_backoff: float = FIRST_BACKOFF_SECONDS,
     ) -> None:
         self._work = work
         self._name = name
@@ -266,7 +292,7 @@ class BackgroundWorker:
                 self.failure = error
                 if self._closing.wait(self._backoff):
                     return
-                self._backoff = min(self._backoff * 2, _MAX_BACKOFF_SECONDS)
+                self._backoff = min(self._backoff * 2, MAX_BACKOFF_SECONDS)
                 continue
             if not has_more:
                 return

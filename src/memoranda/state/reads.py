@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,7 +12,7 @@ from memoranda.errors import Compacted, Corruption
 from memoranda.log import pages
 from memoranda.log.compaction import horizon
 from memoranda.log.compaction import horizon as compaction_horizon
-from memoranda.log.pages import EventParts, SplitEventCache
+from memoranda.log.pages import EventParts, Position, ResumablePages, SplitEventCache
 from memoranda.model import document
 from memoranda.model.clock import to_datetime
 from memoranda.model.document import Document
@@ -215,7 +215,10 @@ def _version(event: EventParts, position: int) -> StateVersion:
     )
 
 
-class _Keyset:
+Item = TypeVar("Item")
+
+
+class _Keyset(ResumablePages[Item]):
     """Keyset pagination over the keys of a scope with a prefix, as of a commit."""
 
     def __init__(self, engine: Engine, scope: Scope, *, prefix: str, at: int) -> None:
@@ -226,29 +229,37 @@ class _Keyset:
             "first": prefix,
             "end": prefix_end(prefix),
             "at": at,
-            "limit": pages.PAGE_ROWS,
         }
         self._after = ""
         self._events = SplitEventCache()
+
+    @property
+    def position(self) -> Position:
+        """The commit, and the last key."""
+        return [self._range["at"], self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self._range["at"], self._after = position
 
     def _check(self, reader: Reader) -> None:
         compaction_horizon.check(reader, (self._range["namespace"],), self._range["at"])
 
 
-class Keys(_Keyset):
+class Keys(_Keyset[str]):
     """The keys that have a value as of a commit."""
 
     def next_page(self) -> list[str]:
         """Return the next keys."""
         with self._engine.snapshot() as reader:
             self._check(reader)
-            rows = reader.rows("state_keys", **self._range, after=self._after)
+            rows = reader.rows("state_keys", **self._range, after=self._after, limit=self.rows)
         keys = [key for (key,) in rows]
         self._after = keys[-1] if keys else AFTER_ALL_KEYS
         return keys
 
 
-class Scan(_Keyset):
+class Scan(_Keyset[StateRecord]):
     """The keys that have a value as of a commit, with their values."""
 
     def next_page(self) -> list[StateRecord]:
@@ -256,7 +267,11 @@ class Scan(_Keyset):
         with self._engine.snapshot() as reader:
             self._check(reader)
             rows = reader.rows(
-                "state_page", **self._range, after=self._after, budget=pages.PAGE_BYTES
+                "state_page",
+                **self._range,
+                after=self._after,
+                limit=self.rows,
+                budget=pages.PAGE_BYTES,
             )
             rows = _limit_past_values(rows)
             self._events.refresh(reader)
@@ -293,8 +308,14 @@ def _limit_past_values(rows: list[Row]) -> list[Row]:
     return rows
 
 
-class History:
+_VALUES_PER_PAGE = 8
+"""The number of values read from the log for a page; each may have the maximum size."""
+
+
+class History(ResumablePages[StateVersion]):
     """The versions of a key, oldest first; with `since`, from its version at that commit on."""
+
+    rows = _VALUES_PER_PAGE
 
     def __init__(
         self, engine: Engine, scope: Scope, key: str, *, through: int, since: int | None = None
@@ -311,6 +332,17 @@ class History:
         self._after = (0, 0)
         self._is_new = True
         self._events = SplitEventCache()
+
+    @property
+    def position(self) -> Position:
+        """The last commit of the history, and the commit and number of the last version read."""
+        return [self._key["through"], *self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self._key["through"], commit_ts, version = position
+        self._after = (commit_ts, version)
+        self._is_new = False
 
     def _begin(self, reader: Reader) -> tuple[int, int]:
         """Return the commit and version after which the first page begins."""
@@ -339,7 +371,7 @@ class History:
                 **self._key,
                 after_commit=after_commit,
                 after_version=after_version,
-                limit=_VALUES_PER_PAGE,
+                limit=self.rows,
             )
             places = [(commit_ts, position) for commit_ts, _, position in rows]
             self._events.refresh(reader)
@@ -350,12 +382,10 @@ class History:
         return [versions[place] for place in places]
 
 
-_VALUES_PER_PAGE = 8
-"""The number of values read from the log for a page; each may have the maximum size."""
-
-
-class Diff:
+class Diff(ResumablePages[StateChange]):
     """The keys whose values differ between two commits."""
+
+    rows = _VALUES_PER_PAGE
 
     def __init__(self, engine: Engine, scope: Scope, *, old: int, new: int) -> None:
         self._engine = engine
@@ -365,10 +395,19 @@ class Diff:
             "unchanged_through": min(old, new),
             "old_at": old,
             "new_at": new,
-            "limit": _VALUES_PER_PAGE,
         }
         self._after = ""
         self._events = SplitEventCache()
+
+    @property
+    def position(self) -> Position:
+        """The two commits, and the last key."""
+        return [self._range["old_at"], self._range["new_at"], self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        old, new, self._after = position
+        self._range |= {"unchanged_through": min(old, new), "old_at": old, "new_at": new}
 
     def next_page(self) -> list[StateChange]:
         """Return the next changes; pages whose keys all have equal values again are skipped."""
@@ -382,7 +421,7 @@ class Diff:
             compaction_horizon.check(
                 reader, (self._range["namespace"],), self._range["unchanged_through"]
             )
-            rows = reader.rows("state_diff", **self._range, after=self._after)
+            rows = reader.rows("state_diff", **self._range, after=self._after, limit=self.rows)
             places = [(row[1], row[3]) for row in rows] + [(row[4], row[6]) for row in rows]
             self._events.refresh(reader)
             present = [place for place in places if place[0] is not None]
@@ -486,7 +525,7 @@ class PendingState:
         return sorted(key for key in self._keys.get(scope, {}) if key.startswith(prefix))
 
 
-class PendingScan:
+class PendingScan(ResumablePages[StateRecord]):
     """A scan with the transaction's staged writes over the snapshot that it began with."""
 
     def __init__(
@@ -498,6 +537,22 @@ class PendingScan:
         self._at = at
         self._committed = Scan(engine, scope, prefix=prefix, at=at)
         self._touched = pending.touched(scope, prefix)
+        self._after = ""
+
+    def limit(self, rows: int) -> None:
+        """Read smaller pages; the staged keys between two committed ones stay together."""
+        self._committed.limit(rows)
+
+    @property
+    def position(self) -> Position:
+        """The last key; the transaction itself says where it begins."""
+        return [self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        (self._after,) = position
+        self._committed.position = [self._at, self._after]
+        self._touched = [key for key in self._touched if key > self._after]
 
     def next_page(self) -> list[StateRecord]:
         """Return the next entries."""
@@ -513,6 +568,7 @@ class PendingScan:
         """Return a page of committed entries, with the touched keys of its range replaced."""
         due = [key for key in self._touched if not committed or key <= committed[-1].key]
         self._touched = self._touched[len(due) :]
+        self._after = committed[-1].key if committed else AFTER_ALL_KEYS
         entries = {entry.key: entry for entry in committed}
         with self._engine.snapshot() as reader:
             for key in due:

@@ -188,6 +188,10 @@ class Engine(Protocol):
         """As `reading`, with one snapshot for all reads of the block."""
         ...
 
+    def trim_readers(self, keep: int) -> None:
+        """Close idle readers beyond so many: each has a cache and file handles of its own."""
+        ...
+
     def write(self, work: Callable[[Writer], Result], *, wait: float | None = None) -> Result:
         """Call `work` in a write transaction, commit it durably, and return the result.
 

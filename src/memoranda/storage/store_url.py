@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from memoranda.errors import InvalidInput
 from memoranda.model.limits import check_path_length, plain_text, short_repr
+from memoranda.storage.server_url import is_server_url
 
 Url = str | os.PathLike[str]
 """A path, `sqlite:///path`, or `:memory:`."""
@@ -23,6 +24,10 @@ def path_of(field: str, url: object) -> Path | None:
     scheme, separator, location = text.partition("://")
     if not separator and text:
         return _absolute(field, text)
+    if is_server_url(text):
+        raise InvalidInput(
+            field, f"{short_repr(text)} is a store of a server, and here a file is needed"
+        )
     if scheme != "sqlite" or not location.startswith("/") or location == "/":
         raise InvalidInput(
             field,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoranda.graph.fact_explanation import TimelineCache
 from memoranda.log import pages
-from memoranda.log.pages import SplitEventCache
+from memoranda.log.pages import Position, ResumablePages, SplitEventCache
 from memoranda.log.read.as_of import AsOf
 from memoranda.model.refs import KeyRef
 from memoranda.model.scope import Scope
@@ -19,12 +19,14 @@ _MAX_CACHED_NODES = 50_000
 """Nodes of the graph that is kept between batches. A larger graph is dropped and built again."""
 
 
-class StaleKeys:
+class StaleKeys(ResumablePages[Reason]):
     """Reads the keys of a scope that rest on stale evidence, in the order of the keys.
 
     Many keys rest on the same evidence, so the graph is kept from batch to batch. All of it is as
     of one commit: it stays correct until an erasure, which is detected by the log's head.
     """
+
+    rows = _BATCH_KEYS
 
     def __init__(
         self,
@@ -41,12 +43,24 @@ class StaleKeys:
         self._viewer = viewer
         self._keys = Keys(engine, scope, prefix=prefix, at=as_of.commit)
         self._queue: list[str] = []
+        self._after = ""
         self._events = SplitEventCache()
         self._timelines = TimelineCache()
         self._graph: EvidenceGraph | None = None
         self._max_nodes = _MAX_CACHED_NODES
         self._graph_head = 0
         """The log's head when the graph was begun: a later erasure invalidates the graph."""
+
+    @property
+    def position(self) -> Position:
+        """The moment, and the last key that was looked at."""
+        return [self._as_of.commit, self._as_of.now, self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        commit, now, self._after = position
+        self._as_of = AsOf(commit, now)
+        self._keys.position = [commit, self._after]
 
     def next_page(self) -> list[Reason]:
         """Return the next stale keys with their trees; an empty page ends the list."""
@@ -55,7 +69,8 @@ class StaleKeys:
             self._queue = self._queue or self._keys.next_page()
             if not self._queue:
                 break
-            batch, self._queue = self._queue[:_BATCH_KEYS], self._queue[_BATCH_KEYS:]
+            batch, self._queue = self._queue[: self.rows], self._queue[self.rows :]
+            self._after = batch[-1]
             page = self._stale(batch)
         return page
 

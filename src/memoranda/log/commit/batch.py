@@ -27,6 +27,7 @@ from memoranda.errors import (
     LinkCycle,
     MemorandaError,
     NotFound,
+    PermissionDenied,
     ReflectionTooDeep,
     TransactionConflict,
     TransactionExpired,
@@ -45,6 +46,7 @@ from memoranda.log.commit import (
 )
 from memoranda.log.commit.failpoints import Failpoint
 from memoranda.log.commit.outcome import CommitOutcome, CommitResult
+from memoranda.log.commit.request_signature import SignedRequest
 from memoranda.log.commit.staged_transaction import Request
 from memoranda.log.compaction import (
     horizon,
@@ -66,6 +68,7 @@ _REFUSALS = (
     NotFound,
     InvalidInput,
     LinkCycle,
+    PermissionDenied,
     ReflectionTooDeep,
     TransactionExpired,
 )
@@ -177,8 +180,8 @@ class BatchWriter:
 
     def _process_batch(
         self, requests: Sequence[Request], writer: Writer
-    ) -> tuple[Head, list[CommitOutcome], list[tuple[MemorandaError, str]]]:
-        """Return the log's new head, each request's outcome, and each refusal with its actor."""
+    ) -> tuple[Head, list[CommitOutcome], list[tuple[MemorandaError, Request]]]:
+        """Return the log's new head, each request's outcome, and each refused request."""
         self.failpoint("batch-begun")
         if writer.has_foreign_writes() or self._head is None:
             self._views.drop_caches()
@@ -186,13 +189,13 @@ class BatchWriter:
             self._head = pages.head(writer, self._genesis)
         head = self._head
         outcomes: list[CommitOutcome] = []
-        refusals: list[tuple[MemorandaError, str]] = []
+        refusals: list[tuple[MemorandaError, Request]] = []
         for request in requests:
             try:
                 head, outcome = self._process(writer, request, head)
             except _REFUSALS as error:
                 outcome = error
-                refusals.append((error, request.actor))
+                refusals.append((error, request))
             outcomes.append(outcome)
         self.failpoint("before-commit")
         return head, outcomes, refusals
@@ -203,6 +206,8 @@ class BatchWriter:
         if may_be_retry and (earlier := idempotency.find_earlier(writer, self._views, request)):
             return head, CommitResult(earlier)
         if not request.staged:
+            if request.refusal is not None:
+                raise request.refusal.error
             return head, CommitResult(head.commit_ts)
         if self._clock.monotonic() > request.deadline:
             raise TransactionExpired
@@ -216,7 +221,7 @@ class BatchWriter:
             if earlier_erasure is None:
                 raise
             return head, CommitResult(earlier_erasure)
-        if not operations and not (request.idempotent and request.records_no_change):
+        if not operations and not request.is_recorded_unchanged:
             return head, CommitResult(head.commit_ts)
         self.failpoint("decided")
         head, commit = self._append(writer, request, head, operations)
@@ -268,7 +273,7 @@ class BatchWriter:
         decision = self._views.begin(writer)
         try:
             operations = decision.decide(request.staged)
-            if request.signing is not None and (operations or request.idempotent):
+            if request.signing is not None and (operations or request.is_recorded_unchanged):
                 operations[:0] = self._key_claims(writer, request, operations)
             operations = self._with_epoch(writer, request, head, operations)
             if decision.has_consequences(operations):
@@ -283,7 +288,7 @@ class BatchWriter:
         self, writer: Writer, request: Request, head: Head, operations: list[AnyOperation]
     ) -> list[AnyOperation]:
         """Return the operations, after an epoch if the first event in this file needs one."""
-        if not self._home_recorded and (operations or request.idempotent):
+        if not self._home_recorded and (operations or request.is_recorded_unchanged):
             home = self._engine.file_identity()
             operations[:0] = lineage.new_epoch_if_moved(writer, home, self._log_id, head, self._ids)
         return operations
@@ -315,21 +320,26 @@ class BatchWriter:
     ) -> tuple[Head, Commit]:
         """Append one event to the log and apply it; return the new head and the commit."""
         salts, erases = self._salts.draw(operations), request.erases
-        if erases is None:
-            request_hash = chain.request_hash(salts, request.encoded, len(operations))
-        else:  # no salt is kept, so that nobody can confirm a guess of the erased target
-            throwaway_salt = self._ids.entropy(field_commitments.SALT_SIZE)
-            request_hash = chain.request_hash(throwaway_salt, request.encoded, 0)
+        request_salts = salts
+        if erases is not None:  # no salt is kept: nobody can confirm a guess of the erased target
+            request_salts = self._ids.entropy(field_commitments.SALT_SIZE)
+        request_hash = chain.request_hash(request_salts, request.encoded, len(operations))
         if request.idempotent:
             request_hash += idempotency.fingerprint_of(request.staged)
         actor = request.actor if erases is None else _recorded_actor(request, operations)
         envelope = Envelope(request.txn_id, actor, request_hash)
         committed_at = self._next_commit_time(head)
-        if request.signing is not None and not _erases_its_actor(request):
+        signing = request.signing
+        if signing is not None and _erases_its_actor(request):
+            signing = None
+        if isinstance(signing, SignedRequest):
+            request_salt = chain.request_salt(request_salts, len(operations))
+            envelope = replace(envelope, signature=signing.stored(request_salt))
+        elif signing is not None:
             place = (head.commit_ts + 1, committed_at)
             context = transaction_signature.SigningContext(self._log_id, head.hash)
             envelope = transaction_signature.sign_envelope(
-                envelope, place, salts, operations, request.signing, context
+                envelope, place, salts, operations, signing, context
             )
         event = chain.seal(head, committed_at, salts, envelope, operations, self._salts.commitments)
         writer.put("event_append", *msgspec.structs.astuple(event))

@@ -10,7 +10,8 @@ A commit is handled in one of four ways. `commit` and `submit` decide which:
 3. There is a leader: the thread queues its request and waits. It is woken either with its outcome
    or because leadership is free and it is first in the queue. Then case 2 applies.
 4. The request comes from an event loop: a worker thread leads until the queue is empty, and
-   notifies each loop once per batch.
+   notifies each loop once per batch. Stores of one process can share worker threads (`leaders`).
+   Then it leads for one batch, and queues again behind the other stores for the next.
 
 Commits that were written together often come back together. So a leader whose last batch had
 several commits waits for as many again, as long as more keep arriving: one large batch costs much
@@ -45,7 +46,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
 import msgspec
@@ -172,7 +173,9 @@ _PEER_WAIT_SECONDS = 0.0005
 class Committer:
     """The only way into the log."""
 
-    def __init__(self, writer: BatchWriter, signal: Signal) -> None:
+    def __init__(
+        self, writer: BatchWriter, signal: Signal, leaders: ThreadPoolExecutor | None = None
+    ) -> None:
         self._writer = writer
         self._signal = signal
         self._owner = os.getpid()
@@ -188,8 +191,13 @@ class Committer:
         self._reserved_for: LeaderToken | None = None
         """The compaction that leads next: no other call takes leadership while this is set."""
         self._closed = False
+        self._leaders = leaders
+        """Threads that lead for the event loops of several stores; None: there is an own one."""
         self._worker: ThreadPoolExecutor | None = None
-        """Leads for event loops, which must not block."""
+        """Its own thread, which leads for event loops: they must not block."""
+        self._next_lead: Future[None] | None = None
+        """The last call that was given to a worker thread. Until it runs there is no second one,
+        or a store would have two turns among those that share the threads."""
 
     def commit(self, request: Request) -> CommitResult:
         """Commit and return the commit, or raise the error that prevented it.
@@ -466,17 +474,23 @@ class Committer:
 
     def _start_worker(self) -> None:
         with self._mutex:
-            if self._worker is None:
-                self._worker = ThreadPoolExecutor(1, thread_name_prefix="memoranda-committer")
-            self._worker.submit(self._lead_in_worker)
+            lead = self._next_lead
+            if lead is not None and not lead.running() and not lead.done():
+                return
+            threads = self._leaders or self._worker
+            if threads is None:
+                threads = self._worker = ThreadPoolExecutor(
+                    1, thread_name_prefix="memoranda-committer"
+                )
+            self._next_lead = threads.submit(self._lead_in_worker)
 
     def _lead_in_worker(self) -> None:
-        """Lead until the queue is empty, another call leads, or a compaction is to lead next."""
+        """Lead until the queue is empty, another call leads, or somebody else is to lead next."""
         token = LeaderToken()
         try:
             while self._queue and self._try_lead(token):
                 self._write_batch(token)
-                if self._reserved_for is not None:
+                if self._reserved_for is not None or self._leaders is not None:
                     break
         finally:
             if self._leader is token:

@@ -21,7 +21,9 @@ from memoranda.model.operations import AUDIT_SCOPE, Refuse
 CYCLE = "link.cycle_refused"
 DEPTH = "reflection.depth_exceeded"
 PERMISSION = "permission.denied"
-KINDS = (CYCLE, DEPTH, PERMISSION)
+AUTHENTICATION = "authentication.failed"
+SIGNATURE = "signature.refused"
+KINDS = (CYCLE, DEPTH, PERMISSION, AUTHENTICATION, SIGNATURE)
 """The audit event types of refusals."""
 
 MAX_NOTES = 10
@@ -52,9 +54,12 @@ class Refusals:
         self.pending: list[Refuse] = []
         """Notes to be logged with the next batch."""
 
-    def record(self, error: MemorandaError, by: str) -> None:
+    def record(self, error: MemorandaError, request: Request) -> None:
         """Note an error that a caller gets, if it is of a kind that is logged."""
-        if isinstance(error, LinkCycle):
+        by, refusal = request.actor, request.refusal
+        if refusal is not None:
+            self.note(refusal.kind, by, refusal.about)
+        elif isinstance(error, LinkCycle):
             self.note(
                 CYCLE, by, (memory_id for memory_id in error.path[:2] if memory_id is not None)
             )

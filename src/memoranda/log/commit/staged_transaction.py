@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from memoranda.errors import InvalidInput, NotFound, TransactionClosed, TransactionExpired
-from memoranda.log.commit.transaction_signature import TransactionSigner
+from memoranda.errors import (
+    InvalidInput,
+    MemorandaError,
+    NotFound,
+    TransactionClosed,
+    TransactionExpired,
+)
+from memoranda.log.commit.transaction_signature import Signing
 from memoranda.log.erasure.log_search import LogSearch
 from memoranda.model import codec
 from memoranda.model.clock import Clock
 from memoranda.model.codec import unpacked_size
 from memoranda.model.erasure import Forget
-from memoranda.model.ids import IdSource, derive_id
+from memoranda.model.ids import IdSource, derive_id, derive_ordered_id
 from memoranda.model.limits import Limits, renamed
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a request is refused that was never staged, to be recorded as others are."""
+
+    error: MemorandaError
+    kind: str
+    """Its audit event type."""
+    about: tuple[str, ...]
+    """Ids that say what was refused, without content."""
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -35,8 +52,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Monotonic time in seconds after which it is refused."""
     blobs: Mapping[bytes, bytes] = {}
     """Long content, packed, by the hash of the unpacked content."""
-    signing: TransactionSigner | None = None
-    """The signer; None if the handle has none."""
+    signing: Signing | None = None
+    """Its signer or its signature; None: it is not signed."""
     era: int | None = None
     """The era its derived ids were made in; None if it derived none (see `idempotency.era`)."""
     may_be_logged: bool = False
@@ -47,12 +64,19 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Whether an idempotent request that changes nothing is recorded: a retry, which may change
     something by then, is answered by it. A txn_id that the caller did not choose is not retried
     once it was answered."""
+    refusal: Refusal | None = None
+    """Why nothing is staged; None: that was the caller's choice."""
 
     @property
     def erases(self) -> Forget | None:
         """The erasure, if it is one; an erasure has no other requests."""
         first = self.staged[0] if self.staged else None
         return first if isinstance(first, Forget) else None
+
+    @property
+    def is_recorded_unchanged(self) -> bool:
+        """Whether it is recorded also if it changes nothing."""
+        return self.idempotent and self.records_no_change
 
     @classmethod
     def of_one(
@@ -64,8 +88,9 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         actor: str,
         deadline: float,
         limits: Limits,
-        signing: TransactionSigner | None = None,
+        signing: Signing | None = None,
         search: LogSearch | None = None,
+        records_no_change: bool = True,
     ) -> Request:
         """Return the request of a transaction with one staged request and no reads."""
         encoded = codec.encode_all((staged,))
@@ -81,6 +106,14 @@ class Request(msgspec.Struct, frozen=True, gc=False):
             deadline,
             signing=signing,
             search=search,
+            records_no_change=records_no_change,
+        )
+
+    @classmethod
+    def refused(cls, refusal: Refusal, *, txn_id: str, actor: str) -> Request:
+        """Return a request that the committer refuses, and records as refused."""
+        return cls(
+            txn_id, False, actor, (), b"", frozenset(), 0, deadline=math.inf, refusal=refusal
         )
 
     @property
@@ -123,11 +156,12 @@ class Draft:
         timeout: float,
         clock: Clock,
         limits: Limits,
-        signing: TransactionSigner | None = None,
+        signing: Signing | None = None,
         records_no_change: bool = True,
     ) -> None:
         self.txn_id = txn_id
-        self._records_no_change = records_no_change
+        self.records_no_change = records_no_change
+        """Whether it is recorded also if it changes nothing (see `Request`)."""
         self.actor = actor
         self._begin = begin
         self._beginnings: list[Beginning] = []
@@ -196,6 +230,8 @@ class Draft:
         if not self._idempotent:
             return ids.unique()
         self._ids_given += 1
+        if not self.records_no_change:
+            return derive_ordered_id(self.txn_id, self._ids_given, "staged", self.actor)
         era = (str(self.beginning.era),) if self.beginning.era else ()
         return derive_id("staged", self.actor, self.txn_id, str(self._ids_given), *era)
 
@@ -265,7 +301,7 @@ class Draft:
             blobs=self._blobs,
             signing=self._signing,
             era=self.beginning.era if self._ids_given else None,
-            records_no_change=self._records_no_change,
+            records_no_change=self.records_no_change,
         )
 
 

@@ -1,4 +1,4 @@
-"""The agent's signature of a transaction: what it covers, and how the envelope stores it.
+"""The agent's signature of a commit: what it covers, and how the envelope stores it.
 
     signature = 0x02 ‖ public key ‖ Ed25519( 0x05 ‖ SHA-256( covered ) )
     covered   = size ‖ log id ‖ hash of the previous event ‖
@@ -12,7 +12,8 @@ signature stays valid when content is erased. In a fork it names the log that th
 in, which the fork's lineage records (lineage.py).
 
 A signature that begins with 0x01 was made by an older release. It covers neither the log id nor
-the previous event.
+the previous event. One that begins with 0x03 was made by a client that does not see the commit, and
+covers its request (request_signature.py).
 
 The first byte says what is covered; the key is the one that the agent claims to sign with. Whether
 it may is decided by the keys that the log trusts. No signed note begins with 0x05, so a checkpoint
@@ -24,18 +25,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from struct import Struct
+from typing import TypeAlias
 
 import msgspec
 
 from memoranda.errors import Corruption, InvalidInput
 from memoranda.log import chain
+from memoranda.log.commit.request_signature import (
+    DIGEST_SIZE,
+    KEY_SIZE,
+    SIGNATURE_SIZE,
+    STORED_SIZE,
+    THIRD_FORM,
+    SignedRequest,
+)
 from memoranda.model import codec
-from memoranda.model.event import Envelope
+from memoranda.model.event import REQUEST_SIGNED, SELF_SIGNED, UNSIGNED, Envelope
 from memoranda.model.operations import AnyOperation, Epoch
 
 FIRST_FORM, SECOND_FORM = b"\1", b"\2"
-_KEY_SIZE, _SIGNATURE_SIZE = 32, 64
-_SIZE = len(SECOND_FORM) + _KEY_SIZE + _SIGNATURE_SIZE
+_SIZE = len(SECOND_FORM) + KEY_SIZE + SIGNATURE_SIZE
+_SIZES = {FIRST_FORM: _SIZE, SECOND_FORM: _SIZE, THIRD_FORM: STORED_SIZE}
+"""The bytes that a signature takes up in each form."""
 _MESSAGE_DOMAIN = b"\5"
 _NUMBER, _NUMBERS = Struct(">q").pack, Struct(">qqq").pack
 
@@ -50,12 +61,18 @@ class TransactionSigner(msgspec.Struct, frozen=True):
     """A request that is decided with the transaction: the log must trust the key for the actor."""
 
 
+Signing: TypeAlias = TransactionSigner | SignedRequest
+"""How a transaction is signed: at its commit, or by the client that has sent it."""
+
+
 class AgentSignature(msgspec.Struct, frozen=True, gc=False):
     """The signature of an envelope, parsed and not verified."""
 
     form: bytes
     key: bytes
     signature: bytes
+    digest: bytes = b""
+    """The salted hash of the request, if that is all it covers."""
 
     @classmethod
     def of(cls, envelope: Envelope) -> AgentSignature | None:
@@ -63,9 +80,11 @@ class AgentSignature(msgspec.Struct, frozen=True, gc=False):
         encoded = envelope.signature
         if encoded is None:
             return None
-        if len(encoded) != _SIZE or not encoded.startswith((FIRST_FORM, SECOND_FORM)):
+        form, key, signature = encoded[:1], encoded[1 : 1 + KEY_SIZE], encoded[-SIGNATURE_SIZE:]
+        if len(encoded) != _SIZES.get(form):
             raise Corruption("the stored signature is not in a known form")
-        return cls(encoded[:1], encoded[1 : 1 + _KEY_SIZE], encoded[-_SIGNATURE_SIZE:])
+        digest = encoded[:-SIGNATURE_SIZE][-DIGEST_SIZE:] if form == THIRD_FORM else b""
+        return cls(form, key, signature, digest)
 
 
 class SigningContext(msgspec.Struct, frozen=True, gc=False):
@@ -131,4 +150,16 @@ def message(
 def signature_hex(envelope: Envelope) -> str | None:
     """Return the Ed25519 signature of an envelope in hexadecimal, as listings show it."""
     encoded = envelope.signature
-    return None if encoded is None else encoded[-_SIGNATURE_SIZE:].hex()
+    return None if encoded is None else encoded[-SIGNATURE_SIZE:].hex()
+
+
+def is_request_only(envelope: Envelope) -> bool:
+    """Say whether an envelope's signature covers the request, and not what was decided."""
+    return envelope.signature is not None and envelope.signature.startswith(THIRD_FORM)
+
+
+def attest_level(envelope: Envelope) -> str:
+    """Return what an envelope's signature claims to attest."""
+    if envelope.signature is None:
+        return UNSIGNED
+    return REQUEST_SIGNED if is_request_only(envelope) else SELF_SIGNED

@@ -10,6 +10,7 @@ import msgspec
 from memoranda.log import pages
 from memoranda.log.erasure.preview import Preview
 from memoranda.log.erasure.purge import HOW_TO_PURGE, first_pending
+from memoranda.log.pages import Position, ResumablePages
 from memoranda.log.views import Commit
 from memoranda.model.clock import to_datetime
 from memoranda.model.event import SealedEvent
@@ -62,17 +63,26 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         return "unchanged" if self.commit_ts is None else "deleted"
 
 
-class Certificates:
+class Certificates(ResumablePages[Certificate]):
     """Every erasure of a log, oldest first, in pages."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._after = 0
 
+    @property
+    def position(self) -> Position:
+        """The last commit."""
+        return [self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        (self._after,) = position
+
     def next_page(self) -> list[Certificate]:
         """Return the next certificates."""
         with self._engine.snapshot() as reader:
-            rows = reader.rows("erasures_page", after=self._after, limit=pages.PAGE_ROWS)
+            rows = reader.rows("erasures_page", after=self._after, limit=self.rows)
             if rows:
                 self._after = rows[-1][0]
             certificates = [_read_certificate(reader, row[0]) for row in rows]

@@ -91,11 +91,12 @@ def _hash(name: object, note: object) -> int:
 
 
 def _number(seal: object) -> int | None:
-    """Return the number of a seal; None if it is malformed, which matches nothing."""
+    """Return the number of a seal; None if it is not spelled as it was written."""
     try:
-        return int(seal, 16) if isinstance(seal, str) and len(seal) == _DIGITS else None
+        number = int(seal, 16) if isinstance(seal, str) else -1
     except ValueError:
         return None
+    return number if seal == f"{number:0{_DIGITS}x}" else None
 
 
 # Cursors: named positions in the log after which readers resume.

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import msgspec
 
+from memoranda.log.pages import Position, ResumablePages
 from memoranda.model.clock import to_datetime
 from memoranda.storage.port import Engine, Reader
 
@@ -43,8 +44,10 @@ class NamespaceSummary(msgspec.Struct, frozen=True):
     last_active: datetime
 
 
-class Directory(Generic[Summary]):
+class Directory(ResumablePages[Summary]):
     """Every agent or every namespace of a log, in order, page by page."""
+
+    rows = _PAGE_ROWS
 
     def __init__(
         self,
@@ -60,10 +63,19 @@ class Directory(Generic[Summary]):
         self._summary = summary
         self._after = ""
 
+    @property
+    def position(self) -> Position:
+        """The last name."""
+        return [self._after]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        (self._after,) = position
+
     def next_page(self) -> list[Summary]:
         """Return the next summaries."""
         with self._engine.snapshot() as reader:
-            names = reader.rows(self._names, after=self._after, limit=_PAGE_ROWS)
+            names = reader.rows(self._names, after=self._after, limit=self.rows)
             page = [self._read(reader, name) for (name,) in names]
         if names:
             (self._after,) = names[-1]

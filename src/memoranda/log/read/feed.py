@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import msgspec
 
@@ -13,12 +14,14 @@ from memoranda.log.read import as_of
 from memoranda.log.read.cursors import Cursor
 from memoranda.log.read.replay import Bounds, Replay
 from memoranda.log.read.visibility import Selection
-from memoranda.model.event import ReplayEvent
+from memoranda.model.event import ReplayEvent, StoredEvent
 from memoranda.model.limits import check_integer
 from memoranda.model.receipt import HasCommit
 from memoranda.storage.port import Engine, Reader
 
 _MAX_COMMIT = 2**63 - 1
+
+Shown = TypeVar("Shown", ReplayEvent, StoredEvent | ReplayEvent)
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +81,13 @@ class Feed:
 
     def next_page(self) -> list[ReplayEvent]:
         """Return the next events soon; an empty page does not mean `caught_up`."""
+        return self._next_page(Replay.next_stretch)
+
+    def next_stored_page(self) -> list[StoredEvent | ReplayEvent]:
+        """As `next_page`, with the stored bytes of every event that is shown as it is stored."""
+        return self._next_page(Replay.next_stored_stretch)
+
+    def _next_page(self, read_stretch: Callable[[Replay], list[Shown]]) -> list[Shown]:
         if self._new_cursor is not None:
             self._new_cursor.begin(self.position)
             self._new_cursor = None
@@ -86,7 +96,7 @@ class Feed:
         window, self._window = self._window, None  # dropped if it raises
         if window is None:
             window = self._replay(after=self.position)
-        page = window.next_stretch()
+        page = read_stretch(window)
         self.position = window.at
         if window.at < window.through:
             self._window = window

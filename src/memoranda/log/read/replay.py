@@ -12,11 +12,12 @@ from memoranda.errors import Corruption
 from memoranda.log import pages
 from memoranda.log.commit import transaction_signature
 from memoranda.log.compaction.summary import CompactionSummaries
+from memoranda.log.pages import Position, ResumablePages
 from memoranda.log.read import as_of, visibility
 from memoranda.log.read.visibility import Selection, mask_private, scopes_in
 from memoranda.model import codec
 from memoranda.model.clock import Instant, to_micros
-from memoranda.model.event import ReplayEvent
+from memoranda.model.event import ReplayEvent, StoredEvent
 from memoranda.model.operations import Erased, Redacted, is_restated, is_unproven, visible_operation
 from memoranda.model.receipt import HasCommit
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES
@@ -49,7 +50,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
         return after, through
 
 
-class Replay:
+class Replay(ResumablePages[ReplayEvent]):
     """The pages of one replay; its bounds are fixed when it is created."""
 
     def __init__(
@@ -59,14 +60,32 @@ class Replay:
         self._log_id = log_id
         self._selection = selection
         with engine.reading() as reader:
-            after, self.through = (bounds or Bounds()).resolve(reader, log_id)
-            scopes = self._find_scopes(reader, after) if after < self.through else []
-            self._summaries = CompactionSummaries(engine, log_id, selection)
-            self._summaries.find_horizons(reader, after, self.through)
-        self.at = after
-        """The commit through which everything was read."""
-        self._scopes = scopes
+            self.at, self.through = (bounds or Bounds()).resolve(reader, log_id)
+            """The commit through which everything was read, and the last commit."""
+            self._start = self.at
+            self._begin(reader)
+
+    def _begin(self, reader: Reader) -> None:
+        """Look up what is the same for all pages."""
+        self._scopes = self._find_scopes(reader, self.at) if self.at < self.through else []
+        self._summaries = CompactionSummaries(self._engine, self._log_id, self._selection)
+        self._summaries.find_horizons(reader, self._start, self.through)
         self._commit_iterator: Iterator[tuple[int, list[int]]] | None = None
+
+    @property
+    def position(self) -> Position:
+        """The commits after which it began, with which it ends, and through which it has read.
+
+        A summary replaces what came before it. So whether one is due depends on where the replay
+        began, not only on what is left of it.
+        """
+        return [self._start, self.through, self.at]
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self._start, self.through, self.at = position
+        with self._engine.reading() as reader:
+            self._begin(reader)
 
     def next_page(self) -> list[ReplayEvent]:
         """Return the next events."""
@@ -81,14 +100,43 @@ class Replay:
         if leap is not None and after < leap:
             self.at = leap
             return self._masked(self._summaries.insert_summaries([], after, leap))
+        decode, part_of = self._decode, self._selection.part_of
+        events = [part for row in self._read_rows() if (part := part_of(decode(row)))]
+        return self._masked(self._summaries.insert_summaries(events, after, self.at))
+
+    def next_stored_stretch(self) -> list[StoredEvent | ReplayEvent]:
+        """As `next_stretch`, with the stored bytes of every event that is shown as it is stored."""
+        if not self._selection.needs_scopes_only or self._summaries.horizons:
+            return [*self.next_stretch()]
+        return [event for row in self._read_rows() if (event := self._stored(row))]
+
+    def _read_rows(self) -> list[Row]:
+        """Read the next rows, and move behind them; none if they may be erased meanwhile."""
         rows = self._next_rows() if self.at < self.through else []
-        if rows and self._summaries.finds_new_horizon(after, self.through):
-            self._commit_iterator = None  # what was read may be erased meanwhile: read it again
+        if rows and self._summaries.finds_new_horizon(self.at, self.through):
+            self._commit_iterator = None  # read them again
             return []
         self.at = rows[-1][0] if rows else max(self.at, self.through)
-        decode, part_of = self._decode, self._selection.part_of
-        events = [part for row in rows if (part := part_of(decode(row)))]
-        return self._masked(self._summaries.insert_summaries(events, after, self.at))
+        return rows
+
+    def _stored(self, row: Row) -> StoredEvent | ReplayEvent | None:
+        """Return the selected part of an event, as it is stored if nothing of it was erased."""
+        commit_ts, committed_at, event_hash, envelope, *places, operations = row
+        try:
+            if places and places[0] is not None:
+                selected: bytes | None = codec.cut_spans(operations, places[0])
+            else:
+                selected = codec.cut_matching(operations, self._includes)
+        except codec.UNREADABLE:  # damaged: decoding it says so
+            selected = None
+        if selected is None or codec.is_erased_envelope(envelope):
+            return self._selection.part_of(self._decode(row))
+        if not selected:
+            return None
+        return StoredEvent(commit_ts, committed_at, event_hash, envelope, selected)
+
+    def _includes(self, head: codec.OperationHead) -> bool:
+        return self._selection.includes_scope(head.agent_id, head.namespace)
 
     def _masked(self, events: list[ReplayEvent]) -> list[ReplayEvent]:
         """Return events without references to what the viewer may not see."""
@@ -133,7 +181,7 @@ class Replay:
                 **scope,
                 after=self.at,
                 through=self.through,
-                limit=pages.PAGE_ROWS,
+                limit=self.rows,
                 budget=pages.PAGE_BYTES,
             )
 
@@ -146,7 +194,7 @@ class Replay:
             )
         rows: list[Row] = []
         budget = pages.PAGE_BYTES
-        for commit_ts, scopes in islice(commits, pages.PAGE_ROWS):
+        for commit_ts, scopes in islice(commits, self.rows):
             with self._engine.reading() as reader:
                 row = self._row_of_scopes(reader, commit_ts, scopes)
             rows.append(row)
@@ -190,4 +238,21 @@ class Replay:
             # the agent did not sign a residue that replaces a name
             signature=None if restated else transaction_signature.signature_hex(sender),
             unproven=any(is_unproven(operation) for operation in decoded),
+            request_only=not restated and transaction_signature.is_request_only(sender),
         )
+
+
+def decode_stored(event: StoredEvent, log_id: str) -> ReplayEvent:
+    """Decode an event that a store has sent as it is stored; it raises `Corruption`."""
+    sender = codec.decode_envelope(event.envelope)
+    return ReplayEvent(
+        event.commit_ts,
+        event.committed_micros,
+        sender.txn_id,
+        sender.actor,
+        codec.decode_operations(event.operations),
+        event.hash,
+        log_id,
+        signature=transaction_signature.signature_hex(sender),
+        request_only=transaction_signature.is_request_only(sender),
+    )

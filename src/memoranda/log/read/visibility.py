@@ -71,7 +71,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return (
             (
                 (operation.agent_id == self.agent_id and operation.namespace == self.namespace)
-                or self._includes_scope(operation.agent_id, operation.namespace)
+                or self.includes_scope(operation.agent_id, operation.namespace)
             )
             and (self.kinds is None or operation.type in self.kinds)
             and (not self.prefix or operation.key.startswith(self.prefix))
@@ -82,7 +82,17 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             )
         )
 
-    def _includes_scope(self, agent_id: str, namespace: str) -> bool:
+    @property
+    def needs_scopes_only(self) -> bool:
+        """Whether the scope of an operation tells whether it is selected, and shown as it is."""
+        return (
+            self.kinds is None
+            and not self.prefix
+            and self.coverage is None
+            and self.viewer in (None, self.agent_id)
+        )
+
+    def includes_scope(self, agent_id: str, namespace: str) -> bool:
         """Return whether a scope is selected; "all" excludes the engine's own namespaces."""
         if self.namespace is not ALL_NAMESPACES and self.namespace != namespace:
             return False

@@ -248,11 +248,14 @@ class Verification(msgspec.Struct, frozen=True):
     """Events with a valid signature of their agent."""
     unproven: int = 0
     """Residues in events of chain version 1, which only the erasing commit attests."""
+    request_signed: int = 0
+    """Those of the signed events whose signature covers the request, and not what was decided."""
 
     def __str__(self) -> str:
         """Return the result as one line: what holds, and what deserves a look."""
         counts = (
             (self.signed, "signed by its agent", "signed by their agents"),
+            (self.request_signed, "of them as a request", "of them as requests"),
             (self.checkpoints, "checkpoint agrees", "checkpoints agree"),
             (self.rows, "row of the views matches", "rows of the views match"),
             (self.unproven, "part is unproven", "parts are unproven"),

@@ -20,10 +20,13 @@ from memoranda.search.background_worker import (
     BackgroundWorker,
     BulkPauses,
     CpuYield,
+    Worker,
 )
 from memoranda.search.index import indexer
 from memoranda.search.index.indexer import Indexer
 from memoranda.search.index.view import SearchView
+from memoranda.search.shared_worker import SHARED_WRITE_WAIT_SECONDS
+from memoranda.search.shared_workers import SharedWorkers
 from memoranda.search.text import language as index_language
 from memoranda.search.text.stemmer import ENGLISH
 from memoranda.search.vectors import store
@@ -49,10 +52,13 @@ class BackgroundIndexer:
         view: SearchView,
         vectors: VectorIndex,
         failpoint: Failpoint = no_failpoint,
+        workers: SharedWorkers | None = None,
     ) -> None:
         self._engine = engine
         self._view = view
         self._vectors = vectors
+        self._workers = workers
+        """Has the thread and the count of commits that stores share; None: both are its own."""
         self._commits = 0
         """Commits of this process that no pause follows; while it grows, writers are active."""
         self._last_total = 0
@@ -60,7 +66,7 @@ class BackgroundIndexer:
         self._backlog_offset = 0
         """Queued documents minus indexed ones when the queue was last empty."""
         self._yield_cpu = CpuYield(
-            lambda: self._commits,
+            lambda: self._commits if workers is None else workers.commits,
             backlog=self.estimate_backlog,
             is_awaited=lambda: engine.purge_waits,
         )
@@ -71,7 +77,12 @@ class BackgroundIndexer:
             yield_cpu=self._yield_cpu,
             cache=vectors.chunk_cache,
         )
-        self._worker = BackgroundWorker(self._index_part, name="memoranda-indexer")
+        self._wait = WRITE_WAIT_SECONDS if workers is None else SHARED_WRITE_WAIT_SECONDS
+        self._worker: Worker = (
+            BackgroundWorker(self._index_part, name="memoranda-indexer")
+            if workers is None
+            else workers.indexer.worker(self._index_part)
+        )
         vectors.index_soon = self._wake
 
     @property
@@ -83,7 +94,10 @@ class BackgroundIndexer:
         """Note a commit, and wake the indexer if enough is queued."""
         view = self._view
         documents, self._last_total = view.total_documents - self._last_total, view.total_documents
-        self._commits += documents < LARGE_COMMIT or not self._bulk_pauses.is_behind
+        if documents < LARGE_COMMIT or not self._bulk_pauses.is_behind:
+            self._commits += 1
+            if self._workers is not None:
+                self._workers.note_commit()
         if view.has_erased:
             view.has_erased = False
             self.indexer.cache.drop()
@@ -153,11 +167,11 @@ class BackgroundIndexer:
     def _index_part(self) -> bool:
         """Index one part of the queue; return whether there may be more."""
         total = self._view.total_documents  # before the queue is read: a later commit counts
-        if self.indexer.fill_batch(wait=WRITE_WAIT_SECONDS) is None:
+        if self.indexer.fill_batch(wait=self._wait) is None:
             self._backlog_offset = total - self.indexer.indexed_documents
             self._yield_cpu.catch_up()
             self._bulk_pauses.catch_up()
-            return self.indexer.restem_batch(wait=WRITE_WAIT_SECONDS) is not None
+            return self.indexer.restem_batch(wait=self._wait) is not None
         self._vectors.wake()
         return True
 

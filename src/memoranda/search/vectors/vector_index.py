@@ -18,12 +18,14 @@ import msgspec
 from memoranda.errors import MemorandaError
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.intervals import NEWEST
-from memoranda.search.background_worker import WRITE_WAIT_SECONDS, BackgroundWorker
+from memoranda.search.background_worker import WRITE_WAIT_SECONDS, BackgroundWorker, Worker
 from memoranda.search.index import indexer
 from memoranda.search.index.documents import DocumentInfo
 from memoranda.search.index.partitions import Partition
 from memoranda.search.index.unindexed import UnindexedDocuments
 from memoranda.search.ranking.bm25 import ScoredDocument
+from memoranda.search.shared_worker import SHARED_WRITE_WAIT_SECONDS
+from memoranda.search.shared_workers import SharedWorkers
 from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.search.vectors import backfill
 from memoranda.search.vectors import store as vectors_store
@@ -71,8 +73,9 @@ class VectorIndex:
         *,
         eager: bool,
         clock: Clock | None = None,
-        worker: BackgroundWorker | None = None,
+        worker: Worker | None = None,
         budget: MemoryBudget | None = None,
+        workers: SharedWorkers | None = None,
     ) -> None:
         self._engine = engine
         self.embedder = embedder
@@ -86,25 +89,24 @@ class VectorIndex:
         budget = budget or MemoryBudget()
         self.chunk_cache = ChunkCache(budget=budget)
         """Shared with the indexer and with searches."""
-        self.worker = worker or (None if embedder is None else self._new_worker(embedder))
+        self.worker = worker or (None if embedder is None else self._new_worker(embedder, workers))
         self._lock = new_lock()
         """Protects the vector cache and the dropping of the other caches."""
         self._vector_cache = VectorCache(budget)
         self._pending_vectors = PendingVectors(budget=budget)
         self._paused_until = float("-inf")
-        self._warned: set[str] = set()
+        self._warned = workers.warned if workers and embedder is None else set[str]()
         """Topics of the warnings that were logged and still hold."""
         self._last_query: tuple[str, Floats] | None = None
         """The last query and its vector: the same query often comes again."""
 
-    def _new_worker(self, embedder: Embedder) -> BackgroundWorker:
+    def _new_worker(self, embedder: Embedder, workers: SharedWorkers | None) -> Worker:
+        wait = WRITE_WAIT_SECONDS if workers is None else SHARED_WRITE_WAIT_SECONDS
         work = partial(
-            backfill.fill_batch,
-            self._engine,
-            embedder,
-            wait=WRITE_WAIT_SECONDS,
-            cache=self.chunk_cache,
+            backfill.fill_batch, self._engine, embedder, wait=wait, cache=self.chunk_cache
         )
+        if workers is not None:
+            return workers.vectors.worker(work)
         return BackgroundWorker(work, name="memoranda-embedder")
 
     def start(self) -> None:

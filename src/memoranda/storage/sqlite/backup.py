@@ -136,7 +136,7 @@ def replace_file(draft: Path, path: Path) -> None:
         remove_orphans(path)
         place_file("url", draft, path)
         return
-    _fold_in_journal(path)
+    fold_in_journal(path)
     with ExitStack() as on_failure:
         on_failure.callback(_unfold_journal, path)
         with hold_exclusively(path):
@@ -147,7 +147,7 @@ def replace_file(draft: Path, path: Path) -> None:
         on_failure.pop_all()
 
 
-def _fold_in_journal(path: Path) -> None:
+def fold_in_journal(path: Path) -> None:
     """Checkpoint the WAL into the store's file and leave WAL mode.
 
     So no journal of the old file meets the new one. The file leaves WAL mode on purpose: another

@@ -250,6 +250,16 @@ class SqliteEngine(StoreFile):
         if self._is_closed or reader.generation != self._generation:
             self._close_readers()
 
+    def trim_readers(self, keep: int) -> None:
+        """Close idle readers beyond so many, those that were used least recently.
+
+        SQLite keeps the handles of the main file while another connection has locks on it, and uses
+        them for the next connections.
+        """
+        with suppress(IndexError):  # another thread has taken the last one
+            while len(self._idle) > keep:
+                self._idle.popleft().database.close()
+
     def guard_writes(self, check: Callable[[Connection], object]) -> None:
         """Check the format, and call `check`, in each transaction after others have written."""
         self._guard = check

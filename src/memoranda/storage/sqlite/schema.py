@@ -26,7 +26,7 @@ from memoranda.storage.sqlite.connection import Connection, open_untrusted
 # `schema.sql` is the first format, and each file of `migrations` leads from one format to the next.
 # A new store runs them all, so that its tables are the same as those of a migrated store.
 
-FORMAT = 8
+FORMAT = 9
 """The stored format this version writes. It reads every older one and refuses newer ones."""
 
 _APPLICATION_ID = 0x52434C54

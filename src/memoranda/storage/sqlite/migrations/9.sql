@@ -1,0 +1,2 @@
+-- Format 9: an envelope can hold the signature of a request (log/commit/request_signature.py). The tables are the
+-- same; an older version would take that form for damage.
