@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreReadOnly,
         TitleTaken,
+        TooManyRequests,
         TransactionClosed,
         TransactionConflict,
         TransactionExpired,
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from memoranda.sdk.doctor import diagnose
     from memoranda.sdk.open import open
     from memoranda.sdk.open_async import open_async
+    from memoranda.sdk.remote.options import Tls
     from memoranda.sdk.restore import import_log, restore
     from memoranda.sdk.signers import create_signer, load_signer
     from memoranda.sdk.store.store import Store
@@ -127,7 +129,7 @@ if TYPE_CHECKING:
     from memoranda.storage.port import Finding, SqlView
     from memoranda.why.reason import Reason
 
-__version__ = "0.10.0"
+__version__ = "0.11.0"
 
 __all__ = [
     "ALL_AGENTS",
@@ -237,6 +239,8 @@ __all__ = [
     "TemporalEdgeResolver",
     "TimelineBucket",
     "TitleTaken",
+    "Tls",
+    "TooManyRequests",
     "Transaction",
     "TransactionClosed",
     "TransactionConflict",
@@ -369,6 +373,8 @@ _MODULE_OF = {
     "TemporalEdgeResolver": "graph.edge_resolver",
     "TimelineBucket": "log.read.timeline_buckets",
     "TitleTaken": "errors",
+    "Tls": "sdk.remote.options",
+    "TooManyRequests": "errors",
     "Transaction": "sdk.transaction.transaction",
     "TransactionClosed": "errors",
     "TransactionConflict": "errors",

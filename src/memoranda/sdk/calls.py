@@ -1,40 +1,43 @@
-"""How a store's work is called: at once, in the caller's thread.
+"""Carriers: how the calls of a handle reach a store, and how their answers come back.
 
-The classes of `sdk/store/` and `sdk/transaction/` do everything that may wait through `Calls`. The
-asynchronous classes generated from them use `AsyncCalls` (`sdk/async_calls.py`) instead; that is
-the whole difference. Both are local carriers of calls: they run the handlers in this process.
+The classes of `sdk/store/` and `sdk/transaction/` know a store by its carrier only, `Calls`, and do
+everything that may wait through it. A local carrier (`sdk/local/`) runs the handlers in this
+process; a remote one (`sdk/remote/`) sends the calls to a server. The asynchronous classes that are
+generated from them use `AsyncCalls` (`sdk/async_calls.py`) instead; that is the whole difference.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, ParamSpec, TypeVar
 
-from memoranda.audit.trusted_keys import KeyRules, TrustRequest
+from memoranda.audit.checkpoints import SignedCheckpoint
+from memoranda.audit.signers import Signer
 from memoranda.calls.call import Call, WriteCall
-from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
 from memoranda.calls.open_transaction import OpenTransaction
-from memoranda.calls.registry import handle, stage_write
 from memoranda.calls.subscriptions import Subscribe
-from memoranda.calls.transactions import CommittedTransaction, describe_commit, stage
-from memoranda.calls.within import read_within
-from memoranda.calls.write import StagedTransaction, StagedWrite
-from memoranda.errors import InvalidInput, LinkCycle, NotFound, ReflectionTooDeep
-from memoranda.log.commit.conflict_queue import QueueTicket
-from memoranda.log.commit.outcome import CommitResult
+from memoranda.calls.transactions import CommittedTransaction, stage
+from memoranda.errors import InvalidInput
+from memoranda.log.commit.conflict_queue import ConflictQueue, QueueTicket
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.pages import Pages
-from memoranda.log.read.feed import Feed
 from memoranda.log.read.wakeup import Signal
-from memoranda.model.clock import SystemClock
-from memoranda.model.limits import short_repr
+from memoranda.model.backoff import Backoff, jitter
+from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.ids import IdSource
+from memoranda.model.limits import Limits, short_repr
+from memoranda.sdk.feed import EventFeed
 from memoranda.storage.port import Progress
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 Argument = TypeVar("Argument")
 Item = TypeVar("Item")
+
+RETRY_BACKOFF = Backoff(first=0.001, longest=0.25)
+"""Waits between the attempts of a call that lost a conflict or found the store busy."""
 
 
 class Opened:
@@ -45,72 +48,122 @@ class Opened:
         open_now()
 
 
-class Calls:
-    """Runs work in the calling thread, which waits for it."""
+class Calls(ABC):
+    """A carrier of calls for one handle; the calling thread waits for the answer.
 
-    def __init__(self, core: Core, grant: Grant, signing: TransactionSigner | None = None) -> None:
-        self._core = core
-        self._grant = grant
-        self._signing = signing
-        """Signs what this handle commits; None: it is not signed."""
+    Handles of one store have carriers that share everything but the grant and the signer. An error
+    of a handler is raised as it is, with the same fields and words, wherever the handler ran.
+    """
+
+    # The store.
 
     @property
+    @abstractmethod
     def place(self) -> str:
         """Where the store is, for a `repr`."""
-        return str(self._core.engine.path or ":memory:")
 
     @property
+    @abstractmethod
     def is_closed(self) -> bool:
         """Whether the store is closed."""
-        return self._core.engine.is_closed
 
+    @property
+    @abstractmethod
+    def limits(self) -> Limits:
+        """The limits of the store, which callers check before they send much."""
+
+    @property
+    @abstractmethod
+    def turns(self) -> ConflictQueue:
+        """Orders the retries of transactions of this process that conflict with each other."""
+
+    @property
+    @abstractmethod
+    def _time(self) -> tuple[Clock, IdSource]:
+        """The clock on which retries wait, and the chance that keeps them from being in step."""
+
+    @abstractmethod
     def bound_to(self, grant: Grant, signing: TransactionSigner | None) -> Calls:
         """Return the carrier of another handle of the same store."""
-        return type(self)(self._core, grant, signing)
 
+    @abstractmethod
+    def close(self) -> None:
+        """Close the store, for every handle of it. A second call has no effect."""
+
+    # Calls of their own.
+
+    @abstractmethod
     def ask(self, call: Call[Answer], progress: Progress | None = None) -> Answer:
         """Return the answer of a call; a long one can report its progress."""
-        return handle(self._core, self._grant, call, progress, self._signing)
 
+    @abstractmethod
     def open_pages(self, call: Call[Item]) -> Pages[Item]:
-        """Return the pages of a call that has a long answer."""
-        pages: Any = handle(self._core, self._grant, call)
-        return pages  # type: ignore[no-any-return]
+        """Return the pages of a long answer; the call is checked, and its moment set, here."""
 
-    def open_feed(self, call: Subscribe) -> Feed:
-        """Return the feed of a subscription."""
-        feed: Any = handle(self._core, self._grant, call)
-        return feed  # type: ignore[no-any-return]
-
+    @abstractmethod
     def write(self, call: WriteCall[Answer], ticket: QueueTicket | None = None) -> Answer:
         """Commit a call that writes in a transaction of its own, and return its answer."""
-        core = self._core
-        staged = stage_write(core, self._grant, call, self._signing)
-        core.answering.append(None)
-        try:
-            result = self._commit(staged, ticket)
-            answer = staged.answer_from_memory(result)
-            if answer is None:
-                answer = staged.answer(result)
-        finally:
-            core.answering.pop()
-        if staged.has_transaction:
-            self.give_way(result.commit_ts)
-        return answer
 
-    def begin(self, timeout: float, txn_id: str | None) -> OpenTransaction:
-        """Return a new transaction, which begins when it is first used."""
-        assert self._grant.covers_everything, "others send their transactions as data"
-        actor = self._grant.acting(None)
-        draft = self._core.draft(actor, timeout, txn_id, self._signing)
-        return OpenTransaction.of(self._core, self._grant, draft)
-
+    @abstractmethod
     def check_claim(self, signing: TransactionSigner) -> None:
         """Raise if the log would refuse that a key signs for its agent."""
-        claim = signing.claim
-        assert isinstance(claim, TrustRequest), "it claims a key for an agent"
-        with self._core.engine.reading() as reader:
-            list(KeyRules(reader).decide(claim))
+
+    @abstractmethod
+    def sign_checkpoint(self, signer: Signer, actor: str) -> SignedCheckpoint:
+        """Sign a checkpoint of the log with the caller's own key."""
+
+    # Subscriptions.
+
+    @abstractmethod
+    def new_feed(self, call: Subscribe) -> EventFeed:
+        """Return the feed of a subscription, which is not open yet."""
+
+    @abstractmethod
+    def open_feed(self, feed: EventFeed) -> None:
+        """Open a feed, unless it is open: from here on, nothing is missed."""
+
+    @abstractmethod
+    def fill_feed(self, feed: EventFeed) -> bool:
+        """Fill the buffer of a feed if it is empty; return whether it has any event.
+
+        An empty buffer does not mean that the feed has caught up.
+        """
+
+    @abstractmethod
+    def is_at_end(self, feed: EventFeed) -> bool:
+        """Say of a feed that has caught up whether the log has no more events for it by now."""
+
+    @abstractmethod
+    def poll_feed(self, feed: EventFeed) -> None:
+        """Look for events that nobody told of, and wake every feed if there are any."""
+
+    # Transactions.
+
+    @abstractmethod
+    def new_transaction(self, timeout: float, txn_id: str | None) -> OpenTransaction:
+        """Return a new transaction, which begins when it is first used."""
+
+    @abstractmethod
+    def begin(self, transaction: OpenTransaction) -> None:
+        """Fix where a transaction begins, unless that is known."""
+
+    @abstractmethod
+    def ask_within(self, transaction: OpenTransaction, call: Call[Answer]) -> Answer:
+        """Return the answer of a read inside a transaction."""
+
+    @abstractmethod
+    def open_pages_within(self, transaction: OpenTransaction, call: Call[Item]) -> Pages[Item]:
+        """Return the pages of a read inside a transaction."""
+
+    @abstractmethod
+    def commit(
+        self, transaction: OpenTransaction, ticket: QueueTicket | None
+    ) -> CommittedTransaction:
+        """Commit a transaction, and return its commit when it is durable."""
+
+    @abstractmethod
+    def give_way(self, commit_ts: int) -> None:
+        """After a large commit, wait until the indexer has nearly caught up."""
 
     def run_staging(
         self, transaction: OpenTransaction, work: Callable[[OpenTransaction], Answer]
@@ -118,49 +171,7 @@ class Calls:
         """Do work that stages much in a transaction."""
         return work(transaction)
 
-    def ask_within(self, transaction: OpenTransaction, call: Call[Answer]) -> Answer:
-        """Return the answer of a read inside a transaction."""
-        answer: Answer = read_within(self._core, transaction, call)
-        return answer
-
-    def open_pages_within(self, transaction: OpenTransaction, call: Call[Item]) -> Pages[Item]:
-        """Return the pages of a read inside a transaction."""
-        pages: Pages[Item] = read_within(self._core, transaction, call)
-        return pages
-
-    def commit(
-        self, transaction: OpenTransaction, ticket: QueueTicket | None
-    ) -> CommittedTransaction:
-        """Commit a transaction, and return its commit when it is durable."""
-        core, staged = self._core, StagedTransaction(transaction)
-        core.answering.append(None)
-        try:
-            if staged.request.is_empty:
-                result = CommitResult(core.head())
-            else:
-                result = self._commit(staged, ticket)
-            return describe_commit(core, transaction, result)
-        finally:
-            core.answering.pop()
-
-    def give_way(self, commit_ts: int) -> None:
-        """After a large commit, wait until the indexer has nearly caught up."""
-        for seconds in self._core.background_indexer.pauses(commit_ts):
-            self.rest(seconds)
-
-    def _commit(
-        self, staged: StagedWrite[Any] | StagedTransaction, ticket: QueueTicket | None
-    ) -> CommitResult:
-        request = staged.request
-        if ticket is not None:
-            ticket.check(request.reads)
-        try:
-            result = self._core.committer.commit(request)
-        except (InvalidInput, NotFound) as error:
-            raise staged.named_by_caller(error) from error
-        except (LinkCycle, ReflectionTooDeep) as error:
-            raise staged.masked(error) from None
-        return result
+    # Work of the caller's side, and waiting.
 
     def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -168,21 +179,11 @@ class Calls:
         """Do the work."""
         return work(*args, **kwargs)
 
-    def run_search(
-        self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
-    ) -> Answer:
-        """Do a part of a call that searches much, or writes much."""
-        return work(*args, **kwargs)
-
     def run_apart(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
         """Do work that mostly waits, for a disk or a server."""
         return work(*args, **kwargs)
-
-    def close(self, work: Callable[[], None]) -> None:
-        """Close the store."""
-        work()
 
     def perform(self, work: Callable[[Argument], Answer], argument: Argument) -> Answer:
         """Call a function that the caller passed; refuse a coroutine, which nobody would await."""
@@ -197,22 +198,27 @@ class Calls:
             )
         return result
 
-    def sleep(self, seconds: float) -> None:
-        """Wait on the store's clock."""
-        self._core.clock.sleep(seconds)
-
-    def wait(self, signal: Signal, count: int, seconds: float) -> None:
-        """Wait until the signal was set more than `count` times, for `seconds` at most."""
-        signal.wait(count, seconds)
+    def back_off(self, attempt: int) -> None:
+        """Wait before the next attempt of a call; the first attempt has number 0."""
+        clock, ids = self._time
+        clock.sleep(RETRY_BACKOFF.seconds(attempt) * jitter(ids))
 
     def rest(self, seconds: float) -> None:
         """Wait in real time, whatever clock the store has."""
         SystemClock().sleep(seconds)
 
+    def rest_about(self, seconds: float) -> None:
+        """Wait in real time for about so long, by chance, so that callers are not in step."""
+        self.rest(seconds * jitter(self._time[1]))
+
+    def wait(self, signal: Signal, count: int, seconds: float) -> None:
+        """Wait until the signal was set more than `count` times, for `seconds` at most."""
+        signal.wait(count, seconds)
+
 
 def open_transaction(calls: Calls, timeout: float, txn_id: str | None) -> OpenTransaction:
     """Return a new transaction, which begins when it is first used."""
-    return calls.begin(timeout, txn_id)
+    return calls.new_transaction(timeout, txn_id)
 
 
 def check_signer(calls: Calls, signing: TransactionSigner | None) -> None:
@@ -233,9 +239,9 @@ def stage_new(_: Calls, transaction: OpenTransaction, call: WriteCall[Any]) -> s
     return item_id
 
 
-def feed_of(calls: Calls, call: Subscribe) -> Feed:
-    """Return the feed of a subscription, opened in this thread."""
-    return calls.open_feed(call)
+def feed_of(calls: Calls, call: Subscribe) -> EventFeed:
+    """Return the feed of a subscription, which is not open yet."""
+    return calls.new_feed(call)
 
 
 def paged(calls: Calls, pages: Pages[Item]) -> Iterator[Item]:

@@ -11,7 +11,6 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 from memoranda.audit.agent_signatures import AgentSignatureVerifier
@@ -33,7 +32,7 @@ from memoranda.log.verify.compare_views import compare_views
 from memoranda.log.verify.verifier import clock_warnings, verify
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.limits import check_callable, check_type
-from memoranda.sdk.open import open_engine
+from memoranda.sdk.open import open_engine_to_read
 from memoranda.search.index import check as index_check
 from memoranda.search.index import indexer
 from memoranda.search.index.background_indexer import SEARCH_WAKE_THRESHOLD
@@ -42,6 +41,7 @@ from memoranda.search.text.stemmer import ENGLISH
 from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.embedder import Embedder, EmbedderSpec, resolve_embedder
 from memoranda.storage.files import leftovers, path_exists
+from memoranda.storage.owner_lock import read_owner
 from memoranda.storage.port import Engine, Finding, Progress, fine, problem, warning
 from memoranda.storage.sqlite.health import (
     check_format,
@@ -92,7 +92,7 @@ def diagnose(
     yield _check_space(path)
     yield _run_check("journal", lambda: check_journal(path))
     try:
-        engine = _open_to_read(path)
+        engine = open_engine_to_read(path)
     except MemorandaError as error:
         yield _problem("store", error)
         return
@@ -115,15 +115,7 @@ def diagnose(
         yield from _check_erased(engine)
         yield from _check_copies(engine, path)
         yield from _check_compactions(engine)
-
-
-def _open_to_read(path: Path) -> Engine:
-    """Open the engine of a store to be read, also where nothing can be written."""
-    look = partial(open_engine, path, create=False, allow_network_file_system=True, migrate=False)
-    try:
-        return look()
-    except StoreReadOnly:
-        return look(read_only=True)
+    yield from _check_owner(path)
 
 
 def _run_check(name: str, check: Check) -> Finding:
@@ -189,6 +181,15 @@ def _check_vectors(engine: Engine, embedder: Embedder | None) -> Iterator[Findin
         yield warning("vectors", message, "make them anew: `memoranda reindex`")
         return
     yield fine("vectors", f"{count:,} of model {vectors.model!r}, and {backlog:,} are to come")
+
+
+def _check_owner(path: Path) -> Iterator[Finding]:
+    """Say which server owns the store, if one does."""
+    owner = read_owner(path)
+    if owner is not None:
+        yield fine(
+            "owner", f"{owner} serves it: programs that open the file themselves slow both down"
+        )
 
 
 def _check_erased(engine: Engine) -> Iterator[Finding]:

@@ -1,9 +1,13 @@
-"""Lanes: the threads in which an asynchronous store works, apart for short and for long calls.
+"""Lanes: the threads in which asynchronous stores work, apart for short and for long calls.
 
 A deep verification takes minutes, a search milliseconds, a read microseconds. In one pool of
 threads, six verifications would keep every read waiting until one of them ends. So each kind of
 call has threads of its own, and a bounded queue: a caller beyond it is told to come back later, and
 memory does not grow with callers.
+
+Stores of one process can share the threads of a `LanePool`. Each has queues of its own, whose turns
+come round: whatever one store has waiting, a call of another waits for one call of each at most.
+A store may also use a part of the threads only, so that its long calls leave some to the others.
 
 Threads of one process share the interpreter. A long call gives it up at each step it reports, so
 that a short one does not wait for the interpreter's own switch interval.
@@ -12,8 +16,10 @@ that a short one does not wait for the interpreter's own switch interval.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from types import MappingProxyType
@@ -35,7 +41,9 @@ class LaneSize(msgspec.Struct, frozen=True):
 
     threads: int
     calls: int
-    """Calls that run or wait; a further one raises `StoreBusy`."""
+    """Calls of one store that run or wait; a further one raises `StoreBusy`."""
+    store_threads: int | None = None
+    """Threads that one store may use at a time; None: all."""
 
 
 SIZES: Mapping[Lane, LaneSize] = MappingProxyType(
@@ -45,29 +53,55 @@ SIZES: Mapping[Lane, LaneSize] = MappingProxyType(
         "long": LaneSize(threads=1, calls=16),  # a second one would only halve the speed of both
     }
 )
+"""The lanes of one store."""
+SHARED_SIZES: Mapping[Lane, LaneSize] = MappingProxyType(
+    {
+        "short": LaneSize(threads=8, calls=4096, store_threads=4),
+        "search": LaneSize(threads=4, calls=256, store_threads=2),
+        "long": LaneSize(threads=4, calls=16, store_threads=1),
+    }
+)
+"""The lanes of many stores: two that are busy leave threads to a third."""
 WORK_SECONDS, YIELD_SECONDS = 0.00025, 0.0001
 """Work of a long call between two pauses, and a pause: enough for another thread to run."""
 
 
-class Lanes:
-    """The threads of one asynchronous store; its event loops share them."""
+class LanePool:
+    """Threads that several stores share, and take turns in."""
 
-    def __init__(self, sizes: Mapping[Lane, LaneSize] = SIZES) -> None:
-        self._sizes = sizes
-        self._threads = {
-            name: ThreadPoolExecutor(size.threads, thread_name_prefix=f"memoranda-{name}")
-            for name, size in sizes.items()
-        }
-        self._lock = new_lock()
-        """Protects the counts: calls come from several loops, and end in the threads."""
-        self._calls: dict[Lane, int] = dict.fromkeys(sizes, 0)
-        """Calls that run or wait."""
-        self._is_closed = False
+    def __init__(self, sizes: Mapping[Lane, LaneSize] = SHARED_SIZES) -> None:
+        self.lanes = {name: _LaneThreads(name, size) for name, size in sizes.items()}
+        self.is_closed = False
+
+    def close(self) -> None:
+        """Let the threads end once they are idle."""
+        self.is_closed = True
+        for threads in self.lanes.values():
+            threads.close()
+
+
+class Lanes:
+    """The queues of one asynchronous store, in threads of its own or of a pool.
+
+    Event loops may share it.
+    """
+
+    def __init__(
+        self, sizes: Mapping[Lane, LaneSize] = SIZES, pool: LanePool | None = None
+    ) -> None:
+        self._pool = pool or LanePool(sizes)
+        self._is_pool_shared = pool is not None
+        self._queues = {name: _Queue() for name in self._pool.lanes}
+
+    def count(self, lane: Lane) -> int:
+        """Return how many calls run or wait."""
+        queue = self._queues[lane]
+        return len(queue.items) + queue.running
 
     async def submit_call(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
         """Answer a new call in a lane; raise `StoreBusy` if it is full."""
-        limit = self._sizes[lane].calls
-        if self._calls[lane] >= limit:
+        limit = self._pool.lanes[lane].size.calls
+        if self.count(lane) >= limit:
             raise StoreBusy(
                 f"{limit} {lane} calls of this store are waiting already: try again later, or make "
                 "fewer at a time"
@@ -80,40 +114,120 @@ class Lanes:
         Work runs in its caller's context. Work that begins only after its caller was cancelled is
         skipped.
         """
-        if self._is_closed:  # the work itself says so, or has nothing to do with the store
+        if self._pool.is_closed:  # the work itself says so, or has nothing to do with the store
             return await asyncio.to_thread(work)
         item = _Item(partial(copy_context().run, work))
-        with self._lock:
-            self._calls[lane] += 1
-        future = self._threads[lane].submit(self._do, lane, item)
-        try:
-            # Shielded, since a cancelled item would stay in the queue of the threads uncounted.
-            answer: Answer = await asyncio.shield(asyncio.wrap_future(future))
-        except asyncio.CancelledError:
-            item.is_cancelled = True
-            raise
+        self._pool.lanes[lane].put(self._queues[lane], item)
+        answer: Answer = await item.outcome
         return answer
 
     def close(self) -> None:
-        """Let the threads end once they are idle."""
-        self._is_closed = True
-        for threads in self._threads.values():
-            threads.shutdown(wait=False)
-
-    def _do(self, lane: Lane, item: _Item) -> Any:
-        try:
-            return None if item.is_cancelled else item.work()
-        finally:
-            with self._lock:
-                self._calls[lane] -= 1
+        """Let the threads end once they are idle, unless they are shared."""
+        if not self._is_pool_shared:
+            self._pool.close()
 
 
 class _Item:
-    """Work in the queue of a lane."""
+    """Work in the queue of a lane, and the future of the task that awaits it."""
+
+    __slots__ = ("_loop", "_work", "outcome")
 
     def __init__(self, work: Callable[[], Any]) -> None:
-        self.work = work
-        self.is_cancelled = False
+        self._work = work
+        self._loop = asyncio.get_running_loop()
+        self.outcome: asyncio.Future[Any] = self._loop.create_future()
+
+    def do(self) -> Any:
+        """Do the work, unless its caller was cancelled; called in a thread."""
+        return None if self.outcome.cancelled() else self._work()
+
+    def settle(self, done: Future[Any]) -> None:
+        """Pass on what came of it; called in a thread."""
+        with suppress(RuntimeError):  # the loop is closed, and no task waits
+            self._loop.call_soon_threadsafe(self._settle, done)
+
+    def _settle(self, done: Future[Any]) -> None:
+        if self.outcome.cancelled():
+            return
+        error = done.exception()
+        if error is None:
+            self.outcome.set_result(done.result())
+        else:
+            self.outcome.set_exception(error)
+
+
+class _Queue:
+    """What one store has waiting in a lane. The lock of the lane protects it."""
+
+    __slots__ = ("has_turn", "items", "running")
+
+    def __init__(self) -> None:
+        self.items: deque[_Item] = deque()
+        self.running = 0
+        """How many of its items have a thread."""
+        self.has_turn = False
+        """Whether it is among the queues that take turns: it has items, and may use a thread."""
+
+
+class _LaneThreads:
+    """The threads of one lane.
+
+    Items wait in the queues of their stores, and not in that of the threads: an item is handed over
+    when a thread is free, and whose item that is depends on the turns then.
+    """
+
+    def __init__(self, name: Lane, size: LaneSize) -> None:
+        self.size = size
+        self._store_threads = size.store_threads or size.threads
+        self._threads = ThreadPoolExecutor(size.threads, thread_name_prefix=f"memoranda-{name}")
+        self._lock = new_lock()
+        """Protects all below, and the queues: calls come from several loops, and end in threads."""
+        self._turns: deque[_Queue] = deque()
+        self._running = 0
+        self._is_closed = False
+
+    def put(self, queue: _Queue, item: _Item) -> None:
+        """Do an item when its turn comes."""
+        with self._lock:
+            queue.items.append(item)
+            self._give_turn(queue)
+            self._fill_threads()
+
+    def close(self) -> None:
+        """Let the threads end when nothing is left to do."""
+        with self._lock:
+            self._is_closed = True
+            self._fill_threads()
+
+    def _give_turn(self, queue: _Queue) -> None:
+        """Let a queue take turns, if it may; the lock is held."""
+        if queue.items and not queue.has_turn and queue.running < self._store_threads:
+            queue.has_turn = True
+            self._turns.append(queue)
+
+    def _fill_threads(self) -> None:
+        """Hand items over to free threads; the lock is held."""
+        while self._turns and self._running < self.size.threads:
+            queue = self._turns.popleft()
+            queue.has_turn = False
+            item = queue.items.popleft()
+            queue.running += 1
+            self._running += 1
+            self._give_turn(queue)
+            self._threads.submit(self._do, queue, item).add_done_callback(item.settle)
+        if self._is_closed and not self._running:
+            self._threads.shutdown(wait=False)
+
+    def _do(self, queue: _Queue, item: _Item) -> Any:
+        """Do an item in this thread, and hand over the next one."""
+        try:
+            return item.do()
+        finally:
+            with self._lock:
+                queue.running -= 1
+                self._running -= 1
+                self._give_turn(queue)
+                self._fill_threads()
 
 
 def yielding(progress: Progress | None) -> Progress:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from memoranda.audit import checkpointer
 from memoranda.audit.signers import Signer
@@ -27,6 +30,9 @@ from memoranda.model.limits import (
     check_type,
 )
 from memoranda.model.suggestions import suggests_arguments
+from memoranda.sdk.local.calls import LocalCalls
+from memoranda.sdk.open_remote import checked_options, open_remote, refuse_remote_options
+from memoranda.sdk.remote.options import Tls
 from memoranda.sdk.signers import with_signer
 from memoranda.sdk.store.store import Store
 from memoranda.search.index.background_indexer import BackgroundIndexer
@@ -38,8 +44,12 @@ from memoranda.state.key_cache import KeyHeadCache
 from memoranda.storage import query_loader
 from memoranda.storage.memory_budget import DEFAULT_BUDGET_BYTES, MemoryBudget
 from memoranda.storage.port import Engine, Progress
+from memoranda.storage.server_url import is_server_url
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.storage.store_url import path_of
+
+if TYPE_CHECKING:
+    from memoranda.sdk.shared_threads import SharedThreads  # it loads asyncio
 
 
 @suggests_arguments
@@ -59,8 +69,11 @@ def open(
     progress: Progress | None = None,
     read_only: bool = False,
     memory_budget: MemoryBudget | int | None = None,
+    token: str | None = None,
+    tls: Tls | str | os.PathLike[str] | None = None,
+    timeout: float | None = None,
 ) -> Store:
-    """Open a store: a path, `sqlite:///path`, or `:memory:`.
+    """Open a store: a path, `sqlite:///path`, `:memory:`, or `grpc://host:port/store` of a server.
 
     `durability="full"` survives power loss; `"relaxed"` survives a process crash. With
     `create=False` a store that is not there raises `NotFound`. A network file system is refused
@@ -84,24 +97,30 @@ def open(
 
     `memory_budget` bounds what the store caches, in bytes; the default is 512 MiB. Stores that get
     the same `MemoryBudget` share it.
+
+    A server decides all of that itself, and takes a `token` that says who calls. `grpcs://` is
+    encrypted; `tls` names the certificates, or only those that sign the server's. A connection that
+    is lost is made again for `timeout` seconds, 30 by default, before a call raises `Unavailable`.
+    Each write takes effect once, however often it is sent.
     """
-    core = open_core(
-        url,
-        clock=clock,
-        ids=ids,
-        limits=limits,
-        durability=durability,
-        create=create,
-        allow_network_file_system=allow_network_file_system,
-        signer=signer,
-        checkpoint_every=checkpoint_every,
-        checkpoint_seconds=checkpoint_seconds,
-        embedder=embedder,
-        progress=progress,
-        read_only=read_only,
-        memory_budget=memory_budget,
-    )
-    return Store(core, Defaults())
+    embedded: dict[str, Any] = {
+        "limits": limits,
+        "durability": durability,
+        "create": create,
+        "allow_network_file_system": allow_network_file_system,
+        "signer": signer,
+        "checkpoint_every": checkpoint_every,
+        "checkpoint_seconds": checkpoint_seconds,
+        "embedder": embedder,
+        "progress": progress,
+        "read_only": read_only,
+        "memory_budget": memory_budget,
+    }
+    if is_server_url(url):
+        return open_remote(checked_options(url, token, tls, timeout, embedded), clock, ids)
+    refuse_remote_options(token=token, tls=tls, timeout=timeout)
+    core = open_core(url, clock=clock, ids=ids, **embedded)
+    return Store(LocalCalls(core), Defaults())
 
 
 def open_core(
@@ -120,11 +139,15 @@ def open_core(
     progress: Progress | None,
     read_only: bool,
     memory_budget: MemoryBudget | int | None,
+    shared: SharedThreads | None = None,
 ) -> Core:
-    """Open a store's components, for `open` and `open_async`, which document the parameters."""
+    """Open a store's components, for `open` and `open_async`, which document the parameters.
+
+    `shared` has threads that several stores share, and an embedder, which replaces `embedder`.
+    """
     _check_parts(clock, ids, limits, progress)
     budget = _check_budget(memory_budget)
-    model = resolve_embedder(embedder)
+    model = resolve_embedder(embedder) if shared is None else shared.workers.embedder
     engine = open_engine(
         url,
         durability=durability,
@@ -133,7 +156,15 @@ def open_core(
         read_only=_check_read_only(read_only, signer),
     )
     core = _assemble(
-        engine, clock, ids, limits, model, eager=embedder != AUTO, progress=progress, budget=budget
+        engine,
+        clock,
+        ids,
+        limits,
+        model,
+        eager=embedder != AUTO if shared is None else shared.workers.is_eager,
+        progress=progress,
+        budget=budget,
+        shared=shared,
     )
     return with_signer(core, signer, checkpoint_every, checkpoint_seconds)
 
@@ -165,6 +196,15 @@ def open_engine(
         read_only=read_only,
         lock_wait_ms=lock_wait_ms,
     )
+
+
+def open_engine_to_read(path: Path) -> Engine:
+    """Return the engine of a store as it is, in any format, also where nothing can be written."""
+    look = partial(open_engine, path, create=False, allow_network_file_system=True, migrate=False)
+    try:
+        return look()
+    except StoreReadOnly:
+        return look(read_only=True)
 
 
 def _check_read_only(read_only: object, signer: object) -> bool:
@@ -202,13 +242,17 @@ def _assemble(
     progress: Progress | None,
     workers: bool = True,
     budget: MemoryBudget | None = None,
+    shared: SharedThreads | None = None,
 ) -> Core:
     budget = budget or MemoryBudget()
-    vectors = VectorIndex(engine, embedder, eager=eager, budget=budget)
+    shared_workers = None if shared is None else shared.workers
+    vectors = VectorIndex(engine, embedder, eager=eager, budget=budget, workers=shared_workers)
     parts = (clock or SystemClock(), ids or SystemIds(), limits or Limits())
     with ExitStack() as unless_open:
         unless_open.callback(engine.close)
-        core = assemble(engine, *parts, vectors=vectors, progress=progress, budget=budget)
+        core = assemble(
+            engine, *parts, vectors=vectors, progress=progress, budget=budget, shared=shared
+        )
         if engine.read_only:
             vectors.worker = None  # no vector could be kept
         if workers:
@@ -235,7 +279,7 @@ def open_without_workers(
     engine = open_engine(url, create=False, read_only=read_only, lock_wait_ms=lock_wait_ms)
     model = resolve_embedder(embedder)
     core = _assemble(engine, None, None, None, model, eager=False, progress=progress, workers=False)
-    return Store(core, Defaults())
+    return Store(LocalCalls(core), Defaults())
 
 
 def load_queries() -> dict[str, str]:
@@ -260,6 +304,7 @@ def assemble(
     vectors: VectorIndex | None = None,
     progress: Progress | None = None,
     budget: MemoryBudget | None = None,
+    shared: SharedThreads | None = None,
 ) -> Core:
     """Return the components of a store on an engine, after rebuilding outdated views."""
     budget = budget or MemoryBudget()
@@ -283,7 +328,8 @@ def assemble(
         refresh_views(engine, log_id, registry, all_views, progress)
     engine.guard_writes(registry.check_versions)
     vectors = vectors or VectorIndex(engine, None, eager=False, budget=budget)
-    signal, background_indexer = Signal(), BackgroundIndexer(engine, search, vectors, failpoint)
+    signal, workers = Signal(), None if shared is None else shared.workers
+    background_indexer = BackgroundIndexer(engine, search, vectors, failpoint, workers)
     writer = BatchWriter(
         engine,
         log_id,
@@ -296,7 +342,7 @@ def assemble(
     return Core(
         engine=engine,
         views=registry,
-        committer=Committer(writer, signal),
+        committer=Committer(writer, signal, None if shared is None else shared.leaders),
         log_id=log_id,
         clock=clock,
         ids=ids,

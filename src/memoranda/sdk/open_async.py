@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import Any
 
 from memoranda.audit import checkpointer
 from memoranda.audit.signers import Signer
@@ -13,10 +14,14 @@ from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits
 from memoranda.model.suggestions import suggests_arguments
 from memoranda.sdk.aio.store.store import AsyncStore
+from memoranda.sdk.local.async_calls import AsyncLocalCalls
 from memoranda.sdk.open import open_core
+from memoranda.sdk.open_remote import checked_options, open_remote_async, refuse_remote_options
+from memoranda.sdk.remote.options import Tls
 from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
 from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.port import Progress
+from memoranda.storage.server_url import is_server_url
 
 
 @suggests_arguments
@@ -36,23 +41,27 @@ async def open_async(
     progress: Progress | None = None,
     read_only: bool = False,
     memory_budget: MemoryBudget | int | None = None,
+    token: str | None = None,
+    tls: Tls | str | os.PathLike[str] | None = None,
+    timeout: float | None = None,
 ) -> AsyncStore:
     """Open a store for asyncio; takes what `open` takes."""
-    core = await asyncio.to_thread(
-        open_core,
-        url,
-        clock=clock,
-        ids=ids,
-        limits=limits,
-        durability=durability,
-        create=create,
-        allow_network_file_system=allow_network_file_system,
-        signer=signer,
-        checkpoint_every=checkpoint_every,
-        checkpoint_seconds=checkpoint_seconds,
-        embedder=embedder,
-        progress=progress,
-        read_only=read_only,
-        memory_budget=memory_budget,
-    )
-    return AsyncStore(core, Defaults())
+    embedded: dict[str, Any] = {
+        "limits": limits,
+        "durability": durability,
+        "create": create,
+        "allow_network_file_system": allow_network_file_system,
+        "signer": signer,
+        "checkpoint_every": checkpoint_every,
+        "checkpoint_seconds": checkpoint_seconds,
+        "embedder": embedder,
+        "progress": progress,
+        "read_only": read_only,
+        "memory_budget": memory_budget,
+    }
+    if is_server_url(url):
+        options = checked_options(url, token, tls, timeout, embedded)
+        return await open_remote_async(options, clock, ids)
+    refuse_remote_options(token=token, tls=tls, timeout=timeout)
+    core = await asyncio.to_thread(open_core, url, clock=clock, ids=ids, **embedded)
+    return AsyncStore(AsyncLocalCalls(core), Defaults())

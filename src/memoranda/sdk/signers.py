@@ -17,7 +17,7 @@ from memoranda.calls.defaults import Defaults
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model.ids import SystemIds
-from memoranda.model.limits import plain_text, renamed_fields, short_repr
+from memoranda.model.limits import Limits, plain_text, renamed_fields, short_repr
 
 
 def create_signer(path: str | os.PathLike[str], *, name: str) -> Signer:
@@ -85,7 +85,7 @@ SignerOrPath = Signer | str | os.PathLike[str]
 
 
 def rebound(
-    core: Core,
+    limits: Limits,
     defaults: Defaults,
     agent_id: str | None,
     namespace: str | None,
@@ -95,7 +95,7 @@ def rebound(
     agent = defaults.agent_id if agent_id is None else plain_text("agent_id", agent_id)
     signing = defaults.signing if agent == defaults.agent_id else None
     bound = Defaults(agent, defaults.namespace if namespace is None else namespace, signing)
-    bound.scope(bound.actor, None, core.limits)
+    bound.scope(bound.actor, None, limits)
     if signer is None:
         return bound
     return Defaults(bound.agent_id, bound.namespace, _signing(bound.agent_id, signer))

@@ -21,7 +21,7 @@ from memoranda.model.limits import check_callable
 from memoranda.model.receipt import HasCommit, Receipt
 from memoranda.model.scope import ALL_AGENTS, AllAgents
 from memoranda.sdk.calls import listed
-from memoranda.sdk.signers import SignerOrPath, as_signer, log_signer, public_key
+from memoranda.sdk.signers import SignerOrPath, as_signer, public_key
 from memoranda.sdk.store.handle import Handle
 from memoranda.storage.port import Progress
 from memoranda.storage.store_url import Url
@@ -65,8 +65,7 @@ class CheckpointCalls(Handle):
         """
         if signer is None:
             return self._calls.ask(Checkpoint())
-        log_key = as_signer(signer)
-        return self._calls.run_search(log_signer(self._core, log_key, self._defaults.actor).sign)
+        return self._calls.sign_checkpoint(as_signer(signer), self._defaults.actor)
 
     def checkpoints(self) -> Iterator[SignedCheckpoint]:
         """Yield every stored checkpoint, the smallest first."""

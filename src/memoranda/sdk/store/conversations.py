@@ -85,7 +85,7 @@ class ExtractCalls(Handle):
         check_callable("progress", progress)
         resolved_extractor = None if extractor is None else resolve_extractor(extractor)
         words = self._named(text, names)
-        scope = self._defaults.scope(agent_id, namespace, self._core.limits, writing=True)
+        scope = self._defaults.scope(agent_id, namespace, self._calls.limits, writing=True)
         occurred_micros = check_time("occurred_at", occurred_at)
         spoken, lines = self._calls.run(self._outlined, words, occurred_micros)
         occurred = lines.started_at if occurred_at is None else occurred_at
@@ -156,7 +156,7 @@ class ExtractCalls(Handle):
         check_callable("progress", progress)
         resolved_extractor = resolve_extractor(extractor)
         transcript_id = check_transcript_ref("transcript_id", transcript_id).transcript_id
-        speakers = check_names(names, self._core.limits)
+        speakers = check_names(names, self._calls.limits)
         info = self._calls.ask(GetTranscript(transcript_id))
         if info is None or info.erased:
             raise NotFound(f"there is no transcript {transcript_id!r}", field="transcript_id")
@@ -164,7 +164,7 @@ class ExtractCalls(Handle):
         talk = self._calls.run(conversation, info, content, speakers)
         owner = info.agent_id if agent_id is self._defaults.agent_id is None else agent_id
         where = info.namespace if namespace is None else namespace
-        scope = self._defaults.scope(owner, where, self._core.limits, writing=True)
+        scope = self._defaults.scope(owner, where, self._calls.limits, writing=True)
         single = (
             single_valued_relations(resolved_extractor)
             if single_valued is None
@@ -215,7 +215,7 @@ class ExtractCalls(Handle):
         self, text: str | Iterable[ChatMessage], names: Mapping[str, str] | None
     ) -> str | list[Document]:
         """Return a text, or plain messages with the names of their speakers."""
-        limits = self._core.limits
+        limits = self._calls.limits
         speakers = check_names(names, limits)
         if not isinstance(text, str):
             return name_speakers(plain_messages("text", text, limits), speakers)
@@ -229,7 +229,7 @@ class ExtractCalls(Handle):
         """Return the content to store of a conversation, and its outline."""
         from memoranda.extract.messages import outline_messages, outline_text
 
-        spoken = check_transcript(words, self._core.limits)
+        spoken = check_transcript(words, self._calls.limits)
         if spoken.rendering is not None and not isinstance(words, str):
             return spoken, outline_messages(words, spoken.rendering)
         began = None if occurred_at is None else to_datetime(occurred_at)
@@ -239,7 +239,7 @@ class ExtractCalls(Handle):
         self, scope: Scope, extraction: Extraction, single_valued: Sequence[str]
     ) -> tuple[list[str], set[str]]:
         """Return the single-valued relations of an extraction: the new ones, and all of them."""
-        limits = self._core.limits
+        limits = self._calls.limits
         keys = {check_relation("single_valued", relation, limits).key for relation in single_valued}
         spellings = relations_of(extraction, limits)
         candidates = tuple(spelled[0] for key, spelled in spellings.items() if key in keys)

@@ -176,7 +176,7 @@ class FactReadCalls(Handle):
 
     def current_edges(self, scope: Scope, subject_key: str, relation: str) -> list[ExistingEdge]:
         """Return the open edges of a subject and relation: a store is an `EdgeCatalog`."""
-        checked = check_scope("scope", scope).check(self._core.limits)
+        checked = check_scope("scope", scope).check(self._calls.limits)
         call = CurrentEdges(checked.agent_id, checked.namespace, subject_key, relation)
         return self._calls.ask(call)
 

@@ -1,7 +1,7 @@
 """Handles: the common base of the groups of calls that `Store` is composed of.
 
-Each group has a file of its own. They share the components of the open store, the defaults of the
-handle, and how a commit is made and retried.
+Each group has a file of its own. They share the carrier of their calls, the defaults of the handle,
+and how a commit is made and retried.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memoranda.calls.call import WriteCall
-from memoranda.calls.core import TIMEOUT, Core
+from memoranda.calls.core import TIMEOUT
 from memoranda.calls.defaults import Defaults
-from memoranda.calls.grant import EVERYTHING
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
-from memoranda.model.limits import short_repr
+from memoranda.model.limits import check_integer, short_repr
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from memoranda.sdk.calls import Calls, open_transaction
 from memoranda.sdk.transaction.transaction import Transaction
@@ -28,10 +27,8 @@ _RETRIES = 10
 class Handle:
     """An open store, with default values for agent, namespace and signer."""
 
-    def __init__(self, core: Core, defaults: Defaults, calls: Calls | None = None) -> None:
-        self._core = core
-        carrier = calls or Calls(core, EVERYTHING)
-        self._calls = carrier.bound_to(defaults.grant, defaults.signing)
+    def __init__(self, calls: Calls, defaults: Defaults) -> None:
+        self._calls = calls.bound_to(defaults.grant, defaults.signing)
         self._defaults = defaults
 
     def __repr__(self) -> str:
@@ -59,7 +56,8 @@ class Handle:
         """
         if not callable(work):
             raise InvalidInput("work", f"{short_repr(work)} is not a function")
-        ticket = QueueTicket(self._core.turns) if retries else None
+        retries = check_integer("retries", retries, minimum=0, noun="a number of retries")
+        ticket = QueueTicket(self._calls.turns) if retries else None
 
         def run() -> Result:
             with self._begin(timeout, txn_id, ticket) as transaction:
@@ -73,7 +71,7 @@ class Handle:
 
     def _write(self, call: WriteCall[Result]) -> Result:
         """Commit a call in a transaction of its own, and return its answer; retry a conflict."""
-        ticket = QueueTicket(self._core.turns) if call.looks_up else None
+        ticket = QueueTicket(self._calls.turns) if call.looks_up else None
 
         def run() -> Result:
             return self._calls.write(call, ticket)
@@ -113,13 +111,14 @@ class Handle:
         An attempt that only waited its turn in the conflict queue does not count.
         """
         out_of_turn = isinstance(error, OutOfTurn)
-        if not error.retryable or (attempt >= retries and not out_of_turn):
+        is_spent = error.gave_up or (attempt >= retries and not out_of_turn)
+        if not error.retryable or is_spent:
             raise error
         if ticket is not None and isinstance(error, TransactionConflict) and error.reads:
             ticket.join(error.reads, overtaken=not out_of_turn)
             self._wait_for(ticket)
         else:
-            self._calls.sleep(self._core.backoff(attempt))
+            self._calls.back_off(attempt)
         return attempt if out_of_turn else attempt + 1
 
     def _wait_for(self, ticket: QueueTicket) -> None:
@@ -129,7 +128,7 @@ class Handle:
             self._calls.wait(ticket.signal, count, TURN_SECONDS)
             count = ticket.signal.count
         if pause := ticket.pause():
-            self._calls.rest(pause * self._core.jitter())
+            self._calls.rest_about(pause)
 
     def _selected(
         self, agent_id: str | AllAgents | None, namespace: str | AllNamespaces | None

@@ -21,7 +21,7 @@ from memoranda.calls.maintenance import (
     Verify,
     plain_keys,
 )
-from memoranda.calls.plain import plain_refs
+from memoranda.calls.plain import plain_parameters, plain_refs
 from memoranda.calls.subscriptions import Subscribe
 from memoranda.log.fork import Fork
 from memoranda.log.read.as_of import Moment, plain_commit, plain_moment
@@ -99,10 +99,10 @@ class Store(
         With a `signer`, or the path of its file, each transaction carries the agent's signature.
         The first such transaction makes the log trust the key for this agent.
         """
-        defaults = rebound(self._core, self._defaults, agent_id, namespace, signer)
+        defaults = rebound(self._calls.limits, self._defaults, agent_id, namespace, signer)
         if signer is not None:
             check_signer(self._calls, defaults.signing)
-        return Store(self._core, defaults, self._calls)
+        return Store(self._calls, defaults)
 
     def write(
         self,
@@ -292,7 +292,7 @@ class Store(
             cursor,
         )
         seconds = None if timeout is None else check_seconds("timeout", timeout)
-        return Subscription(self._core, self._calls, call, seconds)
+        return Subscription(self._calls, call, seconds)
 
     def cursors(self) -> list[tuple[str, int]]:
         """Return every cursor by name, with the last commit it has acknowledged."""
@@ -347,7 +347,7 @@ class Store(
 
         They come from one snapshot, which stays open until the last row is read.
         """
-        return listed(self._calls, Sql(query, parameters))
+        return listed(self._calls, Sql(query, plain_parameters(parameters)))
 
     def sql_views(self) -> list[SqlView]:
         """Return the views that `sql` can read, with their columns and a description of each."""
@@ -359,7 +359,7 @@ class Store(
 
     def close(self) -> None:
         """Close the store, for every handle that shares it. Closing twice is fine."""
-        self._calls.close(self._core.close)
+        self._calls.close()
 
     def __enter__(self) -> Self:
         return self

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from memoranda.calls.core import Core
 from memoranda.calls.subscriptions import Acknowledge, Subscribe
-from memoranda.errors import InvalidInput, StoreClosed
-from memoranda.log.read.feed import Feed
-from memoranda.log.read.wakeup import POLL_SECONDS, SPURIOUS_WAKEUP_BACKOFF
+from memoranda.errors import InvalidInput
+from memoranda.log.read.wakeup import SPURIOUS_WAKEUP_BACKOFF
 from memoranda.model.clock import SystemClock
 from memoranda.model.event import ReplayEvent
 from memoranda.model.limits import short_repr
 from memoranda.sdk.calls import Calls, Opened, feed_of
-from memoranda.storage.thread_locks import new_lock
 
 
 class Subscription(Opened):
@@ -28,17 +24,13 @@ class Subscription(Opened):
     whatever clock the store has, and holds neither a lock nor a snapshot.
     """
 
-    def __init__(self, core: Core, calls: Calls, call: Subscribe, timeout: float | None) -> None:
-        self._core = core
+    def __init__(self, calls: Calls, call: Subscribe, timeout: float | None) -> None:
         self._call = call
-        self._feed: Feed | None = None
+        self._feed = feed_of(calls, call)
         self._timeout = math.inf if timeout is None else timeout
         self._time = SystemClock()
-        self._events: deque[ReplayEvent] = deque()
-        self._filling = new_lock()
         self._idle_wakeups = 0
         """Consecutive wake-ups after which there was no event; selects the next back-off."""
-        self._closed = False
         super().__init__(calls, self._open)
 
     def ack(self, event: ReplayEvent) -> None:
@@ -57,24 +49,25 @@ class Subscription(Opened):
 
     def close(self) -> None:
         """End the iteration, also one that waits in another thread. A second call has no effect."""
-        self._closed = True
+        self._feed.close()
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> ReplayEvent:
-        until = self._time.monotonic() + self._timeout
-        while not self._closed:
-            count = self._core.signal.count
-            if bool(self._events) or self._calls.run(self._fill):
+        feed, until = self._feed, self._time.monotonic() + self._timeout
+        while not feed.is_closed:
+            count = feed.signal.count
+            if bool(feed.events) or self._calls.fill_feed(feed):
                 self._idle_wakeups = 0
                 with suppress(IndexError):  # unless another thread has just taken it
-                    return self._events.popleft()
-            elif self._feed is not None and self._feed.caught_up:
-                if self._time.monotonic() >= until:
+                    return feed.events.popleft()
+            elif feed.caught_up:
+                if self._time.monotonic() < until:
+                    self._idle_wakeups += 1
+                    self._wait(count, until)
+                elif self._calls.is_at_end(feed):
                     break
-                self._idle_wakeups += 1
-                self._wait(count, until)
         raise StopIteration
 
     def __enter__(self) -> Self:
@@ -88,47 +81,19 @@ class Subscription(Opened):
     ) -> None:
         self.close()
 
-    def _open(self) -> Feed:
-        """Return the feed, opened now unless it is open: from here on, nothing is missed."""
-        with self._filling:
-            if self._feed is None:
-                self._feed = feed_of(self._calls, self._call)
-            return self._feed
-
-    def _fill(self) -> bool:
-        """Read the next page of events if the buffer is empty; return whether it has any.
-
-        Events go to the buffer, so that none is lost if the caller is cancelled meanwhile.
-        """
-        feed = self._open()
-        with self._filling:
-            if not self._events and not self._closed:
-                try:
-                    self._events.extend(feed.next_page())
-                except StoreClosed:
-                    self._closed = True
-            return bool(self._events)
+    def _open(self) -> None:
+        self._calls.open_feed(self._feed)
 
     def _wait(self, count: int, until: float) -> None:
-        """Wait for a commit of this process, and poll the log for commits of other processes."""
-        signal = self._core.signal
-        self._calls.rest(
-            SPURIOUS_WAKEUP_BACKOFF[min(self._idle_wakeups, len(SPURIOUS_WAKEUP_BACKOFF)) - 1]
-        )
-        while not self._closed and signal.count == count:
+        """Wait until the feed may have more events."""
+        feed, last = self._feed, len(SPURIOUS_WAKEUP_BACKOFF)
+        self._calls.rest(SPURIOUS_WAKEUP_BACKOFF[min(self._idle_wakeups, last) - 1])
+        while not feed.is_closed and feed.signal.count == count:
             seconds = until - self._time.monotonic()
             if seconds <= 0:
                 return
-            self._calls.wait(signal, count, min(seconds, POLL_SECONDS))
-            if signal.count == count:
+            self._calls.wait(feed.signal, count, min(seconds, feed.poll_seconds))
+            if feed.signal.count == count:
                 self._idle_wakeups = 0
-            if signal.claim_poll(self._time.monotonic()):
-                self._calls.run(self._poll)
-
-    def _poll(self) -> None:
-        """Read the head of the log, and wake every subscription if it has moved."""
-        try:
-            self._core.signal.note_head(self._core.head())
-        except StoreClosed:
-            self._closed = True
-            self._core.signal.notify()
+            if feed.is_poll_due(self._time.monotonic()):
+                self._calls.poll_feed(feed)

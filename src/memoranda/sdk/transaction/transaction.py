@@ -15,7 +15,6 @@ from memoranda.calls.plain import plain_refs
 from memoranda.calls.transactions import CommittedTransaction
 from memoranda.extract.protocol import Extraction, Skipped
 from memoranda.log.commit.conflict_queue import QueueTicket
-from memoranda.log.commit.staged_transaction import Beginning
 from memoranda.model.document import Document
 from memoranda.model.refs import RefLike
 from memoranda.sdk.calls import Calls, Opened, listed_within, stage_call
@@ -46,7 +45,7 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging, Opened):
         self._turn = turn
         self.committed: CommittedTransaction | None = None
         """Its commit; None until it is committed."""
-        super().__init__(calls, self._begin)
+        super().__init__(calls, self._open)
 
     def __repr__(self) -> str:
         status = "open" if self._transaction.draft.is_open else "aborted"
@@ -144,7 +143,7 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging, Opened):
 
     def __enter__(self) -> Self:
         self._transaction.draft.check()
-        self._calls.run(self._begin)
+        self._open()
         return self
 
     def __exit__(
@@ -167,5 +166,5 @@ class Transaction(MemoryStaging, LinkStaging, FactStaging, Opened):
         work = partial(part.stage, extraction, single)
         return self._calls.run_staging(self._transaction, work)
 
-    def _begin(self) -> Beginning:
-        return self._transaction.draft.beginning
+    def _open(self) -> None:
+        self._calls.begin(self._transaction)

@@ -24,7 +24,7 @@ from memoranda.model.receipt import HasCommit, Receipt
 from memoranda.model.scope import ALL_AGENTS, AllAgents
 from memoranda.sdk.aio.store.handle import AsyncHandle
 from memoranda.sdk.async_calls import async_listed
-from memoranda.sdk.signers import SignerOrPath, as_signer, log_signer, public_key
+from memoranda.sdk.signers import SignerOrPath, as_signer, public_key
 from memoranda.sdk.store.audit import _plain_checkpoint
 from memoranda.storage.port import Progress
 from memoranda.storage.store_url import Url
@@ -68,10 +68,7 @@ class AsyncCheckpointCalls(AsyncHandle):
         """
         if signer is None:
             return await self._calls.ask(Checkpoint())
-        log_key = as_signer(signer)
-        return await self._calls.run_search(
-            log_signer(self._core, log_key, self._defaults.actor).sign
-        )
+        return await self._calls.sign_checkpoint(as_signer(signer), self._defaults.actor)
 
     def checkpoints(self) -> AsyncIterator[SignedCheckpoint]:
         """Yield every stored checkpoint, the smallest first."""

@@ -241,7 +241,7 @@ class AsyncBulkCalls(AsyncHandle):
         """
         check_callable("progress", progress)
         check_callable("reject", reject)
-        size = check_batch(batch, self._core.limits.transaction_operations)
+        size = check_batch(batch, self._calls.limits.transaction_operations)
         rows = enumerate(check_facts(facts), start=1)
         common = {"agent_id": agent_id, "namespace": namespace, "once": once}
         length, counts = length_hint(facts), AssertedFacts()

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from memoranda.calls.call import WriteCall
-from memoranda.calls.core import TIMEOUT, Core
+from memoranda.calls.core import TIMEOUT
 from memoranda.calls.defaults import Defaults
-from memoranda.calls.grant import EVERYTHING
 from memoranda.errors import InvalidInput, MemorandaError, TransactionConflict
 from memoranda.log.commit.conflict_queue import TURN_SECONDS, OutOfTurn, QueueTicket
-from memoranda.model.limits import short_repr
+from memoranda.model.limits import check_integer, short_repr
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES, AllAgents, AllNamespaces
 from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
 from memoranda.sdk.async_calls import AsyncCalls, async_open_transaction
@@ -23,10 +22,8 @@ from memoranda.sdk.store.handle import _RETRIES, Result
 class AsyncHandle:
     """An open store, with default values for agent, namespace and signer."""
 
-    def __init__(self, core: Core, defaults: Defaults, calls: AsyncCalls | None = None) -> None:
-        self._core = core
-        carrier = calls or AsyncCalls(core, EVERYTHING)
-        self._calls = carrier.bound_to(defaults.grant, defaults.signing)
+    def __init__(self, calls: AsyncCalls, defaults: Defaults) -> None:
+        self._calls = calls.bound_to(defaults.grant, defaults.signing)
         self._defaults = defaults
 
     def __repr__(self) -> str:
@@ -54,7 +51,8 @@ class AsyncHandle:
         """
         if not callable(work):
             raise InvalidInput("work", f"{short_repr(work)} is not a function")
-        ticket = QueueTicket(self._core.turns) if retries else None
+        retries = check_integer("retries", retries, minimum=0, noun="a number of retries")
+        ticket = QueueTicket(self._calls.turns) if retries else None
 
         async def run() -> Result:
             async with self._begin(timeout, txn_id, ticket) as transaction:
@@ -70,7 +68,7 @@ class AsyncHandle:
 
     async def _write(self, call: WriteCall[Result]) -> Result:
         """Commit a call in a transaction of its own, and return its answer; retry a conflict."""
-        ticket = QueueTicket(self._core.turns) if call.looks_up else None
+        ticket = QueueTicket(self._calls.turns) if call.looks_up else None
 
         async def run() -> Result:
             return await self._calls.write(call, ticket)
@@ -110,13 +108,14 @@ class AsyncHandle:
         An attempt that only waited its turn in the conflict queue does not count.
         """
         out_of_turn = isinstance(error, OutOfTurn)
-        if not error.retryable or (attempt >= retries and not out_of_turn):
+        is_spent = error.gave_up or (attempt >= retries and not out_of_turn)
+        if not error.retryable or is_spent:
             raise error
         if ticket is not None and isinstance(error, TransactionConflict) and error.reads:
             ticket.join(error.reads, overtaken=not out_of_turn)
             await self._wait_for(ticket)
         else:
-            await self._calls.sleep(self._core.backoff(attempt))
+            await self._calls.back_off(attempt)
         return attempt if out_of_turn else attempt + 1
 
     async def _wait_for(self, ticket: QueueTicket) -> None:
@@ -126,7 +125,7 @@ class AsyncHandle:
             await self._calls.wait(ticket.signal, count, TURN_SECONDS)
             count = ticket.signal.count
         if pause := ticket.pause():
-            await self._calls.rest(pause * self._core.jitter())
+            await self._calls.rest_about(pause)
 
     def _selected(
         self, agent_id: str | AllAgents | None, namespace: str | AllNamespaces | None

@@ -24,7 +24,7 @@ from memoranda.calls.maintenance import (
     Verify,
     plain_keys,
 )
-from memoranda.calls.plain import plain_refs
+from memoranda.calls.plain import plain_parameters, plain_refs
 from memoranda.calls.subscriptions import Subscribe
 from memoranda.log.fork import Fork
 from memoranda.log.read.as_of import Moment, plain_commit, plain_moment
@@ -102,10 +102,10 @@ class AsyncStore(
         With a `signer`, or the path of its file, each transaction carries the agent's signature.
         The first such transaction makes the log trust the key for this agent.
         """
-        defaults = rebound(self._core, self._defaults, agent_id, namespace, signer)
+        defaults = rebound(self._calls.limits, self._defaults, agent_id, namespace, signer)
         if signer is not None:
             async_check_signer(self._calls, defaults.signing)
-        return AsyncStore(self._core, defaults, self._calls)
+        return AsyncStore(self._calls, defaults)
 
     async def write(
         self,
@@ -295,7 +295,7 @@ class AsyncStore(
             cursor,
         )
         seconds = None if timeout is None else check_seconds("timeout", timeout)
-        return AsyncSubscription(self._core, self._calls, call, seconds)
+        return AsyncSubscription(self._calls, call, seconds)
 
     async def cursors(self) -> list[tuple[str, int]]:
         """Return every cursor by name, with the last commit it has acknowledged."""
@@ -350,7 +350,7 @@ class AsyncStore(
 
         They come from one snapshot, which stays open until the last row is read.
         """
-        return async_listed(self._calls, Sql(query, parameters))
+        return async_listed(self._calls, Sql(query, plain_parameters(parameters)))
 
     async def sql_views(self) -> list[SqlView]:
         """Return the views that `sql` can read, with their columns and a description of each."""
@@ -362,7 +362,7 @@ class AsyncStore(
 
     async def close(self) -> None:
         """Close the store, for every handle that shares it. Closing twice is fine."""
-        await self._calls.close(self._core.close)
+        await self._calls.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -38,7 +38,7 @@ class AsyncWhyCalls(AsyncHandle):
             self._defaults.agent_id if agent_id is None else agent_id,
             self._defaults.namespace if namespace is None else namespace,
         )
-        checked = check_ref("ref", reference, asker, self._core.limits)
+        checked = check_ref("ref", reference, asker, self._calls.limits)
         return await self._calls.ask(Why(checked, plain_moment("at", at), agent_id))
 
     def stale_keys(

@@ -18,7 +18,6 @@ from memoranda.calls.plain import plain_refs
 from memoranda.calls.transactions import CommittedTransaction
 from memoranda.extract.protocol import Extraction, Skipped
 from memoranda.log.commit.conflict_queue import QueueTicket
-from memoranda.log.commit.staged_transaction import Beginning
 from memoranda.model.document import Document
 from memoranda.model.refs import RefLike
 from memoranda.sdk.aio.transaction.facts import AsyncFactStaging
@@ -49,7 +48,7 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging, A
         self._turn = turn
         self.committed: CommittedTransaction | None = None
         """Its commit; None until it is committed."""
-        super().__init__(calls, self._begin)
+        super().__init__(calls, self._open)
 
     def __repr__(self) -> str:
         status = "open" if self._transaction.draft.is_open else "aborted"
@@ -147,7 +146,7 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging, A
 
     async def __aenter__(self) -> Self:
         self._transaction.draft.check()
-        await self._calls.run(self._begin)
+        await self._open()
         return self
 
     async def __aexit__(
@@ -170,5 +169,5 @@ class AsyncTransaction(AsyncMemoryStaging, AsyncLinkStaging, AsyncFactStaging, A
         work = partial(part.stage, extraction, single)
         return await self._calls.run_staging(self._transaction, work)
 
-    def _begin(self) -> Beginning:
-        return self._transaction.draft.beginning
+    async def _open(self) -> None:
+        await self._calls.begin(self._transaction)

@@ -1,0 +1,192 @@
+"""The stream of writes of a store, for threads: callers that write at a time share messages.
+
+Three sorts of threads take part. A caller adds its write to the queue and waits. The *sender* is a
+thread of gRPC that asks for the next batch: it takes whatever callers have added while the last one
+was on its way. The *receiver* reads outcomes and wakes callers; if the connection is lost, it opens
+the stream again, which first sends what is unanswered. Neither is ever interrupted by a signal, so
+that a caller that is leaves the stream as it is for others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+
+from memoranda.errors import (
+    MemorandaError,
+    NotFound,
+    PermissionDenied,
+    StoreBusy,
+    StoreClosed,
+    Unauthenticated,
+    UnsupportedFormat,
+)
+from memoranda.sdk.remote.connection import Connection
+from memoranda.sdk.remote.errors import ConnectionLost
+from memoranda.sdk.remote.writes import PendingWrite, WriteQueue
+from memoranda.storage.thread_locks import Wakeup, new_lock
+
+_PEER_WAIT_SECONDS = 0.0005
+"""Seconds within which one more write must come for a sender to go on waiting for peers."""
+
+REFUSALS = (NotFound, PermissionDenied, StoreBusy, Unauthenticated, UnsupportedFormat)
+"""Ends of a stream without any outcome that tell that the server has taken nothing from it."""
+
+
+class WriteStream:
+    """Sends writes, and returns their outcomes; each takes effect exactly once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._queue = WriteQueue(connection.options.url.store)
+        self._lock = new_lock()
+        """Protects the queue, and who serves it."""
+        self._current: _Stream | None = None
+        """The stream that is open, or being opened."""
+        self._receiver: threading.Thread | None = None
+        """None: nothing is to be sent, and no stream is open."""
+        self._is_closing = False
+
+    def write(self, pending: PendingWrite) -> Any:
+        """Send a write, and return what the server says became of it."""
+        woken = Wakeup()
+        pending.expect(woken.set)
+        try:
+            with self._lock:
+                self._connection.check_open()
+                if self._is_closing:
+                    raise StoreClosed
+                self._queue.add(pending)
+                self._wake()
+            woken.wait()
+        finally:
+            if not pending.is_settled:  # an interrupt: nobody waits for the outcome any more
+                with self._lock:
+                    self._queue.withdraw(pending)
+        return pending.result()
+
+    def _wake(self) -> None:
+        """Let the queue be sent; the caller holds the lock."""
+        if self._current is not None:
+            self._current.wakeup.set()
+        if self._receiver is None or not self._receiver.is_alive():
+            # One that an interrupt kept from starting is replaced; should it start yet, it ends.
+            self._receiver = threading.Thread(
+                target=self._receive, name="memoranda-writes", daemon=True
+            )
+            self._receiver.start()
+
+    def close(self, seconds: float) -> None:
+        """Take no more writes, and wait until those on their way have outcomes, or so long."""
+        with self._lock:
+            self._is_closing = True
+            if self._receiver is not None:
+                self._wake()
+            receiver = self._receiver
+        if receiver is None or receiver is threading.current_thread():
+            return
+        receiver.join(seconds)
+        with self._lock:
+            self._queue.fail(StoreClosed())
+
+    # The receiver.
+
+    def _receive(self) -> None:
+        """Send and receive until a stream has ended, and nothing is left to be sent."""
+        with self._lock:
+            if self._receiver is not threading.current_thread():
+                return
+        patience = self._connection.patience()
+        problem: MemorandaError = MemorandaError("the thread of a write stream ended unexpectedly")
+        try:
+            while True:
+                stream = _Stream()
+                lost = self._run(stream)
+                if stream.has_answered:
+                    patience.reset()
+                with self._lock:
+                    self._queue.send_again(
+                        may_be_committed=stream.has_answered or not isinstance(lost, REFUSALS)
+                    )
+                    if self._queue.is_empty:
+                        self._receiver = None
+                        return
+                problem = lost
+                self._connection.rest(patience.pause(lost))
+        except MemorandaError as error:
+            problem = error
+        finally:
+            with self._lock:
+                if self._receiver is threading.current_thread():
+                    self._receiver = None
+                    self._queue.fail(problem)
+
+    def _run(self, stream: _Stream) -> MemorandaError:
+        """Open a stream, receive outcomes until it ends, and return why it did."""
+        with self._lock:
+            self._current = stream
+        try:
+            call = self._connection.write_stream(self._batches(stream))
+            call.initial_metadata()  # the server has taken the call, or it has failed
+            stream.is_open = not call.done()
+            stream.wakeup.set()
+            for outcomes in call:
+                stream.has_answered = True
+                with self._lock:
+                    self._queue.settle(outcomes)
+                    if self._is_closing and self._queue.is_empty:
+                        stream.wakeup.set()
+        except grpc.RpcError as error:
+            return self._connection.translated(error)
+        except StoreClosed as error:
+            return error
+        finally:
+            with self._lock:
+                self._current = None
+                stream.is_over = True
+            stream.wakeup.set()
+        return ConnectionLost(f"{self._connection.place} has ended a stream of writes")
+
+    # The sender.
+
+    def _batches(self, stream: _Stream) -> Iterator[Any]:
+        """Yield what is to be sent on a stream, until it is over."""
+        while True:
+            self._wait_for_peers(stream)
+            with self._lock:
+                if stream.is_over or (self._is_closing and self._queue.is_empty):
+                    return
+                batch = self._queue.take_batch() if stream.is_open else None
+            if batch is None:
+                stream.wakeup.wait()
+            else:
+                yield batch
+
+    def _wait_for_peers(self, stream: _Stream) -> None:
+        """Wait until the callers that the last outcomes have woken write again, or no more do.
+
+        A message costs the server more than a write of it does.
+        """
+        count = 0
+        while self._queue.expects_more and count < self._queue.unsent_count:
+            stream.wakeup.clear()
+            count = self._queue.unsent_count
+            stream.wakeup.wait(_PEER_WAIT_SECONDS)
+
+
+class _Stream:
+    """One stream of a connection, and how its sender is woken."""
+
+    __slots__ = ("has_answered", "is_open", "is_over", "wakeup")
+
+    def __init__(self) -> None:
+        self.wakeup = Wakeup()
+        self.is_open = False
+        """Whether the server has taken the call. Before, nothing is sent: if it cannot be reached,
+        it is certain that no write has taken effect."""
+        self.is_over = False
+        self.has_answered = False
+        """Whether an outcome came: the server has accepted the caller and its store."""
