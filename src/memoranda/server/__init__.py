@@ -1,0 +1,1 @@
+"""The server: many stores in one process, reached over the network with tokens."""

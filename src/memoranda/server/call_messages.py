@@ -1,0 +1,238 @@
+"""Calls in the messages of `memoranda.v1`, each served in the shape of its answer.
+
+gRPC and HTTP carry the same messages. They read the bytes of a request and send those of an answer;
+what is between is here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from google.protobuf.message import DecodeError
+
+from memoranda.calls.call import Call
+from memoranda.calls.log import Replay
+from memoranda.calls.subscriptions import Subscribe
+from memoranda.errors import InvalidInput
+from memoranda.model.limits import short_repr
+from memoranda.server.dispatcher import Caller, Dispatcher
+from memoranda.wire import codec
+from memoranda.wire.classes import Message
+from memoranda.wire.events import event_page
+from memoranda.wire.methods import Method
+
+LARGE_BYTES = 256 * 1024
+"""Requests from this size on are decoded in a thread: they would keep the event loop waiting."""
+PAGE_BYTES = 1024 * 1024
+"""Bytes of a page from which on it is sent in two."""
+PROGRESS_SECONDS = 0.1
+"""Time between two reports of progress."""
+
+Messages: TypeAlias = AsyncGenerator[bytes, None]
+"""The messages of an answer, as bytes. The next one is made once the last one was sent."""
+
+
+class Envelope:
+    """A request as it arrived: its bytes, who sends it, and what was said beside it."""
+
+    __slots__ = ("caller", "data", "seconds", "store")
+
+    def __init__(
+        self,
+        caller: Caller,
+        data: bytes,
+        *,
+        store: str | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self.caller = caller
+        self.data = data
+        self.store = store
+        """The store that its address names; None: only the message says it."""
+        self.seconds = seconds
+        """The time after which its client no longer waits; None: it does not say."""
+
+    def store_named(self, in_message: str) -> str:
+        """Return the store that is meant; raise `InvalidInput` if two are named."""
+        if self.store is None:
+            return in_message
+        if in_message not in ("", self.store):
+            raise InvalidInput(
+                "store",
+                f"the message names {short_repr(in_message)}, and its address "
+                f"{short_repr(self.store)}: leave it out of the message",
+            )
+        return self.store
+
+
+class IncomingCall:
+    """A call as it arrived, and what was said beside its arguments."""
+
+    __slots__ = ("call", "caller", "message", "seconds", "size", "store")
+
+    def __init__(self, envelope: Envelope, message: Message, call: Call[Any]) -> None:
+        self.caller = envelope.caller.acting(message.acting_agent)
+        self.message = message
+        self.call = call
+        self.store = envelope.store_named(message.store)
+        self.size = len(envelope.data)
+        self.seconds = envelope.seconds
+
+
+class CallMessages:
+    """Serves calls, each by the method of its kind."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._streams = {
+            "long": self._long_answer,
+            "pages": self._pages,
+            "events": self._events,
+        }
+
+    async def answer(self, method: Method, envelope: Envelope) -> bytes:
+        """Return the one answer of a call."""
+        incoming = await _incoming(method, envelope)
+        answer = await self._ask(method, incoming)
+        encoded: bytes = codec.response_of(incoming.call, answer).SerializeToString()
+        self._dispatcher.count_answer(incoming.caller, len(encoded))
+        return encoded
+
+    def stream(self, method: Method, envelope: Envelope) -> Messages:
+        """Return the messages of an answer that has several; close them at the end."""
+        return self._streams[method.shape](method, envelope)
+
+    async def _ask(self, method: Method, incoming: IncomingCall) -> Any:
+        if not method.is_write:
+            return await self._dispatcher.ask(
+                incoming.caller, incoming.store, incoming.call, size=incoming.size
+            )
+        call: Any = incoming.call
+        return await self._dispatcher.write(
+            incoming.caller,
+            incoming.store,
+            call,
+            is_named=codec.is_named(incoming.message),
+            seconds=incoming.seconds,
+            size=incoming.size,
+        )
+
+    async def _long_answer(self, method: Method, envelope: Envelope) -> Messages:
+        """Yield the progress of a call that takes long, and then its answer.
+
+        The first report comes at once, and the last one before the answer.
+        """
+        incoming = await _incoming(method, envelope)
+        progress = _Progress(asyncio.get_running_loop())
+        work = asyncio.ensure_future(
+            self._dispatcher.ask(
+                incoming.caller, incoming.store, incoming.call, progress.report, size=incoming.size
+            )
+        )
+        try:
+            await asyncio.wait((work, progress.begun), return_when=asyncio.FIRST_COMPLETED)
+            is_over = False
+            while not is_over:
+                is_over = work.done()
+                if (steps := progress.take()) is not None:
+                    message = codec.progress_of(method.kind, *steps)
+                    yield message.SerializeToString()
+                await asyncio.wait((work,), timeout=PROGRESS_SECONDS)
+        finally:
+            if not work.done():
+                work.cancel()
+                await asyncio.wait((work,))
+        encoded = codec.response_of(incoming.call, work.result()).SerializeToString()
+        self._dispatcher.count_answer(incoming.caller, len(encoded))
+        yield encoded
+
+    async def _pages(self, method: Method, envelope: Envelope) -> Messages:
+        """Yield a long answer; the first message has no items: the call is checked."""
+        incoming = await _incoming(method, envelope)
+        pages = self._dispatcher.pages(
+            incoming.caller, incoming.store, incoming.call, size=incoming.size
+        )
+        async with pages as stream:
+            yield codec.page_of(incoming.call, []).SerializeToString()
+            async for items in stream:
+                for data in _page_messages(incoming.call, items):
+                    yield data
+                    await stream.throttle(len(data))
+
+    async def _events(self, method: Method, envelope: Envelope) -> Messages:
+        """Yield the pages of a replay or a subscription; a slow client is waited for."""
+        incoming = await _incoming(method, envelope)
+        call, stored = incoming.call, bool(incoming.message.stored)
+        assert isinstance(call, (Replay, Subscribe)), f"{method.name} has events"
+        events = self._dispatcher.events(incoming.caller, incoming.store, call, size=incoming.size)
+        async with events as stream:
+            async for page in stream:
+                data = event_page(
+                    page.events,
+                    log_id=page.log_id,
+                    bound=page.bound,
+                    caught_up=page.caught_up,
+                    stored=stored,
+                ).SerializeToString()
+                yield data
+                await stream.throttle(len(data))
+
+
+async def _incoming(method: Method, envelope: Envelope) -> IncomingCall:
+    """Return the call in the bytes of a request; raise `InvalidInput` if there is none."""
+    if len(envelope.data) < LARGE_BYTES:
+        return _decoded(method, envelope)
+    return await asyncio.to_thread(_decoded, method, envelope)
+
+
+def _decoded(method: Method, envelope: Envelope) -> IncomingCall:
+    message = parsed(method.request, envelope.data)
+    return IncomingCall(envelope, message, codec.call_of(message))
+
+
+def parsed(kind: Any, data: bytes) -> Message:
+    """Return a message of a class from its bytes; raise `InvalidInput` if they are none."""
+    try:
+        return kind.FromString(data)
+    except DecodeError as error:
+        raise InvalidInput(
+            "request", f"the {len(data)} bytes are no {kind.DESCRIPTOR.name}: {error}"
+        ) from error
+
+
+def _page_messages(call: Call[Any], items: Sequence[Any]) -> Iterator[bytes]:
+    """Yield the messages of a page, which are not much larger than a page should be."""
+    message = codec.page_of(call, items)
+    if len(items) > 1 and message.ByteSize() > PAGE_BYTES:
+        middle = len(items) // 2
+        yield from _page_messages(call, items[:middle])
+        yield from _page_messages(call, items[middle:])
+    else:
+        yield message.SerializeToString()
+
+
+class _Progress:
+    """The last report of a thread, until it is sent."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._last: tuple[int, int] | None = None
+        self._has_begun = False
+        self.begun: asyncio.Future[None] = loop.create_future()
+        """Done with the first report."""
+
+    def report(self, done: int, total: int) -> None:
+        """Note how far the work is; called in its thread, very often."""
+        self._last = done, total
+        if not self._has_begun:
+            self._has_begun = True
+            with suppress(RuntimeError):  # the loop is closed, and nobody waits
+                self._loop.call_soon_threadsafe(self.begun.set_result, None)
+
+    def take(self) -> tuple[int, int] | None:
+        """Return the last report, if it was not taken yet."""
+        last, self._last = self._last, None
+        return last

@@ -1,0 +1,81 @@
+"""Replays and subscriptions as pages of events, in stored bytes wherever they are shown so."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from memoranda.calls.core import Core
+from memoranda.calls.grant import Grant
+from memoranda.calls.log import Replay
+from memoranda.calls.registry import handle
+from memoranda.calls.subscriptions import Subscribe
+from memoranda.log.read.feed import Feed
+from memoranda.log.read.replay import Replay as LogReplay
+from memoranda.log.read.wakeup import SPURIOUS_WAKEUP_BACKOFF
+from memoranda.model.event import ReplayEvent, StoredEvent
+from memoranda.sdk.local.async_calls import AsyncLocalCalls
+from memoranda.server.wakeups import Wakeups
+
+MAX_WAIT_SECONDS = 1.0
+"""How long a subscription waits before it looks whether its caller may still read."""
+
+
+class EventPage(msgspec.Struct, frozen=True):
+    """Some events of a replay or a subscription, in the order of the log."""
+
+    log_id: str
+    bound: int
+    """Of a replay: its last commit. Of a subscription: the commit through which it has read."""
+    caught_up: bool
+    """Whether a subscription has reached the end of the log."""
+    events: list[StoredEvent | ReplayEvent]
+
+
+async def replay_pages(
+    calls: AsyncLocalCalls, core: Core, grant: Grant, call: Replay
+) -> AsyncGenerator[EventPage, None]:
+    """Yield the pages of a replay, the first one without events: its bound is set with it."""
+    work: Any = partial(handle, core, grant, call)
+    replay: LogReplay = await calls.run(work)
+    yield EventPage(core.log_id, replay.through, False, [])
+    while replay.at < replay.through:
+        if events := await calls.run(replay.next_stored_stretch):
+            yield EventPage(core.log_id, replay.through, False, events)
+
+
+async def subscription_pages(
+    calls: AsyncLocalCalls,
+    core: Core,
+    grant: Grant,
+    call: Subscribe,
+    wakeups: Wakeups,
+    check: Callable[[], None],
+) -> AsyncGenerator[EventPage, None]:
+    """Yield the pages of a subscription; the first one comes at once, and tells where it begins.
+
+    At the end of the log it waits. The page that reaches the end says so, also if it has no events.
+    """
+    work: Any = partial(handle, core, grant, call)
+    feed: Feed = await calls.run(work)
+    yield EventPage(core.log_id, feed.position, False, [])
+    has_told_end, idle_wakeups = False, 0
+    with wakeups.of(calls, core) as wakeup:
+        while True:
+            check()
+            count = core.signal.count
+            events = await calls.run(feed.next_stored_page)
+            if events:
+                idle_wakeups = 0
+            if events or (feed.caught_up and not has_told_end):
+                has_told_end = feed.caught_up
+                yield EventPage(core.log_id, feed.position, feed.caught_up, events)
+            if feed.caught_up:
+                idle_wakeups = min(idle_wakeups + 1, len(SPURIOUS_WAKEUP_BACKOFF))
+                await calls.rest(SPURIOUS_WAKEUP_BACKOFF[idle_wakeups - 1])
+                while not await wakeup.wait(count, MAX_WAIT_SECONDS):
+                    idle_wakeups = 0
+                    check()

@@ -1,0 +1,46 @@
+"""Answers and errors for callers elsewhere: they name files of the server, and none of its folders.
+
+Where a server keeps its stores is nothing that its callers need, and may tell of other tenants.
+"""
+
+from __future__ import annotations
+
+import os
+from copy import copy
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from memoranda.calls.core import Core
+from memoranda.errors import MemorandaError
+from memoranda.log.erasure.certificate import Certificate
+
+Answer = TypeVar("Answer")
+
+
+def without_folders(answer: Answer) -> Answer:
+    """Return an answer whose paths are file names: a certificate lists copies of the store."""
+    if isinstance(answer, Certificate) and answer.copies:
+        return replace(answer, copies=tuple(Path(path).name for path in answer.copies))
+    return answer
+
+
+def error_without_folders(error: MemorandaError, core: Core) -> MemorandaError:
+    """Return an error of an open store whose texts do not name the folder of the store."""
+    path = core.engine.path
+    return error if path is None else error_without(path.parent, error)
+
+
+def error_without(parent: Path, error: MemorandaError) -> MemorandaError:
+    """Return an error whose texts do not name a folder."""
+    folder = f"{parent}{os.sep}"
+    texts = {name: text for name, text in vars(error).items() if type(text) is str}
+    if not any(folder in text for text in (*texts.values(), str(error))):
+        return error
+    cut = copy(error)
+    cut.args = tuple(
+        part.replace(folder, "") if isinstance(part, str) else part for part in error.args
+    )
+    vars(cut).update({name: text.replace(folder, "") for name, text in texts.items()})
+    return cut

@@ -1,0 +1,1 @@
+"""The server's gRPC services: how calls travel, and what protects the server from its callers."""

@@ -1,0 +1,314 @@
+"""The writes of one client that come in batches: staged in their order, committed together.
+
+All writes of a batch are staged and queued before the next batch is, so that writes to one key are
+decided in the order in which they came. Nothing waits for a commit before the next one is queued:
+they share the sync of a group commit. Outcomes come in any order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from memoranda.calls.call import WriteCall, call_name
+from memoranda.calls.core import Core
+from memoranda.calls.grant import EVERYTHING
+from memoranda.calls.registry import may_read_to_stage, stage_write
+from memoranda.calls.write import StagedWrite
+from memoranda.errors import MemorandaError
+from memoranda.log.commit.outcome import CommitResult
+from memoranda.sdk.local.async_calls import AsyncLocalCalls
+from memoranda.sdk.local.submitted_writes import SubmittedWrite
+from memoranda.server.dispatcher import Caller, Dispatcher
+from memoranda.server.folders import without_folders
+from memoranda.server.metering import Admission
+from memoranda.server.stores import OpenStore
+
+MAX_WRITES = 4096
+"""Writes of a client that may be in flight: taken, and not answered yet."""
+MAX_BYTES = 16 * 1024 * 1024
+"""Bytes of their requests, for the same reason: memory. A single batch may have more."""
+
+_STAGED_AT_ONCE = 64
+"""Writes of a batch that are staged in one turn of the event loop: some milliseconds, after which
+the calls of other clients have their turn."""
+
+
+class QueuedWrite(msgspec.Struct, frozen=True):
+    """A write, with the number that its client gave it."""
+
+    number: int
+    caller: Caller
+    call: WriteCall[Any]
+    is_named: bool
+
+
+class WriteOutcome(msgspec.Struct, frozen=True):
+    """What became of a write."""
+
+    number: int
+    kind: Any
+    """The kind of its call; None: it was not understood."""
+    outcome: Any
+    """Its answer, or the error that prevented it."""
+
+
+Deliver = Callable[[QueuedWrite, Any], None]
+"""Notes the outcome of a write: its answer, or an error."""
+
+
+class WriteQueue:
+    """The writes of one client, from when they are taken until their outcomes are sent."""
+
+    def __init__(self, dispatcher: Dispatcher, caller: Caller, admission: Admission) -> None:
+        self._dispatcher = dispatcher
+        self._caller = caller
+        self._admission = admission
+        self._tasks: set[asyncio.Task[None]] = set()
+        """One for each batch whose outcomes are not all known."""
+        self._outcomes: deque[WriteOutcome] = deque()
+        """Outcomes that nobody has taken yet."""
+        self._changed = asyncio.Event()
+        """Set when there are outcomes, when room was made, or when a batch has failed."""
+        self._writes = 0
+        self._bytes = 0
+        self._failure: BaseException | None = None
+        """A defect that ended a batch without outcomes: the client has to send it again."""
+
+    # Taking writes.
+
+    async def put(
+        self,
+        store: str,
+        writes: Sequence[QueuedWrite],
+        size: int,
+        refused: Sequence[WriteOutcome] = (),
+    ) -> None:
+        """Take a batch of so many bytes, and return once its writes are queued.
+
+        Wait while the client has much in flight, or passes the rates of its token. `refused` are
+        outcomes of writes of the batch that were not understood.
+        """
+        self._dispatcher.check_current(self._caller)
+        count = len(writes) + len(refused)
+        seconds = self._admission.spend(size, calls=count)
+        if seconds > 0:
+            await asyncio.sleep(seconds)
+        while self._writes and (self._writes >= MAX_WRITES or self._bytes + size > MAX_BYTES):
+            await self._wait()
+        self._writes += count
+        self._outcomes.extend(refused)
+        self._changed.set()
+        for write in writes:
+            if write.call.lane != "short":  # it searches much before it is staged
+                self._start(self._write_apart(store, write))
+        ordered = [write for write in writes if write.call.lane == "short"]
+        if ordered:
+            await self._put_ordered(store, ordered, size)
+
+    async def _put_ordered(self, store: str, writes: Sequence[QueuedWrite], size: int) -> None:
+        self._bytes += size
+        is_queued = asyncio.get_running_loop().create_future()
+        batch = self._start(self._write_batch(store, writes, is_queued))
+        batch.add_done_callback(lambda _: self._free(size))
+        await asyncio.wait((batch, is_queued), return_when=asyncio.FIRST_COMPLETED)
+
+    def _free(self, size: int) -> None:
+        self._bytes -= size
+        self._changed.set()
+
+    def _start(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._failure = task.exception()
+        self._changed.set()
+
+    # Giving outcomes.
+
+    async def take(self, limit: int) -> list[WriteOutcome]:
+        """Return outcomes that are known, `limit` at most; wait for the first one."""
+        while not self._outcomes:
+            await self._wait()
+        return [self._outcomes.popleft() for _ in range(min(limit, len(self._outcomes)))]
+
+    def note_sent(self, count: int) -> None:
+        """Note that so many outcomes were sent: the client may send as many writes more."""
+        self._writes -= count
+        self._changed.set()
+
+    async def answered(self) -> None:
+        """Wait until the outcomes of all writes were sent."""
+        while self._writes:
+            await self._wait()
+
+    async def _wait(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self._changed.clear()
+        await self._changed.wait()
+
+    async def close(self) -> None:
+        """Withdraw what is not decided, and wait for what is being written."""
+        tasks = [*self._tasks]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    # Writing.
+
+    async def _write_apart(self, store: str, write: QueuedWrite) -> None:
+        try:
+            outcome = await self._dispatcher.write(
+                write.caller, store, write.call, is_named=write.is_named
+            )
+        except MemorandaError as error:
+            outcome = error
+        self._deliver(write, outcome)
+
+    async def _write_batch(
+        self, store: str, writes: Sequence[QueuedWrite], is_queued: asyncio.Future[None]
+    ) -> None:
+        """Stage a batch, queue it, and deliver the outcomes as they come."""
+        async with AsyncExitStack() as stack:
+            use = self._dispatcher.use(self._caller, store, "write_stream")
+            try:
+                opened = await stack.enter_async_context(use)
+            except MemorandaError as error:  # there is no such store, or it is busy
+                for write in writes:
+                    self._deliver(write, error)
+                return
+            batch = _Batch(self._deliver, self._dispatcher, opened)
+            stack.callback(batch.withdraw)
+            await batch.queue(writes)
+            is_queued.set_result(None)
+            await batch.deliver()
+
+    def _deliver(self, write: QueuedWrite, outcome: Any) -> None:
+        self._outcomes.append(WriteOutcome(write.number, type(write.call), outcome))
+        self._changed.set()
+
+
+class _Batch:
+    """Some writes in an open store."""
+
+    def __init__(self, deliver: Deliver, dispatcher: Dispatcher, opened: OpenStore) -> None:
+        self._deliver = deliver
+        self._dispatcher = dispatcher
+        self._opened = opened
+        self._core: Core = opened.core
+        self._calls: AsyncLocalCalls = opened.calls(EVERYTHING)
+        """Runs threads and commits; each write is staged under its own caller's grant."""
+        self._submitted: deque[tuple[QueuedWrite, StagedWrite[Any], SubmittedWrite]] = deque()
+        """What is queued and not answered, in the order of the batch."""
+
+    async def queue(self, writes: Sequence[QueuedWrite]) -> None:
+        """Stage writes and queue them; those that are refused are answered."""
+        for start in range(0, len(writes), _STAGED_AT_ONCE):
+            if start:
+                await asyncio.sleep(0)
+            await self._queue_some(writes[start : start + _STAGED_AT_ONCE])
+
+    async def _queue_some(self, writes: Sequence[QueuedWrite]) -> None:
+        calls = self._calls
+        work = partial(self._stage_all, writes)
+        reads = any(may_read_to_stage(write.caller.grant, write.call) for write in writes)
+        staged_writes = await calls.run(work) if reads else work()
+        for write, staged in zip(writes, staged_writes, strict=True):
+            try:
+                if isinstance(staged, MemorandaError):
+                    raise staged
+                submitted = calls.submit(staged)
+            except MemorandaError as error:
+                self._refuse(write, error)
+            else:
+                self._core.answering.append(None)
+                self._submitted.append((write, staged, submitted))
+
+    def _stage_all(self, writes: Sequence[QueuedWrite]) -> list[StagedWrite[Any] | MemorandaError]:
+        return [self._stage(write) for write in writes]
+
+    def _stage(self, write: QueuedWrite) -> StagedWrite[Any] | MemorandaError:
+        try:
+            write.caller.check_agent(self._core)  # each write has named its own
+            return stage_write(
+                self._core, write.caller.grant, write.call, None, is_named=write.is_named
+            )
+        except MemorandaError as error:
+            return error
+
+    async def deliver(self) -> None:
+        """Wait for what is queued, and answer it."""
+        slow: list[tuple[QueuedWrite, StagedWrite[Any], CommitResult]] = []
+        while self._submitted:
+            write, staged, submitted = self._submitted[0]
+            if slow and not submitted.is_decided:
+                await self._answer(slow)
+                slow = []
+            try:
+                result = await submitted.decided()
+                answer = staged.answer_from_memory(result)
+            except MemorandaError as error:
+                self._pop()
+                self._refuse(write, error)
+                continue
+            self._pop()
+            if answer is None or staged.has_transaction:
+                slow.append((write, staged, result))
+            else:
+                self._deliver(write, answer)
+        await self._answer(slow)
+
+    def _pop(self) -> None:
+        self._submitted.popleft()
+        self._core.answering.pop()
+
+    async def _answer(
+        self, committed: Sequence[tuple[QueuedWrite, StagedWrite[Any], CommitResult]]
+    ) -> None:
+        """Read the answers of committed writes, all in one thread."""
+        if not committed:
+            return
+        answers = await self._calls.run(_read_answers, committed)
+        for (write, staged, result), answer in zip(committed, answers, strict=True):
+            if isinstance(answer, MemorandaError):
+                self._refuse(write, answer)
+                continue
+            if staged.has_transaction:
+                await self._calls.give_way(result.commit_ts)
+            self._deliver(write, without_folders(answer))
+
+    def _refuse(self, write: QueuedWrite, error: MemorandaError) -> None:
+        name = call_name(type(write.call))
+        self._deliver(write, self._dispatcher.reported(write.caller, self._opened, name, error))
+
+    def withdraw(self) -> None:
+        """Give up what is not answered, if anything is: its client is gone."""
+        while self._submitted:
+            self._submitted[0][2].withdraw()
+            self._pop()
+
+
+def _read_answers(
+    committed: Sequence[tuple[QueuedWrite, StagedWrite[Any], CommitResult]],
+) -> list[Any]:
+    return [_read_answer(staged, result) for _, staged, result in committed]
+
+
+def _read_answer(staged: StagedWrite[Any], result: CommitResult) -> Any:
+    try:
+        return staged.answer(result)
+    except MemorandaError as error:
+        return error
