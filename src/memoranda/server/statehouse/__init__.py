@@ -1,0 +1,1 @@
+"""The wire of Statehouse, for its public clients: gRPC, with transactions that the server keeps."""
