@@ -1,0 +1,21 @@
+"""Where a server listens for HTTP, and to whom it answers there."""
+
+from __future__ import annotations
+
+import msgspec
+
+from memoranda.server.http.limits import HttpLimits
+
+
+class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of an HTTP server."""
+
+    host: str = "127.0.0.1"
+    port: int = 7421
+    """0: a free one."""
+    host_names: tuple[str, ...] = ()
+    """Names under which it answers, besides those of this machine. Where other machines can
+    connect, none means any."""
+    origins: tuple[str, ...] = ()
+    """Origins of pages that may use it, such as `https://app.example`."""
+    limits: HttpLimits = HttpLimits()
