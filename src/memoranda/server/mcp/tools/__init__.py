@@ -1,0 +1,1 @@
+"""The tools, one noun a file; `catalog.py` lists them in their order."""
