@@ -18,9 +18,9 @@ run: $(VENV)/.run  ## watch a small agent work, get killed, resume, and explain 
 test: check  ## check style, types, layers and generated files, then run every fast test on the built wheel
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
-test-slow: $(VENV)/.test  ## run the tests that take minutes
+test-slow: $(VENV)/.test  ## run the tests that take minutes; SEED=n draws other kills and faults
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
-	$(BIN)/python -m tests.torture --kills 200 --power-loss 200 --faults 100 --interrupts 2000 --tamperings 300 --contests 1 --fuzz 8000
+	$(BIN)/python -m tests.torture --seed $(or $(SEED),1) --kills 200 --power-loss 200 --faults 100 --interrupts 2000 --tamperings 300 --contests 1 --fuzz 8000 --server-kills 20
 
 torture: $(VENV)/.test  ## run thousands of kills, power losses and tamperings; SEED=n repeats a run
 	$(BIN)/python -m tests.torture $(if $(SEED),--seed $(SEED))
@@ -38,6 +38,8 @@ check: $(VENV)/.test
 	$(BIN)/python scripts/generate_python_docs.py --check
 	$(BIN)/python scripts/generate_lineage.py --check
 	$(BIN)/python scripts/generate_calls_docs.py --check
+	$(BIN)/python scripts/generate_proto.py --check
+	$(BIN)/python scripts/generate_openapi.py --check
 
 generate: $(VENV)/.test  ## regenerate the generated files
 	$(BIN)/python scripts/generate_async.py
@@ -45,6 +47,8 @@ generate: $(VENV)/.test  ## regenerate the generated files
 	$(BIN)/python scripts/generate_python_docs.py
 	$(BIN)/python scripts/generate_lineage.py
 	$(BIN)/python scripts/generate_calls_docs.py
+	$(BIN)/python scripts/generate_proto.py
+	$(BIN)/python scripts/generate_openapi.py
 
 format: $(VENV)/.test  ## format with ruff
 	$(BIN)/ruff check --fix

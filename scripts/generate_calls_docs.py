@@ -34,8 +34,11 @@ that uses the [Python SDK](python.md) does not need this page.
 - **Lane**: the threads that answer it in an asynchronous store: `short`, `search` or `long`.
 
 A call that writes also takes a `txn_id`, the idempotency key of a transaction of its own, and can
-be staged in a `commit` with others, unless it erases or trusts a key.
+be staged in a `commit` with others, unless it erases or trusts a key. An agent's client can sign
+it: `signature` has the key, the log, a salt and the signature.
 """
+_OF_WRITES = ("txn_id", "signature")
+"""Arguments of every call that writes."""
 
 
 def main() -> int:
@@ -67,7 +70,7 @@ def generate() -> str:
 def section(kind: type[Call[Any]]) -> str:
     """Return what the page says of one call."""
     lines = [f"\n### {call_name(kind)}\n", summary(kind), "", facts(kind)]
-    arguments = [field for field in msgspec.structs.fields(kind) if field.name != "txn_id"]
+    arguments = [field for field in msgspec.structs.fields(kind) if field.name not in _OF_WRITES]
     if arguments:
         lines += ["", f"Arguments: {', '.join(map(argument, arguments))}"]
     if kind.local_only is not None:

@@ -28,7 +28,12 @@ from memoranda import (
 )
 from memoranda.audit import signers
 from memoranda.audit.signers import Signer
+from memoranda.audit.trusted_keys import TrustRequest
+from memoranda.calls.key_writes import Write
+from memoranda.calls.signing import signed
+from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.compaction import pace
+from memoranda.model.document import Document
 from memoranda.testing import FixedClock, FixedIds
 from scripts.golden_answers import ask
 
@@ -59,12 +64,16 @@ def make(path: Path) -> None:
         with memoranda.open(":memory:", clock=clock, ids=ids, embedder=None) as origin:
             fill(origin, clock)
             sign_in_origin(origin, own)
+            send_signed(origin, own, ids, "golden-sent-1", {"log": "the origin"})
             origin.fork(folder / "first.db", at=origin.stats().commits)
         with memoranda.open(folder / "first.db", clock=clock, ids=ids, embedder=None) as first:
             first.fork(path, at=erase_behind(first, own))
         with memoranda.open(path, clock=clock, ids=ids, embedder=None) as store:
             go_on(store)
             account(store, log, own)
+            send_signed(store, own, ids, "golden-sent-2", {"log": "the second fork"})
+            send_signed(store, own, ids, "golden-sent-3", {"word": "gone"}, key="sent secret")
+            store.forget(key="sent secret", agent_id="signing", namespace="signed")
             store.rotate_key(old=own.public, new=new.public)
             forget_more(store)
             retry(store)
@@ -109,6 +118,17 @@ def sign_in_origin(store: Store, signer: Signer) -> None:
     """Write a signed event into the log that is forked."""
     signing = store.bind(agent_id="signing", namespace="signed", signer=signer)
     signing.write(key="written in", value={"log": "the origin"})
+
+
+def send_signed(
+    store: Store, signer: Signer, ids: FixedIds, txn_id: str, value: Document, key: str = "sent"
+) -> None:
+    """Write a key as a client of a server does that signs what it sends."""
+    claim = TrustRequest(signer.public.name, signer.public.key, "signing")
+    signing = TransactionSigner(signer.public.key, signer.message_signer(), claim)
+    call = Write("signing", "signed", key, value, txn_id=txn_id)
+    sent = signed(call, signing, store.stats().log_id, ids)
+    store.bind(agent_id="signing")._calls.write(sent)  # noqa: SLF001
 
 
 def believe(planner: Store) -> None:

@@ -53,7 +53,8 @@ PAGES = (
             *names("open open_async"),
             *names("bind close", "Store"),
             *names(
-                "Store AsyncStore Scope ALL_AGENTS ALL_NAMESPACES Limits MemoryBudget __version__"
+                "Store AsyncStore Scope ALL_AGENTS ALL_NAMESPACES Limits MemoryBudget Tls "
+                "__version__"
             ),
         ),
         "[concepts](../../concepts.md).",
@@ -255,8 +256,8 @@ PAGES = (
             "MemorandaError InvalidInput NotFound Compacted Conflict TransactionConflict "
             "VersionMismatch TitleTaken IdempotencyMismatch TransactionClosed TransactionExpired "
             "CommitUnknown LinkCycle ReflectionTooDeep EdgeError LogForked NotProven StoreBusy "
-            "StoreFull StoreReadOnly StoreClosed UnsupportedFormat Corruption ChainBroken "
-            "ViewsDiffer Unauthenticated PermissionDenied Unavailable"
+            "TooManyRequests StoreFull StoreReadOnly StoreClosed UnsupportedFormat Corruption "
+            "ChainBroken ViewsDiffer Unauthenticated PermissionDenied Unavailable"
         ),
     ),
     Page(

@@ -94,6 +94,15 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("backup:import_group", "Import an exported log or conversations."),
         "completion": ("maintenance:completion", "Print a shell completion script."),
     },
+    "Server": {
+        "serve": (
+            "serve:serve",
+            "Serve a store, or all stores of a folder, over gRPC and HTTP.",
+        ),
+        "stores": ("stores:stores", "Create, list, rename and drop the stores of a server."),
+        "token": ("tokens:token", "Create, list, rotate and revoke tokens of a server."),
+        "mcp": ("mcp:mcp", "Serve a store to an assistant over MCP, on stdin and stdout."),
+    },
 }
 """Section -> command name -> (module in `cli.commands` and attribute, short help)."""
 

@@ -115,6 +115,15 @@ _OPTION_NAMES: Mapping[str, str] = {
     "old": "OLD",
     "new": "NEW",
     "commit_ts": "COMMIT",
+    "stores": "--stores",
+    "store": "--store",
+    "covers": "--covers",
+    "namespaces": "--namespace",
+    "verbs": "--can",
+    "expires": "--expires",
+    "grace": "--grace",
+    "limits": "--limit",
+    "token_id": "TOKEN",
 }
 """Field of the library -> the option or argument that sets it, for error messages."""
 _PACKAGE = "memoranda.cli.commands"

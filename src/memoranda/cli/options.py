@@ -21,6 +21,8 @@ from memoranda.cli.progress import meter
 from memoranda.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from memoranda.sdk.aio.store.store import AsyncStore
+    from memoranda.sdk.remote.options import Tls
     from memoranda.sdk.store.store import Store
 
 
@@ -66,11 +68,19 @@ class Target:
     agent: str | None
     namespace: str
     as_json: bool
+    token: str | None = None
 
     @property
     def location(self) -> str:
         """The path or URL of the store: `--db`, or the default path."""
         return location_of(self.db)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a server has the store."""
+        from memoranda.storage.server_url import is_server_url
+
+        return is_server_url(self.location)
 
     @property
     def scope_text(self) -> str:
@@ -96,6 +106,10 @@ class Target:
         """
         import memoranda
 
+        if self.is_remote:
+            with self._connect() as remote:
+                yield remote
+            return
         if create:
             self.make_folder()
         with meter(_OPENING) as progress:
@@ -111,12 +125,39 @@ class Target:
         """Open the store for a command that only reads: start no thread, load no model."""
         from memoranda.sdk.open import open_without_workers
 
+        if self.is_remote:
+            with self._connect() as remote:
+                yield remote
+            return
         with meter(_OPENING) as progress:
             store = self._open_existing(
                 partial(open_without_workers, embedder=choose_embedder(embedder), progress=progress)
             )
         with store:
             yield self._bind(store)
+
+    @contextmanager
+    def _connect(self) -> Iterator[Store]:
+        """Open the store of a server, which has its own embedder, and creates stores itself."""
+        import memoranda
+
+        with memoranda.open(self.location, token=self.token, tls=_tls()) as store:
+            yield self._bind(store)
+
+    async def open_async(self, *, read_only: bool, embedder: str | None) -> AsyncStore:
+        """Open the store for asyncio; a missing one is created, unless it is only read."""
+        import memoranda
+
+        if self.is_remote:
+            return await memoranda.open_async(self.location, token=self.token, tls=_tls())
+        if not read_only:
+            self.make_folder()
+        return await memoranda.open_async(
+            self.location,
+            create=not read_only,
+            read_only=read_only,
+            embedder=choose_embedder(embedder),
+        )
 
     def agent_store(self, *, create: bool = False) -> AbstractContextManager[Store]:
         """Open the store for a command that writes for an agent; refuse if none is named."""
@@ -156,7 +197,14 @@ _OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         metavar="PATH|URL",
         type=click.Path(),
         show_default="store.db in the user's data folder",
-        help="The store: a path or sqlite:///path.",
+        help="The store: a path, sqlite:///path or grpc://host:port/store.",
+    ),
+    "token": click.option(
+        "--token",
+        envvar="MEMORANDA_TOKEN",
+        show_envvar=True,
+        metavar="TOKEN",
+        help="Who calls, for a store of a server.",
     ),
     "agent": click.option(
         "--agent",
@@ -187,12 +235,17 @@ def takes_target(command: Command) -> Command:
 
 def takes_namespace(command: Command) -> Command:
     """Give a command the options of a `Target` but `--agent`, which would change nothing."""
-    return _with_target(command, "db", "namespace", "json")
+    return _with_target(command, "db", "token", "namespace", "json")
 
 
 def takes_store(command: Command) -> Command:
     """Give a command that is about the whole store `--db` and `--json`, as a `Target`."""
-    return _with_target(command, "db", "json")
+    return _with_target(command, "db", "token", "json")
+
+
+def takes_scope(command: Command) -> Command:
+    """Give a command that prints no JSON of its own the other options of a `Target`."""
+    return _with_target(command, "db", "token", "agent", "namespace")
 
 
 def _with_target(command: Command, *names: str) -> Command:
@@ -200,12 +253,13 @@ def _with_target(command: Command, *names: str) -> Command:
     def with_target(
         *,
         db: str | None,
-        as_json: bool,
+        token: str | None,
+        as_json: bool = False,
         agent: str | None = None,
         namespace: str = "default",
         **options: Any,
     ) -> None:
-        command(Target(db, agent, namespace, as_json), **options)
+        command(Target(db, agent, namespace, as_json, token), **options)
 
     return _apply(with_target, *(_OPTIONS[name] for name in names))
 
@@ -238,6 +292,15 @@ def _apply(command: Command, *options: Callable[[Command], Command]) -> Command:
     return command
 
 
+def _tls() -> Tls | None:
+    """Return the certificates that the environment names for connections to a server."""
+    from memoranda import Tls
+
+    names = {"root": "ROOT", "certificate": "CERTIFICATE", "key": "KEY"}
+    files = {part: os.environ.get(f"MEMORANDA_TLS_{name}") for part, name in names.items()}
+    return Tls(**files) if any(files.values()) else None
+
+
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
@@ -253,7 +316,7 @@ _REJECTED_SUFFIX = re.compile(r"(\.rejected(\.\d+)?)+$")
 """The end of the name of a file of rejected rows, which has the format of its original."""
 
 
-class FactGroup(click.Group):
+class ArgumentGroup(click.Group):
     """A group in which errors name a field by the argument that the command has for it."""
 
     def resolve_command(

@@ -15,7 +15,7 @@ from memoranda.cli.commands.fact_transfer import export_file, import_file
 from memoranda.cli.completion import complete_id
 from memoranda.cli.ids import full_id
 from memoranda.cli.options import (
-    FactGroup,
+    ArgumentGroup,
     Target,
     takes_evidence,
     takes_known_at,
@@ -342,7 +342,7 @@ def suggest_merges(target: Target, **options: Any) -> None:
 # Facts.
 
 
-@click.group(cls=FactGroup)
+@click.group(cls=ArgumentGroup)
 def fact() -> None:
     """Assert, end and query bitemporal facts.
 

@@ -186,17 +186,19 @@ def verify(
             ("checkpoints", _checkpoints(report)),
             ("head hash", report.head_hash),
             ("log id", report.log_id),
-            *(
-                (("signed", f"{plural(report.signed, 'commit')} by agents"),)
-                if report.signed
-                else ()
-            ),
+            *((("signed", _signed(report)),) if report.signed else ()),
             *((("rows compared", f"{report.rows:,}"),) if report.rows is not None else ()),
             *((("unproven places", f"{report.unproven:,}"),) if report.unproven else ()),
         )
     )
     _warn_all(report.warnings)
     _exit_if_unproven(report)
+
+
+def _signed(report: Verification) -> str:
+    """Say how many commits are signed, and how many of these only as requests."""
+    requests = f", {report.request_signed:,} as requests" if report.request_signed else ""
+    return f"{plural(report.signed, 'commit')} by agents{requests}"
 
 
 def _exit_if_unproven(report: Verification) -> None:

@@ -49,6 +49,7 @@ _OTHER_VARIABLES = frozenset(
         "MEMORANDA_NAMESPACE",
         "MEMORANDA_SIGNER",
         "MEMORANDA_SIGNERS",
+        "MEMORANDA_STORES",
     )
 )
 """Environment variables that other commands read."""

@@ -29,10 +29,11 @@ def why(target: Target, *, ref: str, at: str | None) -> None:
     from memoranda.calls.as_json import reason_nodes
     from memoranda.cli import references
     from memoranda.cli.render import why_colors
+    from memoranda.model import ref_text
     from memoranda.model.refs import KeyRef
     from memoranda.why.tree_drawing import truncate, truncation_note
 
-    reference = references.parse(ref)
+    reference = ref_text.parse(ref)
     reader = target.agent_reader() if isinstance(reference, KeyRef) else target.reader()
     with reader as store:
         root = store.why(references.full_ref(store, ref), at=inputs.moment(at))

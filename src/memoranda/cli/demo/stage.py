@@ -19,11 +19,11 @@ from rich.table import Table
 from memoranda.calls.as_json import reason_nodes, to_json
 from memoranda.cli.options import Target
 from memoranda.cli.output import fit, use_colour, write_json
-from memoranda.cli.references import format_ref
 from memoranda.cli.render import hit_text
 from memoranda.cli.render.timeline_chart import Bar, draw, glyphs_for
 from memoranda.graph.records import Fact
 from memoranda.model.event import ReplayEvent
+from memoranda.model.ref_text import format_ref
 from memoranda.sdk.store.store import Store
 from memoranda.search.results import Hit
 from memoranda.state.reads import StateChange

@@ -14,9 +14,9 @@ import click
 
 from memoranda.calls.as_json import time_text
 from memoranda.cli.output import abbreviate, compact, fit, safe
-from memoranda.cli.references import format_ref
 from memoranda.model.event import ReplayEvent
 from memoranda.model.operations import AnyOperation, Write
+from memoranda.model.ref_text import format_ref
 from memoranda.model.refs import Ref
 from memoranda.state.reads import StateChange, StateRecord, StateVersion
 

@@ -15,7 +15,7 @@ import click
 
 from memoranda.calls.as_json import time_text
 from memoranda.cli.output import fit, safe, safe_json
-from memoranda.cli.references import format_ref
+from memoranda.model.ref_text import format_ref
 from memoranda.model.refs import TranscriptRef
 from memoranda.why.tree_drawing import ASCII, UNICODE, TreeLine, draw_line, statement
 
