@@ -30,7 +30,10 @@ from benchmarks import (
     reads,
     recall,
     report,
+    server,
     startup,
+    statehouse,
+    tenants,
     verify,
 )
 from benchmarks.limits import synced_appends
@@ -50,6 +53,9 @@ SECTIONS = (
     "growth",
     "startup",
     "hostile",
+    "server",
+    "statehouse",
+    "tenants",
 )
 """Methods of `Bench`, in the order they are measured."""
 
@@ -294,6 +300,22 @@ class Bench:
     def startup(self) -> list[Figure]:
         self._say("starting the package and the command line")
         return startup.figures(self._folder)
+
+    def server(self) -> list[Figure]:
+        self._say("a server, its clients, and the same work embedded")
+        folder = self._folder / "server"
+        folder.mkdir()
+        return server.figures(folder, self._seconds)
+
+    def statehouse(self) -> list[Figure]:
+        self._say("the wire of Statehouse")
+        return statehouse.figures(self._path())
+
+    def tenants(self) -> list[Figure]:
+        self._say(f"a server with a noisy tenant of {tenants.MEMORIES:,} memories")
+        folder = self._folder / "tenants"
+        folder.mkdir()
+        return tenants.figures(folder)
 
     def _one_committer(self) -> Figure:
         work = "commits, 1 committer"

@@ -17,6 +17,7 @@ from pathlib import Path
 import memoranda
 from memoranda import Store, Transaction
 from memoranda.log.compaction.compactor import Plan, Slice, Step
+from tests.cores import core_of
 
 KEYS = 1000
 MEMORIES = 200
@@ -99,7 +100,7 @@ def measure(store: Store) -> None:
     """Compact all there is, and print what that took."""
     holds: list[float] = []
     spent: list[float] = []
-    writer = store._core.committer._writer  # noqa: SLF001
+    writer = core_of(store).committer._writer  # noqa: SLF001
     carry_out = writer.write_slice
 
     def noted(plan: Plan, part: Slice) -> Step:

@@ -24,6 +24,7 @@ import memoranda
 from memoranda import Store
 from memoranda.search.index import indexer
 from memoranda.storage.sqlite.engine import SqliteEngine
+from tests.cores import core_of
 
 AGENTS = 4
 BATCH = 10
@@ -60,7 +61,7 @@ def fill(store: Store, count: int) -> dict[str, list[str]]:
             names["fact"].append(fact.assertion_id or "")
         if first % (5 * BATCH) == 0:
             names["transcript"].append(agent.store_transcript(text(800)).id)
-    indexer.fill(store._core.engine)  # noqa: SLF001
+    indexer.fill(core_of(store).engine)
     return names
 
 

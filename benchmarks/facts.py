@@ -16,6 +16,7 @@ import memoranda
 from memoranda import Store, Transaction
 from memoranda.search.index import background_indexer
 from memoranda.storage.sqlite.connection import Connection
+from tests.cores import core_of
 from tests.property.yago import DatedFact, read_yago
 
 BATCH_SIZE = 500
@@ -166,7 +167,7 @@ def _count_steps(store: Store) -> Callable[[], int]:
         assert isinstance(status, dict)
         taken += status["SQLITE_STMTSTATUS_VM_STEP"]
 
-    database: apsw.Connection = store._core.engine._writer.database  # type: ignore[attr-defined]  # noqa: SLF001
+    database: apsw.Connection = core_of(store).engine._writer.database  # type: ignore[attr-defined]  # noqa: SLF001
     database.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
     return lambda: taken
 

@@ -14,6 +14,7 @@ from benchmarks.limits import bare_connection
 from memoranda import Store
 from memoranda.search.recall import _POOL_CANDIDATES
 from memoranda.search.text.tokenizer import query_terms
+from tests.cores import core_of
 
 MEMORIES = 100_000
 BATCH_SIZE = 1_000
@@ -99,7 +100,7 @@ class Bare:
         stored = b"".join(row[0] for row in rows)
         self._vectors = np.frombuffer(stored, "<f2").reshape(len(rows), -1).astype(np.float32)
         ((self._shelf,),) = self._database.execute("SELECT id FROM shelf WHERE size > 0")
-        self._embedder: Any = store._core.vectors.embedder  # noqa: SLF001
+        self._embedder: Any = core_of(store).vectors.embedder
 
     def search(self, query: str) -> int:
         """Return how many were found: by words, and by one product of all vectors with one."""

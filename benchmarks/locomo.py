@@ -26,6 +26,7 @@ from memoranda import Store
 from memoranda.search.index.partitions import visibility_of, visible_partitions
 from memoranda.search.index.unindexed import scan
 from memoranda.search.vectors.embedder import EmbedderSpec
+from tests.cores import core_of
 
 FILE = Path(__file__).parents[2] / "shared" / "data" / "locomo" / "locomo10.json"
 RESULTS = Path(__file__).parent / "results" / "locomo.md"
@@ -250,7 +251,7 @@ def _recalling(store: Store) -> Search:
 
 def _nearest(store: Store) -> Search:
     """Return what goes by vectors alone, which nobody is offered."""
-    core = store._core  # noqa: SLF001
+    core = core_of(store)
 
     def search(namespace: str, question: str) -> list[str]:
         visibility = visibility_of(

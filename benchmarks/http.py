@@ -1,0 +1,145 @@
+"""Server CPU of a request over HTTP: a durable write, and the read of a key.
+
+The server is another process, `memoranda serve`, whose own CPU time is read; clients write bytes by
+hand on connections that stay open, so that the machine's other core is theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.report import Figure
+
+CONNECTIONS = 32
+WARM_UP, REQUESTS = 2_000, 12_000
+WRITE_MICROSECONDS, READ_MICROSECONDS = 110.0, 100.0
+"""What a request may cost on a quiet core."""
+_VALUE = {
+    "action": "search",
+    "query": "which documents describe the architecture of the store",
+    "sources": ["doc1.pdf", "doc2.pdf"],
+    "score": 0.95,
+}
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def figures(folder: Path) -> list[Figure]:
+    """Measure a server of a folder of stores."""
+    with served(folder) as (pid, port, headers):
+        write = asyncio.run(cost(pid, port, lambda number: _write(number, headers)))
+        read = asyncio.run(cost(pid, port, lambda number: _read(number, headers)))
+    return [
+        Figure(
+            f"HTTP {name}, server CPU",
+            measured,
+            limit,
+            "µs",
+            "what it may cost on a quiet core",
+            1.0,
+            1.0,
+            True,
+        )
+        for name, measured, limit in (
+            ("durable write, 32 clients", write, WRITE_MICROSECONDS),
+            ("get_state, 32 clients", read, READ_MICROSECONDS),
+        )
+    ]
+
+
+def _write(number: int, headers: str) -> bytes:
+    body = json.dumps({"value": {"n": number, **_VALUE}}).encode()
+    path = f"/v1/stores/acme/agents/a{number % 64}/keys/step:{number % 100}"
+    return (
+        f"PUT {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n{headers}"
+        f"content-length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+
+
+def _read(number: int, headers: str) -> bytes:
+    path = f"/v1/stores/acme/agents/a{number % 64}/keys/step:{number % 100}"
+    return f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{headers}\r\n".encode()
+
+
+async def cost(pid: int, port: int, request: object) -> float:
+    """Return the CPU microseconds of the server for a request."""
+    await _send(port, request, WARM_UP)
+    before = cpu_seconds(pid)
+    await _send(port, request, REQUESTS)
+    return (cpu_seconds(pid) - before) / REQUESTS * 1e6
+
+
+async def _send(port: int, request: object, count: int) -> None:
+    assert callable(request), "it makes requests"
+    numbers = iter(range(count))
+
+    async def client() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for number in numbers:
+            writer.write(request(number))
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 404")), head
+            length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            await reader.readexactly(int(length))
+        writer.close()
+
+    await asyncio.gather(*(client() for _ in range(CONNECTIONS)))
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time of a process, of all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[int, int, str]]:
+    """Serve a store `acme` to a token; give the process, the port, and the header of the token."""
+    command = [sys.executable, "-m", "memoranda"]
+    stores = ["--stores", str(folder)]
+    subprocess.run([*command, "stores", "create", "acme", *stores], check=True, capture_output=True)
+    made = subprocess.run(
+        [
+            *command,
+            "token",
+            "create",
+            "--json",
+            "--store",
+            "*",
+            "--limit",
+            "requests-per-second=1000000000",
+            *stores,
+        ],
+        check=True,
+        capture_output=True,
+    )
+    options = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--embedder", "none", "--json"]
+    with subprocess.Popen(
+        [*command, "serve", *options, *stores], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            address = json.loads(process.stdout.readline())["http"]
+            secret = json.loads(made.stdout)["secret"]
+            port = int(address.rpartition(":")[2])
+            yield process.pid, port, f"authorization: Bearer {secret}\r\n"
+        finally:
+            process.kill()
+
+
+if __name__ == "__main__":
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as scratch:
+        start = time.perf_counter()
+        for figure in figures(Path(scratch)):
+            print(figure)
+        print(f"{time.perf_counter() - start:.1f} s")
