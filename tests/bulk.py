@@ -11,12 +11,13 @@ from memoranda.model import codec
 from memoranda.model.scope import Scope
 from memoranda.state.requests import WriteKey
 from memoranda.storage.port import Writer
+from tests.cores import core_of
 
 
 def write_events(path: Path, count: int, *, agents: int = 1) -> None:
     """Append `count` transactions of one write each, by agents `a`, `a1`, `a2` … in turn."""
     with memoranda.open(path, durability="relaxed") as store:
-        core = store._core
+        core = core_of(store)
         batch = core.committer._writer
 
         def append(writer: Writer) -> None:

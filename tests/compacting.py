@@ -9,6 +9,7 @@ from unittest.mock import patch
 from memoranda import Store
 from memoranda.log.compaction import pace
 from memoranda.log.compaction.compactor import Plan, Slice, Step
+from tests.cores import core_of
 
 Between = Callable[[Step], object]
 
@@ -20,7 +21,7 @@ class Stopped(KeyboardInterrupt):
 @contextmanager
 def sliced(store: Store, weight: int, between: Between | None = None) -> Iterator[list[Slice]]:
     """Let a store's compactions be cut into slices of a weight; yield those carried out."""
-    committer, done = store._core.committer, list[Slice]()
+    committer, done = core_of(store).committer, list[Slice]()
     carry_out = committer._write_slice
 
     def carried_out(plan: Plan, part: Slice) -> Step:

@@ -18,7 +18,8 @@ from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.links import Invalidations
 from memoranda.calls.registry import handle
 from memoranda.model.clock import FixedClock
-from memoranda.sdk.calls import Calls
+from tests.cores import core_of
+from tests.grant_answers import InProcess, Reach
 from tests.grant_worlds import (
     FOREIGN,
     LINKS,
@@ -84,7 +85,7 @@ def linked(words: str = MARK) -> Saved:
 
 
 def _save(world: World) -> Saved:
-    core = world.store._core
+    core = core_of(world.store)
     notices: Any = handle(core, EVERYTHING, Invalidations(None, "all"))
     names = sorted(notice.id for page in iter(notices.next_page, []) for notice in page)
     ids = world.ids | {f"notice {number}": name for number, name in enumerate(names)}
@@ -104,13 +105,19 @@ def opened(saved: Saved, folder: Path) -> Iterator[World]:
         yield World(store, saved.ids, {})
 
 
-def answered(world: World, grant: Grant, call: WriteCall[Any], number: int = 0) -> Any:
+def answered(
+    world: World,
+    grant: Grant,
+    call: WriteCall[Any],
+    number: int = 0,
+    reach: Reach | None = None,
+) -> Any:
     """Return the answer of a write, or its error with everything that it says.
 
     Its number decides when it is made, and which ids it draws. A call that raises an error has
     written nothing.
     """
-    core = world.store._core
+    core = core_of(world.store)
     assert isinstance(core.ids, StepIds)
     assert isinstance(core.clock, FixedClock)
     minutes = number + 1 - max(core.ids.step - FIRST_STEP, 0)
@@ -118,8 +125,9 @@ def answered(world: World, grant: Grant, call: WriteCall[Any], number: int = 0) 
     core.clock.step(minutes * SECONDS_A_STEP)
     before = core.head()
     try:
-        return comparable(Calls(core, grant).write(call))
+        return comparable((reach or InProcess(core)).answer(grant, call))
     except MemorandaError as error:
         refusal = error
+    core.committer.write_queued()  # a server notes a refusal after it has answered
     assert core.head() == before or isinstance(refusal, NOTED), f"{call} was refused, and wrote"
-    return type(refusal), str(refusal), vars(refusal)
+    return type(refusal), str(refusal), {**vars(refusal), "retryable": refusal.retryable}

@@ -23,6 +23,7 @@ from memoranda.log.read.cursors import Cursor
 from memoranda.model.event import ReplayEvent
 from memoranda.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
 from memoranda.testing import FixedClock
+from tests.cores import core_of
 from tests.embedders import Hashing
 
 TEAM, ELSEWHERE, FAR = "team", "teammate", "far"
@@ -109,7 +110,7 @@ def build(
     for number, step in enumerate(steps, start=1):
         clock.step(SECONDS_A_STEP)
         ids.begin(number)
-        before = store._core.head()
+        before = core_of(store).head()
         if leave_out(step):
             assert like is not None
             _fill(store, like.commits[step.label])
@@ -118,7 +119,7 @@ def build(
             with handle.begin_transaction() as transaction:
                 name = step.work(transaction, world.ids, words)
             world.ids[step.label] = name or ""
-        world.commits[step.label] = store._core.head() - before
+        world.commits[step.label] = core_of(store).head() - before
     return world
 
 
@@ -126,7 +127,7 @@ def finish(
     world: World, leave_out: Callable[[Step], bool] = lambda _: False, like: World | None = None
 ) -> World:
     """Forget, compact and subscribe, as far as steps are not left out, and index everything."""
-    store, core = world.store, world.store._core
+    store, core = world.store, core_of(world.store)
     for number, step in enumerate((FOREIGN[-1], OWN[-1], OWN[3], FOREIGN[2])):
         label, before = f"after {step.label}", core.head()
         assert isinstance(core.ids, StepIds)

@@ -11,6 +11,7 @@ from memoranda.search.index.unindexed import scan
 from memoranda.search.ranking import bm25
 from memoranda.search.ranking.bm25 import ScoredDocument
 from memoranda.search.text import language
+from tests.cores import core_of
 
 
 def search(
@@ -24,7 +25,7 @@ def search(
     most: int = 1_000,
 ) -> list[ScoredDocument]:
     """Return what a search by words finds, in one snapshot."""
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         visibility = partitions.visibility_of(
             namespaces=namespaces, viewer=viewer, kinds=kinds, past=known is not None
         )
@@ -49,7 +50,7 @@ def sources(store: Store, query: str, *, known: int | None = None, viewer: str =
 
 def fill(store: Store) -> int:
     """Index all that waits."""
-    return indexer.fill(store._core.engine)
+    return indexer.fill(core_of(store).engine)
 
 
 def backlog(store: Store) -> int:

@@ -15,6 +15,7 @@ from memoranda import Store
 from memoranda.model import codec
 from memoranda.storage.sqlite.connection import Connection
 from memoranda.storage.sqlite.engine import SqliteEngine
+from tests.cores import core_of
 from tests.patience import wait_until
 
 _EVENT_READ = re.compile(r"\boperations\b.*\bFROM event\b", re.DOTALL)
@@ -60,9 +61,9 @@ def counted(store: Store) -> Iterator[Work]:
     Indexers of stores that other tests left may be at work beside it.
     """
     work, caller = Work(), threading.get_ident()
-    worker = store._core.background_indexer._worker
+    worker = core_of(store).background_indexer._worker
     wait_until(lambda: not worker.is_busy)
-    engine = store._core.engine
+    engine = core_of(store).engine
     assert isinstance(engine, SqliteEngine)
 
     def note(event: dict[str, Any]) -> None:

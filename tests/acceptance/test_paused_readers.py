@@ -73,6 +73,7 @@ def test_a_paused_reader_does_not_keep_the_journal_from_starting_over(
     assert longest_journal(tmp_path / "store.db", kind) < USUAL + ONE_COMMIT
 
 
+@pytest.mark.slow
 def test_a_held_snapshot_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The check above can fail: this is what a reader that holds on to something does."""
     monkeypatch.setattr(wal, "_READERS_WAIT_MS", 1)  # it is waited for in vain

@@ -156,6 +156,7 @@ def test_some_of_it_with_many_objects_at_a_time() -> None:
     check(some(usable(), 500), single=False)
 
 
+@pytest.mark.slow
 def test_some_of_it_with_one_object_at_a_time() -> None:
     check(some(untied(usable(), timeline_of), 500), single=True)
 

@@ -10,10 +10,12 @@ import pytest
 
 import memoranda
 from memoranda import Store
+from memoranda.model.event import REQUEST_SIGNED, SELF_SIGNED
 from memoranda.testing import FixedClock, FixedIds
 from tests.contract.blocking import Blocking, Loop
 from tests.contract.loopback import through_async_loopback, through_loopback
 from tests.contract.opener import Opener
+from tests.contract.remote import NOT_REMOTE, remote_opener
 
 QUICK = ("sync-file", "async-memory")
 """The kinds `make test` runs: both sorts of calls, and both places. The others are slow."""
@@ -21,6 +23,24 @@ QUICK = ("sync-file", "async-memory")
 # Calls of stores in memory go through bytes, as if a server were between; those on files do not.
 IN_MEMORY = ("sync-memory", "async-memory")
 ON_DISK = ("sync-file", "async-file")
+REMOTE = ("sync-remote", "async-remote")
+"""Behind a server of their own, which listens on this machine."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what cannot hold for a store of a server."""
+    left_out = {item for item in items if _is_remote(item) and _name_of(item) in NOT_REMOTE}
+    config.hook.pytest_deselected(items=[*left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _is_remote(item: pytest.Item) -> bool:
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    return any(params.get(name) in REMOTE for name in ("open_store", "reopen"))
+
+
+def _name_of(item: pytest.Item) -> str:
+    return f"{item.path.stem}::{getattr(item, 'originalname', '')}"
 
 
 def _marked(*kinds: str) -> list[Any]:
@@ -41,6 +61,9 @@ def _opener(
     flavour: str, path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Callable[..., Store]]:
     way, place = flavour.split("-")
+    if place == "remote":
+        yield from remote_opener(way, path, clock, ids)
+        return
     url = ":memory:" if place == "memory" else str(path / "store.db")
     opened: list[Store] = []
     with Loop() as loop:
@@ -62,19 +85,25 @@ def _opener(
             store.close()
 
 
-@pytest.fixture(params=_marked(*IN_MEMORY, *ON_DISK))
+@pytest.fixture(params=_marked(*IN_MEMORY, *ON_DISK, *REMOTE))
 def open_store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Opener]:
     yield from _opener(request.param, tmp_path, clock, ids)
 
 
-@pytest.fixture(params=_marked(*ON_DISK))
+@pytest.fixture(params=_marked(*ON_DISK, *REMOTE))
 def reopen(
     request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Opener]:
-    """Open a store on disk; call it again for a second handle on the same file."""
+    """Open a store on disk; call it again for a second handle on the same file, or server."""
     yield from _opener(request.param, tmp_path, clock, ids)
+
+
+@pytest.fixture
+def attest_level(request: pytest.FixtureRequest) -> str:
+    """What an agent's signature attests: a client behind bytes does not see the commit."""
+    return SELF_SIGNED if request.node.callspec.params["open_store"] in ON_DISK else REQUEST_SIGNED
 
 
 @pytest.fixture

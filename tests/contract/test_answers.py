@@ -26,6 +26,7 @@ from memoranda.calls.as_json import time_text, to_json
 from memoranda.model.receipt import Outcome
 from memoranda.testing import FixedClock
 from tests.contract.opener import Opener
+from tests.cores import core_of
 
 HERE = ("a1", "default")
 
@@ -511,7 +512,7 @@ class TestNames:
         agent = store.bind(agent_id="ann", namespace="team/eng")
         target = getattr(agent, "_target", agent)
         plain = getattr(store, "_target", store)
-        kind, path = type(target).__name__, target._core.engine.path or ":memory:"
+        kind, path = type(target).__name__, core_of(target).engine.path or ":memory:"
         assert repr(plain) == f"<{kind} {path} namespace='default'>"
         assert repr(target) == f"<{kind} {path} agent_id='ann' namespace='team/eng'>"
         store.close()

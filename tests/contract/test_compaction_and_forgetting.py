@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memoranda import Compacted, InvalidInput, Store
+from tests.cores import core_of
 
 WORDS = "secret-words"
 
@@ -121,7 +122,7 @@ class TestSummingUpWhatWasForgotten:
 def holds(store: Store, words: str) -> bool:
     """Say whether words stand in anything that the log or the tables have."""
     result: list[Any] = []
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         for query in (
             "event_page_of_all",
             "state_rows",

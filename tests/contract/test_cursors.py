@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from memoranda import InvalidInput, LogForked, ReplayEvent, Store
@@ -11,6 +9,7 @@ from memoranda.calls.core import Core
 from memoranda.model.event import ResumeToken
 from tests.contract.events import commits_of, keys_of, write_all
 from tests.contract.opener import Opener
+from tests.cores import core_of
 
 
 def test_it_resumes_behind_the_last_acknowledged_event(agent: Store) -> None:
@@ -160,11 +159,6 @@ def test_one_that_does_not_fit_the_log_is_refused(agent: Store) -> None:
 
 def set_cursor(core: Core, token: str) -> None:
     core.engine.write(lambda writer: writer.run("meta_set", name="cursor:indexer", value=token))
-
-
-def core_of(store: Any) -> Core:
-    core: Core = getattr(store, "_target", store)._core
-    return core
 
 
 def test_one_that_waits_beyond_the_end_is_no_damage(agent: Store) -> None:

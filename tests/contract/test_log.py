@@ -15,6 +15,7 @@ def test_an_empty_store_verifies(store: Store) -> None:
     assert store.rebuild().events == 0
 
 
+@pytest.mark.slow
 def test_verify_walks_to_the_head(agent: Store) -> None:
     for number in range(commits := 2_100):  # more than a page of those that verify reads
         agent.write(key="k", value={"n": number})

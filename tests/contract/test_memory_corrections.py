@@ -18,6 +18,7 @@ from memoranda.model.ids import derive_id
 from memoranda.model.intervals import NEWEST
 from memoranda.storage.port import Reader, Result, Row
 from memoranda.testing import FixedClock
+from tests.cores import core_of
 
 HOUR = 3600
 MOMENT = timedelta(microseconds=1)
@@ -311,7 +312,7 @@ def test_telling_many_asks_no_more_than_telling_one(*, before: bool) -> None:
             if before:
                 store.supersede(old=old, new=new)
                 store.unlink(source=new, target=old, relation="supersedes")
-            with store._core.engine.reading() as reader:
+            with core_of(store).engine.reading() as reader:
                 counting = CountingReader(reader)
                 rules = MemoryRules(
                     TransactionOverlay(cast(Reader, counting), NEWEST, SettingsCache())

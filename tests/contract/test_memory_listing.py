@@ -59,6 +59,7 @@ def test_metadata_of_the_version_at_that_commit(agent: Store) -> None:
     assert titles(agent, metadata={"state": "done"}) == ["t"]
 
 
+@pytest.mark.slow
 def test_metadata_beside_the_other_filters(store: Store, clock: FixedClock) -> None:
     rand = random.Random(1)
     for number in range(600):  # more than a page

@@ -193,6 +193,7 @@ class TestEveryForm:
 
 @pytest.mark.parametrize("open_store", FLAVOURS, indirect=True)
 class TestReturningAgent:
+    @pytest.mark.slow
     def test_every_form_works_as_the_first_time(self, store: Store, clock: Any) -> None:
         for _ in range(2):
             for number, form in enumerate(FORMS):

@@ -15,6 +15,7 @@ import memoranda
 from memoranda import InvalidInput, Store
 from memoranda.audit import signers
 from memoranda.audit.signers import Signer
+from memoranda.model.event import REQUEST_SIGNED
 from memoranda.testing import FixedIds, memory_store
 from tests.contract.opener import Opener
 from tests.patience import HANG_SECONDS
@@ -60,13 +61,14 @@ WORK: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_everything_through_the_handle_is_signed(
-    store: Store, ann: Store, work: Callable[[Any], object]
+    store: Store, ann: Store, attest_level: str, work: Callable[[Any], object]
 ) -> None:
     work(ann)
     reports = levels(store)
-    assert {level for _, level in reports} == {"self-signed"}
+    assert {level for _, level in reports} == {attest_level}
     report = store.verify()
     assert report.signed == report.commits > 0
+    assert report.request_signed == (report.signed if attest_level == REQUEST_SIGNED else 0)
     store.write(agent_id="ann", key="by nobody", value={})
     assert store.verify().signed == report.signed
 
@@ -91,7 +93,7 @@ def test_what_changes_nothing_trusts_nobody(ann: Store, store: Store) -> None:
     assert store.stats().commits == 0
 
 
-def test_a_signature_is_shown(store: Store, ann: Store) -> None:
+def test_a_signature_is_shown(store: Store, ann: Store, attest_level: str) -> None:
     ann.write(key="k", value={})
     store.bind(agent_id="bob").write(key="k", value={})
     mine, his = list(store.audit_events(event_type="state.written"))
@@ -99,19 +101,19 @@ def test_a_signature_is_shown(store: Store, ann: Store) -> None:
     assert len(bytes.fromhex(mine.signature)) == 64
     assert (his.signature, his.attest_level) == (None, "unsigned")
     (event,) = ann.replay()
-    assert (event.signature, event.attest_level) == (mine.signature, "self-signed")
+    assert (event.signature, event.attest_level) == (mine.signature, attest_level)
     (other,) = store.replay(agent_id="bob")
     assert (other.signature, other.attest_level) == (None, "unsigned")
 
 
-def test_a_signer_stays_with_its_agent(store: Store, ann: Store) -> None:
+def test_a_signer_stays_with_its_agent(store: Store, ann: Store, attest_level: str) -> None:
     ann.bind(namespace="team").write(key="k", value={})
     ann.bind(agent_id="ann").write(key="k", value={})
     ann.bind(agent_id="bob").write(key="k", value={})
     attest_levels = [
         audit_event.attest_level for audit_event in store.audit_events(event_type="state.written")
     ]
-    assert attest_levels == ["self-signed", "self-signed", "unsigned"]
+    assert attest_levels == [attest_level, attest_level, "unsigned"]
 
 
 def test_a_signer_can_be_given_as_its_file(store: Store, tmp_path: Path) -> None:
@@ -251,6 +253,7 @@ with memoranda.open(path, durability="relaxed") as store:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_sign_for_one_agent_and_a_third_for_another(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     memoranda.open(path).close()

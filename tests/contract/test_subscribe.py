@@ -18,8 +18,10 @@ from memoranda import (
     StoreClosed,
     Subscription,
 )
+from memoranda.sdk.local.feed import LocalFeed
 from tests.contract.events import Background, commits_of, keys_of, write_all
 from tests.contract.opener import Opener
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS, wait_until
 
 
@@ -324,13 +326,13 @@ class TestHowItEnds:
     def test_one_look_tells_all_of_them(
         self, agent: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for package in ("store", "aio.store"):  # only a wake-up ends a wait in time
-            monkeypatch.setattr(
-                f"memoranda.sdk.{package}.subscriptions.POLL_SECONDS", 2 * HANG_SECONDS
-            )
+        # Only a wake-up ends a wait in time.
+        monkeypatch.setattr(LocalFeed, "poll_seconds", 2 * HANG_SECONDS)
         looking = agent.subscribe()
         waiting = [Background(lambda: list(agent.subscribe())) for _ in range(40)]
-        wait_until(lambda: len(agent._core.signal._watchers) == 40)
+        wait_until(lambda: len(core_of(agent).signal._watchers) == 40)
         agent.close()
-        looking._poll()
+        feed = getattr(looking, "_target", looking)._feed
+        assert isinstance(feed, LocalFeed)
+        feed.poll()
         assert [thread.answer() for thread in waiting] == [[]] * 40

@@ -83,6 +83,7 @@ def test_what_other_processes_write(reopen: Opener, tmp_path: Path) -> None:
         subscription.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("follower", [FOLLOWER, ASYNC_FOLLOWER], ids=["sync", "async"])
 def test_a_killed_follower_resumes_and_nothing_is_lost(tmp_path: Path, follower: str) -> None:
     path = tmp_path / "store.db"

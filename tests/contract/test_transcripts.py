@@ -23,6 +23,7 @@ from memoranda import (
 from memoranda.testing import FixedClock
 from tests.answers import as_read
 from tests.contract.opener import Opener
+from tests.cores import core_of
 
 WORDS = "naïve 😀 café — done"
 DAY = 24 * 3600
@@ -382,8 +383,8 @@ def test_a_transcript_that_is_gone_is_left_out_with_a_warning(
 ) -> None:
     memory = agent.remember("m")
     cite(agent, memory, "words")
-    core = getattr(agent, "_core")  # noqa: B009
-    core.engine._writer.database.execute("DELETE FROM transcript")
+    engine: Any = core_of(agent).engine
+    engine._writer.database.execute("DELETE FROM transcript")
     with caplog.at_level(logging.WARNING, "memoranda"):
         assert agent.replay_transcripts(memory.id) == []
     assert memory.id in caplog.text

@@ -12,6 +12,7 @@ from memoranda import ALL_NAMESPACES, OperationType, Store
 from memoranda.log import pages
 from memoranda.log.views import Commit
 from memoranda.model.operations import AnyOperation
+from tests.cores import core_of
 
 Address = tuple[str, str, str]
 """Namespace, agent, key."""
@@ -39,7 +40,7 @@ class Entry:
 
 def read_log(store: Store) -> list[Entry]:
     """Return every event as stored."""
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         stored = list(pages.events(reader, after=0, through=pages.head_commit(reader)))
     commits = [(Commit.of(event), event.hash) for event in stored]
     return [

@@ -12,6 +12,7 @@ from pathlib import Path
 from memoranda import Store
 from memoranda.calls.defaults import Defaults
 from memoranda.log.commit.failpoints import no_failpoint
+from memoranda.sdk.local.calls import LocalCalls
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 
@@ -20,7 +21,7 @@ def main(path: str, field: str, name: str, failpoint: str) -> None:
     """Forget what is asked for, and say so."""
     dying = dies_at(failpoint, 1) if failpoint else no_failpoint
     core = open_core(Path(path), failpoint=dying)
-    store = Store(core, Defaults("ann"))
+    store = Store(LocalCalls(core), Defaults("ann"))
     _say("begun")
     certificate = store.forget(**{field: name})  # type: ignore[arg-type]
     _say(certificate.erasure_id)

@@ -24,6 +24,8 @@ from typing import Any
 import memoranda
 from memoranda import AsyncStore, Scope, Store, StoreClosed
 from memoranda.audit.signers import Signer
+from memoranda.sdk.local.async_calls import AsyncLocalCalls
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.patience import HANG_SECONDS
 
@@ -228,7 +230,7 @@ def main(url: str, way: str, count: int) -> None:
     if way == "sync":
         fork_some(count, lambda: inherit(bound, folder, leftovers), over, threads)
     else:
-        twin = AsyncStore(bound._core, bound._defaults)
+        twin = AsyncStore(AsyncLocalCalls(core_of(bound)), bound._defaults)
         fork_some(count, lambda: inherit_async(twin, folder, leftovers), over, threads)
     assert store.verify().commits
     store.close()

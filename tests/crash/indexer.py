@@ -11,7 +11,9 @@ from pathlib import Path
 
 from memoranda import Store
 from memoranda.calls.defaults import Defaults
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda.search.index import background_indexer
+from tests.cores import core_of
 from tests.crash.stores import open_core
 from tests.crash.worker import dies_at
 
@@ -21,13 +23,15 @@ MEMORIES = 700
 def main(path: str, failpoint: str, count: str) -> None:
     """Write until it dies; it indexes now and then itself, so that it dies at a known place."""
     background_indexer.WAKE_THRESHOLD = 10**9
-    store = Store(open_core(Path(path), failpoint=dies_at(failpoint, int(count))), Defaults("ann"))
+    store = Store(
+        LocalCalls(open_core(Path(path), failpoint=dies_at(failpoint, int(count)))), Defaults("ann")
+    )
     transcript = store.store_transcript("\n".join(f"line {n} of many" for n in range(100)))
     _say(transcript.id)
     for number in range(MEMORIES):
         _say(store.remember(f"memory number {number}").id)
         if number % 128 == 127:
-            store._core.background_indexer.indexer.fill()
+            core_of(store).background_indexer.indexer.fill()
         if number % 50 == 7:
             store.update_memory(store.remember("first words").id, content="other words")
 

@@ -22,6 +22,7 @@ from random import Random
 
 import memoranda
 from memoranda import Store
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 _SHORTEST, _LONGEST = 0.00002, 0.003
@@ -114,7 +115,7 @@ class Fight:
     def run(self) -> None:
         # Until a new thread runs, CPython knows it by the id of the thread that starts it: an
         # exception for that one can kill the new one, and `Thread.start` then waits for ever.
-        self.store._core.background_indexer._wake()
+        core_of(self.store).background_indexer._wake()
         threads = [self.start(self.work, other) for other in self.others]
         threads += [self.start(self.bear, self.target), self.start(self.read)]
         threads += [self.start(self.harass, threads[2])]

@@ -15,6 +15,7 @@ import memoranda
 from memoranda.audit import checkpointer
 from memoranda.audit.checkpointer import LogSigner
 from memoranda.sdk.signers import log_signer
+from tests.cores import core_of
 
 
 def dies_at(name: str, nth: int) -> None:
@@ -36,7 +37,7 @@ def work(path: Path, key: Path, way: str, commits: int) -> None:
     """Commit, and sign."""
     options = {"signer": key, "checkpoint_every": 3} if way == "automatic" else {}
     with memoranda.open(path, **options) as store:  # type: ignore[arg-type]
-        signs = log_signer(store._core, memoranda.load_signer(key), "local")
+        signs = log_signer(core_of(store), memoranda.load_signer(key), "local")
         for number in range(commits):
             store.write(agent_id="a", key="k", value={"n": number})
             if way == "sign" and number % 3 == 0:

@@ -17,6 +17,7 @@ from memoranda.log.commit.failpoints import Failpoint, no_failpoint
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
 from memoranda.model.limits import Limits
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda.sdk.open import assemble, load_queries
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.faulty_vfs import FaultyVFS
@@ -48,7 +49,7 @@ def open_core(
 
 def open_on(path: Path, vfs: FaultyVFS, *, durability: str = "full") -> Store:
     """Open a store on a VFS."""
-    return Store(open_core(path, vfs=vfs, durability=durability), Defaults())
+    return Store(LocalCalls(open_core(path, vfs=vfs, durability=durability)), Defaults())
 
 
 @contextmanager

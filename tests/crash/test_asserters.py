@@ -109,6 +109,7 @@ def path(tmp_path: Path) -> Path:
     return instance
 
 
+@pytest.mark.slow
 def test_two_processes_assert_at_once(path: Path) -> None:
     one, two = (acknowledged(process) for process in begin(path, "ab", 1.0))
     assert len(one) > 5

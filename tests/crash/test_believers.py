@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import memoranda
 from memoranda import ALL_AGENTS, Store
 from tests.crash.believer import GROUNDS, ROUNDS
@@ -46,6 +48,7 @@ def warranted(store: Store) -> set[tuple[str, str, str]]:
     return names
 
 
+@pytest.mark.slow
 def test_nobody_is_left_without_a_notice(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with memoranda.open(path, durability="relaxed") as store:

@@ -97,6 +97,7 @@ def test_a_new_copy_is_whole_or_not_there(folder: Path, copy: Copy) -> None:
     check(new)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("journal", only([True], [False, True]), ids=["clean", "journal left"])
 def test_a_store_is_replaced_as_a_whole_or_not_at_all(
     folder: Path,

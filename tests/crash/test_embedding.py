@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import memoranda
 from memoranda import Store
 from memoranda.search.vectors.backfill import fill_batch
 from memoranda.search.vectors.store import read
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually
 
@@ -48,7 +50,7 @@ def embedding(path: Path, *batches: int) -> Iterator[subprocess.Popen[str]]:
 def check(store: Store, texts: dict[str, str]) -> int:
     """Hold every vector to its text, and return how many there are."""
     model = Hashing(dimension=64)
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         stored_item = read(reader)
         rows = reader.rows("vectors_of_partition", partition=1, after=0, limit=COUNT + 1)
         listing = str([number for number, *_ in rows])
@@ -63,6 +65,7 @@ def check(store: Store, texts: dict[str, str]) -> int:
     return len(rows)
 
 
+@pytest.mark.slow
 def test_a_kill_while_embedding_loses_and_spoils_nothing(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     texts = prepared(path)
@@ -82,11 +85,12 @@ def test_a_kill_while_embedding_loses_and_spoils_nothing(tmp_path: Path) -> None
         assert store.stats().vector_backlog == 0
 
 
+@pytest.mark.slow
 def test_two_processes_embed_one_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     texts = prepared(path)
     with embedding(path), embedding(path), memoranda.open(path, embedder=None) as store:
-        fill_batch(store._core.engine, Hashing(dimension=64), limit=50)
+        fill_batch(core_of(store).engine, Hashing(dimension=64), limit=50)
     with memoranda.open(path, embedder=None) as store:
         assert check(store, texts) == COUNT
         assert store.stats().vector_backlog == 0

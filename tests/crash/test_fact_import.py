@@ -56,6 +56,7 @@ def facts_in(folder: Path) -> int:
         return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", only([signal.SIGKILL], [signal.SIGKILL, signal.SIGINT]))
 def test_an_import_that_was_stopped_goes_on(tmp_path: Path, stop: signal.Signals) -> None:
     write_people(tmp_path)

@@ -21,6 +21,8 @@ from memoranda import (
     Unavailable,
 )
 from memoranda.calls.defaults import Defaults
+from memoranda.sdk.local.async_calls import AsyncLocalCalls
+from tests.cores import core_of
 from tests.crash.checks import read_log
 from tests.crash.client import Client, stage
 from tests.crash.stores import scratch, wal_of
@@ -264,7 +266,7 @@ class TestFailedSync:
 
     @staticmethod
     async def commit_at_once(store: Store) -> list[int | BaseException]:
-        awaited = AsyncStore(store._core, Defaults())
+        awaited = AsyncStore(AsyncLocalCalls(core_of(store)), Defaults())
 
         async def commit(name: str) -> int:
             transaction = awaited.begin_transaction(txn_id=name)

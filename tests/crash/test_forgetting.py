@@ -101,6 +101,7 @@ def test_while_it_purges(tmp_path: Path, percent: int) -> None:
     assert check(path, memory_id)
 
 
+@pytest.mark.slow
 def test_while_another_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     memory_id = fill(path)

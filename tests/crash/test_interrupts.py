@@ -47,6 +47,7 @@ def test_many_interrupts_leave_no_lock_taken(tmp_path: Path, where: str) -> None
     assert interrupts >= _MANY
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("way", only(["async"], ["sync", "async"]))
 def test_a_fork_of_a_busy_process_is_refused_everything(tmp_path: Path, way: str) -> None:

@@ -65,6 +65,7 @@ class TestTheCheckItself:
         with pytest.raises(AssertionError, match="0-7, acknowledged as 3, is lost"):
             victim.check()
 
+    @pytest.mark.slow
     def test_a_commit_that_did_something_else_is_caught(self, victim: Victim) -> None:
         victim.ledger.deeds["0-0"].pop()
         with pytest.raises(AssertionError):

@@ -18,6 +18,7 @@ import memoranda
 from memoranda import Store, UnsupportedFormat
 from memoranda.storage.port import Writer
 from memoranda.storage.sqlite import schema
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 PACKAGE = Path(memoranda.__file__).parent
@@ -100,8 +101,8 @@ def refuse_to_write(store: Store, package: Path, path: Path, message: str) -> No
         lambda: store.forget(whole_agent="a"),
         lambda: store.compact(before=events[-1].commit_ts, confirm=True),
         store.rebuild,
-        lambda: store._core.engine.write(lambda _: None),  # as the indexer does
-        store._core.engine.purge,  # which changes bytes, and no row
+        lambda: core_of(store).engine.write(lambda _: None),  # as the indexer does
+        core_of(store).engine.purge,  # which changes bytes, and no row
     ]
     for attempt in (*attempts, *attempts[:1]):
         with pytest.raises(UnsupportedFormat, match=message):
@@ -134,6 +135,7 @@ def test_an_open_store_is_not_written_to_after_a_newer_version_migrated_it(
         memoranda.open(path)
 
 
+@pytest.mark.slow
 def test_an_open_store_is_not_written_to_after_a_newer_version_derived_a_view_otherwise(
     path: Path, tmp_path: Path
 ) -> None:
@@ -149,9 +151,9 @@ def test_versions_are_compared_only_after_somebody_else_wrote(path: Path) -> Non
 
         def check(writer: Writer) -> None:
             compared.append("once")
-            store._core.views.check_versions(writer)
+            core_of(store).views.check_versions(writer)
 
-        store._core.engine.guard_writes(check)
+        core_of(store).engine.guard_writes(check)
         for _ in range(3):
             write(store)
         assert len(compared) <= 1, "of the first write alone"

@@ -116,6 +116,7 @@ def folders(path: Path) -> list[Path]:
     return [*path.parent.glob(".memoranda-*")]
 
 
+@pytest.mark.slow
 def test_an_older_version_reads_and_writes_until_the_new_rows_are_there(
     package: Path, path: Path, store: Store
 ) -> None:
@@ -130,6 +131,7 @@ def test_an_older_version_reads_and_writes_until_the_new_rows_are_there(
         store.write(key="k", value={})
 
 
+@pytest.mark.slow
 def test_what_is_erased_meanwhile_is_not_in_the_new_rows(
     package: Path, path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ def test_what_is_erased_meanwhile_is_not_in_the_new_rows(
     assert folders(path) == []
 
 
+@pytest.mark.slow
 def test_a_kill_half_way_leaves_the_old_rows_and_the_next_one_begins_again(
     package: Path, path: Path, store: Store
 ) -> None:
@@ -161,6 +164,7 @@ def test_a_kill_half_way_leaves_the_old_rows_and_the_next_one_begins_again(
     assert value_of(store) == {"n": COMMITS - 1}
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_swap_leaves_the_old_rows(package: Path, path: Path, store: Store) -> None:
     with opening(package, path, KILLED_IN_THE_SWAP) as other:
         other.wait_killed()
@@ -172,6 +176,7 @@ def test_a_kill_in_the_swap_leaves_the_old_rows(package: Path, path: Path, store
     assert value_of(store) == {"n": COMMITS - 1}
 
 
+@pytest.mark.slow
 def test_two_processes_that_open_at_once_both_succeed(
     package: Path, path: Path, store: Store
 ) -> None:

@@ -16,6 +16,7 @@ import memoranda
 from memoranda import create_signer
 from memoranda.audit.checkpointer import LogSigner
 from memoranda.calls.defaults import Defaults
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda.sdk.signers import log_signer
 from memoranda.sdk.store.store import Store
 from tests.crash.disk import Loss
@@ -85,6 +86,7 @@ def test_killed_at_random_moments(folder: Path) -> None:
             check_sound(folder)
 
 
+@pytest.mark.slow
 def test_two_processes_sign_at_once(folder: Path) -> None:
     memoranda.open(folder / "store.db").close()
     both = [child(folder, "sign", 120, "none", 0) for _ in range(2)]
@@ -98,6 +100,7 @@ def test_two_processes_sign_at_once(folder: Path) -> None:
         assert set(reports) <= set(sizes)
 
 
+@pytest.mark.slow
 def test_two_processes_sign_by_themselves(folder: Path) -> None:
     memoranda.open(folder / "store.db").close()
     both = [child(folder, "automatic", 300, "none", 0) for _ in range(2)]
@@ -113,7 +116,7 @@ def signed_run(folder: Path, durability: str) -> Run:
     vfs, path = FaultyVFS(), folder / "run" / "store.db"
     path.parent.mkdir()
     core = open_core(path, vfs=vfs, durability=durability)
-    store = Store(core, Defaults())
+    store = Store(LocalCalls(core), Defaults())
     ours = memoranda.load_signer(folder / "ours.key")
     commit = log_signer(core, ours, "local")._commit
 

@@ -14,6 +14,7 @@ from memoranda.calls.defaults import Defaults
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import Limits
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda.sdk.open import assemble, load_queries
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.serializability import Anomaly
@@ -23,6 +24,7 @@ from tests.crash.two_processes import Contest, check_contest
 SECONDS = 2.0
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(tmp_path: Path) -> None:
     contest = Contest(tmp_path, SECONDS)
     committed, edges = check_contest(contest)
@@ -48,11 +50,12 @@ def test_another_process_makes_the_store_in_between(tmp_path: Path) -> None:
 
     with mock.patch.object(engine, "write", write_late):
         core = assemble(engine, SystemClock(), SystemIds(), Limits())
-    with Store(core, Defaults()) as store:
+    with Store(LocalCalls(core), Defaults()) as store:
         assert store.verify().commits == 1
         assert store.write(agent_id="a", key="k", value={}).commit_ts == 2
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_check_reads_is_caught() -> None:
     def contend() -> None:
         for _ in range(20):  # whether two meet is a matter of luck

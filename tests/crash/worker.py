@@ -25,6 +25,8 @@ from typing import Any
 from memoranda import AsyncStore, Store
 from memoranda.calls.defaults import Defaults
 from memoranda.log.commit.failpoints import Failpoint
+from memoranda.sdk.local.async_calls import AsyncLocalCalls
+from memoranda.sdk.local.calls import LocalCalls
 from tests.crash.client import deeds_of, stage
 from tests.crash.orders import SIZE, Order
 from tests.crash.stores import open_core, wal_of
@@ -94,9 +96,9 @@ def work(order: Order) -> None:
     with wal_of(order.wal_pages):
         core = open_core(Path(order.path), durability=order.durability, failpoint=failpoint)
         if order.mode == "tasks":
-            asyncio.run(run_tasks(AsyncStore(core, Defaults()), order))
+            asyncio.run(run_tasks(AsyncStore(AsyncLocalCalls(core), Defaults()), order))
         else:
-            run_threads(Store(core, Defaults()), order)
+            run_threads(Store(LocalCalls(core), Defaults()), order)
 
 
 def raise_child(order: Order) -> int:

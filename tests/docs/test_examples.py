@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.server_process import ServerThread
 from tests.unit.cli.runner import Cli
 
 ROOT = Path(__file__).parents[2]
@@ -17,6 +19,8 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STEP = re.compile(BLOCK.pattern + r"\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 """A block of the tutorial, and the output below it, if there is one."""
+SERVER = "127.0.0.1:7420"
+"""The address of the server in examples."""
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#]+)\)")
 
 
@@ -35,8 +39,19 @@ def test_examples_run(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(source, "example", "exec"), {"__name__": "example"})
+    with served(source, tmp_path) as example:
+        exec(compile(example, "example", "exec"), {"__name__": "example"})
     assert capsys.readouterr().err == ""
+
+
+@contextmanager
+def served(source: str, folder: Path) -> Iterator[str]:
+    """Yield an example, with the address of a server if it needs one."""
+    if SERVER not in source:
+        yield source
+        return
+    with ServerThread(folder=folder, create=["acme"]) as server:
+        yield source.replace(SERVER, server.address)
 
 
 def test_the_first_example_prints_what_stands_below_it(

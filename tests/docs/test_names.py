@@ -14,6 +14,8 @@ import pytest
 import memoranda
 from memoranda import testing
 from memoranda.cli.main import cli
+from memoranda.server.statehouse import statehouse_pb2
+from memoranda.wire.schema import messages
 
 ROOT = Path(__file__).parents[2]
 GENERATED = (
@@ -36,14 +38,22 @@ OTHERS = {
         *("checkpoint_id", "get_state_history", "thread_id", "memory_insert", "memory_replace"),
     },
     "docs/explanation/audit.md": {"secure_delete"},
+    "docs/howto/come-from-statehouse.md": {
+        field.name
+        for message in statehouse_pb2.DESCRIPTOR.message_types_by_name.values()
+        for field in message.fields
+    },
     "docs/howto/embeddings.md": {
         *("attention_mask", "input_ids", "token_type_ids"),
         *("last_hidden_state", "sentence_embedding", "per_channel", "quantize_dynamic"),
     },
     "docs/howto/keep-facts.md": {"object_kind"},
     "docs/reference/audit-events.md": {"left_out"},
+    "docs/reference/wire.md": {
+        field.name for message in messages().values() for field in message.fields
+    },
 }
-"""Names of other systems, of SQLite, of models, of columns and of fields of events."""
+"""Names of other systems, of SQLite, of models, of columns, of fields of events and of messages."""
 
 
 def public_names() -> Iterator[str]:

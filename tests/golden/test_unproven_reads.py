@@ -27,6 +27,7 @@ from memoranda.model.operations import ENGINE_SCOPE, AnyOperation, Erase, Erased
 from memoranda.model.operations.graph import Name
 from memoranda.testing import FixedClock, FixedIds
 from tests.chains import rewritten
+from tests.cores import core_of
 from tests.tamper.tables import opened
 from tests.unit.cli.runner import Cli
 
@@ -134,7 +135,7 @@ def test_what_an_honest_erasure_left_is_marked_too(path: Path) -> None:
 
 
 def operations_of(store: Store) -> Iterator[AnyOperation]:
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         for commit in range(1, store.stats().commits + 1):
             row = reader.row("event_get", commit_ts=commit)
             assert row is not None

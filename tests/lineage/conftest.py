@@ -13,6 +13,7 @@ import memoranda
 from memoranda import Store
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.testing import FixedClock, memory_store
+from tests.cores import core_of
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ Effort = Callable[[Callable[[], object]], int]
 @pytest.fixture
 def effort(client: Store) -> Effort:
     """Count what the database does for a call, in steps of its virtual machine: never by time."""
-    database = cast(SqliteEngine, client._core.engine)._writer.database
+    database = cast(SqliteEngine, core_of(client).engine)._writer.database
 
     def measure(call: Callable[[], object]) -> int:
         steps = 0

@@ -11,6 +11,7 @@ from typing import NamedTuple
 _BLOCKS = "tests/lineage/test_statehouse.py::test_"
 _PROSE = "tests/lineage/test_statehouse_prose.py::test_"
 _WIRE = "tests/lineage/test_statehouse_wire.py::test_"
+_SERVED = "tests/lineage/test_statehouse_service.py::test_"
 
 
 class Entry(NamedTuple):
@@ -315,8 +316,8 @@ _PERFORMANCE = (
     ),
     Entry(
         "Streaming: from the server, over gRPC",
-        "",
-        not_yet="there is no server; the store is used in its own process",
+        "the same, one event a message; our own clients get many in one",
+        f"{_SERVED}streaming_sends_one_event_a_message",
     ),
     Entry(
         "Scan efficiency: quick for small and recent ranges",
@@ -341,8 +342,8 @@ _PERFORMANCE = (
     ),
     Entry(
         "Backpressure: gRPC makes the server pause",
-        "",
-        not_yet="there is no server",
+        "the same",
+        f"{_SERVED}backpressure_makes_the_server_pause",
     ),
 )
 
@@ -479,10 +480,25 @@ _INSIDE = (
 _SERVICE = (
     Entry(
         "`statehouse.v1.StatehouseService`, all its calls over gRPC",
-        "",
-        not_yet="there is no server; the calls above are methods of the store",
+        "the same, from `memoranda serve`, for clients of Statehouse as they are",
+        f"{_SERVED}every_call_of_the_service_is_answered",
     ),
-    Entry("Health, Version", "", not_yet="there is no server"),
+    Entry("Health, Version", "the same; the version is ours", f"{_SERVED}health_and_version"),
+    Entry(
+        "on the wire, `start_ts` and `end_ts` are both inclusive",
+        "the same there",
+        f"{_SERVED}bounds_of_a_replay_are_both_inclusive",
+    ),
+    Entry(
+        "on the wire, every number is a double",
+        "the same there; whole numbers are stored as integers",
+        f"{_SERVED}numbers_are_doubles_on_the_wire",
+    ),
+    Entry(
+        "on the wire, a deleted key is `exists=false`",
+        "the same there",
+        f"{_SERVED}what_is_not_there_does_not_exist",
+    ),
     Entry(
         "INVALID_REQUEST",
         "`InvalidInput`, which names the field",
@@ -500,8 +516,8 @@ _SERVICE = (
     ),
     Entry(
         "TXN_NOT_FOUND",
-        "",
-        not_yet="a transaction is an object here; only a server looks one up by its id",
+        "`NotFound`, on the wire only: a transaction of the library is an object",
+        f"{_SERVED}a_transaction_that_was_never_begun_is_not_found",
     ),
     Entry(
         "KEY_NOT_FOUND, VERSION_NOT_FOUND",
@@ -511,8 +527,8 @@ _SERVICE = (
     ),
     Entry(
         "STORAGE_ERROR, INTERNAL_ERROR, UNKNOWN",
-        "`MemorandaError` and its kinds",
-        not_yet="their numbers on the wire come with the server",
+        "`MemorandaError` and its kinds; the code comes in the metadata `statehouse-error-bin`",
+        f"{_SERVED}errors_have_their_codes",
     ),
 )
 

@@ -7,6 +7,7 @@ from typing import cast
 
 from memoranda import Memory, ReplayEntry, Store, Transcript
 from memoranda.storage.sqlite.engine import SqliteEngine
+from tests.cores import core_of
 from tests.lineage.corrections import corrected
 
 TEAM = "team/eng"
@@ -34,7 +35,7 @@ def link_reflects_on(client: Store, source: str, target: str) -> None:
 
 def behind_the_api(client: Store, statement: str, *values: object) -> None:
     """Change the view's tables directly, as ai-memory's tests do."""
-    database = cast(SqliteEngine, client._core.engine)._writer.database
+    database = cast(SqliteEngine, core_of(client).engine)._writer.database
     database.execute(statement, values)
 
 
@@ -195,7 +196,7 @@ def test_expired_ancestors_are_walked(client: Store) -> None:
     words = client.store_transcript("words", agent_id="ai")
     link_transcript(client, ground.id, words.id)
     top = client.reflect("top", on=[ground.id], agent_id="ai")
-    client._core.clock.sleep(10)
+    core_of(client).clock.sleep(10)
 
     (entry,) = client.replay_transcripts(top.id)
     assert (entry.transcript.id, entry.expired) == (words.id, True)

@@ -16,6 +16,7 @@ import pytest
 
 from memoranda import InvalidInput, OperationType, ReplayEvent, Store, VersionMismatch
 from memoranda.testing import FixedClock
+from tests.cores import core_of
 from tests.lineage.corrections import corrected
 
 
@@ -378,8 +379,8 @@ def test_snapshots_replay_reads_the_log(client: Store) -> None:
 
 
 def _throw_state_away(client: Store) -> None:
-    client._core.engine.write(lambda writer: writer.run("state_clear"))
-    client._core.engine.write(lambda writer: writer.run("state_version_clear"))
+    core_of(client).engine.write(lambda writer: writer.run("state_clear"))
+    core_of(client).engine.write(lambda writer: writer.run("state_version_clear"))
 
 
 @corrected("nothing-to-snapshot")

@@ -1,6 +1,6 @@
 """The calls of Statehouse's service, by the names they have here, and their defaults.
 
-The service itself is not spoken yet; these hold what a client of it relies on.
+The service itself is in `test_statehouse_service.py`.
 """
 
 from __future__ import annotations

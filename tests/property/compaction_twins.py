@@ -23,6 +23,7 @@ from memoranda import (
 from memoranda.log.compaction import pace
 from memoranda.log.compaction.compactor import Plan, Slice, Step
 from memoranda.testing import FixedClock, FixedIds, memory_store
+from tests.cores import core_of
 
 SPACES = ("n", "team/x")
 AGENTS = ("a1", "a2")
@@ -92,7 +93,7 @@ class Twins:
         """
         plain, summed = self.stores
         self.old_versions = False  # the one would refuse to rest on them
-        carry_out = summed._core.committer._write_slice
+        carry_out = core_of(summed).committer._write_slice
 
         def slice_and_go_on(plan: Plan, part: Slice) -> Step:
             step = carry_out(plan, part)
@@ -108,7 +109,7 @@ class Twins:
         with ExitStack() as changed:
             for name in ("MIN_WEIGHT", "FIRST_WEIGHT", "MAX_WEIGHT"):
                 changed.enter_context(patch.object(pace, name, weight))
-            committer = summed._core.committer
+            committer = core_of(summed).committer
             changed.enter_context(patch.object(committer, "_write_slice", slice_and_go_on))
             return summed.compact(namespace=namespace, before=before, confirm=True).erased
 

@@ -22,6 +22,7 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SEEDS = st.integers(min_value=0, max_value=2**32)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 @settings(max_examples=3, deadline=None, phases=PHASES)
 def test_what_is_asked_from_the_horizon_on_is_as_it_would_be(seed: int) -> None:
@@ -35,6 +36,7 @@ def test_what_is_asked_from_the_horizon_on_is_as_it_would_be_often(seed: int) ->
     check(seed, deeds=150)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 @settings(max_examples=2, deadline=None, phases=PHASES)
 def test_others_write_between_its_slices(seed: int) -> None:

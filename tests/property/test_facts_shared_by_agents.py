@@ -327,6 +327,7 @@ def test_agents_believe_what_the_setting_of_the_commit_says(taken: list[Deed]) -
     play(taken)
 
 
+@pytest.mark.slow
 @given(st.lists(deeds, min_size=4, max_size=14))
 @settings(quick, max_examples=25)
 def test_so_do_long_timelines(taken: list[Deed]) -> None:

@@ -16,6 +16,7 @@ from memoranda.model.operations import Cite
 from memoranda.model.scope import Scope
 from memoranda.storage.port import Reader
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.leftovers import leftovers
 from tests.property.forgetful import AGENTS, SALT, SPACES, History, salts_of
 from tests.quick import only
@@ -79,8 +80,8 @@ def memories_citing(reader: Reader, transcript_id: str) -> set[str]:
 
 def check_findings(history: History) -> set[int]:
     """Check that the indexes find what a scan of the log does, and return what values cite."""
-    views = history.store._core.views
-    with history.store._core.engine.snapshot() as reader:
+    views = core_of(history.store).views
+    with core_of(history.store).engine.snapshot() as reader:
         for target in targets(history):
             try:
                 findings = find(reader, views, target, None, "forgotten-")

@@ -23,6 +23,7 @@ from memoranda import (
 )
 from memoranda.graph import timeline_store
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.quick import often
 
 SCOPE = Scope("default", "a")
@@ -113,7 +114,7 @@ class Histories:
 
     def again(self, call: Call, txn_id: str) -> EdgeResolution:
         """Ask once more, when the store has to find out what it did."""
-        self.store._core.effects.forget()
+        core_of(self.store).effects.forget()
         return self.ask(call, txn_id)
 
     def timeline(self, known_at: int | None) -> dict[Begin, Fact]:

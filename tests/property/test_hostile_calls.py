@@ -12,17 +12,20 @@ from typing import Any
 import pytest
 
 import memoranda
-from memoranda import MemorandaError, Store
+from memoranda import MemorandaError, Signer, Store
 from memoranda.calls.arguments import TypedText
 from memoranda.calls.call import call_name
 from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.key_writes import Delete, Write
 from memoranda.calls.memory_writes import Remember
 from memoranda.calls.registry import HANDLERS, WRITES, handle, stage_write
+from memoranda.log.commit.request_signature import RequestSignature
 from memoranda.model.refs import FactRef, KeyRef, MemoryRef, TranscriptRef
 from memoranda.testing import FixedClock, FixedIds
+from tests.cores import core_of
 from tests.quick import only
 
+KEY = Signer("a", b"a" * 32).public.text
 ROUNDS = 60
 SEEDS = 10
 DEEP: list[Any] = []
@@ -37,6 +40,8 @@ HOSTILE: tuple[Any, ...] = (
     TypedText(7, []), frozenset(["a"]), "2026-01-01T00:00:00Z", "SELECT 1", "memory",  # type: ignore[arg-type]
     (Write("a", "default", "k", {}),), [Delete("a", "default", 7)], Remember("a", "", "x"),  # type: ignore[arg-type]
     ({"read": "KeyRead", "scope": ["default", "a"], "key": "k"},), [{"read": "MemoryRead"}],
+    RequestSignature("\ud800", "", b"", b""), RequestSignature(KEY, "log", bytes(16), bytes(64)),
+    RequestSignature(7, None, "x", 1.5),  # type: ignore[arg-type]
 )  # fmt: skip
 
 
@@ -75,7 +80,7 @@ def test_hostile_arguments(store: Store, kind: Any, seed: int) -> None:
             arguments[name] = _harmless(name)  # so that the others are reached
         grant = chance.choice([EVERYTHING, Grant("a"), Grant("b", frozenset("b"), frozenset())])
         try:
-            answer: Any = handle(store._core, grant, kind(**arguments))
+            answer: Any = handle(core_of(store), grant, kind(**arguments))
             if kind.shape != "value":
                 answer.next_page()
         except MemorandaError:
@@ -85,7 +90,7 @@ def test_hostile_arguments(store: Store, kind: Any, seed: int) -> None:
 @pytest.mark.parametrize("seed", only([0, 1], range(SEEDS)))
 @pytest.mark.parametrize("kind", WRITES, ids=call_name)
 def test_hostile_writes(store: Store, kind: Any, seed: int) -> None:
-    chance, core = Random(f"{call_name(kind)} {seed}"), store._core
+    chance, core = Random(f"{call_name(kind)} {seed}"), core_of(store)
     for _ in range(ROUNDS):
         names = kind.__struct_fields__
         arguments = {name: chance.choice(HOSTILE) for name in names}

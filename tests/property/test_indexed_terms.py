@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ def answers(store: Store) -> list[list[Hit]]:
     return [store.recall(query, k=50) for query in QUERIES]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(memories=MEMORIES, language=LANGUAGES)
 def test_every_answer_is_that_of_tokenized_texts(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memoranda import Store
 from memoranda.search.index import indexer
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.quick import often
 
@@ -83,7 +84,7 @@ class Model:
         elif kind == "cite":
             self.cite(text, pick)
         elif kind == "fill":
-            indexer.fill(self.store._core.engine)
+            indexer.fill(core_of(self.store).engine)
         else:
             self.change(kind, text, pick)
 

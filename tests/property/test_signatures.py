@@ -14,15 +14,20 @@ from msgspec.structs import replace
 import memoranda
 from memoranda import Corruption, NotProven, Store
 from memoranda.audit.signers import Signer
+from memoranda.log.commit.transaction_signature import is_request_only
 from memoranda.model.event import SealedEvent
+from tests.cores import core_of
 from tests.quick import often
-from tests.unit.audit.forging import at, envelope_of, rechain
+from tests.signed_requests import client_of
+from tests.unit.audit.forging import at, envelope_of, rechain, with_envelope
 
 SIGNERS = {name: Signer(name, name.encode() * 32) for name in "abc"}
+Step = tuple[str, str, str]
+"""Who acts, what that agent signs, and what it does."""
 STEPS = st.lists(
     st.tuples(
         st.sampled_from("abc"),
-        st.booleans(),
+        st.sampled_from(["nothing", "commit", "request"]),
         st.sampled_from(["write", "delete", "remember", "fact", "several", "cycle"]),
     ),
     min_size=1,
@@ -49,16 +54,19 @@ def run(store: Store, who: str, what: str) -> None:
             store.link(source=one, target=one, relation="supersedes")
 
 
-def play(path: Path, steps: list[tuple[str, bool, str]]) -> None:
+def play(path: Path, steps: list[Step]) -> None:
     with memoranda.open(path, durability="relaxed") as store:
         store.write(agent_id="x", key="first", value={})
         for who, signs, what in steps:
-            signer = SIGNERS[who] if signs else None
-            run(store.bind(agent_id=who, signer=signer), who, what)
+            if signs == "request":
+                run(client_of(store, who, SIGNERS[who]), who, what)
+            else:
+                signer = SIGNERS[who] if signs == "commit" else None
+                run(store.bind(agent_id=who, signer=signer), who, what)
 
 
 def signed_events(path: Path) -> list[SealedEvent]:
-    with memoranda.open(path) as store, store._core.engine.reading() as reader:
+    with memoranda.open(path) as store, core_of(store).engine.reading() as reader:
         report = store.verify()
         events = [
             SealedEvent(*row)
@@ -69,15 +77,19 @@ def signed_events(path: Path) -> list[SealedEvent]:
             audit_event for audit_event in events if envelope_of(audit_event).signature is not None
         ]
         assert report.signed == len(signed)
+        requests = {event.commit_ts for event in signed if is_request_only(envelope_of(event))}
+        assert report.request_signed == len(requests)
         for audit_event in store.audit_events():
-            assert (audit_event.attest_level == "self-signed") == (
-                audit_event.signature is not None
-            )
+            level = "request-signed" if audit_event.commit_ts in requests else "self-signed"
+            expected = "unsigned" if audit_event.signature is None else level
+            assert audit_event.attest_level == expected
     return signed
 
 
 def flipped(event: SealedEvent, chance: random.Random) -> SealedEvent:
     """Return an event with one bit changed in what the signature covers, or in itself."""
+    if is_request_only(envelope_of(event)):
+        return with_flipped_request(event, chance)
     column = chance.choice(["envelope", "operations", "salts"])
     content = bytearray(getattr(event, column))
     place = chance.randrange(32 if column == "salts" else 0, len(content))
@@ -85,16 +97,31 @@ def flipped(event: SealedEvent, chance: random.Random) -> SealedEvent:
     return replace(event, **{column: bytes(content)})
 
 
+def with_flipped_request(event: SealedEvent, chance: random.Random) -> SealedEvent:
+    """Do so where the signature covers the request: all of it is in the envelope."""
+    envelope = envelope_of(event)
+    names = {"txn_id": envelope.txn_id + "x", "actor": envelope.actor + "x"}
+    changed = chance.choice([*names, "signature"])
+    if changed in names:
+        return with_envelope(**{changed: names[changed]})(event)
+    assert envelope.signature is not None
+    signature = bytearray(envelope.signature)
+    masked_salt = range(33, 49)  # only the chain covers it
+    place = chance.choice([at for at in range(len(signature)) if at not in masked_salt])
+    signature[place] ^= 1 << chance.randrange(8)
+    return with_envelope(signature=bytes(signature))(event)
+
+
 @settings(max_examples=12, deadline=None)
 @given(STEPS, st.randoms(use_true_random=False))
 def test_signatures_hold_and_no_flipped_bit_passes(
-    steps: list[tuple[str, bool, str]], chance: random.Random
+    steps: list[Step], chance: random.Random
 ) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         play(path, steps)
         signed = signed_events(path)
-        expected = sum(signs for _, signs, what in steps)
+        expected = sum(signs != "nothing" for _, signs, _ in steps)
         unchanged = {what for _, signs, what in steps} & {"remember"}
         assert len(signed) == expected or unchanged
         for event in chance.sample(signed, min(len(signed), 5)):

@@ -30,6 +30,7 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SEEDS = st.integers(min_value=0, max_value=2**32)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 @settings(max_examples=2, deadline=None, phases=PHASES)
 def test_buckets_count_what_a_replay_shows(seed: int) -> None:
@@ -43,6 +44,7 @@ def test_buckets_count_what_a_replay_shows_often(seed: int) -> None:
     check(seed, rounds=5, deeds=80)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commits", only([2], [1, 2, 5]))
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch, commits: int) -> None:
     for module in (block_sums, kind_counts, scope_index, timeline_buckets):

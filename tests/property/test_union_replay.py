@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memoranda import LinkCycle, Store
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.testing import FixedClock, memory_store
+from tests.cores import core_of
 
 MOST = 7
 TEXT = "abcdefghij"
@@ -134,7 +135,7 @@ class Made:
 
     def write_by_hand(self) -> None:
         """Add links behind the guards' back, cycles among them."""
-        database = cast(SqliteEngine, self.store._core.engine)._writer.database
+        database = cast(SqliteEngine, core_of(self.store).engine)._writer.database
         for source, target in self.graph.by_hand:
             if (source, target) not in self.links:
                 database.execute(

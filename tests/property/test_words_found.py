@@ -15,6 +15,7 @@ from memoranda.model.memory import inbox_of
 from memoranda.search.index import indexer, partitions
 from memoranda.search.ranking.bm25 import ScoredDocument
 from memoranda.search.text.tokenizer import tokens
+from tests.cores import core_of
 from tests.quick import only
 from tests.searching import fill, search
 
@@ -108,7 +109,7 @@ class History:
         self.bound((scope[0], scope[1])).retract_fact(assertion_id=assertion_id)
 
     def fill(self) -> None:
-        indexer.fill(self.store._core.engine, max_commits=self.random.randrange(1, 30))
+        indexer.fill(core_of(self.store).engine, max_commits=self.random.randrange(1, 30))
 
     def forget(self) -> None:
         if self.random.random() < 0.5:
@@ -211,5 +212,5 @@ def test_the_tail_is_scored_as_the_index_is(seed: int) -> None:
 def empty_index(store: Store) -> None:
     """Put everything on the list again, as a rebuild does."""
     assert store.rebuild().identical
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         assert partitions.totals(reader) == (0, 0)

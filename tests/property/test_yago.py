@@ -70,6 +70,7 @@ def test_without_the_data_there_is_nothing(tmp_path: Path) -> None:
     assert read_yago(tmp_path / "none") is None
 
 
+@pytest.mark.slow
 def test_what_there_is_of_it() -> None:
     facts = read_yago()
     if facts is None:

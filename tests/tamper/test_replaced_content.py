@@ -246,6 +246,7 @@ def test_the_form_of_older_events_does_not_pass_for_that_of_newer_ones(
     assert None not in verdict(forged(commit_ts, position, remainder), tmp_path)
 
 
+@pytest.mark.slow
 def test_what_the_engine_could_leave_is_accepted(tmp_path: Path) -> None:
     """The forger is found by what it leaves, and not by how it writes that."""
     for commit_ts, position, operation in PLACES:

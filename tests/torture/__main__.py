@@ -32,6 +32,7 @@ DEFAULTS = {
     "tamperings": 5_000,
     "contests": 2,
     "fuzz": 100_000,
+    "server-kills": 200,
 }
 
 

@@ -13,7 +13,8 @@ from tests.torture.units import Unit, run_unit
 
 def test_so_many_as_asked_are_done_by_turns() -> None:
     options = parse(["--seed", "7", "--kills", "100", "--power-loss", "200", "--faults", "0",
-                     "--interrupts", "0", "--tamperings", "0", "--fuzz", "0"])  # fmt: skip
+                     "--interrupts", "0", "--tamperings", "0", "--fuzz", "0",
+                     "--server-kills", "0"])  # fmt: skip
     units = list(planned(options))
     assert Counter(unit.kind for unit in units) == {"kills": 3, "power-loss": 1, "contests": 2}
     assert [str(unit) for unit in units][:3] == ["kills:7:0", "power-loss:7:0", "contests:7:0"]
@@ -21,7 +22,7 @@ def test_so_many_as_asked_are_done_by_turns() -> None:
 
 def test_with_a_time_there_is_no_end() -> None:
     options = parse(["--seed", "7", "--minutes", "1", "--interrupts", "0", "--contests", "0",
-                     "--fuzz", "0"])  # fmt: skip
+                     "--fuzz", "0", "--server-kills", "0"])  # fmt: skip
     kinds = Counter(unit.kind for unit in islice(planned(options), 400))
     assert kinds == {"kills": 100, "power-loss": 100, "faults": 100, "tamperings": 100}
 
@@ -38,7 +39,7 @@ def test_a_failure_is_told_with_what_failed() -> None:
 
 @pytest.mark.slow
 def test_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seed", "1", "--minutes", "0.05", "--contests", "0"]) == 0
+    assert main(["--seed", "1", "--minutes", "0.05", "--contests", "0", "--server-kills", "0"]) == 0
     printed, progress = capsys.readouterr()
     assert printed.startswith("seed 1: ")
     assert "kills:1:0" in progress

@@ -15,6 +15,7 @@ from unittest import mock
 
 from tests.crash.kills import hunt, nursery
 from tests.crash.power_loss import check_run, check_twice, run_script
+from tests.crash.server.campaign import Campaign, Plan
 from tests.crash.stores import scratch
 from tests.crash.trials import fault_campaign
 from tests.crash.two_processes import Contest, check_contest
@@ -30,6 +31,7 @@ SIZES = {
     "tamperings": 100,
     "contests": 1,
     "fuzz": 2_000,
+    "server-kills": 20,
 }
 """How much of its kind one unit does."""
 _KILLS_OF_ONE_STORE = 20
@@ -126,6 +128,12 @@ def _fuzz(unit: Unit) -> str:
     return f"{calls} calls, {refused} of them refused"
 
 
+def _kill_server(unit: Unit) -> str:
+    with scratch() as folder:
+        plan = Plan(SIZES["server-kills"], str(unit))
+        return str(Campaign(folder / "campaign", plan).run())
+
+
 _WORK: dict[str, Callable[[Unit], str]] = {
     "kills": _kill,
     "power-loss": _lose_power,
@@ -134,4 +142,5 @@ _WORK: dict[str, Callable[[Unit], str]] = {
     "tamperings": _tamper,
     "contests": _contend,
     "fuzz": _fuzz,
+    "server-kills": _kill_server,
 }

@@ -21,6 +21,7 @@ from benchmarks import (
     reads,
     recall,
     startup,
+    statehouse,
     verify,
 )
 from memoranda.errors import InvalidInput
@@ -164,3 +165,12 @@ def test_startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     imported, helped = startup.figures(tmp_path)
     assert imported.verdict != "NOT MET"
     assert helped.verdict != "NOT MET"
+
+
+@pytest.mark.slow
+def test_statehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EVENTS", "CALLS", "TURNS"):
+        monkeypatch.setattr(statehouse, name, 3)
+    figures = statehouse.figures(tmp_path / "store.db")
+    assert len(figures) == 3
+    assert min(min(figure.ours, figure.limit) for figure in figures) > 0

@@ -57,6 +57,7 @@ SPECIAL_VALUES = {
 def values_of(hint: Any) -> st.SearchStrategy[Any]:
     """Return values of an attribute's type; a type of another kind needs a strategy here."""
     plain = {str: st.text(), int: INTEGERS, bool: st.booleans(), NoneType: st.none()}
+    plain[float] = st.floats(allow_nan=False, allow_infinity=False)
     if hint in plain:
         return plain[hint]
     if get_origin(hint) is tuple:

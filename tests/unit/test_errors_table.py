@@ -69,7 +69,7 @@ def test_rows_are_of_the_protocols(kind: type[MemorandaError]) -> None:
     assert report.exit_code in MEANINGS
     assert exit_code(kind.__new__(kind)) == report.exit_code
     if kind.retryable:
-        assert report.grpc_status in ("ABORTED", "UNAVAILABLE")
+        assert report.grpc_status in ("ABORTED", "UNAVAILABLE", "RESOURCE_EXHAUSTED")
 
 
 def test_problem_types_and_titles_are_unique() -> None:

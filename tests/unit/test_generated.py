@@ -11,6 +11,7 @@ from tests.scripts import SCRIPTS, load_script
 GENERATORS = sorted(path.stem for path in SCRIPTS.glob("generate_*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATORS)
 def test_generated_files_are_up_to_date(name: str) -> None:
     script = load_script(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,11 @@ def test_values_that_are_none_of_the_kind(store: Store) -> None:
     agent = store.bind(agent_id="a")
     with pytest.raises(InvalidInput, match="work: 'x' is not a function"):
         agent.transact("x")  # type: ignore[arg-type]
+    for retries in (timedelta(days=-1), -1, True, "3", 1.5):
+        with pytest.raises(
+            InvalidInput, match=r"retries: .* is not a number of retries, 0 or more"
+        ):
+            agent.transact(lambda transaction: None, retries=retries)  # type: ignore[arg-type]
     for field in ("whole_namespace", "whole_agent"):
         with pytest.raises(InvalidInput, match=field):
             agent.forget(**{field: odd})

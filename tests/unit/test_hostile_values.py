@@ -15,6 +15,7 @@ from memoranda.testing import memory_store
 from tests.torture.hostile import MAKERS
 
 
+@pytest.mark.slow
 def test_any_value_can_be_shown() -> None:
     for make in MAKERS:
         assert 0 < len(short_repr(make())) <= MAX_REPR_CHARACTERS

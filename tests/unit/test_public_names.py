@@ -67,10 +67,9 @@ def test_the_names_are_these() -> None:
         "ChainBroken", "CommitUnknown", "Compacted", "Conflict", "Corruption", "EdgeError",
         "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "MemorandaError",
         "NotFound", "NotProven", "PermissionDenied", "ReflectionTooDeep", "StoreBusy",
-        "StoreClosed", "StoreFull",
-        "StoreReadOnly", "TitleTaken", "TransactionClosed", "TransactionConflict",
-        "TransactionExpired", "Unauthenticated", "Unavailable", "UnsupportedFormat",
-        "VersionMismatch", "ViewsDiffer",
+        "StoreClosed", "StoreFull", "StoreReadOnly", "TitleTaken", "TooManyRequests",
+        "TransactionClosed", "TransactionConflict", "TransactionExpired",
+        "Unauthenticated", "Unavailable", "UnsupportedFormat", "VersionMismatch", "ViewsDiffer",
     }  # fmt: skip
     others = {
         "ALL_AGENTS", "ALL_NAMESPACES", "Anchor", "AssertedFacts", "Assertion", "AsyncReplayEntry",
@@ -83,7 +82,8 @@ def test_the_names_are_these() -> None:
         "Neighbor", "NewMemory", "Operation", "OperationType", "Origin", "Reason", "Rebuild",
         "Receipt", "RelationCardinality", "ReplayEntry", "ReplayEvent", "Scope", "Source",
         "StateChange", "StateRecord", "StateVersion", "Stats", "Store", "Subgraph", "Subscription",
-        "TemporalEdgeResolver", "Transaction", "Transcript", "TranscriptLink", "TranscriptRef",
+        "TemporalEdgeResolver", "Tls", "Transaction", "Transcript", "TranscriptLink",
+        "TranscriptRef",
         "Verification", "__version__", "diagnose", "open", "open_async", "restore",
     }  # fmt: skip
     signing = {

@@ -26,6 +26,7 @@ from memoranda.model.operations import (
 )
 from memoranda.storage.port import Reader
 from tests.chains import erased
+from tests.cores import core_of
 from tests.unit.audit.forging import (
     Change,
     at,
@@ -125,7 +126,7 @@ CHANGES: dict[str, tuple[Change, int, str]] = {
         at(BAD, with_envelope(signature=b"\2" + ANN.public.key)), BAD, "not in a known form",
     ),
     "a form we do not know": (
-        at(BAD, with_envelope(signature=b"\3" + ANN.public.key + b"s" * 64)), BAD, "a known form",
+        at(BAD, with_envelope(signature=b"\4" + ANN.public.key + b"s" * 64)), BAD, "a known form",
     ),
     "an older form": (
         at(BAD, with_envelope(signature=b"\1" + ANN.public.key + b"s" * 64)), BAD, "form older",
@@ -217,7 +218,7 @@ def test_a_signature_holds_when_content_is_erased(path: Path) -> None:
 
 def signed_without_writes(store: Store) -> None:
     signature_verifier = AgentSignatureVerifier(store.stats().log_id)
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         for row in reader.rows("event_page", after=0, through=8, limit=8):
             take_without_writes(signature_verifier, reader, SealedEvent(*row))
     assert signature_verifier.signed_count == 6
@@ -251,7 +252,7 @@ def test_what_is_signed_is_spelt_out_here_once_more(path: Path) -> None:
 
     import msgspec
 
-    with memoranda.open(path) as store, store._core.engine.reading() as reader:
+    with memoranda.open(path) as store, core_of(store).engine.reading() as reader:
         before = reader.row("event_get", commit_ts=BAD - 1)
         row = reader.row("event_get", commit_ts=BAD)
         log_id = store.stats().log_id.encode()

@@ -216,6 +216,7 @@ def test_every_inclusion_proof_is_what_the_definition_says_and_holds(tree: Tree)
             assert root_from_inclusion(index, size, mth(index, index + 1), path) == root
 
 
+@pytest.mark.slow
 def test_every_consistency_proof_is_what_the_definition_says_and_holds(tree: Tree) -> None:
     for new in range(1, MOST + 1):
         for old in range(1, new + 1):

@@ -15,6 +15,7 @@ import pytest
 
 from memoranda import Store
 from memoranda.audit import merkle, merkle_store
+from tests.cores import core_of
 from tests.unit.audit.logs import open_store, signer_in, write
 
 GO = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
@@ -164,7 +165,7 @@ def test_go_accepts_every_checkpoint_and_proof(store: Store, tmp_path: Path) -> 
 def test_another_tree_has_the_same_roots_and_paths(store: Store) -> None:
     pymerkle = pytest.importorskip("pymerkle")
     theirs = pymerkle.InmemoryTree(algorithm="sha256")
-    engine = store._core.engine
+    engine = core_of(store).engine
     merkle_store.grow(engine, 70)
     with store, engine.snapshot() as reader:
         tree = merkle_store.load_tree(reader)

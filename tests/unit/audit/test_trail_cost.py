@@ -12,6 +12,7 @@ import pytest
 from memoranda import ALL_NAMESPACES, LinkCycle, Store
 from memoranda.storage.port import Reader
 from memoranda.testing import memory_store
+from tests.cores import core_of
 
 OTHERS = (20, 2_000)
 
@@ -43,7 +44,7 @@ class Counting:
 
 @contextmanager
 def counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
-    engine, counts = store._core.engine, {"events": 0}
+    engine, counts = core_of(store).engine, {"events": 0}
     reading, caller = engine.reading, threading.get_ident()
 
     @contextmanager

@@ -13,6 +13,7 @@ import pytest
 from memoranda import ChainBroken, Corruption, NotProven, Store
 from memoranda.audit import merkle_store
 from memoranda.audit.merkle import Frontier
+from tests.cores import core_of
 from tests.unit.audit.logs import open_store, signer_in, spoil, write
 
 MOST = 300
@@ -23,7 +24,7 @@ BELOW = "UPDATE tree_node SET hash = zeroblob(32) WHERE level = ? AND place = ?"
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with open_store(tmp_path_factory.mktemp("tree") / "store.db") as store:
         write(store, MOST)
-        merkle_store.grow(store._core.engine, MOST)
+        merkle_store.grow(core_of(store).engine, MOST)
         yield store
 
 
@@ -38,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def hashes_of(store: Store) -> list[bytes]:
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         return [row[1] for row in reader.rows("event_hashes", after=0, through=10**6)]
 
 
@@ -68,6 +69,7 @@ def climb(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
     return sha256(b"\1" + beside + climb(leaf, index - split, size - split, below)).digest()
 
 
+@pytest.mark.slow
 def test_every_root_and_every_proof(filled: Store) -> None:
     data = hashes_of(filled)
 
@@ -78,7 +80,7 @@ def test_every_root_and_every_proof(filled: Store) -> None:
         middle = start + left(end - start)
         return sha256(b"\1" + root(start, middle) + root(middle, end)).digest()
 
-    with filled._core.engine.snapshot() as reader:
+    with core_of(filled).engine.snapshot() as reader:
         tree = merkle_store.load_tree(reader)
         for size in range(1, MOST + 1):
             assert tree.root(size) == root(0, size)
@@ -88,7 +90,7 @@ def test_every_root_and_every_proof(filled: Store) -> None:
 
 
 def test_a_row_for_every_fifteen_events(filled: Store) -> None:
-    with filled._core.engine.reading() as reader:
+    with core_of(filled).engine.reading() as reader:
         (count,) = reader.row("tree_node_count") or (0,)
     assert count == MOST // 16 + MOST // 256 == merkle_store.expected_rows(MOST)
 
@@ -100,7 +102,7 @@ def test_it_is_filled_in_batches_and_goes_on_where_it_was(
     with open_store(path) as store:
         write(store, 60)
         steps: list[tuple[int, int]] = []
-        engine = store._core.engine
+        engine = core_of(store).engine
         merkle_store.grow(engine, 131, lambda done, whole: steps.append((done, whole)))
         assert steps == [(107, 131), (114, 131), (121, 131), (128, 131), (131, 131)]
         frontier = Frontier()
@@ -114,14 +116,14 @@ def test_it_is_filled_in_batches_and_goes_on_where_it_was(
 def test_two_that_fill_it_at_once_do_no_harm(path: Path) -> None:
     with open_store(path) as one, open_store(path) as other:
         write(one, 40)
-        engine, steps = one._core.engine, 0
+        engine, steps = core_of(one).engine, 0
         grow = merkle_store._complete_nodes
 
         def overtaken(*args: object) -> object:
             nonlocal steps
             steps += 1
             if steps == 1:
-                merkle_store.grow(other._core.engine, 140)
+                merkle_store.grow(core_of(other).engine, 140)
             return grow(*args)  # type: ignore[arg-type]
 
         with pytest.MonkeyPatch.context() as patch:

@@ -23,8 +23,9 @@ from memoranda.calls.registry import handle
 from memoranda.calls.subscriptions import Subscribe
 from memoranda.calls.transactions import Commit, PlainRead
 from memoranda.model.operations import AddLink
-from memoranda.sdk.calls import Calls
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda.testing import FixedClock, FixedIds
+from tests.cores import core_of
 from tests.grant_copies import answered, opened, whole, without
 from tests.grant_worlds import ELSEWHERE, FAR, GRANTS, MARK, TEAM, World, comparable
 
@@ -39,11 +40,11 @@ def store() -> Iterator[Store]:
 
 
 def do(store: Store, call: WriteCall[Any], grant: Grant = GRANT) -> Any:
-    return Calls(store._core, grant).write(call)
+    return LocalCalls(core_of(store), grant).write(call)
 
 
 def ask(store: Store, call: Call[Any], grant: Grant = GRANT) -> Any:
-    return handle(store._core, grant, call)
+    return handle(core_of(store), grant, call)
 
 
 def read(kind: str, **fields: Any) -> PlainRead:
@@ -134,7 +135,7 @@ class TestConflicts:
         with opened(whole(), tmp_path) as world, opened(without(GRANT), tmp_path) as other:
             reads = (tracked(world),)
             for copy, changed in ((world, change), (other, _far)):
-                since = copy.store._core.head()
+                since = core_of(copy.store).head()
                 changed(copy)
                 commit = Commit((call,), since, reads=reads, txn_id="t")
                 answers.append(answered(copy, GRANT, commit))
@@ -151,7 +152,7 @@ class TestConflicts:
     def test_a_read_of_facts_that_everybody_may_see(self, store: Store, agent_id: str) -> None:
         agent = store.bind(agent_id=agent_id, namespace=TEAM)
         agent.assert_fact(subject="Ann", relation="lives in", object="Bonn")
-        since = store._core.head()
+        since = core_of(store).head()
         agent.assert_fact(subject="Ann", relation="lives in", object="Rome")
         tracked = scope(TEAM, agent_id)
         timeline = read("TimelineRead", scope=tracked, subject="ann", relation="lives in")
@@ -163,7 +164,7 @@ class TestConflicts:
 def change_own(world: World) -> None:
     """Commit a transaction that read a key of the agent's own, which has changed since."""
     reads = (read("KeyRead", scope=scope(TEAM, "a"), key="plan"),)
-    since = world.store._core.head()
+    since = core_of(world.store).head()
     world.store.write(agent_id="a", namespace=TEAM, key="plan", value={"n": 9})
     calls = (Write("a", TEAM, "mine", {"n": 2}),)
     do(world.store, Commit(calls, since, reads=reads, txn_id="own"))

@@ -29,6 +29,7 @@ from memoranda.search.index.unindexed import UnindexedDocuments
 from memoranda.search.ranking.bm25 import TermSearch
 from memoranda.storage.coverage import CoveredEngine
 from memoranda.testing import FixedClock, FixedIds
+from tests.cores import core_of
 from tests.grant_worlds import FOREIGN, LINKS, OWN, TEAM, World, build, finish
 
 GRANT = Grant("a", frozenset("a"), frozenset([TEAM]))
@@ -44,7 +45,7 @@ def world() -> Iterator[World]:
 
 
 def ask(world: World, call: Call[Any], grant: Grant = GRANT) -> Any:
-    answer: Any = handle(world.store._core, grant, call)
+    answer: Any = handle(core_of(world.store), grant, call)
     if call.shape == "pages":
         return [item for page in iter(answer.next_page, []) for item in page]
     return answer
@@ -79,7 +80,7 @@ class TestWhy:
             (fact,) = store.facts()
             store.write(key="k", value={}, because=fact)
             store.forget(fact=fact)
-            (reason,) = handle(store._core, GRANT, StaleKeys("a", TEAM)).next_page()  # type: ignore[attr-defined]
+            (reason,) = handle(core_of(store), GRANT, StaleKeys("a", TEAM)).next_page()  # type: ignore[attr-defined]
             assert [item.stale for item in reason.because] == [("forgotten",)]
 
 
@@ -112,8 +113,9 @@ class TestOtherAnswers:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(pages, "PAGE_ROWS", 5)
+        monkeypatch.setattr(pages.ResumablePages, "rows", 5)
         for call in (Replay(None, TEAM), Replay("a", TEAM), ListMemories(None), AuditEvents()):
-            answer: Any = handle(world.store._core, GRANT, call)
+            answer: Any = handle(core_of(world.store), GRANT, call)
             sizes = [len(page) for page in iter(answer.next_page, [])]
             assert len(sizes) > 1
             assert all(size >= 5 for size in sizes[:-1])
@@ -129,9 +131,9 @@ class TestOtherAnswers:
         inbox = Recall(query="superseded", namespace=f"{TEAM}/_invalidations")
         with open_without_workers(str(tmp_path / "store.db")) as store:
             for _ in range(2):  # before it is indexed, and after
-                assert len(handle(store._core, Grant("a"), inbox)) > 1
-                assert handle(store._core, GRANT, inbox) == []
-                assert len(handle(store._core, Grant("a", None, frozenset([TEAM])), inbox)) > 1
+                assert len(handle(core_of(store), Grant("a"), inbox)) > 1
+                assert handle(core_of(store), GRANT, inbox) == []
+                assert len(handle(core_of(store), Grant("a", None, frozenset([TEAM])), inbox)) > 1
                 store.reindex()
 
 
@@ -153,7 +155,7 @@ class TestScores:
                         transaction.remember(" ".join([*words[:9], f"{number} "] * foreign_length))
             store.reindex()
             return [
-                [(hit.id, round(hit.score, 9)) for hit in handle(store._core, grant, call)]
+                [(hit.id, round(hit.score, 9)) for hit in handle(core_of(store), grant, call)]
                 for call in (Recall(query=query, namespace=TEAM, k=40) for query in queries)
             ]
 
@@ -178,7 +180,7 @@ class TestScores:
                 for number in range(400):
                     transaction.remember(f"short{number}")
             store.reindex()
-            engine = CoveredEngine(store._core.engine, Coverage(None, frozenset([TEAM])))
+            engine = CoveredEngine(core_of(store).engine, Coverage(None, frozenset([TEAM])))
             with engine.snapshot() as reader:
                 visible = Visibility(None, "a", frozenset(["memory"]), past=False)
                 partitions = visible_partitions(reader, visible)

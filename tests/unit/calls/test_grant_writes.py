@@ -20,6 +20,7 @@ from memoranda.calls.log import Replay
 from memoranda.calls.registry import handle
 from memoranda.log.erasure.certificate import Certificate
 from memoranda.model.operations import Delete, Notify, NotifyStale, Refuse, Write
+from tests.cores import core_of
 from tests.grant_copies import answered, linked, opened, whole, without
 from tests.grant_worlds import (
     ELSEWHERE,
@@ -44,7 +45,7 @@ def rows(name: str, world: World) -> list[tuple[int, WriteCall[Any]]]:
 
 
 def covered_log(world: World, grant: Grant) -> list[Any]:
-    pages: Any = handle(world.store._core, grant, Replay(None, None))
+    pages: Any = handle(core_of(world.store), grant, Replay(None, None))
     return [comparable(page) for page in iter(pages.next_page, [])]
 
 
@@ -64,7 +65,7 @@ def test_what_is_not_covered_looks_like_what_does_not_exist(
 
 def _assert_nothing_written_elsewhere(world: World, grant: Grant) -> None:
     replay = Replay(None, None, after_commit=whole().head)
-    pages: Any = handle(world.store._core, EVERYTHING, replay)
+    pages: Any = handle(core_of(world.store), EVERYTHING, replay)
     events = [event for page in iter(pages.next_page, []) for event in page]
     for operation in (part for event in events for part in event.operations):
         assert (

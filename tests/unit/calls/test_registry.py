@@ -1,34 +1,26 @@
-"""Every call is defined once, says what a surface needs to know, and survives the way as bytes."""
+"""Every call is defined once, and says what a surface needs to know."""
 
 from __future__ import annotations
 
 import inspect
-from datetime import date
-from decimal import Decimal
-from random import Random
 from typing import Any, get_args
-from uuid import UUID
 
-import msgspec
 import pytest
 
 import memoranda
-from memoranda import ALL_NAMESPACES, InvalidInput, Literal, PermissionDenied, Store
-from memoranda.calls import codec, within
+from memoranda import InvalidInput, PermissionDenied, Store
+from memoranda.calls import within
 from memoranda.calls.call import Lane, Reach, Shape, Verb, answer_type, call_name
 from memoranda.calls.grant import EVERYTHING, NOBODY, Grant
 from memoranda.calls.keys import GetState, ListKeys
 from memoranda.calls.log import Cursors, DropCursor
 from memoranda.calls.maintenance import GetStats
-from memoranda.calls.memory_writes import Remember
 from memoranda.calls.registry import CALLS, HANDLERS, WRITES, handle
-from memoranda.calls.why import Why
 from memoranda.model.coverage import Coverage
 from memoranda.model.limits import Limits
-from memoranda.model.refs import KeyRef
 from memoranda.model.scope import Scope
 from memoranda.storage.coverage import CoveredEngine
-from memoranda.why.reason import Reason
+from tests.cores import core_of
 
 
 @pytest.mark.parametrize("kind", [*HANDLERS, *WRITES], ids=call_name)
@@ -62,103 +54,12 @@ def test_names_are_those_of_the_sdk() -> None:
     assert unknown == {
         # A transaction, as a client sends it.
         "ask_within", "list_within", "commit", "refusals", "find_title", "find_event_time",
+        # What a client asks when it connects.
+        "describe_store",
         # Parts of a longer call.
         "acknowledge", "count_asserted", "find_same_transcript", "get_committed_items",
         "unused_relations", "get_head",
     }  # fmt: skip
-
-
-def test_a_call_comes_back_as_it_was_sent() -> None:
-    calls = (
-        GetState("a", "n", "k", 3, "2026-01-01T00:00:00Z"),
-        ListKeys("a", "n"),
-        Why(KeyRef("k", 1, "a", "n"), 7),
-    )
-    for call in calls:
-        assert codec.decode_call(codec.encode_call(call)) == call
-
-
-@pytest.mark.parametrize("tag", [UUID(int=1), date(2026, 2, 7), frozenset({"x"})])
-def test_what_would_arrive_as_something_else_is_not_sent(tag: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"^tags: .* cannot be sent"):
-        codec.encode_call(Remember("a", "n", "content", tags=("x", tag)))
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"call": "get_stat"}, "'get_stat' is not a call.*get_state"),
-        ({"call": 7}, "7 is not a call"),
-        ({}, "None is not a call"),
-        ({"call": "get_state", "agent_id": "a"}, "get_state: .*namespace"),
-        ({"call": "cursors", "more": 1}, "cursors: .*more"),
-        ({"call": "why", "ref": [9, "x"]}, "ref: .* is not understood"),
-    ],
-)
-def test_what_is_no_call_is_refused(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        codec.decode_call(msgspec.msgpack.encode(fields))
-
-
-def test_any_bytes_give_a_call_or_are_refused() -> None:
-    chance, sent = Random(7), codec.encode_call(GetState("a", "n", "k"))
-    answer = codec.encode_answer([("a", {"b": 1.5}), frozenset("c")])
-    for _ in range(2_000):
-        for data, decode in ((sent, codec.decode_call), (answer, codec.decode_answer)):
-            changed = bytearray(data)
-            changed[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-            try:
-                decode(bytes(changed))
-            except InvalidInput:
-                continue
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\x91" * 100_000 + b"\xc0",
-        msgspec.msgpack.encode([1, 2, [0, 7]]),
-        msgspec.msgpack.encode([[0, -5]]),
-        msgspec.msgpack.encode(["a", [6, 1, "Anchor"]]),
-        msgspec.msgpack.encode([[7, 0, "OperationType"]]),
-        msgspec.msgpack.encode([[7, 0, "Nothing"]]),
-        msgspec.msgpack.encode([1, 2]),
-        msgspec.msgpack.encode([2**62, [4, 1]]),
-    ],
-)
-def test_what_is_no_answer_is_refused(data: bytes) -> None:
-    with pytest.raises(InvalidInput, match="answer"):
-        codec.decode_answer(data)
-
-
-@pytest.mark.parametrize("value", [10**30, -(2**63), 2**63, date(2026, 2, 7), 1.5, True, b"\xff"])
-def test_a_value_comes_back_as_it_was(value: object) -> None:
-    answer = {"value": (value, [value], Literal(value))}  # type: ignore[arg-type]
-    assert codec.decode_answer(codec.encode_answer(answer)) == answer
-
-
-@pytest.mark.parametrize("value", [UUID(int=5), Decimal(1), ALL_NAMESPACES, date(2026, 2, 7)])
-def test_what_no_handler_takes_is_not_sent_as_text(value: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"key: .* cannot be sent"):
-        codec.encode_call(GetState("a", "n", value))
-
-
-def test_an_argument_that_is_no_data_is_named() -> None:
-    with pytest.raises(InvalidInput, match=r"version: .* cannot be sent"):
-        codec.encode_call(GetState("a", "n", "k", object()))  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match=r"key: .* cannot be sent"):
-        codec.encode_call(GetState("a", "n", "\ud800"))
-
-
-def test_an_answer_may_be_deeper_than_python_recurses() -> None:
-    with memoranda.open(":memory:", embedder=None) as opened:
-        store = opened.bind(agent_id="a")
-        store.write(key="0", value={})
-        for number in range(1_500):
-            store.write(key=str(number + 1), value={}, because=[KeyRef(str(number))])
-        reason = store.why("1500")
-        returned: Reason = codec.decode_answer(codec.encode_answer(reason))
-        assert sum(1 for _ in returned.walk()) == sum(1 for _ in reason.walk()) == 1_501
 
 
 class TestGrant:
@@ -179,7 +80,7 @@ class TestGrant:
     def test_what_is_not_covered_reads_as_nothing(self) -> None:
         with memoranda.open(":memory:", embedder=None) as store:
             store.write(agent_id="a", key="k", value={"n": 1})
-            grant, core = Grant("b", frozenset("b")), store._core
+            grant, core = Grant("b", frozenset("b")), core_of(store)
             assert handle(core, grant, GetState("a", "default", "k")) is None
             assert handle(core, grant, ListKeys("a", "default")).next_page() == []  # type: ignore[attr-defined]
             with pytest.raises(InvalidInput, match="namespace"):  # as for what does not exist
@@ -201,7 +102,7 @@ class TestGrant:
 
     def test_an_engine_of_covered_rows_does_nothing_else(self) -> None:
         with memoranda.open(":memory:", embedder=None) as store:
-            engine = CoveredEngine(store._core.engine, Coverage(frozenset("a")))
+            engine = CoveredEngine(core_of(store).engine, Coverage(frozenset("a")))
             assert engine.path is None
             assert not engine.is_closed
             for refused in (engine.write, engine.query, engine.copy_to, engine.footprint):
@@ -211,8 +112,8 @@ class TestGrant:
     def test_a_verb_that_is_not_granted(self) -> None:
         with memoranda.open(":memory:", embedder=None) as store:
             reader = Grant(verbs=frozenset(["read"]))
-            assert handle(store._core, reader, Cursors()) == []
+            assert handle(core_of(store), reader, Cursors()) == []
             with pytest.raises(PermissionDenied, match="no verb 'admin'"):
-                handle(store._core, reader, GetStats())
+                handle(core_of(store), reader, GetStats())
             with pytest.raises(PermissionDenied, match="no verb 'write'"):
-                handle(store._core, reader, DropCursor("c"))
+                handle(core_of(store), reader, DropCursor("c"))

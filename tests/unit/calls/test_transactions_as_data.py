@@ -21,7 +21,6 @@ from memoranda import (
     TransactionExpired,
 )
 from memoranda.calls.client_transaction import ClientTransaction
-from memoranda.calls.codec import decode_call
 from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.key_writes import Write
 from memoranda.calls.keys import GetState, ListKeys
@@ -29,7 +28,10 @@ from memoranda.calls.memory_writes import Configure
 from memoranda.calls.registry import handle, stage_write
 from memoranda.calls.transactions import AskWithin, Commit, CommittedTransaction, ListWithin
 from memoranda.testing import FixedClock, memory_store
+from memoranda.wire.codec import call_of
+from memoranda.wire.methods import METHOD_OF
 from tests.contract.loopback import through_loopback
+from tests.cores import core_of
 
 T = "txn-1"
 
@@ -134,8 +136,8 @@ def test_reads_are_compared_at_the_commit(pair: tuple[Store, Store]) -> None:
 
 
 def commit(store: Store, grant: Grant, call: Commit) -> CommittedTransaction:
-    staged = stage_write(store._core, grant, call)
-    return staged.answer(store._core.committer.commit(staged.request))
+    staged = stage_write(core_of(store), grant, call)
+    return staged.answer(core_of(store).committer.commit(staged.request))
 
 
 class TestWhatIsSent:
@@ -184,8 +186,10 @@ class TestWhatIsSent:
         head = encode({"call": "ask_within", "txn_id": T, "since": 0, "era": 0, "calls": []})
         outer = bytes([head[0] + 1]) + head[1:] + encode("read")  # a map with one more member
         read = encode({"call": "get_state", "agent_id": "a", "namespace": "default", "key": "k"})
-        with memory_store() as store, pytest.raises(InvalidInput, match=r"^(call|read): "):
-            handle(store._core, EVERYTHING, decode_call(outer * depth + read))
+        apart = b"\x81" + encode("read") + outer * depth + read
+        request = METHOD_OF[AskWithin].request(txn_id=T, unfit=apart)
+        with memory_store() as store, pytest.raises(InvalidInput, match=r"^(unfit|read): "):
+            handle(core_of(store), EVERYTHING, call_of(request))
 
     @pytest.mark.parametrize(
         ("kind", "read", "problem"),
@@ -197,16 +201,16 @@ class TestWhatIsSent:
     )
     def test_a_read_fits_its_answer(self, kind: Any, read: Any, problem: str) -> None:
         with memory_store() as store, pytest.raises(InvalidInput, match=f"^read: .*{problem}"):
-            handle(store._core, EVERYTHING, kind(T, 0, 0, (), read))
+            handle(core_of(store), EVERYTHING, kind(T, 0, 0, (), read))
 
     def test_its_time_is_a_duration(self) -> None:
         clock = FixedClock()
         with memory_store(clock=clock) as store:
             call = Commit((Write("a", "default", "k", {}),), timeout=5, txn_id=T)
-            staged = stage_write(store._core, EVERYTHING, call)
+            staged = stage_write(core_of(store), EVERYTHING, call)
             clock.advance(6)
             with pytest.raises(TransactionExpired):
-                store._core.committer.commit(staged.request)
+                core_of(store).committer.commit(staged.request)
 
     def test_what_is_staged_is_answered_with_its_ids(self) -> None:
         part = Write("a", "default", "k", {})

@@ -114,6 +114,7 @@ def test_the_third_act_tells_a_job_change_out_of_order(tmp_path: Path) -> None:
         assert store.rebuild().identical
 
 
+@pytest.mark.slow
 def test_the_fourth_act_recalls_the_newer_answer_first(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     done = demo("--db", str(path), "--json")
@@ -268,6 +269,7 @@ CLEARED = f"\r  {' ' * len(PROMPT)}\r"
 """What is written over the prompt when a key was pressed."""
 
 
+@pytest.mark.slow
 def test_on_a_terminal_it_pauses_between_its_acts(tmp_path: Path) -> None:
     terminal = Terminal("--db", str(tmp_path / "store.db"))
     for number in range(1, len(ACTS)):
@@ -294,7 +296,8 @@ def test_ctrl_c_at_a_pause_ends_it(tmp_path: Path, key: bytes) -> None:
 
 
 def test_ctrl_c_while_the_agent_works_ends_it(tmp_path: Path) -> None:
-    terminal = Terminal("--db", str(tmp_path / "store.db"), "--no-pause")
+    # The pause after the first act is where the demo waits if the signal comes late.
+    terminal = Terminal("--db", str(tmp_path / "store.db"))
     terminal.read_until("invoice 1")
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.end() == 130

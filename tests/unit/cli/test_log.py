@@ -130,7 +130,7 @@ def test_verify_prints_what_it_proved(filled: Cli) -> None:
     row = filled.row("verify")
     assert row.keys() == {
         "log_id", "commits", "head_hash", "last_committed_at", "warnings", "checkpoints",
-        "last_checkpoint", "rows", "signed", "unproven",
+        "last_checkpoint", "request_signed", "rows", "signed", "unproven",
     }  # fmt: skip
     assert (row["commits"], row["warnings"], row["rows"]) == (5, [], None)
     output = filled("verify")

@@ -18,8 +18,9 @@ GROUPS = {
     "export": "export log",
     "import": "import log",
 }
+ON_A_SERVER = ("serve", "stores", "token")
 ON_A_STORE = tuple(
-    GROUPS.get(name, name) for name in COMMANDS if name not in ("demo", "completion")
+    GROUPS.get(name, name) for name in COMMANDS if name not in ("demo", "completion", *ON_A_SERVER)
 )
 
 ON_A_WHOLE_STORE = (

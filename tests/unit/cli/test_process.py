@@ -153,6 +153,7 @@ def test_a_terminal_gets_colours_and_what_fits(long_store: Path) -> None:
     assert len(output) < 100
 
 
+@pytest.mark.slow
 def test_no_color_is_honoured(long_store: Path) -> None:
     plain = environment(COLUMNS="60", NO_COLOR="1")
     for arguments in (("scan",), ("replay", "--limit", "1"), ("stats",)):

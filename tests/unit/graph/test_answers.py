@@ -6,6 +6,7 @@ import pytest
 
 from memoranda import EdgeResolution, Store
 from memoranda.testing import memory_store
+from tests.cores import core_of
 
 
 def day(number: int) -> str:
@@ -26,7 +27,7 @@ def _retracted(store: Store) -> EdgeResolution:
         return store.retract_fact(subject="Al", relation="lives in", object="Rome", txn_id="t")
 
     first = retract()
-    store._core.effects.forget()
+    core_of(store).effects.forget()
     assert retract() == first
     return first
 

@@ -16,6 +16,7 @@ from memoranda import Store
 from memoranda.search.index import background_indexer
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.quick import only
 
 SIZES = (10, 1_000, 20_000)
@@ -34,7 +35,7 @@ class Cost(NamedTuple):
 @contextmanager
 def counted(store: Store) -> Iterator[list[int]]:
     """Collect the steps of each statement the writer runs."""
-    engine = store._core.engine
+    engine = core_of(store).engine
     assert isinstance(engine, SqliteEngine)
     database, steps = engine._writer.database, list[int]()
 
@@ -108,6 +109,7 @@ def stores() -> Iterator[list[tuple[int, Store]]]:
         store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", CARDINALITIES)
 @pytest.mark.parametrize("name", assertion(2))
 @pytest.mark.parametrize("end", only([None], [None, timedelta(minutes=5)]))

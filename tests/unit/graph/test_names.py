@@ -73,6 +73,7 @@ def test_neither_case_nor_the_way_it_is_composed_counts(text: str) -> None:
     assert normal_name(unicodedata.normalize("NFKD", text)) == normal_name(text)
 
 
+@pytest.mark.slow
 def test_every_character_comes_to_rest() -> None:
     for point in range(sys.maxunicode + 1):
         form = normal_name(f"a{chr(point)}b")

@@ -44,6 +44,7 @@ def test_a_merge_is_not_seen(store: Store) -> None:
         transaction.commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cardinality", only(["single"], ["single", "multi"]))
 def test_a_long_timeline_is_read_as_the_store_reads_it(store: Store, cardinality: str) -> None:
     store.set_cardinality(relation="is", cardinality=cardinality)

@@ -108,6 +108,7 @@ def test_where_there_is_no_room_the_graph_is_filled_again(
     store.verify(deep=True)
 
 
+@pytest.mark.slow
 def test_forgetting_again_and_again_what_was_said_first() -> None:
     store = new_store()
     facts = [

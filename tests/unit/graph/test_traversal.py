@@ -17,6 +17,7 @@ from memoranda.model.limits import Limits
 from memoranda.model.scope import Scope
 from memoranda.storage.sqlite.connection import Connection
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.work import queries_of_caller
 
 
@@ -227,7 +228,7 @@ class TestRefusals:
     def test_a_walk_too_far_is_refused_and_says_what_helps(self, store: Store) -> None:
         say(store, *(f"a r b{number}" for number in range(8)), "b7 r c", "b7 s d")
         scope = Scope("default", "a")
-        with store._core.engine.snapshot() as reader:
+        with core_of(store).engine.snapshot() as reader:
             asking = reads.resolve_query(reader, FactQuery(scope=scope, valid_at=2**62))
             assert asking is not None
             a, c = (node(reader, asking, name) for name in ("a", "c"))

@@ -16,6 +16,7 @@ from memoranda.graph.timeline import Interval
 from memoranda.graph.timeline_store import Timeline, TimelineChange
 from memoranda.search.index import background_indexer
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.work import counted, grows_with
 
 FEW, TIMES = 70, 10
@@ -153,7 +154,7 @@ def test_edges_that_change_are_not_compared_with_all_others() -> None:
     ]
     new = [replace(edge, end=(number, 2, 0)) for edge in old]
     with memory_store() as store:
-        edges = store._core.engine.write(
+        edges = core_of(store).engine.write(
             lambda writer: Timeline(writer, 1, 2).replace(TimelineChange(old, new))
         )
         assert len(edges) == number

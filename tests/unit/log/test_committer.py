@@ -26,6 +26,8 @@ from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import Limits
 from memoranda.model.scope import Scope
+from memoranda.sdk.local.async_calls import AsyncLocalCalls
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda.sdk.open import assemble, load_queries
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.patience import HANG_SECONDS, wait_until
@@ -72,7 +74,7 @@ def core(tmp_path: Path, gate: Gate) -> Iterator[Core]:
 
 @pytest.fixture
 def store(core: Core) -> Store:
-    return Store(core, Defaults(agent_id="a"))
+    return Store(LocalCalls(core), Defaults(agent_id="a"))
 
 
 class Started(threading.Thread):
@@ -246,7 +248,7 @@ def test_closing_waits_for_what_was_taken(core: Core, store: Store, gate: Gate) 
 
 
 def test_an_error_nobody_expected_leaves_nobody_waiting(core: Core, gate: Gate) -> None:
-    store = Store(core, Defaults(agent_id="a"))
+    store = Store(LocalCalls(core), Defaults(agent_id="a"))
     store.write(key="k", value={})
     core.committer._writer.failpoint = lambda name: 1 / 0 if name == "appended" else None  # type: ignore[assignment]
     with pytest.raises(ZeroDivisionError):
@@ -374,7 +376,7 @@ class TestAsyncio:
     @staticmethod
     def run(core: Core, work: Callable[[AsyncStore], object]) -> None:
         async def main() -> None:
-            await work(AsyncStore(core, Defaults(agent_id="a")))  # type: ignore[misc]
+            await work(AsyncStore(AsyncLocalCalls(core), Defaults(agent_id="a")))  # type: ignore[misc]
 
         asyncio.run(main())
 
@@ -409,7 +411,7 @@ class TestAsyncio:
         self.run(core, work)
 
     def test_threads_and_tasks_commit_side_by_side(self, core: Core) -> None:
-        sync = Store(core, Defaults(agent_id="b"))
+        sync = Store(LocalCalls(core), Defaults(agent_id="b"))
 
         async def work(store: AsyncStore) -> None:
             threads = [
@@ -426,7 +428,7 @@ class TestAsyncio:
     def test_a_loop_that_went_away_hinders_nobody(self, core: Core, gate: Gate) -> None:
         gate.shut()
         loop = asyncio.new_event_loop()
-        store = AsyncStore(core, Defaults(agent_id="a"))
+        store = AsyncStore(AsyncLocalCalls(core), Defaults(agent_id="a"))
         task = loop.create_task(store.write(key="k", value={}))
         loop.run_until_complete(asyncio.to_thread(gate.reached.wait, HANG_SECONDS))
         task.cancel()
@@ -434,7 +436,9 @@ class TestAsyncio:
         loop.run_forever()
         loop.close()
         gate.open()
-        assert Store(core, Defaults(agent_id="a")).write(key="k", value={}).commit_ts == 2
+        assert (
+            Store(LocalCalls(core), Defaults(agent_id="a")).write(key="k", value={}).commit_ts == 2
+        )
 
 
 def test_what_was_taken_is_written_before_the_interpreter_exits(tmp_path: Path) -> None:
@@ -492,6 +496,7 @@ from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import Limits
 from memoranda.model.scope import Scope
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda import Store
 
 held, go = threading.Event(), threading.Event()
@@ -499,12 +504,13 @@ def failpoint(name):
     if name == "before-commit" and not go.is_set():
         held.set(); go.wait(300)
 engine = SqliteEngine(__import__("pathlib").Path(sys.argv[1]), queries=load_queries())
-store = Store(assemble(engine, SystemClock(), SystemIds(), Limits(), failpoint), Defaults("a"))
+core = assemble(engine, SystemClock(), SystemIds(), Limits(), failpoint)
+store = Store(LocalCalls(core), Defaults("a"))
 leader = threading.Thread(target=lambda: store.write(key="first", value={}))
 leader.start(); held.wait(300)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
 def interrupt():
-    while not store._core.committer._queue:
+    while not core.committer._queue:
         time.sleep(0.01)
     time.sleep(0.1)  # it waits by now
     os.kill(os.getpid(), signal.SIGINT)
@@ -523,6 +529,7 @@ assert store.write(key="after", value={}).commit_ts == 2
     assert done.stdout == "interrupted\n"
 
 
+@pytest.mark.slow
 def test_the_write_ahead_log_stays_bounded_under_busy_readers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

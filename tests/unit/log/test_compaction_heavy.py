@@ -17,6 +17,7 @@ from memoranda.log.compaction.compactor import Step
 from memoranda.log.compaction.pace import FIRST_WEIGHT, Pace, Weight
 from memoranda.testing import memory_store
 from tests.compacting import compact_partly, sliced
+from tests.cores import core_of
 from tests.work import counted
 
 OPERATIONS = 600
@@ -83,6 +84,7 @@ class TestOneTransaction:
         assert sum(len(part.decisions) for part in done) == compaction.erased
         sound(agent)
 
+    @pytest.mark.slow
     def test_can_be_divided_anywhere(self) -> None:
         """Every slice leaves the views as a rebuild would, wherever in an event it ends."""
         agent = memory_store().bind(agent_id="a")
@@ -187,7 +189,7 @@ def test_much_behind_the_survey_is_not_looked_at_while_others_wait(
     for number in range(10):
         agent.write(key="k", value={"n": number})
     horizon = agent.stats().commits
-    committer = agent._core.committer
+    committer = core_of(agent).committer
     carry_out, steps = committer._write_slice, list[Step]()
 
     def behind(plan: compactor.Plan, part: compactor.Slice) -> Step:

@@ -24,6 +24,7 @@ from memoranda.model.operations import Summary
 from memoranda.storage.port import Writer
 from memoranda.testing import FixedClock, memory_store
 from tests.compacting import Stopped, compact_partly, sliced, stopping_after
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 WRITES = 40
@@ -179,7 +180,7 @@ class TestASlice:
                 asking.start()
                 asking.join(HANG_SECONDS)
 
-            store._core.engine.write(preview_meanwhile)
+            core_of(store).engine.write(preview_meanwhile)
             assert result[0].erased == agent.compact(before=horizon, confirm=True).erased
 
 
@@ -192,7 +193,7 @@ class TestOthers:
         memory = agent.remember("one")
         agent.update_memory(memory.id, content="two")
         horizon = agent.stats().commits
-        committer = agent._core.committer
+        committer = core_of(agent).committer
         carry_out, by_name = committer._write_slice, list[int]()
 
         def named_before(plan: compactor.Plan, part: compactor.Slice) -> Step:
@@ -447,6 +448,6 @@ def test_transactions_without_effect_are_forgotten_in_slices(
         agent.compact(before=agent.stats().commits, confirm=True)
     assert memory.id
     assert len(done) > 2
-    with agent._core.engine.reading() as reader:
+    with core_of(agent).engine.reading() as reader:
         assert reader.rows("event_salts_without_effect", size=16) == []
     sound(agent)

@@ -18,6 +18,8 @@ from memoranda.model.ids import is_derived_id
 from memoranda.search.index import background_indexer
 from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.bulk import write_events
+from tests.cores import core_of
+from tests.quick import only
 from tests.work import Work, counted, grows_with
 
 FEW, MANY = 300, 3_000
@@ -58,6 +60,7 @@ def forget_ann(store: Store) -> None:
     store.forget(whole_agent="ann", purge=False)
 
 
+@pytest.mark.slow
 def test_forgetting_an_agent_grows_with_its_events_alone(tmp_path: Path) -> None:
     few = work_of(tmp_path / "few.db", FEW, forget_ann)
     many = work_of(tmp_path / "many.db", MANY, forget_ann)
@@ -113,7 +116,7 @@ FORGETTING: dict[str, tuple[Callable[[Store], object], bytes]] = {
 """How each is forgotten, and bytes that the log has no more then."""
 
 
-@pytest.mark.parametrize("target", [*FORGETTING])
+@pytest.mark.parametrize("target", only(["agent", "memory"], FORGETTING))
 def test_references_are_found_by_an_index(tmp_path: Path, target: str) -> None:
     forget, needle = FORGETTING[target]
     results = []
@@ -122,7 +125,7 @@ def test_references_are_found_by_an_index(tmp_path: Path, target: str) -> None:
             with counted(opened) as work:
                 forget(opened.bind(agent_id="ann", namespace="team"))
             opened.verify(deep=True)
-            with opened._core.engine.snapshot() as reader:
+            with core_of(opened).engine.snapshot() as reader:
                 assert reader.rows("events_with", needle=needle, after=0, through=2**62) == []
         results.append(work)
     few, many = results
@@ -185,11 +188,11 @@ def test_nothing_of_a_batch_that_may_be_rolled_back_is_remembered(tmp_path: Path
     with memoranda.open(tmp_path / "store.db") as opened:
         opened.write(agent_id="ann", key="k", value={})
         search = LogSearch(is_open=True)
-        with opened._core.engine.snapshot() as reader:
+        with core_of(opened).engine.snapshot() as reader:
             before = search.commits_with(reader, b"ann")
             search.close()
         opened.write(agent_id="ann", key="k", value={})
-        with opened._core.engine.snapshot() as reader:
+        with core_of(opened).engine.snapshot() as reader:
             for _ in range(2):
                 assert search.commits_with(reader, b"ann") == [*before, before[-1] + 1]
                 assert search._results[b"ann"][1] == before
@@ -221,7 +224,7 @@ def test_every_place_of_an_agents_name_is_found_by_the_index(tmp_path: Path) -> 
         agent.configure(max_reflection_depth=4)
         with bob.begin_transaction() as transaction:
             transaction.remember("of another", agent_id=name)
-        assert opened._core.engine.path == path
+        assert core_of(opened).engine.path == path
         agent.write(key="ground", value={})
         for value in ({}, {"n": 1}):  # the first value of the two is replaced
             bob.write(key="rests", value=value, because=[KeyRef("ground", agent_id=name)])

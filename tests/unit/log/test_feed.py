@@ -17,6 +17,7 @@ from memoranda.log.read.feed import Feed, Start
 from memoranda.log.read.visibility import Selection
 from memoranda.storage.port import Engine, Reader, Row
 from tests.bulk import write_events
+from tests.cores import core_of
 
 
 class Watched:
@@ -61,12 +62,12 @@ class Log:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.engine = Watched(store._core.engine)
+        self.engine = Watched(core_of(store).engine)
 
     def feed(self, last: int | None = None, **asked: Any) -> Feed:
         selection = Selection(**{"agent_id": "a", "namespace": "default", **asked})
         start = Start(after_commit=0) if last is None else Start(last=last)
-        return Feed(cast(Engine, self.engine), self.store._core.log_id, selection, start)
+        return Feed(cast(Engine, self.engine), core_of(self.store).log_id, selection, start)
 
     def cost(self, feed: Feed) -> int:
         """Return how many rows it takes until the feed is at the end."""

@@ -14,14 +14,19 @@ import msgspec
 import pytest
 
 import memoranda
-from memoranda import ChainBroken, KeyRef, Store
+from memoranda import ChainBroken, KeyRef, Signer, Store
+from memoranda.log.commit.request_signature import digest_of as request_digest
+from memoranda.log.commit.request_signature import mask
 from memoranda.memory.requests import MemoryChanges, ReviseMemory
 from memoranda.model import codec
 from memoranda.model.codec import digest_of
+from memoranda.model.event import SealedEvent
 from memoranda.model.memory import Content
 from memoranda.model.operations import Erased, Write, slots
 from memoranda.model.scope import Scope
 from memoranda.state.requests import WriteKey
+from tests.cores import core_of
+from tests.signed_requests import StoredSignature, client_of
 
 SALT = 16
 ANSWERS = ("yes", "no")
@@ -73,7 +78,7 @@ def opened(path: Path) -> Store:
 
 
 def _salts(store: Store) -> list[bytes]:
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         return [row[3] for row in reader.rows("event_page", after=0, through=99, limit=99)]
 
 
@@ -93,6 +98,37 @@ def test_a_short_value(path: Path, answer: str) -> None:
     assert not confirmed(path, guesses(answer))
 
 
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_request_that_a_client_signed(path: Path, answer: str) -> None:
+    """The attacker also tries all these bytes as the salt that the client's salt is masked with."""
+    signer = Signer("ann", b"a" * 32)
+    request: dict[str, object] = {
+        "call": "write", "agent_id": "ann", "namespace": "default", "key": "health",
+        "value": {"allergic": answer}, "txn_id": "t",
+    }  # fmt: skip
+
+    def is_confirmed() -> bool:
+        files = [item.read_bytes() for item in path.parent.glob(f"{path.name}*")]
+        windows = {data[at : at + SALT] for data in files for at in range(len(data) - SALT + 1)}
+        salts = {*windows, *(mask(masked_salt, salt) for salt in windows)}
+        guess = msgspec.msgpack.encode(request, order="sorted")
+        return any(request_digest(salt, "ann", guess) == digest for salt in salts)
+
+    with opened(path) as store:
+        client = client_of(store, "ann", signer)
+        client.write(key="before", value={})  # it also trusts the key
+        client.write(key="health", value={"allergic": answer}, txn_id="t")
+        with core_of(store).engine.reading() as reader:
+            signature = StoredSignature(SealedEvent(*(reader.row("event_get", commit_ts=2) or ())))
+    digest, masked_salt = signature.digest, signature.masked_salt
+    assert is_confirmed(), "while it is there, the salts beside it give it away"
+    with opened(path) as store:
+        store.forget(key="health")
+        assert not store.stats().pending_purge
+    assert digest + signature.signature in path.read_bytes(), "it is still signed"
+    assert not is_confirmed()
+
+
 def test_what_is_forgotten_in_two_steps(path: Path) -> None:
     """The first erasure vouches for what it left, and that goes with the second."""
     with opened(path) as store:
@@ -110,6 +146,7 @@ def test_what_is_forgotten_in_two_steps(path: Path) -> None:
     assert not confirmed(path, [*guesses("yes", (ref,)), *remains])
 
 
+@pytest.mark.slow
 def test_long_content(path: Path) -> None:
     content = LONG.format("yes").encode()
     with opened(path) as store:
@@ -149,7 +186,7 @@ def test_a_transaction_that_changed_nothing(path: Path) -> None:
 def test_a_salt_that_went_for_no_reason_is_found(path: Path) -> None:
     with opened(path) as store:
         store.write(key="health", value={})
-        engine = store._core.engine
+        engine = core_of(store).engine
         (salts,) = _salts(store)
         engine.write(lambda writer: writer.put("event_salts_set", salts[:-SALT] + bytes(SALT), 1))
         with pytest.raises(ChainBroken, match="another operation is missing"):

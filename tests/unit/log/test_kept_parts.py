@@ -11,6 +11,7 @@ from memoranda import Store
 from memoranda.log import pages
 from memoranda.log.pages import SplitEventCache
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.work import counted
 
 COUNT = 300
@@ -33,7 +34,7 @@ def fill(store: Store, commits: int, count: int = COUNT) -> None:
 
 def kept(store: Store, commits: int) -> list[int]:
     events = SplitEventCache()
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         events.refresh(reader)
         for commit_ts in range(2, commits + 2):
             assert events.of(reader, commit_ts).commit_ts == commit_ts
@@ -49,7 +50,7 @@ def test_the_last_two_are_kept_whatever_they_weigh(store: Store) -> None:
 
 def test_as_many_are_kept_as_have_few_bytes(store: Store) -> None:
     fill(store, 5)
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         row = reader.row("event_get", commit_ts=2)
     assert row is not None
     with mock.patch.object(pages, "_MAX_CACHED_BYTES", 3 * len(row[-1])):
@@ -82,7 +83,7 @@ def test_places_are_known_of_a_small_part_of_a_large_event(
             tx.write(key=f"k{number}", value={})
         for number in range(others):
             tx.write(agent_id="b", key=f"k{number}", value={})
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         row = reader.row("scope_find", agent_id="a", namespace="default")
         assert row is not None
         page = {"after": 1, "through": 2, "limit": 1}

@@ -15,6 +15,7 @@ from memoranda.log.read import kind_counts
 from memoranda.log.read.kind_counts import BLOCK_COMMITS, CountReader
 from memoranda.model.operations import AnyOperation, Delete, Write
 from tests.bulk import write_events
+from tests.cores import core_of
 from tests.work import counted
 
 PUBLIC = CountReader(public_only=True, all_namespaces=False)
@@ -68,6 +69,7 @@ def test_a_code_of_no_kind() -> None:
         OWN.by_type({999: 1})
 
 
+@pytest.mark.slow
 def test_no_event_is_read_and_work_grows_with_blocks(tmp_path: Path) -> None:
     steps = []
     for events in (20 * BLOCK_COMMITS, 200 * BLOCK_COMMITS):
@@ -86,7 +88,7 @@ def test_no_event_is_read_and_work_grows_with_blocks(tmp_path: Path) -> None:
 
 
 def sums_of(store: Store) -> list[tuple[object, ...]]:
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         return reader.rows("kind_count_rows")
 
 
@@ -137,7 +139,7 @@ def test_what_is_rolled_back_is_not_counted(tmp_path: Path) -> None:
             if name == "before-commit":
                 raise StoreFull
 
-        batch = store._core.committer._writer
+        batch = core_of(store).committer._writer
         with mock.patch.object(batch, "failpoint", fail), pytest.raises(StoreFull):
             write(store, 1)
         write(store, BLOCK_COMMITS)

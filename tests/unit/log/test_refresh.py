@@ -22,6 +22,7 @@ from memoranda.state.view import StateView
 from memoranda.storage.files import SIBLING_PREFIX, tag_of, work_folder
 from memoranda.storage.port import Reader, Writer
 from memoranda.storage.sqlite.connection import Connection
+from tests.cores import core_of
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SHARED = {"scope", "event", "blob"}
@@ -129,7 +130,7 @@ def test_others_read_the_old_rows_until_all_are_new(path: Path) -> None:
         execute(path, """UPDATE state SET value = CAST('{"n":-1}' AS BLOB)""")
         execute(path, "DELETE FROM state_version WHERE version > 2")
         set_version(path, "state")
-        with other._core.engine.snapshot() as reader:
+        with core_of(other).engine.snapshot() as reader:
             before = reader.rows("state_rows")
             with memoranda.open(path, embedder=None, progress=ask) as newer:
                 assert answers == [({"n": -1}, 2)] * 7
@@ -239,7 +240,7 @@ def test_applying_touches_the_tables_of_the_view_alone(
     for view in views.all:
         note_tables(monkeypatch, type(view), touched)
     with memoranda.open(path, embedder=None) as store:
-        core = store._core
+        core = core_of(store)
         core.engine.write(lambda writer: apply_log(writer, core.log_id, views, None))
     for view in views.all:
         tables = {table for name, table in touched if name == view.name} - SHARED

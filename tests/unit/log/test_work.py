@@ -10,6 +10,7 @@ import pytest
 from memoranda import ALL_AGENTS, ALL_NAMESPACES, KeyRef, Store, ViewsDiffer
 from memoranda.storage.port import Writer
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.work import Work, counted, grows_with
 
 FEW, TIMES = 150, 10
@@ -218,7 +219,7 @@ def test_a_place_that_is_wrong_shows_nothing_of_others() -> None:
             ]
             writer.put("event_scope_add", row[0], 1, places, None)
 
-        store._core.engine.write(misplace)
+        core_of(store).engine.write(misplace)
         assert shown(store, "a5") == []
         with pytest.raises(ViewsDiffer, match="event_scope"):
             store.verify(deep=True)

@@ -9,6 +9,7 @@ from memoranda import ALL_NAMESPACES, Store
 from memoranda.model.event import ReplayEvent
 from memoranda.storage.port import Writer
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.work import counted
 
 AGENTS, TURNS = 40, 3
@@ -96,6 +97,6 @@ def test_places_that_cannot_be_read_are_not_followed() -> None:
             assert row is not None
             writer.put("event_scope_add", row[0], 1, b"\xc1", None)
 
-        store._core.engine.write(damage)
+        core_of(store).engine.write(damage)
         events = store.replay(agent_id="a7", namespace=ALL_NAMESPACES)
         assert shown(events) == parts(range(1))

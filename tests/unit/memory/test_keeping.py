@@ -7,11 +7,12 @@ from memoranda.log.pages import events
 from memoranda.model import codec
 from memoranda.model.operations import ChangeResidue, Redacted, RememberResidue, effective_operation
 from memoranda.testing import memory_store
+from tests.cores import core_of
 
 
 def left(store: Store) -> dict[tuple[int, int], RememberResidue | ChangeResidue]:
     result: dict[tuple[int, int], RememberResidue | ChangeResidue] = {}
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         for event in events(reader, after=0, through=1000):
             for position, operation in enumerate(codec.decode_operations(event.operations)):
                 left = effective_operation(operation)

@@ -14,6 +14,7 @@ from memoranda import ChainBroken, Corruption, Store
 from memoranda.model.codec import digest_of, pack, unpack
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.testing import memory_store
+from tests.cores import core_of
 
 TEXT = ("words " * 2000).encode()
 MIB = 1024 * 1024
@@ -73,7 +74,7 @@ def store() -> Iterator[Store]:
 
 
 def database(store: Store) -> apsw.Connection:
-    return cast(SqliteEngine, store._core.engine)._writer.database
+    return cast(SqliteEngine, core_of(store).engine)._writer.database
 
 
 def test_a_stored_bomb_is_refused_by_every_reader(store: Store) -> None:

@@ -13,9 +13,10 @@ import pytest
 
 import memoranda
 from memoranda import AsyncSubscription
-from memoranda.calls.grant import EVERYTHING
 from memoranda.log.read.wakeup import POLL_SECONDS, Signal
-from memoranda.sdk.async_calls import AsyncCalls
+from memoranda.sdk.local.async_calls import AsyncLocalCalls
+from memoranda.sdk.local.feed import LocalFeed
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 
@@ -37,7 +38,7 @@ def test_cancelling_ends_it_at_once_and_it_can_go_on(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "memoranda.sdk.aio.store.subscriptions.POLL_SECONDS", 2 * HANG_SECONDS
+        "memoranda.sdk.local.feed.LocalFeed.poll_seconds", 2 * HANG_SECONDS
     )  # none ends by itself
 
     async def work() -> None:
@@ -47,7 +48,7 @@ def test_cancelling_ends_it_at_once_and_it_can_go_on(
             result: list[int] = []
             task = asyncio.create_task(following(subscription, result))
             await agent.write(key="k", value={})
-            while result != [1] or not store._core.signal._watchers:
+            while result != [1] or not core_of(store).signal._watchers:
                 await asyncio.sleep(0.01)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -55,7 +56,7 @@ def test_cancelling_ends_it_at_once_and_it_can_go_on(
             await agent.write(key="k", value={})
             assert (await anext(subscription)).commit_ts == 2
             assert result == [1]
-            assert store._core.signal._watchers == {}
+            assert core_of(store).signal._watchers == {}
 
     run(work())
 
@@ -91,7 +92,8 @@ def test_a_page_that_arrives_after_the_cancellation_is_kept(
             agent = store.bind(agent_id="a")
             await agent.write(key="k", value={})
             subscription = agent.subscribe(after_commit=0)
-            feed = await asyncio.to_thread(subscription._open)
+            assert isinstance(subscription._feed, LocalFeed)
+            feed = await asyncio.to_thread(subscription._feed.open)
             fetch = feed.next_page
 
             def slow() -> list[memoranda.ReplayEvent]:
@@ -115,7 +117,7 @@ def test_many_idle_ones_leave_room_for_other_calls(path: Path) -> None:
                 asyncio.create_task(following(store.subscribe(agent_id=f"idle{number}"), result))
                 for number in range(50)
             ]
-            while len(store._core.signal._watchers) < 50:
+            while len(core_of(store).signal._watchers) < 50:
                 await asyncio.sleep(0.01)
             for number in range(100):
                 await store.write(agent_id="busy", key="k", value={"n": number})
@@ -154,14 +156,14 @@ def test_waiting_takes_no_thread(path: Path) -> None:
 
 def test_idle_ones_look_at_the_log_together(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[object] = []
-    look = AsyncSubscription._poll
+    look = LocalFeed.poll
 
-    def counted(subscription: AsyncSubscription) -> None:
-        looks.append(subscription)
-        look(subscription)
+    def counted(feed: LocalFeed) -> None:
+        looks.append(feed)
+        look(feed)
 
     async def work() -> None:
-        monkeypatch.setattr(AsyncSubscription, "_poll", counted)
+        monkeypatch.setattr(LocalFeed, "poll", counted)
         async with await memoranda.open_async(path, durability="relaxed") as store:
             await store.write(agent_id="a", key="k", value={})
             tasks = [
@@ -177,9 +179,9 @@ def test_idle_ones_look_at_the_log_together(path: Path, monkeypatch: pytest.Monk
     run(work())
 
 
-def carrier() -> AsyncCalls:
+def carrier() -> AsyncLocalCalls:
     with memoranda.open(":memory:", embedder=None) as store:
-        return AsyncCalls(store._core, EVERYTHING)
+        return AsyncLocalCalls(core_of(store))
 
 
 def test_a_loop_that_was_left_behind_does_not_stop_a_commit() -> None:

@@ -167,6 +167,7 @@ def test_no_writer_waits_for_a_backup_to_end(
     assert set(waits) == {1}, "not as long as for a lock"
 
 
+@pytest.mark.slow
 def test_backups_under_load_hold_a_prefix(store: Store, path: Path, tmp_path: Path) -> None:
     fill(store)
     stop = tmp_path / "stop"

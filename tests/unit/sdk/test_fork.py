@@ -249,6 +249,7 @@ def test_a_taken_name_is_refused_and_an_interrupt_leaves_nothing(store: Store, p
     assert sorted(path.parent.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_large_events_are_held_a_few_at_a_time(tmp_path: Path) -> None:
     store = memoranda.open(":memory:").bind(agent_id="a")
     for _ in range(60):

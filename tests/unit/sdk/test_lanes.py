@@ -17,7 +17,7 @@ from memoranda.calls import maintenance
 from memoranda.calls.call import Lane
 from memoranda.log.pages import PAGE_ROWS
 from memoranda.sdk.async_calls import AsyncListing
-from memoranda.sdk.lanes import Lanes, LaneSize, yielding
+from memoranda.sdk.lanes import LanePool, Lanes, LaneSize, yielding
 from memoranda.state.reads import Keys
 from tests.patience import HANG_SECONDS, wait_until
 
@@ -98,7 +98,7 @@ def test_a_cancelled_call_leaves_its_place_when_its_work_ends() -> None:
             await lanes.submit_call("long", int)
         go.set()
         async with asyncio.timeout(HANG_SECONDS):
-            while lanes._calls["long"]:
+            while lanes.count("long"):
                 await asyncio.sleep(0.001)
         assert await lanes.submit_call("long", lambda: 1) == 1
 
@@ -139,6 +139,108 @@ def test_a_store_closes_while_its_lanes_are_full(
             await store.get_state(agent_id="a", key="k")
 
     asyncio.run(work())
+
+
+class TestSharedLanes:
+    """Stores that share threads take turns, and none of them uses them all."""
+
+    def test_a_flood_of_one_store_costs_another_one_call(self) -> None:
+        order: list[str] = []
+        begun, go = threading.Event(), threading.Event()
+
+        def hang() -> None:
+            begun.set()
+            assert go.wait(HANG_SECONDS)
+
+        async def work() -> None:
+            pool = LanePool({"short": LaneSize(threads=1, calls=100)})
+            noisy, quiet = Lanes(pool=pool), Lanes(pool=pool)
+            first = asyncio.create_task(noisy.submit_call("short", hang))
+            await asyncio.to_thread(begun.wait, HANG_SECONDS)
+            calls = [noisy.submit_call("short", partial(order.append, "noisy")) for _ in range(50)]
+            calls += [quiet.submit_call("short", partial(order.append, "quiet")) for _ in range(2)]
+            tasks = [asyncio.create_task(call) for call in calls]
+            await asyncio.sleep(0)
+            assert (noisy.count("short"), quiet.count("short")) == (51, 2)
+            go.set()
+            await asyncio.gather(first, *tasks)
+            pool.close()
+
+        asyncio.run(work())
+        assert order == ["quiet", "noisy", "quiet", *["noisy"] * 49]
+
+    def test_a_store_leaves_threads_to_others(self) -> None:
+        go = threading.Event()
+
+        async def work() -> None:
+            pool = LanePool({"long": LaneSize(threads=3, calls=10, store_threads=1)})
+            stores = [Lanes(pool=pool) for _ in range(3)]
+            hanging = [
+                asyncio.create_task(store.submit_call("long", partial(go.wait, HANG_SECONDS)))
+                for store in stores[:2]
+                for _ in range(5)
+            ]
+            await asyncio.sleep(0)
+            assert await stores[2].submit_call("long", lambda: 7) == 7
+            assert not any(task.done() for task in hanging)
+            go.set()
+            assert await asyncio.gather(*hanging) == [True] * 10
+            pool.close()
+
+        asyncio.run(work())
+
+    def test_each_store_has_its_own_bound(self) -> None:
+        go = threading.Event()
+
+        async def work() -> None:
+            pool = LanePool({"short": LaneSize(threads=2, calls=3, store_threads=1)})
+            full, other = Lanes(pool=pool), Lanes(pool=pool)
+            waiting = [
+                asyncio.create_task(full.submit_call("short", partial(go.wait, HANG_SECONDS)))
+                for _ in range(3)
+            ]
+            await asyncio.sleep(0)
+            with pytest.raises(StoreBusy, match="3 short calls of this store"):
+                await full.submit_call("short", int)
+            assert await other.submit_call("short", lambda: 8) == 8
+            go.set()
+            await asyncio.gather(*waiting)
+            pool.close()
+
+        asyncio.run(work())
+
+    def test_closing_a_store_leaves_the_threads_and_closing_them_ends_what_waits(self) -> None:
+        go = threading.Event()
+
+        async def work() -> None:
+            pool = LanePool({"short": LaneSize(threads=1, calls=10, store_threads=1)})
+            closed, other = Lanes(pool=pool), Lanes(pool=pool)
+            closed.close()
+            tasks = [
+                asyncio.create_task(other.submit_call("short", partial(go.wait, HANG_SECONDS)))
+                for _ in range(5)
+            ]
+            await asyncio.sleep(0)
+            pool.close()
+            assert await other.submit("short", lambda: 9) == 9, "in a thread of its own"
+            go.set()
+            assert await asyncio.gather(*tasks) == [True] * 5
+
+        asyncio.run(work())
+        wait_until(lambda: not lane_threads())
+
+    def test_errors_reach_their_callers(self) -> None:
+        def fail() -> None:
+            raise StoreBusy("as if")
+
+        async def work() -> None:
+            lanes = Lanes(SMALL)
+            with pytest.raises(StoreBusy, match="as if"):
+                await lanes.submit_call("short", fail)
+            assert lanes.count("short") == 0
+            lanes.close()
+
+        asyncio.run(work())
 
 
 def test_a_long_call_reports_its_progress_and_yields() -> None:

@@ -191,6 +191,7 @@ def test_what_is_written_meanwhile_is_not_in_it(path: Path, tmp_path: Path) -> N
     assert refusal((tmp_path / "log.jsonl").read_bytes()) is None
 
 
+@pytest.mark.slow
 def test_an_export_under_load_is_a_prefix(path: Path, tmp_path: Path) -> None:
     stop = tmp_path / "stop"
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(stop)])
@@ -234,6 +235,7 @@ def test_a_paused_export_holds_nothing(path: Path) -> None:
     assert refusal(opened.getvalue()) is None
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_log(path: Path, tmp_path: Path) -> None:
     def peak(work: object) -> int:
         assert callable(work)

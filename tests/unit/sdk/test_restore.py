@@ -141,7 +141,7 @@ def test_a_journal_goes_with_a_store_too_damaged_to_take_it(
     path: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subprocess.run([sys.executable, "-c", DIES_WITHOUT_CLOSING, str(path)], check=True)
-    monkeypatch.setattr(sqlite_backup, "_fold_in_journal", lambda _: None)
+    monkeypatch.setattr(sqlite_backup, "fold_in_journal", lambda _: None)
     memoranda.restore(backup, path, overwrite=True)
     assert value(path) == 1
     with memoranda.open(path) as store:

@@ -15,6 +15,7 @@ from memoranda.audit.checkpointer import LogSigner
 from memoranda.sdk.signers import log_signer
 from memoranda.testing import FixedClock
 from tests.contract.events import Background
+from tests.cores import core_of
 from tests.patience import wait_until
 from tests.unit.audit.logs import open_store, seeded, signer_in, spoil, write
 
@@ -121,7 +122,7 @@ def test_a_copy_is_not_signed_at_the_same_moment(
                     thread.join(0.3)
                     assert thread.is_alive(), "it did not wait"
 
-            core, commit = store._core, log_signer(store._core, signer, "local")._commit
+            core, commit = core_of(store), log_signer(core_of(store), signer, "local")._commit
             instance = LogSigner(core.engine, core.log_id, signer, commit, meanwhile).sign()
             thread.join()
             assert (instance.size, sizes(copy)) == (11, [6])
@@ -197,7 +198,7 @@ class TestAutomatically:
             assert sizes(store) == []
             write(store, 1)
             wait_until(lambda: sizes(store) == [11])
-            checkpointer = store._core.checkpointer
+            checkpointer = core_of(store).checkpointer
             assert checkpointer is not None
             with checkpointer.log_signer._ledger.lock():  # it does not sign before the last one
                 write(store, 12)
@@ -208,7 +209,7 @@ class TestAutomatically:
     def test_after_so_many_seconds(self, path: Path, signer: Signer) -> None:
         clock = FixedClock()
         with open_store(path, signer=signer, clock=clock, checkpoint_seconds=60) as store:
-            checkpointer = store._core.checkpointer
+            checkpointer = core_of(store).checkpointer
             assert checkpointer is not None
             write(store, 1)
             wait_until(lambda: checkpointer._unsigned_since is not None)
@@ -221,7 +222,7 @@ class TestAutomatically:
 
     def test_nothing_slows_a_commit_while_it_signs(self, path: Path, signer: Signer) -> None:
         with open_store(path, signer=signer, checkpoint_every=1) as store:
-            stored_value = store._core.checkpointer
+            stored_value = core_of(store).checkpointer
             assert stored_value is not None
             with (
                 stored_value.log_signer._ledger.lock()
@@ -297,7 +298,7 @@ class TestAutomatically:
     def test_a_child_process_does_not_sign_for_its_parent(self, path: Path, signer: Signer) -> None:
         with open_store(path, signer=signer) as store:
             write(store, 1)
-            checkpointer = store._core.checkpointer
+            checkpointer = core_of(store).checkpointer
             assert checkpointer is not None
             checkpointer._owner_pid += 1  # as it is seen from a child
             checkpointer.close(lambda: pytest.fail("it drained"))

@@ -338,6 +338,7 @@ class TestConfinement:
         rows = database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
         assert {name for (name,) in rows} == {*TABLES, "state"}
 
+    @pytest.mark.slow
     def test_a_statement_that_runs_keeps_no_writer_waiting(self, path: Path) -> None:
         with memoranda.open(path, durability="relaxed") as store:
             fill(store)

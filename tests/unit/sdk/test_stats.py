@@ -16,6 +16,7 @@ from memoranda.errors import MemorandaError
 from memoranda.search.background_worker import BackgroundWorker
 from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.vector_index import VectorIndex
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.searching import fill
 
@@ -40,9 +41,9 @@ class Passing:
 def test_a_failure_that_passes_meanwhile_is_told_or_not_but_never_as_none(store: Store) -> None:
     components: Any = SimpleNamespace(checkpointer=Passing(), background_indexer=Passing())
     vectors = VectorIndex(
-        store._core.engine, Hashing(), eager=True, worker=cast(BackgroundWorker, Passing())
+        core_of(store).engine, Hashing(), eager=True, worker=cast(BackgroundWorker, Passing())
     )
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         warnings = (
             *maintenance._signing(components),
             *maintenance._indexing(components),

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 import memoranda
-from memoranda import Store, StoreBusy, Subscription
+from memoranda import Store, StoreBusy
 from memoranda.log.read.wakeup import SPURIOUS_WAKEUP_BACKOFF
 from memoranda.sdk.calls import Calls
+from memoranda.sdk.local.feed import LocalFeed
 from memoranda.storage.port import OutcomeUnknown
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS, wait_until
 
 WAITING = """
@@ -86,7 +88,8 @@ def test_an_error_is_raised_and_then_it_goes_on(monkeypatch: pytest.MonkeyPatch)
     store = memory_store()
     store.write(agent_id="a", key="k", value={})
     subscription = store.subscribe(agent_id="a", after_commit=0, timeout=0)
-    feed = subscription._open()
+    assert isinstance(subscription._feed, LocalFeed)
+    feed = subscription._feed.open()
     fetch = feed.next_page
 
     def fail() -> list[memoranda.ReplayEvent]:
@@ -114,15 +117,15 @@ def test_closing_ends_a_long_search(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_who_is_woken_in_vain_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time in a row it rests for longer, and while it rests no commit wakes it."""
-    monkeypatch.setattr("memoranda.sdk.store.subscriptions.POLL_SECONDS", 2 * HANG_SECONDS)
+    monkeypatch.setattr(LocalFeed, "poll_seconds", 2 * HANG_SECONDS)
     rests: list[float] = []
     fills: list[int] = []
     commits = 0
-    fill = Subscription._fill
+    fill = LocalFeed.fill
 
-    def counted(subscription: Subscription) -> bool:
+    def counted(feed: LocalFeed) -> bool:
         fills.append(commits)
-        return fill(subscription)
+        return fill(feed)
 
     def rest(_: Calls, seconds: float) -> None:
         nonlocal commits
@@ -132,7 +135,7 @@ def test_who_is_woken_in_vain_rests(monkeypatch: pytest.MonkeyPatch) -> None:
         if len(rests) == 12:
             subscription.close()
 
-    monkeypatch.setattr(Subscription, "_fill", counted)
+    monkeypatch.setattr(LocalFeed, "fill", counted)
     monkeypatch.setattr(Calls, "rest", rest)
     store = memory_store()
     subscription = store.subscribe(agent_id="rare")
@@ -148,7 +151,7 @@ def test_a_cursor_whose_storing_fails_says_that_it_may_be_tried_again(
     store.write(agent_id="a", key="k", value={})
     subscription = store.subscribe(agent_id="a", cursor="c", after_commit=0)
     event = next(subscription)
-    engine = store._core.engine
+    engine = core_of(store).engine
 
     def fail() -> None:
         raise OutcomeUnknown

@@ -26,6 +26,7 @@ from memoranda.log.commit import conflict_queue
 from memoranda.log.commit.conflict_queue import ConflictQueue, OutOfTurn, QueueTicket
 from memoranda.state.requests import KeyRead, PrefixRead
 from memoranda.testing import FixedClock
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 _FEW = 4
@@ -89,7 +90,7 @@ def test_threads_that_count_together_all_succeed(store: Store) -> None:
     assert in_threads(16, count) == []
     assert number(store) == 160
     assert max(runs.values()) <= _FEW
-    assert store._core.turns.tickets == []
+    assert core_of(store).turns.tickets == []
 
 
 @pytest.mark.usefixtures("_long_turns")
@@ -183,7 +184,7 @@ def test_who_reads_the_same_goes_after_who_was_first(store: Store) -> None:
     with Held(store, "n") as stored_value:
         late = threading.Thread(target=store.transact, args=(increment,))
         late.start()
-        while len(store._core.turns.tickets) < 2:
+        while len(core_of(store).turns.tickets) < 2:
             assert late.is_alive()
         assert number(store) == 0
     late.join()
@@ -210,7 +211,7 @@ def test_who_gives_up_is_in_nobodys_way(store: Store) -> None:
 
     with pytest.raises(TransactionConflict):
         store.transact(work, retries=3)
-    assert store._core.turns.tickets == []
+    assert core_of(store).turns.tickets == []
 
 
 def test_without_retries_nobody_waits_for_others(store: Store) -> None:

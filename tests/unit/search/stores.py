@@ -13,6 +13,7 @@ from memoranda.model.intervals import NEWEST
 from memoranda.search.index.partitions import KINDS, visibility_of, visible_partitions
 from memoranda.search.index.unindexed import scan
 from memoranda.search.ranking.bm25 import ScoredDocument
+from tests.cores import core_of
 from tests.patience import wait_until
 
 eventually = wait_until
@@ -31,8 +32,8 @@ def nearest(
     visibility = visibility_of(
         namespaces=namespaces, viewer=viewer, kinds=KINDS, past=known is not None
     )
-    vectors = store._core.vectors.prepare(query)
-    with store._core.engine.snapshot() as reader:
+    vectors = core_of(store).vectors.prepare(query)
+    with core_of(store).engine.snapshot() as reader:
         visible = visible_partitions(reader, visibility)
         unindexed = scan(reader, visibility, as_of=NEWEST if known is None else known)
         return vectors.search(reader, visible, limit=most, as_of_commit=known, unindexed=unindexed)

@@ -18,6 +18,7 @@ from memoranda.search.index import background_indexer
 from memoranda.search.vectors.store import count_vectors, read
 from memoranda.search.vectors.vector_index import PreparedQuery
 from memoranda.storage.thread_locks import Wakeup
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.patience import HANG_SECONDS
 from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
@@ -105,7 +106,7 @@ def test_writes_go_on_while_the_embedder_is_out_of_order_and_it_recovers(path: P
 
     model.before = fail
     with memoranda.open(path, embedder=model) as store:
-        behind = store._core.vectors.worker
+        behind: Any = core_of(store).vectors.worker
         assert behind is not None
         behind._first_backoff = behind._backoff = 0.01
         ids = remember(store.bind(agent_id="a"), TEXTS)
@@ -117,7 +118,7 @@ def test_writes_go_on_while_the_embedder_is_out_of_order_and_it_recovers(path: P
         model.before = None
         eventually(lambda: store.stats().vectors == 12)
         eventually(lambda: store.stats().warnings == ())
-        store._core.vectors._paused_until = 0
+        core_of(store).vectors._paused_until = 0
         assert ids[3] in sources(nearest(store, "word3"))
 
 
@@ -132,7 +133,7 @@ def test_closing_waits_for_what_has_begun_but_not_for_ever(path: Path) -> None:
     store = memoranda.open(path, embedder=model)
     remember(store.bind(agent_id="a"), TEXTS[:4])
     assert start.wait(HANG_SECONDS)
-    behind = store._core.vectors.worker
+    behind: Any = core_of(store).vectors.worker
     assert behind is not None
     behind.close(seconds=0.05)
     store.close()
@@ -189,7 +190,7 @@ def test_a_fork_leaves_the_thread_to_its_parent(path: Path) -> None:
     with memoranda.open(path, embedder=Hashing()) as store:
         remember(store.bind(agent_id="a"), TEXTS)
         eventually(lambda: store.stats().vectors == 12)
-        behind = store._core.vectors.worker
+        behind: Any = core_of(store).vectors.worker
         assert behind is not None
         owner, behind._owner = behind._owner, -1  # as it is in a process that was forked
         behind._wakeup.clear()
@@ -205,7 +206,7 @@ def test_how_far_vectors_go_is_kept_with_them(path: Path) -> None:
     with memoranda.open(path, embedder=None) as store:
         remember(store.bind(agent_id="a"), TEXTS)
         store.reindex()
-        engine, model = store._core.engine, Hashing()
+        engine, model = core_of(store).engine, Hashing()
         from memoranda.search.vectors.backfill import fill_batch
 
         upto = []
@@ -287,7 +288,8 @@ def _methods(wakeup: Wakeup) -> dict[str, Callable[[], object]]:
 
 def test_a_search_during_the_indexers_last_look_makes_it_look_again(path: Path) -> None:
     with memoranda.open(path, embedder=Hashing()) as store:
-        indexer, vectors = store._core.background_indexer, store._core.vectors
+        worker: Any = core_of(store).background_indexer._worker
+        vectors = core_of(store).vectors
         looks: list[int] = []
 
         def look() -> int:
@@ -296,7 +298,7 @@ def test_a_search_during_the_indexers_last_look_makes_it_look_again(path: Path) 
                 vectors.index_soon()  # what a search calls that finds a queue
             return 0
 
-        indexer._worker._work = look
+        worker._work = look
         vectors.index_soon()
         eventually(lambda: looks == [0, 1])
 
@@ -311,9 +313,9 @@ def test_what_is_indexed_during_the_first_search_gets_vectors(
 
         def late(*arguments: Any, **named: Any) -> Any:
             """Search in a snapshot that was opened before the indexer emptied the queue."""
-            store._core.background_indexer._wake()
+            core_of(store).background_indexer._wake()
             eventually(lambda: store.stats().index_backlog == 0)
-            eventually(lambda: not store._core.background_indexer._worker.is_busy)
+            eventually(lambda: not core_of(store).background_indexer._worker.is_busy)
             return search(*arguments, **named)
 
         monkeypatch.setattr(PreparedQuery, "search", late)

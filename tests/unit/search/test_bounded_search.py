@@ -16,6 +16,7 @@ from memoranda.search.ranking import bm25
 from memoranda.search.ranking.bm25 import TermSearch
 from memoranda.storage.port import Reader
 from memoranda.testing import memory_store
+from tests.cores import core_of
 
 NAMESPACES = ("plain", "talk")
 VOCABULARY = [f"w{number:x}" for number in range(400)]
@@ -87,9 +88,10 @@ def in_order(rows: Sequence[Sequence[float]]) -> list[tuple[float, int]]:
     return sorted((pair for pair in pairs if pair[0] > scores[-1]), reverse=True)
 
 
+@pytest.mark.slow
 def test_the_documents_and_their_order_are_the_same(store: Store) -> None:
     bounded = 0
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         for terms, namespaces, limit in queries(200):
             search = search_for(reader, terms, *namespaces)
             tokens = [*search._tokens()]
@@ -103,6 +105,7 @@ def test_the_documents_and_their_order_are_the_same(store: Store) -> None:
     assert bounded > 50, "else the bound is too loose to be of use"
 
 
+@pytest.mark.slow
 def test_recall_has_the_same_hits_in_the_same_order(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

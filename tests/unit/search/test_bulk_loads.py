@@ -13,6 +13,7 @@ from memoranda import AsyncStore, Store
 from memoranda.search import background_worker
 from memoranda.search.background_worker import LARGE_COMMIT
 from memoranda.search.index import background_indexer, indexer
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 from tests.unit.search.stores import eventually
 
@@ -36,7 +37,7 @@ def wait_for_the_indexer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def queued(store: Store | AsyncStore) -> int:
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         return indexer.backlog_documents(reader)
 
 
@@ -56,7 +57,7 @@ def test_large_transactions_wait_for_the_indexer(path: Path) -> None:
                     transaction.remember(f"note{number}x{position} about bees")
         assert queued(store) <= BURST
         assert len(agent.recall("note7x3")) == 1
-        eventually(lambda: store._core.background_indexer.estimate_backlog() == 0)
+        eventually(lambda: core_of(store).background_indexer.estimate_backlog() == 0)
 
 
 def test_asserting_many_facts_waits_for_the_indexer(path: Path) -> None:
@@ -76,7 +77,7 @@ def test_asynchronous_calls_wait_for_the_indexer(path: Path) -> None:
 
 def test_keys_and_small_commits_do_not_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with memoranda.open(path, durability="relaxed", embedder=None) as store:
-        agent, background = store.bind(agent_id="a"), store._core.background_indexer
+        agent, background = store.bind(agent_id="a"), core_of(store).background_indexer
         monkeypatch.setattr(background, "estimate_backlog", lambda: 10**9)
         monkeypatch.setattr(background._bulk_pauses, "_backlog", lambda: 10**9)
         monkeypatch.setattr(background._bulk_pauses, "_is_indexing", lambda: True)
@@ -91,7 +92,7 @@ def test_a_burst_of_large_commits_goes_before_the_indexer(
 ) -> None:
     monkeypatch.setattr(background_worker.BackgroundWorker, "wake", lambda _: None)
     with memoranda.open(path, durability="relaxed", embedder=None) as store:
-        agent, background = store.bind(agent_id="a"), store._core.background_indexer
+        agent, background = store.bind(agent_id="a"), core_of(store).background_indexer
         agent.assert_facts(facts()[:SIZE], batch=SIZE)
         assert background._commits == 1, "the indexer pauses for it as for a small one"
         background._bulk_pauses.is_behind = True
@@ -104,14 +105,14 @@ def test_what_an_earlier_process_left_counts(path: Path, monkeypatch: pytest.Mon
         patch.setattr("memoranda.search.index.background_indexer.WAKE_THRESHOLD", 10**9)
         with memoranda.open(path, durability="relaxed", embedder=None) as store:
             store.bind(agent_id="a").assert_facts(facts()[: 3 * SIZE], batch=SIZE)
-            assert store._core.background_indexer.estimate_backlog() == queued(store) == 3 * SIZE
+            assert core_of(store).background_indexer.estimate_backlog() == queued(store) == 3 * SIZE
     monkeypatch.setattr(background_worker.BackgroundWorker, "wake", lambda _: None)
     with memoranda.open(path, embedder=None) as store:
-        assert store._core.background_indexer.estimate_backlog() == 3 * SIZE
+        assert core_of(store).background_indexer.estimate_backlog() == 3 * SIZE
         store.bind(agent_id="a").remember("one note")
-        assert store._core.background_indexer.estimate_backlog() == 3 * SIZE + 1
+        assert core_of(store).background_indexer.estimate_backlog() == 3 * SIZE + 1
         store.reindex()
-        assert store._core.background_indexer.estimate_backlog() == 0
+        assert core_of(store).background_indexer.estimate_backlog() == 0
 
 
 class Asked(dict[int, int]):
@@ -128,7 +129,7 @@ def test_a_caller_may_ask_while_the_leader_forgets(
 ) -> None:
     monkeypatch.setattr("memoranda.search.index.view._MAX_LARGE_COMMITS", 1)
     with memoranda.open(path, durability="relaxed", embedder=None) as store:
-        view = store._core.background_indexer._view
+        view = core_of(store).background_indexer._view
         view.large_commits = Asked({0: SIZE})
         store.bind(agent_id="a").assert_facts(facts()[:SIZE], batch=SIZE)
         assert store.stats().facts == SIZE

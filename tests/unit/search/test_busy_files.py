@@ -15,6 +15,7 @@ import memoranda
 from memoranda import Store
 from memoranda.search.index import background_indexer, indexer
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS, wait_until
 
 
@@ -48,7 +49,7 @@ def test_a_search_takes_no_write_lock_while_another_process_holds_it(
 ) -> None:
     writers: list[str] = []
     with memoranda.open(path, embedder=None) as store:
-        engine = store._core.engine
+        engine = core_of(store).engine
         write = engine.write
 
         def watched(work: Any, *, wait: float | None = None) -> Any:
@@ -98,7 +99,8 @@ def test_a_store_that_is_only_read_is_searched_and_not_indexed(path: Path) -> No
         assert recalled(store, "number2") == ["number2"]
         stats = store.stats()
         assert (stats.index_backlog, stats.warnings) == (4, ())
-        assert not store._core.background_indexer._worker._is_running()
+        worker: Any = core_of(store).background_indexer._worker
+        assert not worker._is_running()
 
 
 def test_others_have_their_turn_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +110,7 @@ def test_others_have_their_turn_between_the_parts(monkeypatch: pytest.MonkeyPatc
     bound = memory_store().bind(agent_id="a")
     bound.store_transcript("a line\n" * 20)
     ways: list[bool] = []
-    engine = bound._core.engine
+    engine = core_of(bound).engine
 
     def yield_to_writers() -> None:
         engine.write(lambda _: ways.append(True), wait=0.0)

@@ -14,6 +14,7 @@ from memoranda.model.clock import FixedClock
 from memoranda.search.index import background_indexer
 from memoranda.search.vectors.embedder import embed
 from memoranda.search.vectors.openai_endpoint import EmbeddingsEndpoint
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.unit.net.answering import Answer, Asked, Said, answering
 from tests.unit.search.stores import eventually, remember
@@ -115,7 +116,7 @@ def test_a_store_goes_on_while_its_endpoint_is_down_and_recovers_by_itself(
     with answering(lambda _: Said(500)) as server:
         own = EmbeddingsEndpoint(server.url, model="small", clock=FixedClock())
         with memoranda.open(tmp_path / "store.db", embedder=own) as store:
-            behind = store._core.vectors.worker
+            behind: Any = core_of(store).vectors.worker
             assert behind is not None
             behind._first_backoff = behind._backoff = 0.01
             agent = store.bind(agent_id="a")

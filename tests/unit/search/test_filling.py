@@ -25,6 +25,7 @@ from memoranda.search.index.partitions import (
 from memoranda.search.index.unindexed import UnindexedDocuments, scan
 from memoranda.search.ranking.bm25 import ScoredDocument
 from memoranda.search.text.tokenizer import MAX_INDEXED_CHARACTERS
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 from tests.searching import backlog, fill, search, sources
 from tests.unit.search.stores import eventually
@@ -72,7 +73,7 @@ def test_what_fails_fails_no_commit_and_is_told(
     def fail(*_: object) -> int:
         raise StoreFull("there is no room")
 
-    monkeypatch.setattr(background_worker, "_MAX_BACKOFF_SECONDS", 0.01)
+    monkeypatch.setattr(background_worker, "MAX_BACKOFF_SECONDS", 0.01)
     with monkeypatch.context() as patched:
         patched.setattr(index_indexer.Plan, "write_part", fail)
         for number in range(2 * background_indexer.WAKE_THRESHOLD):
@@ -88,11 +89,11 @@ def test_what_fails_fails_no_commit_and_is_told(
 
 def test_a_long_transcript_is_indexed_in_parts(store: Store) -> None:
     lines = [f"line number {number}" for number in range(index_indexer.MAX_PLAN_DOCUMENTS + 500)]
-    engine = store._core.engine
-    with store._core.background_indexer.indexer._work_lock:
+    engine = core_of(store).engine
+    with core_of(store).background_indexer.indexer._work_lock:
         transcript = store.store_transcript("\n".join(lines))
         assert index_indexer.Indexer(engine).fill_batch() == 0
-        store._core.background_indexer.close()
+        core_of(store).background_indexer.close()
     assert backlog(store) == 1
     with engine.reading() as reader:
         assert 0 < totals(reader)[0] < len(lines)
@@ -110,21 +111,21 @@ def test_filling_again_changes_nothing(store: Store) -> None:
     store.update_memory(memory.id, content="other words")
     fill(store)
     before = search(store, "words", known=2)
-    store._core.engine.write(lambda writer: writer.put_all("index_queue_add", [(1, 1), (2, 1)]))
+    core_of(store).engine.write(lambda writer: writer.put_all("index_queue_add", [(1, 1), (2, 1)]))
     assert fill(store) == 2
     assert search(store, "words", known=2) == before
 
 
 def test_a_search_does_not_write(store: Store) -> None:
-    store._core.background_indexer.close()  # nobody indexes meanwhile
+    core_of(store).background_indexer.close()  # nobody indexes meanwhile
     with store.begin_transaction() as transaction:
         for number in range(background_indexer.SEARCH_WAKE_THRESHOLD + 1):
             transaction.remember(f"number {number}")
     store.rebuild()
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         before = reader.row("meta_get", name="index"), totals(reader)
     assert [hit.text for hit in store.recall("number 77", k=1)] == ["number 77"]
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         assert (reader.row("meta_get", name="index"), totals(reader)) == before
     assert backlog(store) == 1
 
@@ -157,7 +158,7 @@ def test_a_scan_in_small_batches_finds_what_the_index_finds(
     store.remember("tea cited", transcript=transcript.id, spans=[transcript.find("kettles of tea")])
     for query, reference in (("tea", None), ("coffee", None), ("tea kind", 12), ("kettles", None)):
         before = {item.document.key: item.score for item in search(store, query, known=reference)}
-        with store._core.engine.snapshot() as reader:
+        with core_of(store).engine.snapshot() as reader:
             assert reader.row("index_queue_totals") != (0, 0)
         after = {item.document.key for item in _filled_copy(store, query, reference)}
         assert set(before) == after, query
@@ -165,11 +166,11 @@ def test_a_scan_in_small_batches_finds_what_the_index_finds(
 
 def _filled_copy(store: Store, query: str, known: int | None) -> list[ScoredDocument]:
     """Return what is found once all is indexed, and leave the queue as it was."""
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         queued = reader.rows("index_queue_page", after=0, limit=-1)
     fill(store)
     match = search(store, query, known=known)
-    store._core.engine.write(lambda writer: writer.put_all("index_queue_add", queued))
+    core_of(store).engine.write(lambda writer: writer.put_all("index_queue_add", queued))
     return match
 
 
@@ -189,14 +190,14 @@ def test_of_very_many_matches_the_best_are_held(
 
 
 def test_long_memories_are_much_sooner(store: Store) -> None:
-    store._core.background_indexer.close()  # nobody fills it meanwhile
+    core_of(store).background_indexer.close()  # nobody fills it meanwhile
     threshold = background_indexer.SEARCH_WAKE_THRESHOLD
     few = threshold * 800 // MAX_INDEXED_CHARACTERS + 1
     with store.begin_transaction() as transaction:
         for _ in range(few):
             transaction.remember("long " * (MAX_INDEXED_CHARACTERS // 4))
     store.update_memory(store.remember("short").id, content="longer " * 400)
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         assert threshold < index_indexer.backlog_documents(reader) < threshold + 90
 
 
@@ -296,7 +297,7 @@ def test_shelves_of_others_are_not_seen(store: Store) -> None:
     bob.remember("ours")
     store.bind(namespace="team").remember("above")
     fill(store)
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         assert namespaces_below(reader, "team") == ("team", "team/below")
 
         def seen(viewer: str, *names: str) -> set[tuple[str, str]]:
@@ -351,7 +352,7 @@ def test_the_doctor_says_how_far_it_is(store: Store, path: Path) -> None:
     assert told() == ("ok", "the index of words has every commit")
     store.remember("words")
     assert told() == ("ok", "the index of words lacks 1 commit")
-    store._core.engine.write(lambda writer: writer.put("index_queue_add", 2**40, 10_000))
+    core_of(store).engine.write(lambda writer: writer.put("index_queue_add", 2**40, 10_000))
     assert told()[0] == "warning"
 
 

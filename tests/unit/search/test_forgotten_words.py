@@ -14,6 +14,7 @@ from memoranda import Store
 from memoranda.storage.port import Writer
 from memoranda.storage.sqlite.connection import Connection
 from memoranda.testing import FixedClock
+from tests.cores import core_of
 from tests.leftovers import files_of, leftovers
 from tests.searching import backlog, fill, search, sources
 
@@ -38,7 +39,7 @@ def embed(store: Store) -> None:
             "INSERT INTO vector SELECT id, CAST('vector ' || source AS BLOB) FROM passage"
         )
 
-    store._core.engine.write(add_vectors)
+    core_of(store).engine.write(add_vectors)
 
 
 def vector(source: str) -> bytes:
@@ -159,6 +160,7 @@ def test_a_sweep(path: Path) -> None:
         assert sources(store, "padding") == {memory.id}
 
 
+@pytest.mark.slow
 def test_no_beginning_of_thousands_of_words_is_left(store: Store, path: Path) -> None:
     """The index tells its pages apart by beginnings of words, which outlive the words."""
     random = Random(0)

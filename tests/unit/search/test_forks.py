@@ -12,6 +12,7 @@ import pytest
 import memoranda
 from memoranda import Store, StoreClosed
 from memoranda.log.commit.group_commit import LeaderToken
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.patience import HANG_SECONDS
 
@@ -36,7 +37,7 @@ def test_locks_that_others_held_are_no_harm_in_a_fork(tmp_path: Path, place: str
         bound = store.bind(agent_id="a")
         bound.remember("word")
         bound.recall("word")
-        core = store._core
+        core = core_of(store)
         locks = [core.engine._write_lock, core.vectors._lock, core.vectors._pending_vectors._lock]  # type: ignore[attr-defined]
         core.committer._leader = LeaderToken()
         holder = ThreadPoolExecutor(1)

@@ -25,6 +25,7 @@ from memoranda.search.index.indexer import Indexer, Pace
 from memoranda.search.text import tokenizer
 from memoranda.search.text.transcript_chunks import ChunkCache, ChunkedText
 from memoranda.storage.port import Engine, Writer
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 from tests.searching import backlog, fill, search, sources
 
@@ -113,7 +114,7 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_write_has_no_more_than_a_part(store: Store, kind: str) -> None:
     store.store_transcript(HOSTILE[kind])
-    engine = Watched(store._core.engine)
+    engine = Watched(core_of(store).engine)
     assert Indexer(as_engine(engine)).fill() == 1
     # the number of its shelf stands before each word, and the last passage may go over
     assert max(engine.holds) <= 2 * index_indexer._MAX_PART_COST
@@ -123,7 +124,7 @@ def test_a_write_has_no_more_than_a_part(store: Store, kind: str) -> None:
 def test_nothing_is_derived_or_taken_apart_while_the_lock_is_held(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = Watched(store._core.engine)
+    engine = Watched(core_of(store).engine)
     done: list[str] = []
 
     def watch(module: Any, name: str) -> None:
@@ -156,7 +157,7 @@ def test_a_transcript_is_read_and_cut_once(store: Store) -> None:
     )
     store.remember("a belief", transcript=transcript.id, spans=[(0, 4)])
     remembered = ChunkCache()
-    engine = Watched(store._core.engine)
+    engine = Watched(core_of(store).engine)
     assert Indexer(as_engine(engine), cache=remembered).fill() == 2
     assert len(engine.holds) > 5
     assert remembered.loads == 1
@@ -239,7 +240,7 @@ def test_what_is_erased_meanwhile_does_not_come_back(store: Store, path: Path, w
 
         erasing = Erasing(erase)
         before = sources(store, "secret")
-        Indexer(store._core.engine, failpoint=erasing).fill()
+        Indexer(core_of(store).engine, failpoint=erasing).fill()
         assert erasing.passed >= 1
     after = sources(store, "secret")
     assert after < before
@@ -253,7 +254,7 @@ import sys, memoranda
 from memoranda.search.index import indexer
 with memoranda.open(sys.argv[1], embedder=None) as store:
     store.bind(agent_id="ann").forget(memory_id=sys.argv[2], reason="asked to")
-    indexer.fill(store._core.engine)
+    indexer.fill(store._calls.core.engine)
 """
 
 
@@ -265,7 +266,7 @@ def test_another_process_that_erases_meanwhile_is_noticed(store: Store, path: Pa
         order = [sys.executable, "-c", WITHDRAW, str(path), memory.id]
         subprocess.run(order, check=True, timeout=HANG_SECONDS)
 
-    Indexer(store._core.engine, failpoint=Erasing(erase)).fill()
+    Indexer(core_of(store).engine, failpoint=Erasing(erase)).fill()
     assert sources(store, "quartz") == set()
     assert len(sources(store, "cellar")) == 1
     store.verify(deep=True)
@@ -280,7 +281,7 @@ def test_a_rebuild_meanwhile_is_noticed(store: Store) -> None:
     def rebuild() -> None:
         store.rebuild()
 
-    assert Indexer(store._core.engine, failpoint=Erasing(rebuild)).fill() == 5
+    assert Indexer(core_of(store).engine, failpoint=Erasing(rebuild)).fill() == 5
     assert len(search(store, "number")) == 5
     store.verify(deep=True)
 
@@ -290,9 +291,9 @@ def test_what_was_changed_and_indexed_meanwhile_stays_as_it_is(store: Store, pat
 
     def change() -> None:
         store.update_memory(memory.id, content="changed words")
-        index_indexer.fill(store._core.engine)
+        index_indexer.fill(core_of(store).engine)
 
-    Indexer(store._core.engine, failpoint=Erasing(change)).fill()
+    Indexer(core_of(store).engine, failpoint=Erasing(change)).fill()
     assert backlog(store) == 0
     (match,) = search(store, "words")
     assert match.document.from_commit == 2
@@ -306,7 +307,7 @@ def test_what_is_committed_meanwhile_is_found_and_indexed_later(store: Store) ->
     def change() -> None:
         store.update_memory(memory.id, content="changed words")
 
-    indexer = Indexer(store._core.engine, failpoint=Erasing(change))
+    indexer = Indexer(core_of(store).engine, failpoint=Erasing(change))
     assert indexer.fill() == 1
     assert backlog(store) == 1
     assert sources(store, "changed") == {memory.id}
@@ -322,7 +323,7 @@ def test_two_who_fill_at_once_fill_it_once(path: Path, store: Store) -> None:
     store.store_transcript("\n".join(f"line {number}" for number in range(2_000)))
     with memoranda.open(path, durability="relaxed", embedder=None) as other:
         threads = [
-            threading.Thread(target=Indexer(item._core.engine).fill) for item in (store, other)
+            threading.Thread(target=Indexer(core_of(item).engine).fill) for item in (store, other)
         ]
         for thread in threads:
             thread.start()
@@ -338,17 +339,17 @@ def test_a_part_that_could_not_be_written_is_not_derived_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.remember("some words")
-    indexer = Indexer(store._core.engine)
+    indexer = Indexer(core_of(store).engine)
     drawing = counted(monkeypatch, index_indexer, "derive_documents")
-    write = store._core.engine.write
+    write = core_of(store).engine.write
 
     def busy(*_: object, **__: object) -> None:
         raise memoranda.StoreBusy
 
-    monkeypatch.setattr(store._core.engine, "write", busy)
+    monkeypatch.setattr(core_of(store).engine, "write", busy)
     with pytest.raises(memoranda.StoreBusy):
         indexer.fill_batch()
-    monkeypatch.setattr(store._core.engine, "write", write)
+    monkeypatch.setattr(core_of(store).engine, "write", write)
     assert indexer.fill_batch() == 1
     assert len(drawing) == 1
 
@@ -358,9 +359,9 @@ def test_a_search_scans_a_long_queue_and_writes_nothing(
 ) -> None:
     lines = "\n".join(f"line number {number} " + "and " * 60 for number in range(2_000))
     transcript = store.store_transcript(lines)
-    engine = Watched(store._core.engine)
-    monkeypatch.setattr(store._core.background_indexer._worker, "wake", lambda: None)
-    monkeypatch.setattr(store._core.engine, "write", engine.write)
+    engine = Watched(core_of(store).engine)
+    monkeypatch.setattr(core_of(store).background_indexer._worker, "wake", lambda: None)
+    monkeypatch.setattr(core_of(store).engine, "write", engine.write)
     assert {hit.id for hit in store.recall("line number 7", k=5)} == {transcript.id}
     assert engine.holds == []
     assert backlog(store) == 1

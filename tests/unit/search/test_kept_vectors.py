@@ -15,6 +15,7 @@ from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.backfill import fill_batch
 from memoranda.search.vectors.store import VectorState
 from memoranda.storage.port import Writer
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.unit.search.stores import eventually, indexed, nearest, remember, sources
 
@@ -95,7 +96,7 @@ def test_a_rebuild_is_noticed_by_who_remembers_vectors(path: Path) -> None:
         other.rebuild()
         assert note(path) != before
         store.reindex()
-        reference = store._core.vectors._vector_cache._partitions
+        reference = core_of(store).vectors._vector_cache._partitions
         assert sources(nearest(store, "word3"))[0] == ids[3]
         assert not any(value.vectors.removed for _, value in reference.items())
 
@@ -128,7 +129,7 @@ def test_vectors_of_two_lengths_are_never_kept(path: Path) -> None:
         remember(store.bind(agent_id="a"), ["more"])
         store.reindex()
         with pytest.raises(memoranda.InvalidInput, match="64 dimensions"):
-            fill_batch(store._core.engine, Unsaid(64))
+            fill_batch(core_of(store).engine, Unsaid(64))
         assert store.stats().vectors == 6
 
 
@@ -155,12 +156,12 @@ def test_a_slow_model_stores_its_vectors_as_it_goes(path: Path) -> None:
         store.reindex()
         model.before = work
         with pytest.raises(KeyboardInterrupt):
-            fill_batch(store._core.engine, model, clock=clock)
+            fill_batch(core_of(store).engine, model, clock=clock)
         assert sizes == [16, 10, 10, 10], "a second is enough for ten"
         assert store.stats().vectors == 36
         model.before = None
-        assert fill_batch(store._core.engine, model, clock=clock) == 64
-        assert fill_batch(store._core.engine, model, clock=clock) == 0
+        assert fill_batch(core_of(store).engine, model, clock=clock) == 64
+        assert fill_batch(core_of(store).engine, model, clock=clock) == 0
 
 
 def test_a_fast_model_gets_all_texts_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +178,6 @@ def test_a_fast_model_gets_all_texts_at_once(path: Path, monkeypatch: pytest.Mon
             add(writer, state, rows)
 
         monkeypatch.setattr(vectors_store, "add", counted)
-        assert fill_batch(store._core.engine, model, clock=FixedClock()) == 100
+        assert fill_batch(core_of(store).engine, model, clock=FixedClock()) == 100
         assert sizes == [16, 84], "the first say how fast it is"
         assert writes == [100], "they are written together"

@@ -16,6 +16,7 @@ from memoranda.search.text import language as index_language
 from memoranda.search.text import tokenizer
 from memoranda.search.text.language import IndexLanguage
 from memoranda.search.text.stemmer import stem
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.searching import sources
 from tests.unit.search.stores import eventually, remember
@@ -43,7 +44,7 @@ def filled(store: Store) -> list[str]:
 
 def words(store: Store) -> str:
     """Return the indexed tokens of the passages themselves."""
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         rows = reader.rows("fulltext_by_id", ids="[1,2,3]")
     return " ".join(own for _, own, _, _ in rows)
 
@@ -53,7 +54,7 @@ def make_old(path: Path) -> list[str]:
     with memoranda.open(path, embedder=Hashing()) as store:
         ids = filled(store)
         assert store.reindex(language="porter").rewritten == 3
-        engine = store._core.engine
+        engine = core_of(store).engine
         engine.write(lambda writer: writer.run("meta_remove", name="index_language"))
         engine.write(lambda writer: writer.run("meta_set", name="view:search", value="2"))
         assert ".quickli" in words(store)
@@ -80,7 +81,7 @@ def test_another_language_rewrites_words_and_keeps_vectors(path: Path) -> None:
         assert store.stats().vectors == 3
         assert store.stats().warnings == ()
         assert not store.reindex(language="german")
-        check.check_index(store._core.engine)
+        check.check_index(core_of(store).engine)
     with memoranda.open(path, embedder=None) as store:
         assert store.stats().language == "german"
         remember(store.bind(agent_id="ann"), ["zwei Hauses"])
@@ -98,7 +99,7 @@ def test_while_it_is_rewritten_nothing_is_missed_and_stats_say_so(path: Path) ->
             assert sources(store, "replayed") == {keys}
             assert sources(store, "Häusern") == {house}
             assert sources(store, "replaying") == ({keys} if len(remainder) > 1 else set())
-            check.check_index(store._core.engine)
+            check.check_index(core_of(store).engine)
             if not remainder:
                 break
             (reports,) = store.stats().warnings
@@ -110,7 +111,7 @@ def test_while_it_is_rewritten_nothing_is_missed_and_stats_say_so(path: Path) ->
                 finding for finding in diagnose(path, quick=True) if finding.check == "index"
             ]
             assert [finding.status for finding in findings] == ["warning"]
-            store._core.background_indexer.indexer.restem_batch()
+            core_of(store).background_indexer.indexer.restem_batch()
         assert store.stats().warnings == ()
 
 
@@ -118,13 +119,13 @@ def test_a_language_changed_twice_in_a_row_still_finds_all(path: Path) -> None:
     with memoranda.open(path, embedder=None) as store:
         house, keys, _ = filled(store)
         store.reindex(text=False, language="german")
-        store._core.background_indexer.indexer.restem_batch()
+        core_of(store).background_indexer.indexer.restem_batch()
         store.reindex(text=False, language="french")
         assert sources(store, "Häusern") == {house}
         assert sources(store, "replaying") == {keys}
         assert store.reindex().rewritten == 3
-        check.check_index(store._core.engine)
-        with store._core.engine.reading() as reader:
+        check.check_index(core_of(store).engine)
+        with core_of(store).engine.reading() as reader:
             assert index_language.read(reader) == IndexLanguage(
                 "french", tokenizer_version=tokenizer.VERSION
             )
@@ -151,23 +152,23 @@ def test_an_index_of_an_older_version_is_rewritten_and_keeps_its_vectors(
         assert sources(store, "quick") == {keys}
         assert (store.stats().vectors, store.stats().vector_backlog) == (3, 0)
         assert ".quickli" not in words(store)
-        check.check_index(store._core.engine)
+        check.check_index(core_of(store).engine)
 
 
 def test_a_process_that_dies_goes_on_where_it_was(path: Path) -> None:
     make_old(path)
     with memoranda.open(path, embedder=None) as store:
-        store._core.background_indexer.indexer.restem_batch()
+        core_of(store).background_indexer.indexer.restem_batch()
     with memoranda.open(path, embedder=None) as store:
         assert store.reindex().rewritten == 2
-        check.check_index(store._core.engine)
+        check.check_index(core_of(store).engine)
 
 
 def test_what_was_prepared_in_the_old_language_is_not_put_in(path: Path) -> None:
     with memoranda.open(path, embedder=None) as store:
         filled(store)
         ids = remember(store.bind(agent_id="ann"), ["noch mehr Häuser"])
-        engine = store._core.engine
+        engine = core_of(store).engine
 
         def changing(name: str) -> None:
             if name == "derived" and store.stats().language == "english":
@@ -183,9 +184,9 @@ def test_what_is_erased_meanwhile_is_not_written_back(path: Path) -> None:
     with memoranda.open(path, embedder=None) as store:
         house, *_ = filled(store)
         store.reindex(text=False, language="german")
-        engine = store._core.engine
+        engine = core_of(store).engine
         part = language_change.prepare(
-            engine, store._core.background_indexer.indexer.cache, lambda: None
+            engine, core_of(store).background_indexer.indexer.cache, lambda: None
         )
         assert part is not None
         store.bind(agent_id="ann").forget(memory_id=house)
@@ -204,7 +205,7 @@ def test_a_rebuild_and_a_fork_keep_the_language(path: Path, tmp_path: Path) -> N
         assert store.stats().language == "german"
         store.reindex()
         assert len(sources(store, "Hauses")) == 1
-        check.check_index(store._core.engine)
+        check.check_index(core_of(store).engine)
         store.fork(tmp_path / "fork.db", at=store.stats().commits)
     with memoranda.open(tmp_path / "fork.db", embedder=None) as store:
         assert store.stats().language == "german"
@@ -214,7 +215,7 @@ def test_a_rebuild_and_a_fork_keep_the_language(path: Path, tmp_path: Path) -> N
 def test_a_language_that_cannot_be_read_is_mended(path: Path) -> None:
     with memoranda.open(path, embedder=None) as store:
         filled(store)
-        store._core.engine.write(
+        core_of(store).engine.write(
             lambda writer: writer.run("meta_set", name="index_language", value="{oops")
         )
         assert store.stats().warnings != ()
@@ -254,7 +255,7 @@ def of_first_tokenizer(path: Path) -> list[str]:
             patch.setattr(tables, "indexed_tokens", first)
             ids = remember(store.bind(agent_id="ann"), TEXTS)
             store.reindex()
-        store._core.engine.write(
+        core_of(store).engine.write(
             lambda writer: writer.run("meta_set", name="index_language", value='["german",[],0,0]')
         )
         assert ".bei" in words(store)
@@ -270,16 +271,16 @@ def test_an_index_of_an_older_tokenizer_is_rewritten_and_keeps_its_vectors(
         for remainder in (3, 2, 1, 0):
             assert sources(store, "Hauses") == {house}
             assert sources(store, "steht bei Häuschen") == {house}
-            check.check_index(store._core.engine)
+            check.check_index(core_of(store).engine)
             if remainder:
-                store._core.background_indexer.indexer.restem_batch()
+                core_of(store).background_indexer.indexer.restem_batch()
     monkeypatch.undo()
     with memoranda.open(path, embedder=Hashing()) as store:
         eventually(lambda: store.stats().warnings == ())
         assert sources(store, "Hauses") == {house}
         assert (store.stats().vectors, store.stats().vector_backlog) == (3, 0)
         assert ".bei" not in words(store)
-        check.check_index(store._core.engine)
+        check.check_index(core_of(store).engine)
 
 
 def test_an_index_of_an_older_tokenizer_is_searched_where_nothing_may_be_written(
@@ -302,10 +303,10 @@ def test_a_namespace_is_restemmed_while_nothing_is_missed(path: Path) -> None:
             by_words = [hit.id for hit in agent.recall("Häuser", namespace="team/de")]
             assert by_words == [house]
             assert [hit.id for hit in agent.recall("replaying", namespace="team")] == [keys]
-            check.check_index(store._core.engine)
+            check.check_index(core_of(store).engine)
             if not store.stats().warnings:
                 break
-            store._core.background_indexer.indexer.restem_batch()
+            core_of(store).background_indexer.indexer.restem_batch()
         assert [hit.id for hit in agent.recall("Hauses", namespace="team/de")] == [house]
 
 
@@ -313,7 +314,7 @@ def test_a_namespace_set_to_the_language_it_has_restems_nothing(path: Path) -> N
     with memoranda.open(path, embedder=None) as store:
         filled(store)
         store.reindex(text=False, language="german")
-        store._core.background_indexer.indexer.restem_batch()
+        core_of(store).background_indexer.indexer.restem_batch()
         assert store.reindex(text=False, language="german", namespace="default").rewritten == 0
         assert "2 documents" in store.stats().warnings[0]
         assert store.reindex().rewritten == 2

@@ -16,6 +16,7 @@ import memoranda
 from memoranda import InvalidInput, MemoryBudget, Store
 from memoranda.search.vectors import cache
 from memoranda.search.vectors.nearest_neighbors import PartitionVectors
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.quick import often
 from tests.unit.search.stores import nearest, sources
@@ -64,6 +65,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 1, 4_000, 20_000, 60_000])
 def test_recall_answers_the_same_with_a_small_budget(filled: Path, limit: int) -> None:
     with open_with(filled, None) as store:
@@ -126,6 +128,7 @@ def test_the_look_ups_of_writers_count(tmp_path: Path) -> None:
     assert budget.used == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=2, deadline=None, phases=PHASES)
 @given(seed=st.integers(0, 2**32))
 def test_what_is_used_stays_below_the_limit(
@@ -166,7 +169,7 @@ def test_an_eviction_does_not_disturb_a_search(
         best = PartitionVectors.best
 
         def best_after_eviction(self: PartitionVectors, *arguments: Any) -> Any:
-            store._core.vectors._vector_cache.drop()
+            core_of(store).vectors._vector_cache.drop()
             return best(self, *arguments)
 
         monkeypatch.setattr(PartitionVectors, "best", best_after_eviction)

@@ -24,6 +24,7 @@ from memoranda.search.vectors.embedder import embed, resolve_embedder
 from memoranda.search.vectors.native_calls import NativeCalls
 from memoranda.search.vectors.onnx_folder import OnnxFolder
 from memoranda.search.vectors.onnx_model import OnnxModel
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 WORDS = {"[PAD]": 0, "[UNK]": 1, "red": 2, "green": 3, "blue": 4}
@@ -438,7 +439,7 @@ def test_forgetting_empties_the_cache(minilm: Path, tmp_path: Path) -> None:
         memory = agent.remember("red blue")
         agent.remember("green")
         store.reindex()
-        model = store._core.vectors.embedder
+        model = core_of(store).vectors.embedder
         assert isinstance(model, OnnxModel)
         assert len(model._cache) > 0
         hits = agent.recall("blue red red", kinds=["memory"])

@@ -13,6 +13,7 @@ from memoranda import Store
 from memoranda.search.ranking import dedupe, fusion
 from memoranda.storage.sqlite.connection import Connection
 from memoranda.testing import memory_store
+from tests.cores import core_of
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_one_term_is_looked_up_with_the_same_result_as_several() -> None:
         for number in range(200):
             transaction.remember(f"bees {'bees ' * (number % 5)}{'of the farm ' * (number % 7)}")
     agent.reindex()
-    with agent._core.engine.snapshot() as reader:
+    with core_of(agent).engine.snapshot() as reader:
         token = f'"{reader.rows("partition_checks")[0][0]}.bee"'
         for limit in (1, 50, 1_000):
             one = reader.rows("fulltext_search_one", token=token, weight=0.7, limit=limit)

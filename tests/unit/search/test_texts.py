@@ -18,6 +18,7 @@ from memoranda.search.index.documents import (
 )
 from memoranda.search.index.partitions import Partition
 from memoranda.search.text.transcript_chunks import ChunkLoader
+from tests.cores import core_of
 
 LINES = [f"line {number} was said" for number in range(20)]
 
@@ -47,13 +48,13 @@ def _tell(store: Store) -> None:
 
 
 def derived(store: Store) -> list[DerivedDocument]:
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         sources = Sources.of_commits(reader, range(1, store.stats().commits + 1))
         return [*documents.derive_documents(ChunkLoader(reader), sources).all()]
 
 
 def read(store: Store, passages: list[DerivedDocument]) -> dict[Key, DocumentText]:
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         return documents.load_texts(reader, [_passage(passage) for passage in passages])
 
 
@@ -70,7 +71,7 @@ def _passage(of: DerivedDocument) -> DocumentInfo:
 
 
 def test_every_passage_says_what_it_was_derived_with(told: Store) -> None:
-    with told._core.engine.snapshot() as reader:
+    with core_of(told).engine.snapshot() as reader:
         sources = Sources.of_commits(reader, range(1, told.stats().commits + 1))
         cuttings = ChunkLoader(reader)
         passages = [*documents.derive_documents(cuttings, sources).all()]

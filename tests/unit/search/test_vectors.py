@@ -14,6 +14,7 @@ from memoranda import Store, Unavailable
 from memoranda.model.clock import FixedClock
 from memoranda.search.index import indexer
 from memoranda.search.vectors import nearest_neighbors
+from tests.cores import core_of
 from tests.embedders import Hashing
 from tests.leftovers import leftovers
 from tests.unit.search.stores import (
@@ -61,7 +62,7 @@ def test_the_same_is_found_in_the_tail_without_a_vector_and_with_one(
 ) -> None:
     remember(store, TEXTS)
     in_tail = nearest(store, "word7 likes")
-    indexer.fill(store._core.engine)
+    indexer.fill(core_of(store).engine)
     without = nearest(store, "word7 likes")
     store.reindex()
     stored_item = nearest(store, "word7 likes")
@@ -132,7 +133,7 @@ def test_another_agents_private_memory_and_other_namespaces_stay_apart(store: St
 
 
 def vector_bytes(store: Store) -> list[bytes]:
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         shelves = [row[0] for row in reader.rows("partitions_visible", viewer="a")]
         return [
             row[3]
@@ -143,7 +144,7 @@ def vector_bytes(store: Store) -> list[bytes]:
 
 def remembered(store: Store) -> bytes:
     """Return all numbers the process remembers, as they are stored."""
-    vectors = store._core.vectors
+    vectors = core_of(store).vectors
     _forms = [value.vectors._form for _, value in vectors._vector_cache._partitions.items()]
     rows = [form.vectors() for form in _forms if isinstance(form, nearest_neighbors.ExactVectors)]
     rows += [row[None, :] for row in vectors._pending_vectors._vectors.values()]
@@ -156,14 +157,14 @@ def test_forgetting_leaves_no_vector_in_the_files_nor_in_memory(path: Path, mode
         bound = store.bind(agent_id="a")
         tail = bound.remember("the tail has zebras", title="tail").id
         assert sources(nearest(bound, "word7"))[0] == ids[7]
-        other._core.vectors.embedder = model
+        core_of(other).vectors.embedder = model
         assert sources(nearest(other, "word7"))[0] == ids[7]
         target = [content for content in vector_bytes(bound) if content in remembered(bound)]
         vector = np.array(model.vector(f"t7 {TEXTS[7]}\n{TEXTS[7]}"))
         content = (vector / np.linalg.norm(vector)).astype("<f2").tobytes()
         assert content in target
         assert content in remembered(other)
-        waiting = bound._core.vectors._pending_vectors._vectors.values()
+        waiting = core_of(bound).vectors._pending_vectors._vectors.values()
         tail_content = [row.astype("<f2").tobytes() for row in waiting]
         bound.forget(memory_id=ids[7])
         bound.forget(memory_id=tail)
@@ -217,12 +218,12 @@ def test_a_large_shelf_is_searched_by_sketches(
     ids = remember(store, TEXTS)
     store.reindex()
     exact = nearest(store, "likes word7 number", most=5)
-    store._core.vectors.drop_caches()
+    core_of(store).vectors.drop_caches()
     monkeypatch.setattr(nearest_neighbors.PartitionVectors.__init__, "__defaults__", (10,))
     near = nearest(store, "likes word7 number", most=5)
     (reference,) = [
         value.vectors
-        for _, value in store._core.vectors._vector_cache._partitions.items()
+        for _, value in core_of(store).vectors._vector_cache._partitions.items()
         if len(value.vectors) == len(ids)
     ]
     assert reference.approximate
@@ -307,7 +308,7 @@ def test_an_embedder_out_of_order_is_left_alone_for_a_while(
         raise OSError("the line is dead")
 
     with memoranda.open(path, embedder=model) as store:
-        store._core.vectors._clock = clock
+        core_of(store).vectors._clock = clock
         model.before = fail
         assert nearest(store, "word7") is None
         assert nearest(store, "word7") is None

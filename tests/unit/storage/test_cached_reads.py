@@ -14,6 +14,7 @@ from memoranda import Store
 from memoranda.storage.port import Reader
 from memoranda.storage.sqlite import connection
 from memoranda.testing import memory_store
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 
@@ -42,7 +43,7 @@ class Head:
 
     def of(self, store: Store, *arguments: str) -> int | None:
         """Return it in a new snapshot."""
-        with store._core.engine.snapshot() as reader:
+        with core_of(store).engine.snapshot() as reader:
             reader.row("event_head")
             return reader.cached(self, *arguments)
 
@@ -89,7 +90,7 @@ def test_a_commit_of_another_process_is_seen(path: Path, store: Store) -> None:
 
 def test_a_snapshot_stays_as_it_is(store: Store) -> None:
     head = Head()
-    with store._core.engine.snapshot() as before:
+    with core_of(store).engine.snapshot() as before:
         before.row("event_head")
         store.write(agent_id="a", key="k", value={})
         assert head.of(store) == 2, "a snapshot that began later"
@@ -100,14 +101,14 @@ def test_a_snapshot_stays_as_it_is(store: Store) -> None:
 def test_before_its_first_read_a_snapshot_is_of_no_commit_yet(store: Store) -> None:
     head = Head()
     assert head.of(store) == 1
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         store.write(agent_id="a", key="k", value={})
         assert reader.cached(head) == 2
 
 
 def test_without_a_snapshot_each_call_reads(store: Store) -> None:
     head = Head()
-    with store._core.engine.reading() as reader:
+    with core_of(store).engine.reading() as reader:
         assert [reader.cached(head), reader.cached(head)] == [1, 1]
         store.write(agent_id="a", key="k", value={})
         assert reader.cached(head) == 2
@@ -123,7 +124,7 @@ def test_a_writer_sees_what_it_has_written(store: Store) -> None:
         writer.run("index_queue_add", commit_ts=99, size=1)
         return before, writer.cached(count)
 
-    before, after = store._core.engine.write(work)  # type: ignore[arg-type]
+    before, after = core_of(store).engine.write(work)  # type: ignore[arg-type]
     assert after == before + 1
 
 
@@ -142,7 +143,7 @@ def test_nothing_is_a_result_too(store: Store) -> None:
         nonlocal reads
         reads += 1
 
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         reader.row("event_head")
         assert reader.cached(nothing) is reader.cached(nothing) is None
     assert reads == 1
@@ -150,7 +151,7 @@ def test_nothing_is_a_result_too(store: Store) -> None:
 
 def test_there_are_only_so_many(store: Store) -> None:
     head = Head()
-    with store._core.engine.snapshot() as reader:
+    with core_of(store).engine.snapshot() as reader:
         reader.row("event_head")
         for number in range(10 * connection._CACHED_READS):
             reader.cached(head, str(number))

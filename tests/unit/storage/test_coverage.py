@@ -15,6 +15,7 @@ from memoranda.sdk.open import load_queries
 from memoranda.storage.coverage import CoveredEngine, covered_name
 from memoranda.storage.sqlite import row_policies
 from memoranda.storage.sqlite.row_policies import Queries, with_policies
+from tests.cores import core_of
 
 QUERIES = Queries(load_queries())
 READS = [name for name, text in QUERIES.items() if re.match(r"SELECT|WITH", text)]
@@ -56,14 +57,14 @@ def plan(database: apsw.Connection, query: str) -> list[str]:
 
 @pytest.mark.parametrize("name", READS)
 def test_a_covered_query_uses_the_indexes_of_the_query(store: Store, name: str) -> None:
-    database = store._core.engine._writer.database  # type: ignore[attr-defined]
+    database = core_of(store).engine._writer.database  # type: ignore[attr-defined]
     covered = plan(database, QUERIES[covered_name(name)])
     if not OF_WHOLE_TABLES.search(name):
         assert len(covered) <= len(plan(database, QUERIES[name])), covered
 
 
 def test_every_table_of_somebody_has_a_policy(store: Store) -> None:
-    database = store._core.engine._writer.database  # type: ignore[attr-defined]
+    database = core_of(store).engine._writer.database  # type: ignore[attr-defined]
     columns = database.execute(
         "SELECT tables.name, columns.name FROM sqlite_schema AS tables "
         "JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
@@ -108,7 +109,7 @@ def test_counts_are_of_covered_agents(store: Store) -> None:
         (Coverage(None, frozenset(["team"])), ["a", "b"]),
         (Coverage(None, frozenset(["tea"])), []),
     ):
-        with CoveredEngine(store._core.engine, coverage).reading() as reader:
+        with CoveredEngine(core_of(store).engine, coverage).reading() as reader:
             scopes = reader.rows("scopes_after", after=0)
             values = {"first_kind": FIRST_KIND, "public_only": 0}
             assert shown == [

@@ -113,6 +113,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(old: Path) -> None:
     assert (format_of(old), schema_of(old)) == (1, before)
 
 
+@pytest.mark.slow
 def test_several_processes_open_an_old_store_at_once(old: Path) -> None:
     command = [sys.executable, "-c", OPENS, str(old)]
     running = [subprocess.Popen([*command, f"agent-{number}"]) for number in range(4)]

@@ -17,6 +17,7 @@ import memoranda
 from memoranda import Store, StoreBusy
 from memoranda.storage.files import lock_file
 from memoranda.storage.thread_locks import Wakeup, WeakRegistry, hold, new_lock
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 
@@ -115,13 +116,13 @@ def test_a_handler_that_writes_in_the_middle_of_a_write_is_refused(store: Store)
         if name == "appended" and not refused:
             for call in (
                 lambda: store.write(key="inner", value={}),
-                lambda: store._core.engine.write(lambda writer: writer.row("event_last")),
+                lambda: core_of(store).engine.write(lambda writer: writer.row("event_last")),
             ):
                 with pytest.raises(StoreBusy, match="is inside a write") as error:
                     call()
                 refused.append(error.value)
 
-    store._core.committer._writer.failpoint = handle
+    core_of(store).committer._writer.failpoint = handle
     assert store.write(key="outer", value={}).commit_ts == 1
     assert len(refused) == 2
     assert list(store.list_keys()) == ["outer"]
@@ -133,7 +134,7 @@ def test_a_handler_may_close_the_store_it_interrupts(store: Store) -> None:
         if name == "appended":
             store.close()
 
-    store._core.committer._writer.failpoint = handle
+    core_of(store).committer._writer.failpoint = handle
     with pytest.raises(memoranda.StoreClosed):
         store.write(key="k", value={})
 
@@ -147,7 +148,7 @@ class TestReaders:
     def test_one_that_still_reads_is_not_lent_again(self, store: Store) -> None:
         for number in range(5):
             store.write(key=f"k{number}", value={})
-        engine, stored_item = store._core.engine, []
+        engine, stored_item = core_of(store).engine, []
 
         def read() -> None:
             with engine.reading() as reader:
@@ -160,10 +161,10 @@ class TestReaders:
         store.write(key="k", value={})
         with engine.reading() as again:
             assert again.database.txn_state() == apsw.SQLITE_TXN_NONE  # type: ignore[attr-defined]
-        assert store._core.head() == 6
+        assert core_of(store).head() == 6
 
     def test_one_in_a_transaction_is_lent_without_it(self, store: Store) -> None:
-        engine = store._core.engine
+        engine = core_of(store).engine
 
         def read() -> None:
             with engine.reading() as reader:
@@ -172,4 +173,4 @@ class TestReaders:
 
         with pytest.raises(KeyboardInterrupt):
             read()
-        assert store.write(key="k", value={}).commit_ts == store._core.head() == 1
+        assert store.write(key="k", value={}).commit_ts == core_of(store).head() == 1

@@ -14,6 +14,7 @@ import memoranda
 from memoranda import CommitUnknown, Store, Unavailable
 from memoranda.storage.sqlite.connection import Connection
 from memoranda.storage.sqlite.identity import FileWatch
+from tests.cores import core_of
 
 
 @pytest.fixture
@@ -97,7 +98,11 @@ def test_another_store_in_its_place_is_neither_read_nor_written(path: Path) -> N
     with memoranda.open(path) as store:
         write(store, 2)
         replace(path)
-        with pytest.raises(Unavailable), store._core.engine.reading(), store._core.engine.reading():
+        with (
+            pytest.raises(Unavailable),
+            core_of(store).engine.reading(),
+            core_of(store).engine.reading(),
+        ):
             store.get_state(agent_id="a", key="k")  # by one of two readers, of which one is new
         with pytest.raises(Unavailable):
             list(store.sql("SELECT * FROM state"))
@@ -136,7 +141,7 @@ def test_what_the_engine_does_with_its_files_itself_is_no_change(path: Path) -> 
         store.bind(agent_id="a").forget(key="k")  # writes the file anew
         write(other, 3)
         assert write(store, 4) == 5
-        store._core.engine._reopen()  # type: ignore[attr-defined]
+        core_of(store).engine._reopen()  # type: ignore[attr-defined]
         assert write(store, 5) == 6
     assert value(path) == 5
 

@@ -19,6 +19,7 @@ from memoranda.storage.port import Progress
 from memoranda.storage.sqlite import engine as engine_module
 from memoranda.storage.sqlite import wal
 from memoranda.storage.sqlite.engine import SqliteEngine
+from tests.cores import core_of
 from tests.leftovers import leftovers
 from tests.patience import HANG_SECONDS, wait_until
 
@@ -104,7 +105,7 @@ def test_a_reader_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with memoranda.open(path) as opened:
         store = opened.bind(agent_id="ann")
         store.write(key="k", value={"v": "secretword"})
-        with memoranda.open(path) as other, other._core.engine.snapshot() as reader:
+        with memoranda.open(path) as other, core_of(other).engine.snapshot() as reader:
             assert reader.row("state_count") == (1,)
             certificate = store.forget(key="k")
             assert certificate.pending_purge
@@ -159,7 +160,7 @@ def test_what_is_erased_meanwhile_stays_pending(
         store.write(key="one", value={"v": "firstword"})
         store.write(key="two", value={"v": "secondword"})
         store.forget(key="one", purge=False)
-        engine = opened._core.engine
+        engine = core_of(opened).engine
         real = engine.purge
 
         def late(progress: Progress | None) -> bool:
@@ -273,7 +274,7 @@ def test_progress_is_reported_and_grows(path: Path, monkeypatch: pytest.MonkeyPa
     with memoranda.open(path, durability="relaxed") as opened:
         store = opened.bind(agent_id="ann")
         words_of(store, 300, Random(1))
-        engine = opened._core.engine
+        engine = core_of(opened).engine
         assert isinstance(engine, SqliteEngine)
         engine._writer.database.pragma("cache_size", 20)  # so that pages are read from the file
         store.write(key="k", value={})
@@ -340,7 +341,7 @@ def test_a_reader_delays_writers_no_longer_than_documented(
         store.write(key="k", value={"v": "secretword"})
         store.forget(key="k", purge=False)
         reports: list[int] = []
-        with other._core.engine.snapshot() as reader:
+        with core_of(other).engine.snapshot() as reader:
             assert reader.row("state_count") == (0,)
             before = store.stats().journal_bytes
             assert not store.purge(progress=lambda pages, _: reports.append(pages))
@@ -373,7 +374,7 @@ class ReadingIndexer:
         monkeypatch.setattr(wal, "_READERS_WAIT_MS", 1)
 
     def start(self, store: memoranda.Store) -> None:
-        store._core.background_indexer._worker.wake()
+        core_of(store).background_indexer._worker.wake()
         wait_until(lambda: self.is_reading)
 
 
@@ -382,7 +383,7 @@ def test_a_purge_waits_for_the_indexer_to_close_its_snapshot(
 ) -> None:
     monkeypatch.setattr(engine_module, "BACKGROUND_WAIT_SECONDS", HANG_SECONDS)
     with memoranda.open(path, embedder=None) as store:
-        engine = store._core.engine
+        engine = core_of(store).engine
         reading = ReadingIndexer(monkeypatch, lambda: engine.purge_waits)
         memory = store.remember("quixotical", agent_id="ann")
         reading.start(store)
@@ -395,7 +396,7 @@ def test_a_purge_waits_for_the_indexer_to_close_its_snapshot(
 
 def test_the_indexer_waits_for_a_purge(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with memoranda.open(path, embedder=None) as store:
-        worker = store._core.background_indexer._worker
+        worker = core_of(store).background_indexer._worker
         reading = ReadingIndexer(monkeypatch, lambda: True)
         memory = store.remember("one", agent_id="ann")
         store.remember("two", agent_id="ann")
@@ -418,10 +419,10 @@ def test_a_purge_does_not_wait_for_ever(path: Path, monkeypatch: pytest.MonkeyPa
         reading.start(store)
         try:
             assert store.forget(memory_id=memory.id, agent_id="ann").pending_purge
-            assert not store._core.engine.purge_waits
+            assert not core_of(store).engine.purge_waits
         finally:
             is_over.set()
-        wait_until(lambda: not store._core.background_indexer._worker.is_busy)
+        wait_until(lambda: not core_of(store).background_indexer._worker.is_busy)
         assert store.purge()
 
 

@@ -26,6 +26,7 @@ from memoranda import (
     UnsupportedFormat,
 )
 from memoranda.storage.sqlite.engine import SqliteEngine
+from tests.cores import core_of
 from tests.patience import HANG_SECONDS
 
 
@@ -66,7 +67,7 @@ class TestOpening:
         self, path: Path, durability: str, level: int
     ) -> None:
         with memoranda.open(path, durability=durability) as store:
-            assert store._core.engine._writer.database.pragma("synchronous") == level  # type: ignore[attr-defined]
+            assert core_of(store).engine._writer.database.pragma("synchronous") == level  # type: ignore[attr-defined]
 
     @pytest.mark.parametrize("url", [None, 5, b"bytes"])
     def test_what_is_no_path_is_refused(self, url: Any) -> None:
@@ -271,7 +272,7 @@ class TestOthers:
 
     @staticmethod
     def asked(store: Store) -> bool:
-        return store._core.engine.write(lambda writer: writer.has_foreign_writes())
+        return core_of(store).engine.write(lambda writer: writer.has_foreign_writes())
 
     @pytest.fixture
     def other(self, path: Path, store: Store) -> Iterator[Store]:
@@ -298,7 +299,7 @@ class TestOthers:
     def test_nor_does_what_is_rolled_back(self, store: Store, other: Store) -> None:
         other.write(key="k", value={"n": 2})
         with pytest.raises(ZeroDivisionError):
-            store._core.engine.write(
+            core_of(store).engine.write(
                 lambda writer: writer.run("meta_set", name="settled", value=str(1 // 0))
             )
         assert self.asked(store)
@@ -350,7 +351,7 @@ class TestThreads:
         self, path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, then: str
     ) -> None:
         store.write(key="k", value={})
-        engine = store._core.engine
+        engine = core_of(store).engine
         assert isinstance(engine, SqliteEngine)
         engine._close_readers()
         connect = engine._opener.connect

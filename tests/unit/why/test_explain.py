@@ -9,6 +9,7 @@ import pytest
 
 from memoranda import KeyRef, Store
 from memoranda.testing import memory_store
+from tests.cores import core_of
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def store() -> Iterator[Store]:
 
 
 def execute(store: Store, statement: str, *values: object) -> None:
-    engine: Any = store._core.engine
+    engine: Any = core_of(store).engine
     engine._writer.database.execute(statement, values)
 
 
@@ -88,7 +89,7 @@ def test_a_level_is_looked_up_at_once(store: Store, monkeypatch: pytest.MonkeyPa
             ids = [transaction.remember("ground") for _ in range(width)]
             belief = transaction.reflect("belief", on=ids)
         counted: list[str] = []
-        with store._core.engine.reading() as reader:
+        with core_of(store).engine.reading() as reader:
             for name in ("row", "rows"):
                 plain = getattr(type(reader), name)
 

@@ -90,6 +90,7 @@ def test_it_grows_with_the_number_of_keys(shape: Callable[[Store, int], None], m
     assert grows_with(small.steps, large.steps, TIMES), (vars(small), vars(large))
 
 
+@pytest.mark.slow
 def test_what_is_held_is_bounded_and_found_again() -> None:
     with memory_store().bind(agent_id="a") as store:
         store.write(key="ground", value={})

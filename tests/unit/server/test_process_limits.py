@@ -1,0 +1,58 @@
+"""What a server process sets for itself: file handles, and the interpreter's intervals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from memoranda.server import process_limits
+from memoranda.server.process_limits import fitting_stores
+
+
+def run(script: str) -> list[str]:
+    """Run a script in a process of its own, whose settings are not ours."""
+    process = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return process.stdout.split()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_the_limit_of_file_handles_is_raised_as_far_as_it_can_be() -> None:
+    script = """
+import resource
+from memoranda.server.process_limits import fitting_stores
+hard = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], 4096)
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+print(fitting_stores(100), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+print(fitting_stores(1000), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+print(fitting_stores(1000), fitting_stores(1))
+"""
+    assert run(script) == ["100", "2024", "307", "4096", "3", "1"]
+
+
+def test_fewer_stores_are_worth_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(process_limits, "_raise_handle_limit", lambda _: 2048)
+    assert fitting_stores(100) == 100
+    assert not caplog.records
+    assert fitting_stores(500) == 102
+    assert "ulimit -n" in caplog.text
+    monkeypatch.setattr(process_limits, "_raise_handle_limit", lambda _: None)
+    assert fitting_stores(500) == 500
+
+
+def test_the_interpreter_is_tuned_in_the_process_of_a_server_only() -> None:
+    script = """
+import gc, sys
+import memoranda.server.serving
+print(sys.getswitchinterval(), gc.get_freeze_count())
+from memoranda.server.process_limits import tune_interpreter
+tune_interpreter()
+print(sys.getswitchinterval(), gc.get_freeze_count() > 1000)
+"""
+    assert run(script) == ["0.005", "0", "0.0005", "True"]
