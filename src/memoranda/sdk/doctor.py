@@ -171,7 +171,7 @@ def _check_space(path: Path) -> Finding:
 def _check_vectors(engine: Engine, embedder: Embedder | None) -> Iterator[Finding]:
     """Report the model of the vectors, if there are any."""
     with engine.reading() as reader:
-        has_table = reader.row("table_there", name="vector") is not None
+        has_table = reader.has("vector")
         vectors = vectors_store.read(reader) if has_table else None
         count, backlog = vectors_store.count_vectors(reader, vectors) if vectors else (0, 0)
     if vectors is None:
@@ -221,7 +221,7 @@ def _check_copies(engine: Engine, path: Path) -> Iterator[Finding]:
 def _check_compactions(engine: Engine) -> Iterator[Finding]:
     """Warn of compactions that were interrupted or are running."""
     with engine.reading() as reader:
-        if reader.row("column_there", table="horizon", name="unfinished") is None:
+        if not reader.has("horizon", "unfinished"):
             return
         unfinished = compaction_horizon.unfinished(reader)
     for horizon in unfinished:
@@ -237,7 +237,7 @@ def _check_compactions(engine: Engine) -> Iterator[Finding]:
 def _check_index(engine: Engine) -> Finding:
     """Report how many commits the full-text index lacks."""
     with engine.reading() as reader:
-        if reader.row("table_there", name="to_index") is None:
+        if not reader.has("to_index"):
             return fine("index", "an older version wrote the store: it is indexed when opened")
         commits, passages = indexer.backlog_commits(reader), indexer.backlog_documents(reader)
         mixture = index_language.describe_mixture(reader)
@@ -265,7 +265,7 @@ def _check_chain(engine: Engine, progress: Progress | None) -> Finding:
     log_id = _log_id(engine)
     check_signatures = AgentSignatureVerifier(log_id).check_event
     with engine.reading() as reader:
-        signed = reader.row("table_there", name="checkpoint") is not None
+        signed = reader.has("checkpoint")
     checkpoint_verifier = CheckpointVerifier(engine, log_id) if signed else None
     follow = (
         None

@@ -69,6 +69,10 @@ class CoveredReader:
         """Return the column names of a query."""
         return self._reader.columns(query)
 
+    def has(self, table: str, column: str | None = None, /) -> bool:
+        """Say whether the stored format has a table, or a column of it."""
+        return self._reader.has(table, column)
+
     def cached(self, read: Callable[..., Result], /, *arguments: Hashable) -> Result:
         """Return `read(self, *arguments)`, cached apart from what other readers may see."""
         return self._reader.cached(_CoveredRead(read, self._coverage), *arguments)
@@ -141,4 +145,5 @@ class CoveredEngine:
         raise PermissionDenied("this needs a grant that covers every agent and namespace")
 
     write = write_from = guard_writes = sync = purge = query = copy_to = open_at = _refuse
+    check_definitions = check_structure = scratch = _refuse
     check_vacant = place = documented_views = footprint = file_identity = close = _refuse

@@ -89,6 +89,10 @@ class Reader(Protocol):
         """Return the column names of a query."""
         ...
 
+    def has(self, table: str, column: str | None = None, /) -> bool:
+        """Say whether the stored format has a table, or a column of it; an older one may not."""
+        ...
+
     def cached(self, read: Callable[..., Result], /, *arguments: Hashable) -> Result:
         """Return `read(reader, *arguments)`, read once by snapshots of the same commit.
 
@@ -223,6 +227,22 @@ class Engine(Protocol):
 
     def file_identity(self) -> str:
         """Return an identity of the store's file, which a copy does not share."""
+        ...
+
+    def check_definitions(self, reader: Reader) -> None:
+        """Raise `Corruption` for a table, index or trigger that this version does not create."""
+        ...
+
+    def check_structure(self, reader: Reader) -> None:
+        """Let the database check the tables and their indexes; raise `Corruption` for damage."""
+        ...
+
+    def scratch(self, tag: str) -> AbstractContextManager[Engine]:
+        """Provide an empty database for the length of a block, which no other process uses.
+
+        It need not be of the same kind. `tag` is the log's (`tag_of` in `storage/files.py`), by
+        which a file is found that a killed process has left.
+        """
         ...
 
     def copy_to(self, path: Path, progress: Progress | None = None) -> None:

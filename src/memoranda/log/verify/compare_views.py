@@ -1,19 +1,16 @@
 """Deep verification: compare every view with one rebuilt from the log, without changing the store.
 
-The views are rebuilt in a scratch database in the folder for temporary files, and compared row by
-row. Everything is read in one snapshot, which is held until the last row is compared.
+The views are rebuilt in a scratch database, and compared row by row. Everything is read in one
+snapshot, which is held until the last row is compared.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import zip_longest
-from pathlib import Path
 
-from memoranda.errors import ChainBroken, Corruption, StoreFull, ViewsDiffer
+from memoranda.errors import ChainBroken, Corruption, ViewsDiffer
 from memoranda.log.chain import OpenedEvent
 from memoranda.log.verify.verifier import (
     ChainWalk,
@@ -26,7 +23,7 @@ from memoranda.log.verify.verifier import (
 from memoranda.log.views import Commit, Views
 from memoranda.model.clock import Clock
 from memoranda.model.limits import short_repr
-from memoranda.storage.files import TEMP_PREFIX, tag_of, translate_os_errors, work_folder
+from memoranda.storage.files import tag_of
 from memoranda.storage.port import Engine, Progress, Reader, Row, Writer
 
 _REPORTED_ROWS, _REPORTED_EVENTS = 256, 16
@@ -50,11 +47,11 @@ def verify_deep(
 
     `views` must be used for nothing else: they cache rows of the database they fill.
     """
-    with _scratch_database(engine, log_id) as scratch, engine.snapshot() as reader:
-        _check_schema(reader, scratch)
+    with engine.scratch(tag_of(log_id)) as scratch, engine.snapshot() as reader:
+        engine.check_definitions(reader)
         walk = ChainWalk(reader, log_id, on_event=on_event)
         rows = _compare(reader, walk, scratch, views, progress, on_page)
-        _check_structure(reader)
+        engine.check_structure(reader)
     return verification_of(walk, log_id, clock, rows)
 
 
@@ -62,25 +59,8 @@ def compare_views(
     engine: Engine, log_id: str, views: Views, progress: Progress | None = None
 ) -> int:
     """Compare only the views, also of a store with an older format; return how many rows."""
-    with _scratch_database(engine, log_id) as scratch, engine.snapshot() as reader:
+    with engine.scratch(tag_of(log_id)) as scratch, engine.snapshot() as reader:
         return _compare(reader, ChainWalk(reader, log_id), scratch, views, progress)
-
-
-@contextmanager
-def _scratch_database(engine: Engine, log_id: str) -> Iterator[Engine]:
-    """Provide an empty database that is removed at the end of the block."""
-    place = Path(tempfile.gettempdir())
-    with ExitStack() as stack:
-        with translate_os_errors(place / "views.db"):
-            folder = stack.enter_context(work_folder(place, TEMP_PREFIX, tag_of(log_id)))
-        scratch = stack.enter_context(closing(engine.open_at(folder / "views.db")))
-        try:
-            yield scratch
-        except StoreFull as error:
-            raise StoreFull(
-                f"there is no room in {place} to build the views again: free some, or name another "
-                "folder in TMPDIR"
-            ) from error
 
 
 def _compare(
@@ -196,27 +176,3 @@ class _Comparison:
             row=identity,
             commit_ts=next(commits, None),
         )
-
-
-def _check_schema(reader: Reader, scratch: Engine) -> None:
-    """Raise `Corruption` for a table, index or trigger that this version does not create."""
-    with scratch.reading() as rebuilt:
-        rebuilt_rows = {row[:2]: row for row in rebuilt.rows("schema_rows")}
-    rows = {row[:2]: row for row in reader.rows("schema_rows")}
-    for kind, name in sorted(rows.keys() | rebuilt_rows.keys()):
-        if rows.get((kind, name)) != rebuilt_rows.get((kind, name)):
-            raise Corruption(
-                f"the {kind} {name!r} is not what Memoranda makes: it was added, dropped or "
-                "changed; restore a backup, or fork the log into a new store"
-            )
-
-
-def _check_structure(reader: Reader) -> None:
-    """Let the database check the pages, indexes and columns of each table."""
-    reader.row("fulltext_refresh")
-    for kind, name, *_ in reader.rows("schema_rows"):
-        if kind != "table":
-            continue
-        complaints = [str(row[0]) for row in reader.rows("structure_check", name=name)]
-        if complaints != ["ok"]:
-            raise Corruption(f"table {name!r} is damaged: {complaints[0]}; restore a backup")

@@ -77,7 +77,7 @@ class Erasures:
         """Raise `ChainBroken` if a commit has rows in `erased` and does not attest them."""
         if self._doubt is not None:
             raise self._doubt[1]
-        if reader.row("has_erasures") is None:
+        if not reader.has("erased"):
             return
         if (row := reader.row("erased_of_no_event")) is not None:  # no page of rows begins there
             raise ChainBroken(row[0], f"it is said to have erased commit {row[1]}, which is none")

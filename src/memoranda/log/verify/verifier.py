@@ -94,7 +94,7 @@ class ChainWalk:
         self.unproven = 0
         """Residues in events of chain version 1, which nothing proves."""
         self._scopes: ScopeCommitments = {}
-        self._has_blobs = reader.row("table_there", name="blob") is not None
+        self._has_blobs = reader.has("blob")
         stray = reader.row("event_before_first")
         if stray is not None:
             raise ChainBroken(stray[0], "commits are numbered from 1")
@@ -192,7 +192,7 @@ class ChainWalk:
 
     def _was_erased_since(self, reader: Reader) -> bool:
         """Return whether an erasure since the walk began may have changed the counts."""
-        if reader.row("table_there", name="erased") is None:
+        if not reader.has("erased"):
             return False
         return reader.row("erased_since", after=self.through) is not None
 

@@ -29,7 +29,7 @@ _NO_LIMIT = -1
 def check_index(engine: Engine, progress: Progress | None = None) -> None:
     """Raise `ViewsDiffer` for the first document that differs."""
     with engine.snapshot() as reader:
-        if reader.row("table_there", name="to_index") is None:
+        if not reader.has("to_index"):
             return
         try:
             _Check(reader).run(progress)

@@ -160,6 +160,12 @@ class Connection:
             description = query_info(self.database, self._queries[query]).description
         return tuple(name for name, _ in description)
 
+    def has(self, table: str, column: str | None = None, /) -> bool:
+        """Say whether the file has a table, or a column of it."""
+        if column is None:
+            return self.find("table_there", table) is not None
+        return self.find("column_there", table, column) is not None
+
     def cached(self, read: Callable[..., Result], /, *arguments: Hashable) -> Result:
         """Return `read(self, *arguments)`, cached while the database stays as it is.
 

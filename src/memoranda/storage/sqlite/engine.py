@@ -26,12 +26,15 @@ from memoranda.model.clock import SystemClock
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.files import keep_private
 from memoranda.storage.port import (
+    Engine,
     OutcomeUnknown,
     Parameters,
     Progress,
+    Reader,
     SqlView,
     StorageSize,
 )
+from memoranda.storage.scratch import scratch_database
 from memoranda.storage.sqlite import schema
 from memoranda.storage.sqlite.backup import copy_snapshot, duplicate, place_file
 from memoranda.storage.sqlite.connection import (
@@ -412,6 +415,18 @@ class SqliteEngine(StoreFile):
         )
         keep_private(path, self._path)
         return engine
+
+    def scratch(self, tag: str) -> AbstractContextManager[Engine]:
+        """Provide an empty database in the folder for temporary files."""
+        return scratch_database(self.open_at, tag)
+
+    def check_definitions(self, reader: Reader) -> None:
+        """Compare the stored definitions with those of the format."""
+        schema.check_current_definitions(reader)
+
+    def check_structure(self, reader: Reader) -> None:
+        """Let SQLite check the pages, indexes and columns of each table."""
+        schema.check_structure(reader)
 
     def documented_views(self) -> list[SqlView]:
         """Return the views that a user's SQL can read; the store itself is not read."""

@@ -64,10 +64,6 @@ CREATE TEMP TABLE {name} ({columns})
 -- Check the structure of the file; the only row is "ok" if it is sound.
 PRAGMA quick_check
 
--- name: has_erasures
--- Check whether the format has erasures; an older one may be read as it is.
-SELECT 1 FROM sqlite_schema WHERE name = 'erased'
-
 -- name: attach
 -- Make the tables of another database readable on this connection.
 ATTACH :path AS source

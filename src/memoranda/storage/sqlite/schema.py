@@ -19,6 +19,7 @@ import apsw
 
 from memoranda.errors import Corruption, InvalidInput, StoreReadOnly, UnsupportedFormat
 from memoranda.storage import query_loader
+from memoranda.storage.port import Reader
 from memoranda.storage.sqlite.connection import Connection, open_untrusted
 
 # The stored format: creating, recognising and migrating it.
@@ -134,6 +135,37 @@ def check_definitions(connection: Connection, path: Path | None) -> None:
         definition, expected_definition = actual.get((kind, name)), expected.get((kind, name))
         if definition != expected_definition and not _is_shadow(definition, expected_definition):
             raise _definition_error(path, kind, name, definition, expected_definition)
+
+
+def check_current_definitions(reader: Reader) -> None:
+    """Raise `Corruption` for a definition that this format does not have; in the reader's snapshot.
+
+    Those that SQLite adds by itself follow from the others.
+    """
+    expected = {
+        name: row
+        for name, row in _format_definitions(FORMAT).items()
+        if not row[1].startswith("sqlite_")
+    }
+    actual = {row[:2]: row for row in reader.rows("schema_rows")}
+    for kind, name in sorted(actual.keys() | expected.keys()):
+        definition, expected_definition = actual.get((kind, name)), expected.get((kind, name))
+        if definition != expected_definition and not _is_shadow(definition, expected_definition):
+            raise Corruption(
+                f"the {kind} {name!r} is not what Memoranda makes: it was added, dropped or "
+                "changed; restore a backup, or fork the log into a new store"
+            )
+
+
+def check_structure(reader: Reader) -> None:
+    """Raise `Corruption` if a page, an index or a column of a table is damaged."""
+    reader.row("fulltext_refresh")
+    for kind, name, *_ in reader.rows("schema_rows"):
+        if kind != "table":
+            continue
+        complaints = [str(row[0]) for row in reader.rows("structure_check", name=name)]
+        if complaints != ["ok"]:
+            raise Corruption(f"table {name!r} is damaged: {complaints[0]}; restore a backup")
 
 
 @cache
