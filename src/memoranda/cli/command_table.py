@@ -87,7 +87,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "maintenance:reindex",
             "Bring the full-text index and the vectors up to date.",
         ),
-        "backup": ("backup:backup", "Copy the store to a new file while others write."),
+        "backup": ("backups:backup", "Copy the store to a new file while others write."),
         "restore": ("backup:restore", "Replace the store by a backup."),
         "fork": ("backup:fork", "Copy the log up to a moment into a new log."),
         "export": ("backup:export_group", "Export data to a file."),

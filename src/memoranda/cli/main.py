@@ -124,6 +124,10 @@ _OPTION_NAMES: Mapping[str, str] = {
     "grace": "--grace",
     "limits": "--limit",
     "token_id": "TOKEN",
+    "to": "--to",
+    "every": "--every",
+    "keep": "--keep",
+    "keep_for": "--keep-for",
 }
 """Field of the library -> the option or argument that sets it, for error messages."""
 _PACKAGE = "memoranda.cli.commands"

@@ -1,4 +1,4 @@
-"""Commands that copy a store: backup, restore, fork, export and import."""
+"""Commands that copy a store: restore, fork, export and import."""
 
 from __future__ import annotations
 
@@ -12,27 +12,7 @@ from memoranda.cli.options import Target, takes_store
 from memoranda.cli.output import byte_size, plural, safe, safe_json, warn, write_json
 from memoranda.cli.progress import meter
 
-# Backups and forks.
-
-
-@click.command()
-@click.argument("file", type=click.Path())
-@takes_store
-def backup(target: Target, *, file: str) -> None:
-    """Copy the store to a new file while others write.
-
-    FILE holds every commit up to the start of the backup, of all agents. It appears when it is
-    complete, and it is a store: every command can open it with --db.
-    """
-    from memoranda.calls.as_json import to_json
-
-    with target.reader() as store, meter("Backing up") as progress:
-        report = store.backup(file, progress=progress)
-    if target.as_json:
-        write_json({"path": file, **to_json(report)})
-        return
-    commits, size = plural(report.commits, "commit"), byte_size(report.bytes)
-    click.echo(f"Backed up {commits} to {safe(file)}, {size}.")
+# Restoring and forking.
 
 
 @click.command()
