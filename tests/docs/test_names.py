@@ -14,6 +14,7 @@ import pytest
 import memoranda
 from memoranda import testing
 from memoranda.cli.main import cli
+from memoranda.server.mcp.http_connection import PARAMETERS
 from memoranda.server.statehouse import statehouse_pb2
 from memoranda.wire.schema import messages
 
@@ -22,6 +23,7 @@ GENERATED = (
     "docs/reference/calls.md",
     "docs/reference/cli.md",
     "docs/reference/lineage.md",
+    "docs/reference/mcp.md",
     "docs/reference/python",
 )
 FORMATS = ("docs/reference/log-format.md", "docs/reference/sql.md", "docs/adr/", "ARCHITECTURE.md")
@@ -48,6 +50,7 @@ OTHERS = {
         *("last_hidden_state", "sentence_embedding", "per_channel", "quantize_dynamic"),
     },
     "docs/howto/keep-facts.md": {"object_kind"},
+    "docs/howto/run-a-server.md": set(PARAMETERS),
     "docs/reference/audit-events.md": {"left_out"},
     "docs/reference/wire.md": {
         field.name for message in messages().values() for field in message.fields

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TextIO
 
 from memoranda.model.clock import to_rfc3339
 
-LOGGERS = ("memoranda", "grpc", "asyncio")
+LEVELS: Mapping[str, int] = {
+    "grpc": logging.WARNING,
+    "asyncio": logging.WARNING,
+    "mcp": logging.ERROR,  # its warnings have texts of clients
+}
+"""From which level on others are logged."""
 _OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """What every record has; other fields were given with it."""
 
@@ -37,11 +42,12 @@ def logging_to(stream: TextIO, level: str) -> Iterator[None]:
     """Log lines of a level and above to a stream, for the length of a block."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
-    loggers = [*map(logging.getLogger, LOGGERS)]
+    levels: dict[str, int | str] = {"memoranda": level.upper(), **LEVELS}
+    loggers = [*map(logging.getLogger, levels)]
     before = [(logger.level, logger.propagate) for logger in loggers]
     for logger in loggers:
         logger.addHandler(handler)
-        logger.setLevel(level.upper() if logger.name == LOGGERS[0] else logging.WARNING)
+        logger.setLevel(levels[logger.name])
         logger.propagate = False
     try:
         yield

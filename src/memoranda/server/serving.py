@@ -22,6 +22,7 @@ from memoranda.server.http.app import HttpApp
 from memoranda.server.http.guard import Guard
 from memoranda.server.http.server import HttpServer
 from memoranda.server.http.settings import HttpSettings
+from memoranda.server.mcp_delegate import MCP, McpDelegate
 from memoranda.server.metering import Meter
 from memoranda.server.statehouse.callers import Callers
 from memoranda.server.statehouse.service import SERVICE as STATEHOUSE
@@ -181,8 +182,10 @@ class Server:
                 asks_for_tokens=settings.asks_for_tokens,
             )
             await self._grpc.start(self._dispatcher, self._other_services(self._dispatcher))
-            if self._http is not None:
-                await self._http.start(self._http_app(self._dispatcher), settings.tls)
+            if self._http is not None and settings.http is not None:
+                mcp = McpDelegate(self._dispatcher, settings.http.limits)
+                opened.push_async_callback(mcp.stop)
+                await self._http.start(self._http_app(self._dispatcher, mcp), settings.tls)
             self._closing = opened.pop_all()
 
     async def stop(self, seconds: float = DRAIN_SECONDS) -> None:
@@ -209,13 +212,19 @@ class Server:
     ) -> None:
         await self.stop(0 if error is not None else DRAIN_SECONDS)
 
-    def _http_app(self, dispatcher: Dispatcher) -> HttpApp:
+    def _http_app(self, dispatcher: Dispatcher, mcp: McpDelegate) -> HttpApp:
         http = self.settings.http
         assert http is not None, "there is an HTTP server"
         guard = Guard(
             is_local=is_loopback(http.host), host_names=http.host_names, origins=http.origins
         )
-        return HttpApp(dispatcher, guard=guard, limits=http.limits)
+        return HttpApp(
+            dispatcher,
+            guard=guard,
+            limits=http.limits,
+            delegates={MCP: mcp},
+            authorization_servers=http.authorization_servers,
+        )
 
     def _store_set(self) -> StoreSet:
         settings = self.settings

@@ -27,6 +27,7 @@ _MAX_PORT = 65535
 _OPTIONS = {
     "grpc": "--grpc",
     "http": "--http",
+    "http_authorization_server": "--http-authorization-server",
     "http_host_name": "--http-host-name",
     "http_origin": "--http-origin",
     "tls_cert": "--tls-cert",
@@ -65,6 +66,13 @@ _OPTIONS = {
     metavar="URL",
     multiple=True,
     help="An origin whose pages may use the HTTP server, such as https://app.example.",
+)
+@click.option(
+    "--http-authorization-server",
+    "authorization_servers",
+    metavar="URL",
+    multiple=True,
+    help="An OAuth server that gives out tokens of this server, to be named to clients of MCP.",
 )
 @click.option("--tls-cert", type=click.Path(), help="The server's certificate, in PEM.")
 @click.option("--tls-key", type=click.Path(), help="Its private key.")
@@ -129,6 +137,7 @@ def serve(
     http_address: str | None,
     host_names: tuple[str, ...],
     origins: tuple[str, ...],
+    authorization_servers: tuple[str, ...],
     tls_cert: str | None,
     tls_key: str | None,
     tls_client_ca: str | None,
@@ -143,7 +152,7 @@ def serve(
     embedder: str | None,
     as_json: bool,
 ) -> None:
-    """Serve a store, or all stores of a folder, over gRPC and HTTP.
+    """Serve a store, or all stores of a folder, over gRPC, HTTP and MCP.
 
     Programs connect with memoranda.open("grpc://HOST:PORT/STORE"). The server listens on this
     machine only, unless --grpc or --http says otherwise: then it needs TLS and tokens.
@@ -165,7 +174,7 @@ def serve(
         file=server.file,
         host=host,
         port=port,
-        http=_http_settings(http_address, host_names, origins),
+        http=_http_settings(http_address, host_names, origins, authorization_servers),
         tls=_tls_files(tls_cert, tls_key, tls_client_ca),
         tokens=tokens,
         insecure=insecure,
@@ -191,17 +200,30 @@ def check_packages() -> None:
 
 
 def _http_settings(
-    address: str | None, host_names: tuple[str, ...], origins: tuple[str, ...]
+    address: str | None,
+    host_names: tuple[str, ...],
+    origins: tuple[str, ...],
+    authorization_servers: tuple[str, ...],
 ) -> HttpSettings | None:
     from memoranda.server.http.settings import HttpSettings
 
     if address is None:
-        for name, values in (("http_host_name", host_names), ("http_origin", origins)):
+        for name, values in (
+            ("http_host_name", host_names),
+            ("http_origin", origins),
+            ("http_authorization_server", authorization_servers),
+        ):
             if values:
                 raise InvalidInput(name, "needs --http: it is about the HTTP server")
         return None
     host, port = _parse_address("http", address)
-    return HttpSettings(host=host, port=port, host_names=host_names, origins=origins)
+    return HttpSettings(
+        host=host,
+        port=port,
+        host_names=host_names,
+        origins=origins,
+        authorization_servers=authorization_servers,
+    )
 
 
 def _parse_address(field: str, text: str) -> tuple[str, int]:
@@ -234,7 +256,7 @@ def _announce(server: Server) -> None:
     what = f"the stores of {settings.folder}" if settings.folder else f"{settings.file}"
     click.echo(f"Serving {safe(what)} on {server.address}.")
     if server.http_address is not None:
-        click.echo(f"HTTP: {_http_url(server)}")
+        click.echo(f"HTTP: {_http_url(server)}, and for assistants (MCP): {_mcp_url(server)}")
     click.echo(f'Connect with memoranda.open("{_url(server)}"{_token_argument(settings)}).')
     if not settings.is_local:
         _warn_of_others(settings)
@@ -261,6 +283,7 @@ def _announce_json(server: Server) -> None:
             "port": server.port,
             "url": _url(server),
             "http": None if server.http_address is None else _http_url(server),
+            "mcp": None if server.http_address is None else _mcp_url(server),
             "tls": settings.tls is not None,
             "tokens": server.dispatcher.asks_for_tokens,
         }
@@ -277,6 +300,11 @@ def _url(server: Server) -> str:
 def _http_url(server: Server) -> str:
     scheme = "http" if server.settings.tls is None else "https"
     return f"{scheme}://{server.http_address}"
+
+
+def _mcp_url(server: Server) -> str:
+    path = "/v1/stores/STORE/mcp" if server.settings.folder else "/mcp"
+    return _http_url(server) + path
 
 
 def _token_argument(settings: ServerSettings) -> str:

@@ -20,6 +20,13 @@ from memoranda.server.http import compression, conditions, problems
 from memoranda.server.http.bodies import LARGE_BYTES, Bodies
 from memoranda.server.http.callers import Callers
 from memoranda.server.http.calls import CallEndpoints
+from memoranda.server.http.delegates import (
+    METHODS,
+    Delegate,
+    DelegatedResponse,
+    DelegateEndpoints,
+    Recorder,
+)
 from memoranda.server.http.guard import Guard
 from memoranda.server.http.limits import HttpLimits
 from memoranda.server.http.message_calls import MessageEndpoints
@@ -47,6 +54,7 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 
 Application: TypeAlias = Callable[[Scope, Receive, Send], Any]
 """An ASGI application that is mounted at a path of its own."""
+AnyResponse: TypeAlias = Response | Stream | DelegatedResponse
 
 
 class Finished(msgspec.Struct, frozen=True, gc=False):
@@ -74,6 +82,8 @@ class HttpApp:
         clock: Clock | None = None,
         page_key: bytes | None = None,
         mounts: Mapping[str, Application] | None = None,
+        delegates: Mapping[str, Delegate] | None = None,
+        authorization_servers: tuple[str, ...] = (),
         observe: Callable[[Finished], None] | None = None,
     ) -> None:
         self._ids = ids or SystemIds()
@@ -88,6 +98,9 @@ class HttpApp:
         self._callers = Callers(dispatcher, self.sessions, self._guard)
         self._calls = CallEndpoints(dispatcher, bodies, PageTokens(self._ids, page_key))
         self._messages = MessageEndpoints(dispatcher, bodies)
+        self._delegates = DelegateEndpoints(
+            dispatcher, self._callers, bodies, delegates or {}, authorization_servers
+        )
         self._system = SystemEndpoints(
             dispatcher, self._callers, self.sessions, self._guard, bodies
         )
@@ -116,7 +129,9 @@ class HttpApp:
             with _Outcome(self._system, request) as outcome:
                 outcome.response = await self._respond(request)
             response = outcome.response
-            if isinstance(response, Stream):
+            if isinstance(response, DelegatedResponse):
+                status, response = await self._delegate(request, response, send)
+            elif isinstance(response, Stream):
                 response = await self._send_stream(request, response, send)
             if response is not None:
                 status = response.status
@@ -140,7 +155,7 @@ class HttpApp:
 
     # From a path to what answers it.
 
-    async def _respond(self, request: Request) -> Response | Stream:
+    async def _respond(self, request: Request) -> AnyResponse:
         path = request.path
         endpoints = self._open_endpoints.get(path)
         if endpoints is None:
@@ -148,7 +163,9 @@ class HttpApp:
             self._check_capacity()
             if path.startswith(_BELOW_STORES):
                 return await self._respond_below_store(request)
-            endpoints = self._endpoints.get(path)
+            if path[1:] in self._delegates:
+                return await self._respond_by_delegate(request, path[1:], "")
+            endpoints = self._endpoints.get(path) or self._delegates.describing(path)
             if endpoints is None:
                 raise _no_such_path()
         request.route = path
@@ -157,11 +174,13 @@ class HttpApp:
             return self._other_method(request, endpoints)
         return await endpoint(request)
 
-    async def _respond_below_store(self, request: Request) -> Response | Stream:
+    async def _respond_below_store(self, request: Request) -> AnyResponse:
         store, *parts = request.path[len(_BELOW_STORES) :].split("/")
         name = "" if store == ONLY_STORE else decode_part(store)
         if store and parts and parts[0] == RPC:
             return await self._respond_with_messages(request, name, parts[1:])
+        if store and len(parts) == 1 and parts[0] in self._delegates:
+            return await self._respond_by_delegate(request, parts[0], name)
         match = self._router.find(parts) if store else None
         if match is None:
             raise _no_such_path()
@@ -183,6 +202,11 @@ class HttpApp:
             return self._other_method(request, {"POST": serve})
         request.route = f"{RPC}/{parts[0]}"
         return await serve(request, self._callers.of(request), store)
+
+    async def _respond_by_delegate(self, request: Request, name: str, store: str) -> AnyResponse:
+        if request.method not in METHODS:
+            return self._other_method(request, dict.fromkeys(METHODS))
+        return await self._delegates.serve(request, name, store)
 
     def _check_capacity(self) -> None:
         if self._system.is_stopping:
@@ -211,6 +235,33 @@ class HttpApp:
 
     # Sending.
 
+    async def _delegate(
+        self, request: Request, delegated: DelegatedResponse, send: Send
+    ) -> tuple[int, Response | None]:
+        """Let a delegate send its response; return its status, or the response to send instead.
+
+        What has no end is completed when the server stops.
+        """
+        recorder = Recorder(send, self._own_headers(request))
+        with _Outcome(self._system, request) as outcome:
+            task = asyncio.ensure_future(delegated.respond(recorder))
+            if not delegated.ends_itself:
+                self._streams.add(task)
+            try:
+                await asyncio.wait((task,))
+            finally:
+                self._streams.discard(task)
+                task.cancel()
+                await asyncio.wait((task,))
+            if task.cancelled():
+                await recorder.end()
+            else:
+                task.result()
+        response = outcome.response
+        if recorder.status or not isinstance(response, Response):
+            return recorder.status, None
+        return response.status, response
+
     async def _send(self, request: Request, response: Response, send: Send) -> None:
         headers, body = response.headers, response.body
         if len(body) >= compression.MIN_BYTES:
@@ -230,11 +281,14 @@ class HttpApp:
     def _start(
         self, request: Request, status: int, content_type: bytes | None, headers: Headers
     ) -> dict[str, Any]:
-        own: Headers = [*headers, (REQUEST_ID, request.id), _NOSNIFF]
+        own: Headers = [*headers, *self._own_headers(request)]
         if content_type is not None:
             own.append((b"content-type", content_type))
-        own += self._guard.headers_for(request)
         return {"type": "http.response.start", "status": int(status), "headers": own}
+
+    def _own_headers(self, request: Request) -> Headers:
+        """Return the headers that every response has."""
+        return [(REQUEST_ID, request.id), _NOSNIFF, *self._guard.headers_for(request)]
 
     async def _send_stream(self, request: Request, stream: Stream, send: Send) -> Response | None:
         """Send a stream until it ends, the client goes, or the server stops.
@@ -327,7 +381,7 @@ class _Outcome:
     def __init__(self, system: SystemEndpoints, request: Request) -> None:
         self._system = system
         self._request = request
-        self.response: Response | Stream | None = None
+        self.response: AnyResponse | None = None
         """None: the client has gone."""
 
     def __enter__(self) -> Self:

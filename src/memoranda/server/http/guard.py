@@ -23,9 +23,10 @@ SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 CSRF_HEADER = b"memoranda-csrf"
 _ALLOWED_HEADERS = (
     b"authorization, content-encoding, content-type, idempotency-key, if-match, if-none-match, "
-    b"last-event-id, memoranda-agent, x-request-id"
+    b"last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, memoranda-agent, "
+    b"x-request-id"
 )
-_EXPOSED_HEADERS = b"etag, retry-after, x-request-id"
+_EXPOSED_HEADERS = b"etag, mcp-session-id, retry-after, www-authenticate, x-request-id"
 _PREFLIGHT_SECONDS = b"600"
 _FOREIGN_SITES = (b"cross-site", b"same-site")
 

@@ -18,4 +18,6 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     connect, none means any."""
     origins: tuple[str, ...] = ()
     """Origins of pages that may use it, such as `https://app.example`."""
+    authorization_servers: tuple[str, ...] = ()
+    """OAuth servers that give out tokens of this server, which its metadata names (RFC 9728)."""
     limits: HttpLimits = HttpLimits()

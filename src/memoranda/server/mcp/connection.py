@@ -35,6 +35,8 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     is_read_only: bool = False
     verbs: frozenset[Verb] = frozenset(VERBS)
     """What the caller may do at all; tools for anything else are not listed."""
+    owner: str | None = None
+    """Whose token it has: who continues a session or a call in several rounds must be the same."""
     count_answer: Callable[[int], None] = _count_nothing
     """Counts the bytes of an answer."""
 

@@ -6,6 +6,7 @@ tools of a memory. Both speak revision 2026-07-28, which has no sessions, and th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import mcp_types as types
@@ -17,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 import memoranda
 from memoranda.errors import MemorandaError
+from memoranda.model.ids import SystemIds
 from memoranda.server.mcp import prompts, resources
 from memoranda.server.mcp.catalog import BY_NAME
 from memoranda.server.mcp.confirmation import Confirmation, QuestionPending
@@ -40,13 +42,19 @@ _LISTS: Final[tuple[CacheableMethod, ...]] = (
     "server/discover",
 )
 JSON: Final = "application/json"
+_STATE_KEY_BYTES: Final = 32
 
 
-def new_server(name: str = NAME, instructions: str | None = None, **handlers: Any) -> Server[Any]:
+def new_server(
+    name: str = NAME,
+    instructions: str | None = None,
+    owner_of: Callable[[Context], str | None] | None = None,
+    **handlers: Any,
+) -> Server[Any]:
     """Return a server with the settings of all our servers; `handlers` are those of the SDK.
 
     Lists may be cached, but by the caller alone, since they depend on its token. The state of a
-    call in several rounds is sealed, and bound to its arguments and its caller.
+    call in several rounds is sealed, and bound to its arguments and to the owner of its request.
     """
     lists = CacheHint(ttl_ms=_LIST_MILLISECONDS, scope="private")
     server: Server[Any] = Server(
@@ -57,9 +65,9 @@ def new_server(name: str = NAME, instructions: str | None = None, **handlers: An
         cache_hints=dict.fromkeys(_LISTS, lists),
         **handlers,
     )
-    server.middleware.append(
-        RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=name)
-    )
+    key = SystemIds().entropy(_STATE_KEY_BYTES)
+    security = RequestStateSecurity(keys=[key], bind_principal=owner_of)
+    server.middleware.append(RequestStateBoundary(security, default_audience=name))
     return server
 
 
@@ -68,6 +76,7 @@ def memory_server(connect: Connect) -> Server[Any]:
     handlers = _Handlers(connect)
     return new_server(
         instructions=INSTRUCTIONS,
+        owner_of=lambda context: connect(context).owner,
         get_tool_input_schema=_input_schema,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
