@@ -41,6 +41,7 @@ check: $(VENV)/.test
 	$(BIN)/python scripts/generate_proto.py --check
 	$(BIN)/python scripts/generate_openapi.py --check
 	$(BIN)/python scripts/generate_mcp_docs.py --check
+	$(BIN)/python scripts/generate_configuration_docs.py --check
 
 generate: $(VENV)/.test  ## regenerate the generated files
 	$(BIN)/python scripts/generate_async.py
@@ -51,6 +52,7 @@ generate: $(VENV)/.test  ## regenerate the generated files
 	$(BIN)/python scripts/generate_proto.py
 	$(BIN)/python scripts/generate_openapi.py
 	$(BIN)/python scripts/generate_mcp_docs.py
+	$(BIN)/python scripts/generate_configuration_docs.py
 
 format: $(VENV)/.test  ## format with ruff
 	$(BIN)/ruff check --fix

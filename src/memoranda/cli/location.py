@@ -1,8 +1,10 @@
-"""Where the store is that a command opens."""
+"""Where the store is that a command opens, and the file with its settings."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+CONFIG_NAME = "config.toml"
 
 
 def default_path() -> Path:
@@ -15,3 +17,18 @@ def default_path() -> Path:
 def location_of(db: str | None) -> str:
     """Return the path or URL of the store: `--db`, or the default path."""
     return str(default_path()) if db is None else db
+
+
+def default_config() -> Path:
+    """Return where the settings are of a user who names no file."""
+    from platformdirs import user_config_path
+
+    return user_config_path("memoranda") / CONFIG_NAME
+
+
+def config_file(name: str | None) -> Path | None:
+    """Return the file with the settings: the one that was named, or the user's if it is there."""
+    if name:
+        return Path(name)
+    path = default_config()
+    return path if path.is_file() else None

@@ -124,6 +124,8 @@ _OPTION_NAMES: Mapping[str, str] = {
     "grace": "--grace",
     "limits": "--limit",
     "token_id": "TOKEN",
+    "config": "--config",
+    "job": "--job",
     "to": "--to",
     "every": "--every",
     "keep": "--keep",

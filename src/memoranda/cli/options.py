@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memoranda.cli.completion import complete_agent, complete_id, complete_namespace
+from memoranda.cli.configuration.option import SettingOption, setting_without_flag, takes_config
 from memoranda.cli.location import default_path, location_of
 from memoranda.cli.main import FIELD_NAMES
 from memoranda.cli.progress import meter
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 
 # The embedder.
 
-VARIABLE = "MEMORANDA_EMBEDDER"
 NO_EMBEDDER = "none"
 
 
 def choose_embedder(option: str | None = None) -> str | None:
-    """Return the embedder for `memoranda.open`: the option, the environment's, or the default."""
-    text = option or os.environ.get(VARIABLE) or "auto"
+    """Return the embedder for `memoranda.open`: the option, the setting, or the default."""
+    text = option or setting_without_flag("embedder") or "auto"
     return None if text == NO_EMBEDDER else text
 
 
@@ -42,8 +41,8 @@ def takes_embedder(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--embedder`."""
     option = click.option(
         "--embedder",
-        envvar=VARIABLE,
-        show_envvar=True,
+        cls=SettingOption,
+        setting="embedder",
         metavar="auto|none|onnx:PATH|URL#MODEL",
         show_default="auto",
         help="Embedding model: the local one, none, an ONNX model in a folder, or an endpoint.",
@@ -192,8 +191,8 @@ class Target:
 _OPTIONS: Mapping[str, Callable[[Command], Command]] = {
     "db": click.option(
         "--db",
-        envvar="MEMORANDA_DB",
-        show_envvar=True,
+        cls=SettingOption,
+        setting="db",
         metavar="PATH|URL",
         type=click.Path(),
         show_default="store.db in the user's data folder",
@@ -201,23 +200,23 @@ _OPTIONS: Mapping[str, Callable[[Command], Command]] = {
     ),
     "token": click.option(
         "--token",
-        envvar="MEMORANDA_TOKEN",
-        show_envvar=True,
+        cls=SettingOption,
+        setting="token",
         metavar="TOKEN",
         help="Who calls, for a store of a server.",
     ),
     "agent": click.option(
         "--agent",
-        envvar="MEMORANDA_AGENT",
-        show_envvar=True,
+        cls=SettingOption,
+        setting="agent",
         metavar="ID",
         shell_complete=complete_agent,
         help="The agent that acts, and whose data is read.",
     ),
     "namespace": click.option(
         "--namespace",
-        envvar="MEMORANDA_NAMESPACE",
-        show_envvar=True,
+        cls=SettingOption,
+        setting="namespace",
         metavar="PATH",
         default="default",
         show_default=True,
@@ -261,7 +260,7 @@ def _with_target(command: Command, *names: str) -> Command:
     ) -> None:
         command(Target(db, agent, namespace, as_json, token), **options)
 
-    return _apply(with_target, *(_OPTIONS[name] for name in names))
+    return takes_config(_apply(with_target, *(_OPTIONS[name] for name in names)))
 
 
 def takes_moment(command: Command) -> Command:
@@ -293,11 +292,11 @@ def _apply(command: Command, *options: Callable[[Command], Command]) -> Command:
 
 
 def _tls() -> Tls | None:
-    """Return the certificates that the environment names for connections to a server."""
+    """Return the certificates that the settings name for connections to a server."""
     from memoranda import Tls
 
-    names = {"root": "ROOT", "certificate": "CERTIFICATE", "key": "KEY"}
-    files = {part: os.environ.get(f"MEMORANDA_TLS_{name}") for part, name in names.items()}
+    names = ("root", "certificate", "key")
+    files = {name: setting_without_flag(f"tls.{name}") for name in names}
     return Tls(**files) if any(files.values()) else None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from memoranda.cli.configuration.option import SettingOption, takes_config
 from memoranda.cli.location import location_of
 from memoranda.errors import InvalidInput, NotFound
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from memoranda.server.tokens import TokenBook
 
 Command = Callable[..., None]
+_RANKS = {
+    ParameterSource.COMMANDLINE: 3,
+    ParameterSource.ENVIRONMENT: 2,
+    ParameterSource.DEFAULT_MAP: 1,
+}
+"""Flags go before the environment, and that before the file."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,8 @@ class ServerLocation:
 
 _takes_folder = click.option(
     "--stores",
-    envvar="MEMORANDA_STORES",
-    show_envvar=True,
+    cls=SettingOption,
+    setting="stores",
     metavar="FOLDER",
     type=click.Path(),
     help="The folder of the server's stores.",
@@ -84,13 +91,13 @@ def takes_server(command: Command) -> Command:
 
     db = click.option(
         "--db",
-        envvar="MEMORANDA_DB",
-        show_envvar=True,
+        cls=SettingOption,
+        setting="db",
         metavar="PATH|URL",
         type=click.Path(),
         help="The only store of the server, if it has no folder of them.",
     )
-    return _takes_folder(db(with_server))
+    return takes_config(_takes_folder(db(with_server)))
 
 
 def takes_stores(command: Command) -> Command:
@@ -100,24 +107,24 @@ def takes_stores(command: Command) -> Command:
     def with_folder(*, stores: str | None, **options: Any) -> None:
         command(ServerLocation(None if stores is None else Path(stores), None), **options)
 
-    return _takes_folder(with_folder)
+    return takes_config(_takes_folder(with_folder))
 
 
 def _location(stores: str | None, db: str | None) -> ServerLocation:
-    """Return the folder or the file; options go before the environment."""
+    """Return the folder or the file: whichever has the stronger source, or else the folder."""
     from memoranda.storage.store_url import file_of
 
-    named = {name for name in ("stores", "db") if _is_option(name)}
-    if named == {"stores", "db"}:
+    rank_of_stores, rank_of_db = _rank("stores"), _rank("db")
+    if rank_of_stores == rank_of_db == _RANKS[ParameterSource.COMMANDLINE]:
         raise InvalidInput("stores", "is given with --db: give one of them")
-    if stores is not None and "db" not in named:
+    if stores is not None and rank_of_stores >= rank_of_db:
         return ServerLocation(Path(stores), None)
     return ServerLocation(None, file_of("url", location_of(db)))
 
 
-def _is_option(name: str) -> bool:
+def _rank(name: str) -> int:
     source = click.get_current_context().get_parameter_source(name)
-    return source is ParameterSource.COMMANDLINE
+    return 0 if source is None else _RANKS.get(source, 0)
 
 
 def _command_names() -> list[str]:

@@ -22,6 +22,7 @@ from memoranda.server.http.app import HttpApp
 from memoranda.server.http.guard import Guard
 from memoranda.server.http.server import HttpServer
 from memoranda.server.http.settings import HttpSettings
+from memoranda.server.jobs.settings import JobSettings
 from memoranda.server.mcp_delegate import MCP, McpDelegate
 from memoranda.server.metering import Meter
 from memoranda.server.statehouse.callers import Callers
@@ -73,6 +74,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     limits: GrpcLimits = GrpcLimits()
     call_limits: CallLimits = CallLimits()
     """The limits of tokens that have none of their own."""
+    jobs: JobSettings = JobSettings()
+    """What is done regularly."""
 
     @property
     def is_local(self) -> bool:

@@ -18,10 +18,8 @@ GROUPS = {
     "export": "export log",
     "import": "import log",
 }
-ON_A_SERVER = ("serve", "stores", "token")
-ON_A_STORE = tuple(
-    GROUPS.get(name, name) for name in COMMANDS if name not in ("demo", "completion", *ON_A_SERVER)
-)
+ON_NO_STORE = ("demo", "completion", "config", "serve", "stores", "token")
+ON_A_STORE = tuple(GROUPS.get(name, name) for name in COMMANDS if name not in ON_NO_STORE)
 
 ON_A_WHOLE_STORE = (
     *("export log", "import log", "signer list", "certificate", "purge", "cursors", "audit"),

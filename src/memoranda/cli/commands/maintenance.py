@@ -17,6 +17,7 @@ from click.shell_completion import FishComplete, ZshComplete
 from memoranda import errors
 from memoranda.cli import exit_codes, inputs
 from memoranda.cli.completion import BashScript, complete_namespace
+from memoranda.cli.configuration.variables import PREFIX
 from memoranda.cli.inputs import is_interactive
 from memoranda.cli.options import (
     Target,
@@ -40,22 +41,10 @@ _STATUS_COLUMNS = len("warning")
 _CHECK_COLUMNS = len("settings")
 _MAX_TEXT_COLUMNS = 100
 """Longer lines of text are hard to read, however wide the terminal is."""
-_PREFIX = "MEMORANDA_"
-_OTHER_VARIABLES = frozenset(
-    (
-        "MEMORANDA_AGENT",
-        "MEMORANDA_API_KEY",
-        "MEMORANDA_EMBEDDER",
-        "MEMORANDA_NAMESPACE",
-        "MEMORANDA_SIGNER",
-        "MEMORANDA_SIGNERS",
-        "MEMORANDA_STORES",
-    )
-)
-"""Environment variables that other commands read."""
 _SOURCES: Mapping[ParameterSource | None, str] = {
     ParameterSource.COMMANDLINE: "named by --db",
     ParameterSource.ENVIRONMENT: "named by MEMORANDA_DB",
+    ParameterSource.DEFAULT_MAP: "named by the configuration file",
 }
 
 
@@ -88,21 +77,21 @@ def doctor(target: Target, *, quick: bool, deep: bool) -> None:
 
 def _settings(target: Target) -> Finding:
     """Report the chosen store, and environment variables that no command reads."""
+    from memoranda.cli.configuration.resolution import unknown_variables
     from memoranda.storage.port import fine, warning
 
     ctx = click.get_current_context()
     source = _SOURCES.get(ctx.get_parameter_source("db"), "the default, since none was named")
     message = f"the store is {target.location}, {source}"
-    variables = {option.envvar for option in ctx.command.params if isinstance(option.envvar, str)}
-    variables |= _OTHER_VARIABLES
-    set_now = sorted(name for name in os.environ if name.startswith(_PREFIX))
-    unknown = [name for name in set_now if name not in variables]
+    unknown = unknown_variables(os.environ)
     if unknown:
+        names = ", ".join(name.partition(":")[0] for name in unknown)
         return warning(
             "settings",
-            f"{message}; nothing reads {', '.join(unknown)}",
-            f"the variables are {', '.join(sorted(variables))}: is one of them misspelled?",
+            f"{message}; nothing reads {names}",
+            f"{'; '.join(unknown)}: `memoranda config show` lists the variables",
         )
+    set_now = sorted(name for name in os.environ if name.startswith(PREFIX))
     return fine("settings", f"{message}; variables set: {', '.join(set_now) or 'none'}")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memoranda.cli.completion import complete_agent
+from memoranda.cli.configuration.option import SettingOption
 from memoranda.cli.options import Target, takes_store, takes_target
 from memoranda.cli.output import safe, warn, write_each, write_json
 from memoranda.errors import InvalidInput, NotFound
@@ -31,8 +32,8 @@ def takes_folder(command: Command) -> Command:
     option = click.option(
         "--signers",
         "folder",
-        envvar="MEMORANDA_SIGNERS",
-        show_envvar=True,
+        cls=SettingOption,
+        setting="signers",
         metavar="FOLDER",
         type=click.Path(),
         show_default="signers in the user's configuration folder",
@@ -45,8 +46,8 @@ def takes_signer(command: Command) -> Command:
     """Give a command `--signer`, and `--signers`."""
     option = click.option(
         "--signer",
-        envvar="MEMORANDA_SIGNER",
-        show_envvar=True,
+        cls=SettingOption,
+        setting="signer",
         metavar="NAME|FILE",
         help="The signer; default: the only one that the log trusts.",
     )
