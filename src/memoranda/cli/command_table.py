@@ -9,6 +9,7 @@ from __future__ import annotations
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Start here": {
         "demo": ("demo:demo", "Watch an agent work, crash, resume and explain itself."),
+        "ui": ("ui:ui", "Open a page that shows what an agent knew, when, and why."),
     },
     "Keys": {
         "write": ("keys:write", "Write a value to a key."),

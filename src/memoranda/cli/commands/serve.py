@@ -125,7 +125,8 @@ def _announce(server: Server) -> None:
     what = f"the stores of {settings.folder}" if settings.folder else f"{settings.file}"
     click.echo(f"Serving {safe(what)} on {server.address}.")
     if server.http_address is not None:
-        click.echo(f"HTTP: {_http_url(server)}, and for assistants (MCP): {_mcp_url(server)}")
+        click.echo(f"HTTP: {http_url(server)} (in a browser: the page)")
+        click.echo(f"MCP, for assistants: {_mcp_url(server)}")
     click.echo(f'Connect with memoranda.open("{_url(server)}"{_token_argument(settings)}).')
     if not settings.is_local:
         _warn_of_others(settings)
@@ -151,7 +152,7 @@ def _announce_json(server: Server) -> None:
             "address": server.address,
             "port": server.port,
             "url": _url(server),
-            "http": None if server.http_address is None else _http_url(server),
+            "http": None if server.http_address is None else http_url(server),
             "mcp": None if server.http_address is None else _mcp_url(server),
             "tls": settings.tls is not None,
             "tokens": server.dispatcher.asks_for_tokens,
@@ -166,14 +167,15 @@ def _url(server: Server) -> str:
     return f"{scheme}://{server.address}{name}"
 
 
-def _http_url(server: Server) -> str:
+def http_url(server: Server) -> str:
+    """Return the address of the HTTP server, which is that of the page."""
     scheme = "http" if server.settings.tls is None else "https"
     return f"{scheme}://{server.http_address}"
 
 
 def _mcp_url(server: Server) -> str:
     path = "/v1/stores/STORE/mcp" if server.settings.folder else "/mcp"
-    return _http_url(server) + path
+    return http_url(server) + path
 
 
 def _token_argument(settings: ServerSettings) -> str:

@@ -40,12 +40,13 @@ from memoranda.server.http.messages import (
     Scope,
     Send,
 )
+from memoranda.server.http.page import PageFiles
 from memoranda.server.http.page_tokens import PageTokens
 from memoranda.server.http.problems import HttpProblem, ShuttingDown
 from memoranda.server.http.routes import Route, Router, decode_part
 from memoranda.server.http.sessions import Sessions
 from memoranda.server.http.streams import Stream
-from memoranda.server.http.system import SystemEndpoints
+from memoranda.server.http.system import Endpoint, SystemEndpoints
 from memoranda.wire.over_http import ONLY_STORE, PREFIX, RPC
 
 _log = logging.getLogger("memoranda.server")
@@ -106,6 +107,7 @@ class HttpApp:
         )
         self._open_endpoints = self._system.open_to_all()
         self._endpoints = self._system.guarded()
+        self._page = PageFiles()
         self._streams: set[asyncio.Task[None]] = set()
         self._count = 0
         """Requests that are being answered."""
@@ -165,7 +167,11 @@ class HttpApp:
                 return await self._respond_below_store(request)
             if path[1:] in self._delegates:
                 return await self._respond_by_delegate(request, path[1:], "")
-            endpoints = self._endpoints.get(path) or self._delegates.describing(path)
+            endpoints = (
+                self._endpoints.get(path)
+                or self._delegates.describing(path)
+                or self._page_endpoints(path)
+            )
             if endpoints is None:
                 raise _no_such_path()
         request.route = path
@@ -173,6 +179,17 @@ class HttpApp:
         if endpoint is None:
             return self._other_method(request, endpoints)
         return await endpoint(request)
+
+    def _page_endpoints(self, path: str) -> Mapping[str, Endpoint] | None:
+        """Return what answers at the address of a file of the page."""
+        file = self._page.find(path)
+        if file is None:
+            return None
+
+        async def answer(request: Request) -> Response:
+            return file.answer(request)
+
+        return {"GET": answer}
 
     async def _respond_below_store(self, request: Request) -> AnyResponse:
         store, *parts = request.path[len(_BELOW_STORES) :].split("/")

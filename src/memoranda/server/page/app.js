@@ -1,0 +1,69 @@
+// The page: the rail, the time, and the view that the address names.
+import { render } from "preact";
+import { effect } from "@preact/signals";
+import { request, signedOut } from "page/lib/api.js";
+import { html, plain } from "page/lib/html.js";
+import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
+import { go, href, Link, patch, params, view } from "page/lib/route.js";
+import { agent, agents, boot, bootProblem, namespace, namespaces, openNotices, readStore, session, stats, stores } from "page/lib/store.js";
+import { step } from "page/lib/timeline.js";
+import { TimeBar } from "page/parts/strip.js";
+import { SignIn } from "page/views/sign_in.js";
+import { Timeline } from "page/views/timeline.js";
+
+// Views other than the first are read when they are opened.
+const PLACES = [
+  { name: "timeline", label: "Timeline", show: Timeline },
+  { name: "why", label: "Why", load: async () => (await import("page/views/why.js")).Why },
+];
+
+function Place({ place }) {
+  const view = useLoad(() => place.show ?? place.load(), [place.name]);
+  if (place.show) return html`<${place.show} />`;
+  return html`<${Loaded} of=${view}>${(show) => html`<${show} />`}<//>`;
+}
+
+function Rail() {
+  const changeStore = async (event) => { go(href("timeline", { store: event.target.value, agent: null, ns: null, at: null, from: null, to: null })); stats.value = null; await readStore(); };
+  const leave = async () => { await request("DELETE", "/session"); signedOut.value = true; };
+  const notices = openNotices.value;
+  return html`<aside class="rail">
+    <${Link} to="timeline" class="brand"><img src="/page/icon.svg" alt="" />Memoranda<//>
+    <nav aria-label="Views"><ul>${PLACES.map(({ name, label }) => html`<li><${Link} to=${name} aria-current=${view.value === name ? "page" : undefined}>${label}${name === "inbox" && notices?.count > 0 && html`<span class="count"><span class="hidden">open: </span>${notices.count}${notices.more ? "+" : ""}</span>`}<//></li>`)}</ul></nav>
+    <div class="pickers">
+      ${stores.value.length > 1 && html`<label><span>Store</span><select aria-label="Store" value=${params.value.store} onChange=${changeStore}>${stores.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>`}
+      <label><span>Agent</span><select aria-label="Agent" value=${agent.value} onChange=${(event) => patch({ agent: event.target.value, at: null, from: null, to: null, space: null, b: null })}>${agents.value.map((item) => html`<option value=${item.agent_id}>${plain(item.agent_id)}</option>`)}</select></label>
+      <label><span>Namespace</span><select aria-label="Namespace of events" value=${namespace.value ?? ""} onChange=${(event) => patch({ ns: event.target.value, space: null, from: null, to: null })}><option value="">All namespaces</option>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>
+    </div>
+    <div class="foot">
+      ${session.value?.token_id && html`<span>Signed in${session.value.agent_id ? ` as ${plain(session.value.agent_id)}` : ""}</span><button onClick=${leave}>Sign out</button>`}
+      <span>← → step · Shift-drag zooms</span>
+    </div>
+  </aside>`;
+}
+
+function App() {
+  if (signedOut.value) return html`<${SignIn} />`;
+  if (bootProblem.value) return html`<main class="view"><${ProblemBox} problem=${bootProblem.value} /></main>`;
+  if (!stats.value) return html`<p class="boot" aria-busy="true">Reading the store …</p>`;
+  const place = PLACES.find(({ name }) => name === view.value) ?? PLACES[0];
+  return html`<a class="skip" href="#main">Skip to the view</a><div class="shell"><${Rail} /><div class="main">
+    ${agent.value === null ? html`<main id="main" class="view"><${Empty} title="This store has no agents you may see">When an agent writes its first key, memory or fact, it appears here. <code>memoranda write</code> does it from a terminal.<//></main>`
+      : html`<${TimeBar} /><main id="main"><${Place} key=${place.name} place=${place} /></main>`}
+  </div></div>`;
+}
+
+effect(() => {
+  const place = PLACES.find(({ name }) => name === view.value) ?? PLACES[0];
+  document.title = `${place.label} · Memoranda`;
+});
+addEventListener("keydown", (event) => {
+  if (event.target.closest?.("input, select, textarea, [contenteditable]") || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (event.key === "ArrowLeft" || event.key === "k") step(-1);
+  else if (event.key === "ArrowRight" || event.key === "j") step(1);
+  else return;
+  event.preventDefault();
+});
+
+render(html`<${App} />`, document.getElementById("app"));
+boot();

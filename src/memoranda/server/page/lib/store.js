@@ -1,0 +1,89 @@
+// What is open: the session, the store, the agent, its events, and the head of its log.
+import { computed, effect, signal } from "@preact/signals";
+import { follow, list, read, request, signedOut } from "page/lib/api.js";
+import { at, params, patch } from "page/lib/route.js";
+import { toMs } from "page/lib/time.js";
+
+export const session = signal(null);
+export const stores = signal([]);
+export const agents = signal([]);
+export const namespaces = signal([]);
+export const stats = signal(null);
+export const openNotices = signal(null);
+export const bootProblem = signal(null);
+export const isLive = signal(false);
+/** The newest event that arrived while the page was open. */
+export const arrival = signal(null);
+
+export const agent = computed(() => params.value.agent ?? agents.value[0]?.agent_id ?? null);
+export const namespace = computed(() => params.value.ns ?? null);
+export const head = computed(() => arrival.value?.commit_ts ?? stats.value?.commits ?? 0);
+export const canWrite = computed(() => session.value?.verbs.includes("write") ?? false);
+export const canForget = computed(() => session.value?.verbs.includes("forget") ?? false);
+
+/** The arguments that select the agent's part of the log. */
+export const scope = () => (namespace.value ? { agent_id: agent.value, namespace: namespace.value } : { agent_id: agent.value, all_namespaces: true });
+
+/** Namespaces for people: those that begin with `_` are the engine's. */
+export const isOwn = (name) => !name.split("/").some((segment) => segment.startsWith("_"));
+
+/** Sign in if needed, and read what there is. */
+export async function boot() {
+  bootProblem.value = null;
+  try {
+    session.value = await request("GET", "/session");
+    signedOut.value = false;
+    const answer = await request("GET", "/stores");
+    stores.value = answer.items.map((item) => item.name);
+    if (!params.value.store && stores.value.length > 1) patch({ store: session.value.store ?? stores.value[0] });
+    await readStore();
+  } catch (problem) {
+    if (!signedOut.value) bootProblem.value = problem;
+  }
+}
+
+export async function readStore() {
+  const [agentPage, spacePage, figures] = await Promise.all([list("agents"), list("namespaces"), read("stats").catch(() => null)]);
+  const byActivity = (one, other) => other.last_commit - one.last_commit;
+  agents.value = agentPage.items.filter((item) => isOwn(item.agent_id)).sort(byActivity);
+  namespaces.value = spacePage.items.map((item) => item.namespace).filter(isOwn);
+  stats.value = figures ?? { commits: Math.max(0, ...agentPage.items.map((item) => item.last_commit)) };
+  arrival.value = null;
+  await countNotices();
+}
+
+export async function countNotices() {
+  if (!agent.value) return;
+  const { items, more } = await list("invalidations", { agent_id: agent.value }, { limit: 100 }).catch(() => ({ items: [], more: false }));
+  openNotices.value = { count: items.length, more };
+}
+
+// Live: one stream for the agent that is looked at.
+let end = null;
+effect(() => {
+  const name = agent.value;
+  const store = params.value.store;
+  if (end) end();
+  end = null;
+  if (!name || !stats.value || document.body.dataset.offline) return;
+  const after = stats.value.commits;
+  end = follow({ agent_id: name, all_namespaces: true, after_commit: after }, (event) => { arrival.value = event; }, (state) => { isLive.value = state; }, store);
+});
+
+// The event at the moment that is looked at, found by its commit.
+export const current = signal(null);
+
+/** Look at the first event at or after a time; the last one if there is none. */
+export async function seekTime(ms, text, stop) {
+  const page = await read("replay", { ...scope(), from_timestamp: text, limit: 1 }, { signal: stop });
+  return page.items[0] ?? null;
+}
+
+/** Find the event of a commit, or the last one before it. */
+export async function eventAt(commit, stop) {
+  const exact = await read("replay", { ...scope(), after_commit: commit - 1, limit: 1 }, { signal: stop });
+  return exact.items[0] ?? null;
+}
+
+export const timeOf = (event) => toMs(event.committed_at);
+export const moment = computed(() => at.value ?? head.value);

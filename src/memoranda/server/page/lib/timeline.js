@@ -1,0 +1,210 @@
+// The agent's events on the axis of time: counts for the strip, and the part of them that is listed.
+import { computed, effect, signal, untracked } from "@preact/signals";
+import { read } from "page/lib/api.js";
+import { matches } from "page/lib/operations.js";
+import { at, params, patch } from "page/lib/route.js";
+import { agent, arrival, eventAt, namespace, scope, seekTime, stats, timeOf } from "page/lib/store.js";
+import { toMs, toText } from "page/lib/time.js";
+
+const BUCKETS = 480;
+const PAGE = 200;
+/** Events before the one that is looked at, so that one can step back at once. */
+const BEFORE = 60;
+/** Events that are searched for a text before the viewer is asked to go on. */
+const SEARCHED = 5000;
+const REFRESH_MS = 1000;
+
+export const buckets = signal([]);
+export const bucketsProblem = signal(null);
+const NOTHING = { items: [], scanned: 0, more: false, first: 0, isLoading: true };
+/** The listed events; `first`: the number of the bucket they begin in. */
+export const listed = signal(NOTHING);
+export const kinds = computed(() => (params.value.kinds ? params.value.kinds.split(",") : null));
+export const text = computed(() => params.value.q ?? "");
+
+/** The event that is looked at: the last listed one up to the moment. */
+export const currentIndex = computed(() => {
+  const { items } = listed.value;
+  if (at.value === null) return items.length - 1;
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (items[middle].commit_ts <= at.value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+});
+export const currentEvent = computed(() => listed.value.items[currentIndex.value] ?? null);
+
+// Counts.
+
+async function readBuckets(stop) {
+  const { from, to } = params.value;
+  const answer = await read(`agents/${encodeURIComponent(agent.value)}/timeline-buckets`, { ...scope(), agent_id: null, from_timestamp: from, to_timestamp: to, buckets: BUCKETS }, { signal: stop });
+  return answer.map((bucket) => ({ start: toMs(bucket.start), end: toMs(bucket.end), counts: bucket.counts, events: bucket.events }));
+}
+
+let counting = null;
+async function refresh({ reopen }) {
+  counting?.abort();
+  counting = new AbortController();
+  const stop = counting.signal;
+  try {
+    buckets.value = await readBuckets(stop);
+    bucketsProblem.value = null;
+    if (reopen) await openWindow();
+  } catch (problem) {
+    if (problem.name !== "AbortError") bucketsProblem.value = problem;
+  }
+}
+
+const selection = computed(() => JSON.stringify([params.value.store, agent.value, namespace.value, params.value.from, params.value.to, params.value.kinds, params.value.q, stats.value?.log_id]));
+effect(() => {
+  void selection.value;
+  if (agent.value && stats.value) untracked(() => refresh({ reopen: true }));
+});
+
+let isDue = false;
+effect(() => {
+  if (!arrival.value) return;
+  untracked(() => {
+    if (isDue) return;
+    isDue = true;
+    setTimeout(async () => {
+      isDue = false;
+      await refresh({ reopen: false });
+      if (!listed.value.more) await later();
+    }, listed.value.items.length ? REFRESH_MS / 4 : 0);
+  });
+});
+
+// The listed part.
+
+let opening = null;
+
+/** Read events forward from a commit or a time, until enough of them match. */
+async function forward(query, wanted, stop) {
+  const items = [];
+  let scanned = 0;
+  let position = query;
+  for (;;) {
+    const page = await read("replay", { ...scope(), kinds: kinds.value?.join(",") ?? null, ...position, to_timestamp: params.value.to, limit: PAGE }, { signal: stop });
+    scanned += page.items.length;
+    items.push(...page.items.filter((event) => event.operations.length && (!text.value || matches(event, text.value))));
+    const more = page.next_page_token !== null;
+    if (!more || items.length >= wanted || scanned >= SEARCHED) return { items, scanned, more, last: page.items.at(-1)?.commit_ts ?? null };
+    position = { after_commit: page.items.at(-1).commit_ts };
+  }
+}
+
+/** Return the bucket from which on there are so many events up to a bucket. */
+function walkBack(index, count) {
+  let sum = 0;
+  let first = Math.max(0, Math.min(index, buckets.value.length - 1));
+  while (first > 0 && sum < count) sum += buckets.value[--first].events;
+  return first;
+}
+
+export async function openWindow() {
+  opening?.abort();
+  opening = new AbortController();
+  const stop = opening.signal;
+  listed.value = { ...listed.value, isLoading: true };
+  if (!buckets.value.length) {
+    listed.value = { ...NOTHING, isLoading: false };
+    return;
+  }
+  const anchor = at.value === null ? null : await eventAt(at.value, stop);
+  const ms = anchor ? timeOf(anchor) : Infinity;
+  let index = buckets.value.findIndex((bucket) => ms < bucket.end);
+  if (index < 0) index = buckets.value.length;
+  const first = text.value ? 0 : walkBack(index, BEFORE);
+  const result = await forward({ from_timestamp: toText(buckets.value[first].start) }, PAGE, stop);
+  listed.value = { ...result, first, isLoading: false };
+  if (at.value === null && result.more && !text.value) await fastForward(stop);
+}
+
+/** Read on to the present: there are few events left, as the window begins near the end. */
+async function fastForward(stop) {
+  while (listed.value.more && !stop.aborted) await later(stop);
+}
+
+export async function later(stop) {
+  const state = listed.value;
+  const after = state.last ?? state.items.at(-1)?.commit_ts;
+  const result = await forward(after ? { after_commit: after } : { from_timestamp: params.value.from }, PAGE, stop);
+  listed.value = { ...state, items: [...state.items, ...result.items], scanned: state.scanned + result.scanned, more: result.more, last: result.last ?? state.last, isLoading: false };
+}
+
+export async function earlier() {
+  const state = listed.value;
+  if (state.first === 0 || state.isLoading) return;
+  const first = walkBack(state.first, PAGE);
+  const bound = state.items[0]?.commit_ts ?? Infinity;
+  const items = [];
+  let position = { from_timestamp: toText(buckets.value[first].start) };
+  for (;;) {
+    const result = await forward(position, PAGE);
+    items.push(...result.items.filter((event) => event.commit_ts < bound));
+    if (!result.more || (result.items.at(-1)?.commit_ts ?? Infinity) >= bound) break;
+    position = { after_commit: result.last };
+  }
+  listed.value = { ...listed.value, items: [...items, ...listed.value.items], first };
+}
+
+// Moving.
+
+/** Look at a commit. */
+export async function lookAt(commit) {
+  patch({ at: commit });
+  const { items, more, first } = listed.value;
+  const isBefore = items.length && commit < items[0].commit_ts && first > 0;
+  const isAfter = items.length && commit > items.at(-1).commit_ts && more;
+  if (isBefore || isAfter) await openWindow();
+}
+
+/** Go on to the present, and stay there. */
+export const lookAtPresent = () => { patch({ at: null }); if (listed.value.more) openWindow(); };
+
+/** Look at the event before or after. */
+export async function step(by) {
+  if (by < 0 && currentIndex.value <= 0) await earlier();
+  if (by > 0 && currentIndex.value >= listed.value.items.length - 1 && listed.value.more) await later();
+  const { items } = listed.value;
+  const event = items[Math.max(0, Math.min(items.length - 1, currentIndex.value + by))];
+  if (event) patch({ at: event.commit_ts });
+}
+
+let seeking = null;
+/** Look at the event nearest to a time; while one request runs, only the newest wish is kept. */
+export async function seek(ms) {
+  if (seeking) {
+    seeking.next = ms;
+    return;
+  }
+  seeking = { next: ms };
+  try {
+    while (seeking.next !== null) {
+      const time = seeking.next;
+      seeking.next = null;
+      const near = nearest(time);
+      const event = near ?? (await seekTime(time, toText(time)));
+      if (event) await lookAt(event.commit_ts);
+      else lookAtPresent();
+    }
+  } finally {
+    seeking = null;
+  }
+}
+
+/** Return the listed event at or after a time, if the list covers that time without a gap. */
+function nearest(ms) {
+  const { items, first } = listed.value;
+  if (!items.length || text.value || kinds.value) return items.find((event) => timeOf(event) >= ms) ?? items.at(-1) ?? null;
+  if (ms < timeOf(items[0]) && first > 0) return null;
+  return items.find((event) => timeOf(event) >= ms) ?? null;
+}
+
+/** Show a range of time only; without one, all of it. */
+export const zoom = (from, to) => patch({ from: from === null ? null : toText(from), to: to === null ? null : toText(to) });

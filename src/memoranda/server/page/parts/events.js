@@ -1,0 +1,51 @@
+// The list of events: only the rows in sight are in the document.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { html, plural } from "page/lib/html.js";
+import { byWeight, groupOf, Summary } from "page/lib/operations.js";
+import { Time } from "page/lib/time.js";
+import { currentIndex, earlier, later, listed, lookAt, text } from "page/lib/timeline.js";
+import { Empty } from "page/lib/load.js";
+import { params } from "page/lib/route.js";
+
+const ROW = 40;
+const MARGIN = 8;
+
+export function Events() {
+  const box = useRef(null);
+  const top = useSignal(0);
+  const { items, more, isLoading, first, scanned } = listed.value;
+  const index = currentIndex.value;
+  useEffect(() => {
+    const element = box.current;
+    if (!element || index < 0) return;
+    const place = index * ROW;
+    if (place < element.scrollTop || place + ROW > element.scrollTop + element.clientHeight) element.scrollTop = place - element.clientHeight / 2;
+  }, [index, items]);
+  if (!items.length && !isLoading && !more) {
+    return text.value || params.value.kinds || params.value.from ? html`<${Empty} title="No event matches">Take a filter away, or show all of the time.<//>` : html`<${Empty} title="Nothing happened yet">Events appear here as soon as this agent writes.<//>`;
+  }
+  const height = box.current?.clientHeight ?? 640;
+  const begin = Math.max(0, Math.floor(top.value / ROW) - MARGIN);
+  const end = Math.min(items.length, Math.ceil((top.value + height) / ROW) + MARGIN);
+  const scroll = (event) => {
+    const element = event.currentTarget;
+    top.value = element.scrollTop;
+    if (element.scrollTop < ROW && first > 0) earlier();
+    if (more && !isLoading && element.scrollTop + element.clientHeight > element.scrollHeight - 10 * ROW && !text.value) later();
+  };
+  return html`<div class="events" ref=${box} onScroll=${scroll} tabindex="0" role="region" aria-label="Events">
+    <ol style=${{ height: `${items.length * ROW}px` }}>
+      ${items.slice(begin, end).map((event, offset) => html`<${Row} key=${event.commit_ts} event=${event} place=${(begin + offset) * ROW} isCurrent=${begin + offset === index} />`)}
+    </ol>
+    ${more && text.value && html`<p class="loading">Searched ${plural(scanned, "event")}. <button onClick=${() => later()}>Search on</button></p>`}
+  </div>`;
+}
+
+function Row({ event, place, isCurrent }) {
+  const [main] = byWeight(event.operations);
+  return html`<li style=${{ transform: `translateY(${place}px)` }} class=${isCurrent ? "current" : ""}>
+    <button class="event of-${groupOf(main?.type)}" aria-current=${isCurrent ? "true" : undefined} onClick=${() => lookAt(event.commit_ts)}>
+      <span class="num commit">${event.commit_ts}</span><span class="kind"></span><${Summary} event=${event} /><${Time} at=${event.committed_at} form="clock" />
+    </button></li>`;
+}

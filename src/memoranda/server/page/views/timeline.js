@@ -1,0 +1,112 @@
+// Timeline: the events, and everything as of the one that is looked at.
+import { html, plural, seen, shorten, Words, Mono } from "page/lib/html.js";
+import { list, part } from "page/lib/api.js";
+import { Empty, Loaded, useLoad } from "page/lib/load.js";
+import { pair, pairMoments, readMoment, spaceOf, factId } from "page/lib/moments.js";
+import { byWeight, groupOf, GROUPS, subjectOf, verbOf } from "page/lib/operations.js";
+import { at, params, patch } from "page/lib/route.js";
+import { agent, arrival, namespace, namespaces } from "page/lib/store.js";
+import { Span, Time } from "page/lib/time.js";
+import { currentEvent, kinds, text } from "page/lib/timeline.js";
+import { Events } from "page/parts/events.js";
+import { Fact, FactWords, Key, Memory, refParams } from "page/parts/items.js";
+import { Known } from "page/parts/known.js";
+import { Change, Value } from "page/parts/value.js";
+import { Link } from "page/lib/route.js";
+
+export function Timeline() {
+  return html`<div class="view timeline">
+    <h1 class="hidden">Timeline</h1>
+    <section class="sheet list" aria-label="Events"><${Filters} /><${Events} /></section>
+    <${Moment} />
+  </div>`;
+}
+
+function Filters() {
+  const active = kinds.value;
+  const toggle = (group) => {
+    const chosen = GROUPS.filter((other) => (active ? active.includes(other.kinds[0]) : false) !== (other === group));
+    patch({ kinds: chosen.length === GROUPS.length || !chosen.length ? null : chosen.flatMap((other) => other.kinds.filter(isStored)).join(",") });
+  };
+  const search = (event) => { event.preventDefault(); patch({ q: new FormData(event.currentTarget).get("q") }); };
+  return html`<div class="filters">
+    <form onSubmit=${search} role="search"><input type="search" name="q" aria-label="Find a key or a text" placeholder="Find a key or a text" value=${text.value} onSearch=${search} /></form>
+    <div class="bar" role="group" aria-label="Kinds">${GROUPS.map((group) => html`<button class="kind of-${group.name}" aria-pressed=${Boolean(active?.includes(group.kinds[0]))} onClick=${() => toggle(group)}>${group.label}</button>`)}</div>
+  </div>`;
+}
+// The kinds that a replay can be asked for.
+const isStored = (kind) => kind !== "ERASED";
+
+const chosenSpace = (event) => namespace.value ?? params.value.space ?? spaceOf(byWeight(event.operations));
+
+function Moment() {
+  const event = currentEvent.value;
+  if (!event) return html`<section class="sheet moment"><${Empty} title="Choose an event">Its changes and everything the agent knew then appear here.<//></section>`;
+  const space = chosenSpace(event);
+  const pinned = params.value.b ? Number(params.value.b) : null;
+  return html`<div class="moment">
+    <${Changes} event=${event} />
+    <section class="sheet known" aria-label="What the agent knew">
+      <header><h2>${pinned === null ? html`Known at commit <span class="num">${event.commit_ts}</span>` : html`Commit <span class="num">${pinned}</span> beside <span class="num">${event.commit_ts}</span>`}</h2>
+        <div class="bar">
+          ${!namespace.value && html`<select aria-label="Namespace" value=${space} onChange=${(change) => patch({ space: change.target.value })}>${namespaces.value.map((name) => html`<option value=${name}>${name}</option>`)}</select>`}
+          ${pinned === null ? html`<button onClick=${() => patch({ b: event.commit_ts })} title="Keep this moment, and put another one beside it">Compare</button>` : html`<button onClick=${() => patch({ b: null })}>Stop comparing</button>`}
+        </div></header>
+      ${pinned === null ? html`<${Known} space=${space} commit=${event.commit_ts} />` : html`<${Beside} space=${space} before=${pinned} after=${event.commit_ts} />`}
+    </section>
+  </div>`;
+}
+
+// What one event changed.
+
+function Changes({ event }) {
+  const spaces = [...new Set(event.operations.filter(({ type }) => groupOf(type) === "state").map((operation) => operation.namespace))];
+  const factSpaces = [...new Set(event.operations.filter(({ type }) => ["assert", "end", "withdraw", "merge"].includes(type)).map((operation) => operation.namespace))];
+  const old = useLoad(async (signal) => {
+    const changes = await Promise.all(spaces.map((space) => list(`agents/${part(agent.value)}/diff`, { namespace: space, old: event.commit_ts - 1, new: event.commit_ts }, { signal })));
+    const facts = await Promise.all(factSpaces.map((space) => factChanges(space, event.commit_ts, signal)));
+    return { commit: event.commit_ts, keys: new Map(changes.flatMap(({ items }) => items).map((change) => [change.key, change.before?.value])), facts: facts.flat() };
+  }, [event.commit_ts, agent.value]);
+  const known = old.data?.commit === event.commit_ts ? old.data : null;
+  return html`<section class="sheet changes" aria-label="What this event changed">
+    <header><h2>What commit <span class="num">${event.commit_ts}</span> changed</h2><span class="quiet small"><${Time} at=${event.committed_at} /> by <${Mono} text=${event.actor} /></span></header>
+    <ul class="rows">${byWeight(event.operations).map((operation) => html`<li class="of-${groupOf(operation.type)}"><${Operation} operation=${operation} before=${known?.keys.get(operation.key)} /></li>`)}
+    ${(known?.facts ?? []).map(({ before, after }) => html`<li class="of-fact"><span class="kind">${after === null ? "no longer believed" : before.valid_to === null ? "closed" : "changed"}</span> <${FactWords} fact=${after ?? before} /> <span class="small quiet">was <${Span} from=${before.valid_from} to=${before.valid_to} />${after && html`, now <${Span} from=${after.valid_from} to=${after.valid_to} />`}</span></li>`)}</ul>
+  </section>`;
+}
+
+/** Return the facts that an event closed, reopened or took away. */
+async function factChanges(space, commit, signal) {
+  const query = (known_at) => list("facts", { agent_id: agent.value, namespace: space, known_at, include_closed: true }, { signal });
+  const [before, after] = await Promise.all([query(commit - 1), query(commit)]);
+  return pair(before.items, after.items, factId, (one, other) => one.valid_to === other.valid_to).filter((item) => item.before && !item.isSame);
+}
+
+function Operation({ operation, before }) {
+  const { type, key, value } = operation;
+  const head = html`<span class="kind">${verbOf(type)}</span>`;
+  if (type === "write") return html`<div class="item-head">${head}<${Link} to="why" with=${{ key, space: operation.namespace }}><${Mono} text=${key} /><//><span class="quiet small">v${operation.version}</span>${operation.because?.length > 0 && html`<span class="quiet small">because of ${operation.because.map((ref, index) => html`${index > 0 && ", "}<${Link} to="why" with=${refParams(ref)}>${seen(ref.key ?? (ref.memory_id ? "a memory" : "a fact"))}<//>`)}</span>`}</div><${Change} before=${before} after=${value} />`;
+  if (type === "delete") return html`<div class="item-head">${head}<${Mono} text=${key} /></div><${Change} before=${before} after=${null} />`;
+  if (type === "remember" || type === "revise") return html`<div class="item-head">${head}<span class="quiet small">${value?.kind}</span>${value?.title && html`<b>${seen(value.title)}</b>`}<${Link} to="why" with=${{ memory: key.replace("memory:", "") }} class="why-link">why<//></div><${Words} text=${value?.content ?? ""} />`;
+  if (type === "assert" || type === "end") return html`<div class="item-head">${head}<${FactWords} fact=${value} /><span class="small quiet">${type === "end" ? "ended " : "since "}${micros(value.at ?? value.valid_from)}</span></div>`;
+  if (type === "ERASED") return html`<div class="item-head">${head}<span class="quiet">Its content was erased; a certificate proves it.</span></div>`;
+  return html`<div class="item-head">${head}<span class="small">${seen(shorten(subjectOf(operation), 200))}</span></div>`;
+}
+
+const micros = (number) => (typeof number === "number" ? html`<${Time} at=${new Date(number / 1000).toISOString()} form="day" />` : number ? html`<${Time} at=${number} form="day" />` : "ever");
+
+// Two moments.
+
+/** Two moments side by side; what is the same is pale. */
+function Beside({ space, before, after }) {
+  const [first, last] = before <= after ? [before, after] : [after, before];
+  const both = useLoad(async (signal) => pairMoments(await readMoment(agent.value, space, first, { signal }), await readMoment(agent.value, space, last, { signal })), [agent.value, space, first, last]);
+  return html`<${Loaded} of=${both}>${({ keys, memories, facts }) => {
+    const all = [...keys.map((item) => ({ ...item, of: (entry) => html`<${Key} entry=${entry} />` })), ...memories.map((item) => ({ ...item, of: (memory) => html`<${Memory} memory=${memory} />` })), ...facts.map((item) => ({ ...item, of: (fact) => html`<${Fact} fact=${fact} />` }))];
+    const changed = all.filter((item) => !item.isSame);
+    if (!changed.length) return html`<${Empty} title=${first === last ? "Now choose another moment" : "Nothing changed"}>${first === last ? html`This one, commit ${first}, is kept. Drag the strip, press ← or →, or choose an event.` : html`Between these commits, nothing changed in <span class="mono">${seen(space)}</span>.`}<//>`;
+    return html`<div class="beside"><div class="beside-head"><span>Commit <span class="num">${first}</span></span><span>Commit <span class="num">${last}</span></span></div>
+      ${changed.map(({ before: old, after: now, of }) => html`<div class="beside-row"><div>${old ? of(old) : html`<span class="quiet small">not known yet</span>`}</div><div>${now ? of(now) : html`<span class="quiet small">gone</span>`}</div></div>`)}
+      <p class="quiet small pad">${plural(all.length - changed.length, "item")} did not change.</p></div>`;
+  }}<//>`;
+}

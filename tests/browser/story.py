@@ -1,0 +1,69 @@
+"""The demo's story in a store, told at once and without a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import memoranda
+from memoranda.cli.demo.agent import INVOICES, decide
+from memoranda.cli.demo.story import believe, converse, learn
+from memoranda.sdk.store.store import Store
+
+
+class _Silent:
+    """A stage that shows nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+def tell(path: Path) -> None:
+    """Write the demo's story to a new store."""
+    with memoranda.open(path, embedder=None) as store:
+        clerk = store.bind(agent_id="clerk")
+        settle_invoices(clerk, range(1, len(INVOICES) + 1))
+        stage: Any = _Silent()
+        believe(clerk.bind(namespace="beliefs"), stage)
+        learn(clerk.bind(namespace="facts"), stage)
+        converse(clerk.bind(namespace="talks"), stage)
+
+
+def settle_invoices(clerk: Store, numbers: Iterable[int]) -> None:
+    """Settle invoices, as the demo's agent does."""
+    if clerk.get_state(key="policy") is None:
+        clerk.write(key="policy", value={"limit": 500})
+    for number in numbers:
+        if number == 6:
+            clerk.write(key="policy", value={"limit": 300}, because=[memoranda.KeyRef("ledger")])
+        with clerk.begin_transaction(txn_id=f"settle-{number}") as transaction:
+            decide(transaction, number)
+
+
+HOSTILE = (
+    "<script>window.attacked = 1</script>",
+    "<img src=x onerror='window.attacked = 1'>",
+    "<svg onload='window.attacked = 1'><a href='javascript:window.attacked = 1'>x</a></svg>",
+    "evil\u202etxt.exe and \u200bnothing\u2066 here\u2069",
+    "</script><style>body { display: none }</style> ${window.attacked = 1} {{ 7 * 7 }}",
+)
+"""Texts that a page must show and never run."""
+
+
+def tell_hostile(path: Path, texts: Sequence[str] = HOSTILE) -> None:
+    """Write texts to every place where a store holds text."""
+    with memoranda.open(path, embedder=None) as store:
+        agent = store.bind(agent_id="clerk<img src=x onerror='window.attacked = 1'>")
+        for number, text in enumerate(texts):
+            agent.write(key=f"k{number} {text}", value={text: text})
+            agent.write(key="again", value={"text": text})
+            talk = agent.store_transcript(f"Ann{text[:8]}: {text}\nBo: {text}")
+            note = agent.remember(text, title=text, tags=[text], transcript=talk.id)
+            belief = agent.reflect(f"belief {text}", on=[note.id])
+            agent.reflect(f"on a belief {text}", on=[belief.id])
+            better = agent.reflect(f"better {text}", on=[note.id])
+            agent.supersede(old=belief.id, new=better.id)
+            agent.assert_fact(
+                subject=f"Ann {text}", relation=f"says {text}", object=text, source=note.id
+            )
