@@ -105,9 +105,12 @@ class Connection(HttpToolsProtocol):
         return 2 * self._limits.header_bytes + _MAX_CHUNKED * self._received_body
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. One of a trailer is ignored: it must not replace what was checked."""
+        """Take a header, without the space around it (RFC 9110, 5.5).
+
+        One of a trailer is ignored: it must not replace what was checked.
+        """
         if not self._are_headers_complete:
-            super().on_header(name, value)
+            super().on_header(name, value.strip(b" \t"))
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""

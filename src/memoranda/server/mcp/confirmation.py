@@ -25,6 +25,8 @@ _SCHEMA: Final[dict[str, Any]] = {
     "required": [_FIELD],
 }
 
+_NEEDED: Final[dict[str, Any]] = {"requiredCapabilities": {"elicitation": {}}}
+
 
 class QuestionPending(Exception):
     """The user has to be asked before the call can go on."""
@@ -51,14 +53,18 @@ class Confirmation:
     async def __call__(self, question: str) -> bool:
         """Return whether the user said yes; raise `QuestionPending` if it is not known yet."""
         context, params = self._context, self._params
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         capability = types.ClientCapabilities(elicitation=types.ElicitationCapability())
         if not context.session.check_client_capability(capability):
-            raise InvalidInput(
+            error = InvalidInput(
                 params.name,
                 "needs a confirmation, and this client cannot ask its user for one: use the "
                 "command `memoranda forget` instead",
             )
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            if is_modern:
+                raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, str(error), _NEEDED)
+            raise error
+        if is_modern:
             response = (params.input_responses or {}).get(_REQUEST)
             if params.request_state != _ASKED or not isinstance(response, types.ElicitResult):
                 raise QuestionPending(question)

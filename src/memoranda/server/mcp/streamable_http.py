@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from memoranda.server.dispatcher import Caller, Dispatcher
@@ -39,12 +38,10 @@ def connection_in(context: Context) -> Connection:
 class StreamableHttp:
     """Answers requests of MCP, between `start` and `stop`, in one event loop."""
 
-    def __init__(
-        self, dispatcher: Dispatcher, body_bytes: int, server: Server[Any] | None = None
-    ) -> None:
+    def __init__(self, dispatcher: Dispatcher, body_bytes: int) -> None:
         self._dispatcher = dispatcher
         self._sessions = StreamableHTTPSessionManager(
-            memory_server(connection_in) if server is None else server,
+            memory_server(connection_in),
             max_request_body_size=body_bytes,
             max_sessions=MAX_SESSIONS,
             session_idle_timeout=SESSION_SECONDS,
