@@ -15,6 +15,7 @@ import memoranda
 from memoranda import testing
 from memoranda.cli.main import cli
 from memoranda.server.mcp.http_connection import PARAMETERS
+from memoranda.server.metrics import METRICS, shown_name
 from memoranda.server.statehouse import statehouse_pb2
 from memoranda.wire.schema import messages
 
@@ -50,13 +51,14 @@ OTHERS = {
         *("last_hidden_state", "sentence_embedding", "per_channel", "quantize_dynamic"),
     },
     "docs/howto/keep-facts.md": {"object_kind"},
+    "docs/howto/observe-a-server.md": {shown_name(name) for name in METRICS},
     "docs/howto/run-a-server.md": set(PARAMETERS),
     "docs/reference/audit-events.md": {"left_out"},
     "docs/reference/wire.md": {
         field.name for message in messages().values() for field in message.fields
     },
 }
-"""Names of other systems, of SQLite, of models, of columns, of fields of events and of messages."""
+"""Names of other systems, of SQLite, of models, of metrics, of columns, of fields of messages."""
 
 
 def public_names() -> Iterator[str]:

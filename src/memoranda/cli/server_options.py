@@ -57,6 +57,7 @@ _ADDRESSES = (
     _option(
         "--http-authorization-server", "http_authorization_servers", metavar="URL", multiple=True
     ),
+    _option("--metrics-open", "metrics_open", is_flag=True),
 )
 _TLS = (
     _option("--tls-cert", "tls_cert", type=click.Path()),

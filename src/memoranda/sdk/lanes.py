@@ -46,6 +46,16 @@ class LaneSize(msgspec.Struct, frozen=True):
     """Threads that one store may use at a time; None: all."""
 
 
+class LaneLoad(msgspec.Struct, frozen=True):
+    """How much a lane has to do."""
+
+    threads: int
+    running: int
+    waiting: int
+    finished: int
+    """Calls, and parts of calls, that were done since it was made."""
+
+
 SIZES: Mapping[Lane, LaneSize] = MappingProxyType(
     {
         "short": LaneSize(threads=8, calls=4096),  # they end in less time than a thread switch
@@ -72,6 +82,10 @@ class LanePool:
     def __init__(self, sizes: Mapping[Lane, LaneSize] = SHARED_SIZES) -> None:
         self.lanes = {name: _LaneThreads(name, size) for name, size in sizes.items()}
         self.is_closed = False
+
+    def loads(self) -> dict[Lane, LaneLoad]:
+        """Return how much each lane has to do."""
+        return {name: threads.load for name, threads in self.lanes.items()}
 
     def close(self) -> None:
         """Let the threads end once they are idle."""
@@ -184,12 +198,21 @@ class _LaneThreads:
         """Protects all below, and the queues: calls come from several loops, and end in threads."""
         self._turns: deque[_Queue] = deque()
         self._running = 0
+        self._waiting = 0
+        """Items in the queues of all stores."""
+        self._finished = 0
         self._is_closed = False
+
+    @property
+    def load(self) -> LaneLoad:
+        """How much it does, and has done."""
+        return LaneLoad(self.size.threads, self._running, self._waiting, self._finished)
 
     def put(self, queue: _Queue, item: _Item) -> None:
         """Do an item when its turn comes."""
         with self._lock:
             queue.items.append(item)
+            self._waiting += 1
             self._give_turn(queue)
             self._fill_threads()
 
@@ -211,6 +234,7 @@ class _LaneThreads:
             queue = self._turns.popleft()
             queue.has_turn = False
             item = queue.items.popleft()
+            self._waiting -= 1
             queue.running += 1
             self._running += 1
             self._give_turn(queue)
@@ -226,6 +250,7 @@ class _LaneThreads:
             with self._lock:
                 queue.running -= 1
                 self._running -= 1
+                self._finished += 1
                 self._give_turn(queue)
                 self._fill_threads()
 

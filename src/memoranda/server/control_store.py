@@ -13,6 +13,7 @@ from memoranda.model.clock import Clock
 from memoranda.model.ids import IdSource
 from memoranda.sdk.open import open_core
 from memoranda.server.denials import Denials
+from memoranda.server.store_catalog import check_file
 from memoranda.server.tokens import TokenBook
 
 POLL_SECONDS = 0.25
@@ -43,6 +44,7 @@ class ControlStore:
         clock: Clock | None = None,
         ids: IdSource | None = None,
     ) -> None:
+        self._path = path
         self._core = open_core(
             path,
             clock=clock,
@@ -63,6 +65,11 @@ class ControlStore:
         self.tokens = TokenBook(self._core, self.denials)
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+
+    def check_readable(self) -> None:
+        """Raise if the tokens cannot be read."""
+        check_file("control store", self._path)
+        self._core.head()
 
     def start(self) -> None:
         """Follow what other processes change, and write the audit, in a thread of its own."""

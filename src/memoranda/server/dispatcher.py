@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
+from copy import copy
 from functools import partial
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ from memoranda.server.page_streams import PageStream
 from memoranda.server.single_pages import SinglePage, read_page
 from memoranda.server.stores import OpenStore, StoreSet, Use
 from memoranda.server.tokens import Token
+from memoranda.server.traffic import Traffic
 from memoranda.server.wakeups import Wakeups
 from memoranda.storage.port import Progress
 
@@ -69,6 +71,16 @@ class Caller(msgspec.Struct, frozen=True):
             )
         return Caller(replace(grant, actor=agent_id), self.token, self.is_exempt)
 
+    def check_operator(self) -> None:
+        """Raise `PermissionDenied` unless it may see what concerns the server as a whole."""
+        grant, store = self.grant, None if self.token is None else self.token.store
+        if "admin" in grant.verbs and grant.covers_everything and store is None:
+            return
+        raise PermissionDenied(
+            "this needs a token for every store, agent and namespace, with the verb admin: "
+            "`memoranda token create` makes one"
+        )
+
     def check_agent(self, core: Core) -> None:
         """Raise `InvalidInput` if the call names what is no agent; a token names a valid one."""
         agent, token = self.grant.actor, self.token
@@ -92,7 +104,15 @@ class Dispatcher:
         self._meter = Meter(SystemClock()) if meter is None else meter
         self._asks_always = asks_for_tokens
         self._wakeups = Wakeups()
+        self.traffic = Traffic()
+        """What it has answered."""
         assert control is not None or not asks_for_tokens, "tokens are kept in a control store"
+
+    def for_surface(self, traffic: Traffic) -> Self:
+        """Return the same dispatcher for one protocol, whose calls are counted apart."""
+        other = copy(self)
+        other.traffic = traffic
+        return other
 
     @property
     def asks_for_tokens(self) -> bool:
@@ -150,6 +170,12 @@ class Dispatcher:
             raise self._stores.missing(name)
         return self._stores.use(name, names_folder=False)
 
+    def count(self, call: Call[Any]) -> str:
+        """Count a call, and return its name; raise if it cannot be made from elsewhere."""
+        name = _check_sendable(call)
+        self.traffic.calls[name] += 1
+        return name
+
     async def ask(
         self,
         caller: Caller,
@@ -164,8 +190,11 @@ class Dispatcher:
 
         `on_open` is called with the store that will answer, and may raise.
         """
-        name = _check_sendable(call)
-        with self.admit(caller, "long" if call.lane == "long" else "call", size=size):
+        name = self.count(call)
+        with (
+            self.admit(caller, "long" if call.lane == "long" else "call", size=size),
+            self.traffic.timed(call),
+        ):
             async with self.use(caller, store, name) as opened:
                 if on_open is not None:
                     on_open(opened.core)
@@ -189,8 +218,8 @@ class Dispatcher:
         changes nothing. It is given up after `seconds`, unless it is decided by then. `on_open` is
         called with the store that will commit it, and may raise.
         """
-        name = _check_sendable(call)
-        with self.admit(caller, size=size):
+        name = self.count(call)
+        with self.admit(caller, size=size), self.traffic.timed(call):
             async with self.use(caller, store, name) as opened:
                 if on_open is not None:
                     on_open(opened.core)
@@ -203,7 +232,7 @@ class Dispatcher:
         self, caller: Caller, store: str, call: Call[Item], *, size: int = 0
     ) -> AsyncIterator[PageStream[list[Item]]]:
         """Open a long answer: once the block begins, the call is checked and its moment is set."""
-        name = _check_sendable(call)
+        name = self.count(call)
         with self.admit(caller, size=size) as admission:
             async with self.use(caller, store, name) as opened:
                 calls = opened.calls(caller.grant)
@@ -222,8 +251,8 @@ class Dispatcher:
         size: int = 0,
     ) -> SinglePage:
         """Return one page of a long answer, from its beginning or from the end of another one."""
-        name = _check_sendable(call)
-        with self.admit(caller, size=size):
+        name = self.count(call)
+        with self.admit(caller, size=size), self.traffic.timed(call):
             async with self.use(caller, store, name) as opened:
                 read = partial(read_page, position=position, limit=limit)
                 return await opened.calls(caller.grant).ask_pages(call, read)
@@ -243,7 +272,7 @@ class Dispatcher:
 
         Events come as they are stored wherever their reader may see them so.
         """
-        name = _check_sendable(call)
+        name = self.count(call)
         with self.admit(caller, "stream", size=size) as admission:
             async with self.use(caller, store, name) as opened:
                 calls, core = opened.calls(caller.grant), opened.core
@@ -254,8 +283,17 @@ class Dispatcher:
                     pages = subscription_pages(
                         calls, core, caller.grant, call, self._wakeups, check
                     )
-                async with aclosing(self._stream(caller, admission, pages)) as stream:
+                counted = self._counted_events(name, pages)
+                async with aclosing(self._stream(caller, admission, counted)) as stream:
                     yield stream
+
+    async def _counted_events(
+        self, name: str, pages: AsyncGenerator[EventPage, None]
+    ) -> AsyncGenerator[EventPage, None]:
+        async with aclosing(pages):
+            async for page in pages:
+                self.traffic.events[name] += len(page.events)
+                yield page
 
     def _stream(
         self, caller: Caller, admission: Admission, pages: AsyncGenerator[Page, None]

@@ -22,15 +22,19 @@ from memoranda.server.http.app import HttpApp
 from memoranda.server.http.guard import Guard
 from memoranda.server.http.server import HttpServer
 from memoranda.server.http.settings import HttpSettings
+from memoranda.server.http.system import Probes
 from memoranda.server.jobs.settings import JobSettings
 from memoranda.server.mcp_delegate import MCP, McpDelegate
 from memoranda.server.metering import Meter
+from memoranda.server.metrics import SURFACES, ServerMetrics
+from memoranda.server.readiness import Readiness
 from memoranda.server.statehouse.callers import Callers
 from memoranda.server.statehouse.service import SERVICE as STATEHOUSE
 from memoranda.server.statehouse.service import StatehouseService
 from memoranda.server.stores import StoreOptions, StoreSet
 from memoranda.server.tls import TlsFiles
 from memoranda.server.token_limits import CallLimits
+from memoranda.server.traffic import Traffic
 from memoranda.storage.server_url import DEFAULT_PORT
 
 HOST = "127.0.0.1"
@@ -131,6 +135,8 @@ class Server:
         self.http_port = 0
         self._dispatcher: Dispatcher | None = None
         self._stores: StoreSet | None = None
+        self._statehouse: StatehouseService | None = None
+        self._traffic = {surface: Traffic() for surface in SURFACES}
 
     @property
     def address(self) -> str:
@@ -184,11 +190,14 @@ class Server:
                 Meter(SystemClock(), settings.call_limits),
                 asks_for_tokens=settings.asks_for_tokens,
             )
-            await self._grpc.start(self._dispatcher, self._other_services(self._dispatcher))
+            await self._grpc.start(
+                self._surface("grpc"), self._other_services(self._surface("statehouse"))
+            )
             if self._http is not None and settings.http is not None:
-                mcp = McpDelegate(self._dispatcher, settings.http.limits)
+                mcp = McpDelegate(self._surface("mcp"), settings.http.limits)
                 opened.push_async_callback(mcp.stop)
-                await self._http.start(self._http_app(self._dispatcher, mcp), settings.tls)
+                app = self._http_app(mcp, Readiness(stores, control))
+                await self._http.start(app, settings.tls)
             self._closing = opened.pop_all()
 
     async def stop(self, seconds: float = DRAIN_SECONDS) -> None:
@@ -215,19 +224,40 @@ class Server:
     ) -> None:
         await self.stop(0 if error is not None else DRAIN_SECONDS)
 
-    def _http_app(self, dispatcher: Dispatcher, mcp: McpDelegate) -> HttpApp:
+    def _http_app(self, mcp: McpDelegate, readiness: Readiness) -> HttpApp:
         http = self.settings.http
         assert http is not None, "there is an HTTP server"
+        metrics = ServerMetrics(
+            self.stores,
+            self._traffic,
+            requests=self._requests_in_flight,
+            transactions=self._open_transactions,
+        )
+        probes = Probes(readiness.check, metrics.text, are_metrics_open=http.metrics_open)
         guard = Guard(
             is_local=is_loopback(http.host), host_names=http.host_names, origins=http.origins
         )
         return HttpApp(
-            dispatcher,
+            self._surface("http"),
             guard=guard,
             limits=http.limits,
+            probes=probes,
             delegates={MCP: mcp},
             authorization_servers=http.authorization_servers,
         )
+
+    def _requests_in_flight(self) -> dict[str, int]:
+        requests = {"grpc": self._grpc.call_count}
+        if self._http is not None:
+            requests["http"] = self._http.count
+        return requests
+
+    def _open_transactions(self) -> int:
+        return 0 if self._statehouse is None else self._statehouse.open_transactions
+
+    def _surface(self, name: str) -> Dispatcher:
+        """Return the dispatcher of a protocol, whose calls are counted apart."""
+        return self.dispatcher.for_surface(self._traffic[name])
 
     def _store_set(self) -> StoreSet:
         settings = self.settings
@@ -254,4 +284,5 @@ class Server:
             anywhere=settings.statehouse_anywhere,
             needs_token=settings.tokens is True,
         )
-        return {STATEHOUSE: StatehouseService(callers).handlers()}
+        self._statehouse = StatehouseService(callers)
+        return {STATEHOUSE: self._statehouse.handlers()}

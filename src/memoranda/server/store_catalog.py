@@ -7,13 +7,14 @@ owns its store meanwhile, so a store that a server has open is refused.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput, NotFound, Unavailable
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.sdk import store_files
 from memoranda.sdk.store_files import RemovedStore, StoreSummary
@@ -34,6 +35,17 @@ def check_name(field: str, name: object) -> str:
             "and '-', the first of them a letter or a digit",
         )
     return text
+
+
+def check_file(noun: str, path: Path) -> None:
+    """Raise `Unavailable` if the file of an open store is gone, or may not be read.
+
+    It is not opened: closing it again would drop the locks of this process.
+    """
+    if not os.access(path, os.R_OK):
+        raise Unavailable(
+            f"the file of the {noun} cannot be read: put it back, or give the server access to it"
+        )
 
 
 class Catalog(Protocol):
@@ -58,6 +70,10 @@ class Catalog(Protocol):
 
     def names(self) -> list[str]:
         """Return the names of all stores, in order."""
+        ...
+
+    def check_readable(self) -> None:
+        """Raise `Unavailable` if the stores cannot be read."""
         ...
 
     def create(self, name: str) -> None:
@@ -109,6 +125,16 @@ class FolderCatalog:
         files = [path.name for path in self.folder.glob(f"*{SUFFIX}") if path.is_file()]
         names = [file.removesuffix(SUFFIX) for file in files]
         return sorted(name for name in names if _NAME.fullmatch(name))
+
+    def check_readable(self) -> None:
+        """Raise `Unavailable` if the folder cannot be listed."""
+        try:
+            next(self.folder.iterdir(), None)
+        except OSError as error:
+            raise Unavailable(
+                f"the folder of the stores cannot be read ({error.strerror}): mount it again, or "
+                "give the server access to it"
+            ) from error
 
     def create(self, name: str) -> None:
         """Create an empty store."""
@@ -179,6 +205,10 @@ class FileCatalog:
     def names(self) -> list[str]:
         """Return the name of the file."""
         return [self._name]
+
+    def check_readable(self) -> None:
+        """Raise `Unavailable` if the file is gone, or may not be read."""
+        check_file("store", self._path)
 
     def create(self, name: str) -> None:
         """Refuse: the server was started for one file."""

@@ -29,6 +29,7 @@ from typing import TypeVar
 import msgspec
 
 from memoranda.audit import checkpointer
+from memoranda.calls.call import Lane
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
 from memoranda.errors import MemorandaError, NotFound, StoreBusy, StoreReadOnly, Unavailable
@@ -36,7 +37,7 @@ from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits, check_integer, check_seconds, short_repr
-from memoranda.sdk.lanes import LanePool, Lanes
+from memoranda.sdk.lanes import LaneLoad, LanePool, Lanes
 from memoranda.sdk.local.async_calls import AsyncLocalCalls
 from memoranda.sdk.open import open_core
 from memoranda.sdk.shared_threads import SharedThreads
@@ -44,6 +45,7 @@ from memoranda.sdk.store_files import RemovedStore
 from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
 from memoranda.server.folders import error_without
 from memoranda.server.store_catalog import Catalog, FileCatalog, FolderCatalog
+from memoranda.server.store_totals import StoreTotals
 from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.owner_lock import OwnerLock
 from memoranda.storage.store_url import Url, file_of
@@ -184,6 +186,8 @@ class StoreSet:
         self._unpinned = asyncio.Event()
         """Set when a store is no longer pinned; closing waits for it."""
         self._is_closing = False
+        self._closed_totals = StoreTotals()
+        """What stores had done when they were closed."""
         self._tasks: set[asyncio.Task[None]] = set()
         """Those that open and close: the loop itself keeps no task alive."""
 
@@ -241,6 +245,28 @@ class StoreSet:
     def open_count(self) -> int:
         """How many stores are open, or being opened or closed."""
         return sum(entry.has_place for entry in self._entries.values())
+
+    @property
+    def max_open(self) -> int:
+        """How many stores may be open at a time."""
+        return self._max_open
+
+    def totals(self) -> StoreTotals:
+        """Return what all stores have done since the server started, and have to do."""
+        totals = self._closed_totals.copy_done()
+        for entry in self._entries.values():
+            if entry.store is not None:
+                totals.add(entry.store.core)
+        return totals
+
+    def lane_loads(self) -> dict[Lane, LaneLoad]:
+        """Return how much the threads of each lane have to do."""
+        return self._shared.lanes.loads()
+
+    async def check_readable(self) -> None:
+        """Raise `Unavailable` if stores cannot be read, or are closed for good."""
+        self._check_serving()
+        await self._run(self._catalog.check_readable)
 
     async def close_idle(self) -> None:
         """Close the stores that were not used for a while."""
@@ -422,6 +448,8 @@ class StoreSet:
             _log.warning("closing the store %r failed: %s", entry.name, error)
             raise
         finally:
+            if entry.store is not None:
+                self._closed_totals.add_done(entry.store.core)
             self._remove(entry)
 
     def _remove(self, entry: _Entry) -> None:

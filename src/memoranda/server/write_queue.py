@@ -103,6 +103,8 @@ class WriteQueue:
         while self._writes and (self._writes >= MAX_WRITES or self._bytes + size > MAX_BYTES):
             await self._wait()
         self._writes += count
+        for refusal in refused:
+            self._dispatcher.traffic.count_error(refusal.outcome)
         self._outcomes.extend(refused)
         self._changed.set()
         for write in writes:
@@ -197,6 +199,8 @@ class WriteQueue:
             await batch.deliver()
 
     def _deliver(self, write: QueuedWrite, outcome: Any) -> None:
+        if isinstance(outcome, MemorandaError):
+            self._dispatcher.traffic.count_error(outcome)
         self._outcomes.append(WriteOutcome(write.number, type(write.call), outcome))
         self._changed.set()
 
@@ -223,6 +227,8 @@ class _Batch:
 
     async def _queue_some(self, writes: Sequence[QueuedWrite]) -> None:
         calls = self._calls
+        for write in writes:
+            self._dispatcher.traffic.calls[call_name(type(write.call))] += 1
         work = partial(self._stage_all, writes)
         reads = any(may_read_to_stage(write.caller.grant, write.call) for write in writes)
         staged_writes = await calls.run(work) if reads else work()

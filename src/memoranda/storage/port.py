@@ -15,6 +15,7 @@ import msgspec
 
 from memoranda.errors import Unavailable
 from memoranda.model.coverage import Coverage
+from memoranda.model.histogram import Histogram
 
 # Findings: results of health checks.
 
@@ -176,6 +177,8 @@ class Engine(Protocol):
 
     read_only: bool
     """Whether the engine refuses every write."""
+    commit_seconds: Histogram
+    """How long the storage took to make each write transaction durable."""
     purge_waits: bool
     """Whether a purge waits for background work to close its snapshot."""
 

@@ -82,7 +82,8 @@ def check_packages() -> None:
 
     names = {"grpc": "grpcio", "grpc_health": "grpcio-health-checking",
              "grpc_reflection": "grpcio-reflection", "cryptography": "cryptography",
-             "httptools": "httptools", "uvicorn": "uvicorn"}  # fmt: skip
+             "httptools": "httptools", "prometheus_client": "prometheus-client",
+             "uvicorn": "uvicorn"}  # fmt: skip
     missing = [package for name, package in names.items() if find_spec(name) is None]
     if missing:
         raise InvalidInput("serve", f"needs {', '.join(missing)}: pip install 'memoranda[server]'")
@@ -92,7 +93,12 @@ def _http_settings(settings: ServerSection) -> HttpSettings | None:
     from memoranda.server.http.settings import HttpSettings
 
     if settings.http is None:
-        for name in ("http_host_names", "http_origins", "http_authorization_servers"):
+        for name in (
+            "http_host_names",
+            "http_origins",
+            "http_authorization_servers",
+            "metrics_open",
+        ):
             if getattr(settings, name):
                 raise InvalidInput(name, "needs --http: it is about the HTTP server")
         return None
@@ -103,6 +109,7 @@ def _http_settings(settings: ServerSection) -> HttpSettings | None:
         host_names=tuple(settings.http_host_names),
         origins=tuple(settings.http_origins),
         authorization_servers=tuple(settings.http_authorization_servers),
+        metrics_open=settings.metrics_open,
     )
 
 

@@ -73,6 +73,9 @@ class ServerSection(Section, frozen=True, kw_only=True):
             "clients of MCP."
         ),
     ] = []
+    metrics_open: Annotated[
+        bool, Meta(description="Show /metrics to whoever can connect, without a token.")
+    ] = False
     tls_cert: Annotated[Path, Meta(description="The server's certificate, in PEM.")] = None
     tls_key: Annotated[Path, Meta(description="Its private key.")] = None
     tls_client_ca: Annotated[

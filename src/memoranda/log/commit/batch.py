@@ -44,6 +44,7 @@ from memoranda.log.commit import (
     refusals,
     transaction_signature,
 )
+from memoranda.log.commit.commit_counts import CommitCounts
 from memoranda.log.commit.failpoints import Failpoint
 from memoranda.log.commit.outcome import CommitOutcome, CommitResult
 from memoranda.log.commit.request_signature import SignedRequest
@@ -99,6 +100,7 @@ class BatchWriter:
         self.after_batch = after_batch
         """Called after a batch is written and its callers have their outcomes."""
         self.refusals = refusals.Refusals(clock)
+        self.counts = CommitCounts()
         self._salts = field_commitments.SaltSource(ids)
         self._home_recorded = False
         """Whether the log names this file as its home: then no epoch has to begin."""
@@ -121,6 +123,7 @@ class BatchWriter:
         self._home_recorded = self._home_recorded or head is not self._head
         self._head = head
         self._certain = True
+        self.counts.add_batch(outcomes)
         for refusal in refused:
             self.refusals.record(*refusal)
         self.failpoint("after-commit")
@@ -153,6 +156,7 @@ class BatchWriter:
             raise CommitUnknown(request.txn_id) from error
         finally:
             self._drop_caches()
+        self.counts.commits += step.commit_ts is not None
         return replace(step, seconds=self._clock.monotonic() - step.seconds)
 
     def _write_slice(self, plan: Plan, part: Slice, request: Request, writer: Writer) -> Step:

@@ -53,6 +53,7 @@ import msgspec
 
 from memoranda.errors import CommitUnknown, MemorandaError, StoreBusy, StoreClosed
 from memoranda.log.commit.batch import BatchWriter
+from memoranda.log.commit.commit_counts import CommitCounts
 from memoranda.log.commit.outcome import CommitOutcome, CommitResult
 from memoranda.log.commit.staged_transaction import Request
 from memoranda.log.compaction.compactor import Compaction, Plan, Slice, Step
@@ -198,6 +199,16 @@ class Committer:
         self._next_lead: Future[None] | None = None
         """The last call that was given to a worker thread. Until it runs there is no second one,
         or a store would have two turns among those that share the threads."""
+
+    @property
+    def counts(self) -> CommitCounts:
+        """What was committed so far."""
+        return self._writer.counts
+
+    @property
+    def queued(self) -> tuple[int, int]:
+        """How many requests wait to be written, and their bytes."""
+        return len(self._queue), self._queued_bytes
 
     def commit(self, request: Request) -> CommitResult:
         """Commit and return the commit, or raise the error that prevented it.

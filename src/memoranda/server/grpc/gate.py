@@ -132,6 +132,7 @@ class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
     # Handlers.
 
     async def _refuse(self, error: MemorandaError, _: object, context: Context) -> None:
+        self.count_error(error)
         await abort(context, error)
 
     async def _unary(
@@ -179,6 +180,10 @@ class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
     def is_interrupted(self) -> bool:
         """Say whether the current call was interrupted because the server shuts down."""
         return self.draining.is_set() and asyncio.current_task() in self._interrupted
+
+    def count_error(self, error: BaseException) -> None:
+        """Count an error that a client is told of."""
+        self._dispatcher.traffic.count_error(error)
 
     def new_incident(self) -> str:
         """Return an id for the log and for a client that is told nothing else."""
@@ -246,6 +251,8 @@ class _Report:
             error = ShuttingDown()
         elif isinstance(error, StoreClosed) and self._gate.draining.is_set():
             error = ShuttingDown()
+        if isinstance(error, Exception):
+            self._gate.count_error(error)
         if isinstance(error, MemorandaError):
             await abort(self._context, error)
         elif isinstance(error, Exception):

@@ -46,7 +46,8 @@ from memoranda.server.http.problems import HttpProblem, ShuttingDown
 from memoranda.server.http.routes import Route, Router, decode_part
 from memoranda.server.http.sessions import Sessions
 from memoranda.server.http.streams import Stream
-from memoranda.server.http.system import Endpoint, SystemEndpoints
+from memoranda.server.http.system import Endpoint, Probes, SystemEndpoints
+from memoranda.server.traffic import Traffic
 from memoranda.wire.over_http import ONLY_STORE, PREFIX, RPC
 
 _log = logging.getLogger("memoranda.server")
@@ -86,6 +87,7 @@ class HttpApp:
         delegates: Mapping[str, Delegate] | None = None,
         authorization_servers: tuple[str, ...] = (),
         observe: Callable[[Finished], None] | None = None,
+        probes: Probes | None = None,
     ) -> None:
         self._ids = ids or SystemIds()
         self._clock = clock or SystemClock()
@@ -93,6 +95,7 @@ class HttpApp:
         self._guard = guard or Guard(is_local=True)
         self._router = Router()
         self._observe = observe
+        self._traffic = dispatcher.traffic
         self._mounts = dict(mounts or {})
         bodies = Bodies(self._limits)
         self.sessions = Sessions(self._clock, self._ids)
@@ -103,7 +106,7 @@ class HttpApp:
             dispatcher, self._callers, bodies, delegates or {}, authorization_servers
         )
         self._system = SystemEndpoints(
-            dispatcher, self._callers, self.sessions, self._guard, bodies
+            dispatcher, self._callers, self.sessions, self._guard, bodies, probes or Probes()
         )
         self._open_endpoints = self._system.open_to_all()
         self._endpoints = self._system.guarded()
@@ -128,7 +131,7 @@ class HttpApp:
         self._idle.clear()
         status = 0
         try:
-            with _Outcome(self._system, request) as outcome:
+            with self._outcome(request) as outcome:
                 outcome.response = await self._respond(request)
             response = outcome.response
             if isinstance(response, DelegatedResponse):
@@ -149,6 +152,9 @@ class HttpApp:
     def count(self) -> int:
         """How many requests are being answered."""
         return self._count
+
+    def _outcome(self, request: Request) -> _Outcome:
+        return _Outcome(self._system, self._traffic, request)
 
     def _finish(self, request: Request, status: int, seconds: float) -> None:
         assert self._observe is not None, "somebody observes"
@@ -260,7 +266,7 @@ class HttpApp:
         What has no end is completed when the server stops.
         """
         recorder = Recorder(send, self._own_headers(request))
-        with _Outcome(self._system, request) as outcome:
+        with self._outcome(request) as outcome:
             task = asyncio.ensure_future(delegated.respond(recorder))
             if not delegated.ends_itself:
                 self._streams.add(task)
@@ -312,7 +318,7 @@ class HttpApp:
 
         Return the response to send instead, if it could not begin.
         """
-        with _Outcome(self._system, request) as outcome:
+        with self._outcome(request) as outcome:
             outcome.response = await self._begin_stream(request, stream)
         if outcome.response is not stream:
             await stream.chunks.aclose()
@@ -365,6 +371,7 @@ class HttpApp:
                 await asyncio.sleep(0)  # others get their turn
             is_complete = True
         except MemorandaError as error:
+            self._traffic.count_error(error)
             await send_chunk(stream.error_chunk(error, request.id))
         except asyncio.CancelledError:
             if not (self._system.is_stopping and is_complete):
@@ -393,10 +400,11 @@ class HttpApp:
 class _Outcome:
     """The response of a request, also where it is an error."""
 
-    __slots__ = ("_request", "_system", "response")
+    __slots__ = ("_request", "_system", "_traffic", "response")
 
-    def __init__(self, system: SystemEndpoints, request: Request) -> None:
+    def __init__(self, system: SystemEndpoints, traffic: Traffic, request: Request) -> None:
         self._system = system
+        self._traffic = traffic
         self._request = request
         self.response: AnyResponse | None = None
         """None: the client has gone."""
@@ -413,6 +421,8 @@ class _Outcome:
         request = self._request
         if error is None:
             return False
+        if isinstance(error, Exception) and not isinstance(error, (Disconnected, HttpProblem)):
+            self._traffic.count_error(error)
         if isinstance(error, MemorandaError):
             if isinstance(error, StoreClosed) and self._system.is_stopping:
                 error = ShuttingDown()

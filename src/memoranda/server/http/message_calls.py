@@ -18,6 +18,7 @@ from memoranda.server.http.bodies import Bodies
 from memoranda.server.http.calls import PRIVATE
 from memoranda.server.http.messages import Request, Response
 from memoranda.server.http.streams import Chunks, Stream
+from memoranda.server.traffic import Traffic
 from memoranda.server.write_messages import answer_batch
 from memoranda.wire.errors import encode_error
 from memoranda.wire.methods import METHODS, Method
@@ -69,12 +70,12 @@ class MessageEndpoints:
     async def _stream(self, method: Method, request: Request, caller: Caller, store: str) -> Stream:
         """Return an answer of several messages."""
         envelope = await self._envelope(request, caller, store, FRAMES)
-        return _framed(self._calls.stream(method, envelope))
+        return self._framed(self._calls.stream(method, envelope))
 
     async def _write(self, request: Request, caller: Caller, store: str) -> Stream:
         """Return the outcomes of a batch of writes."""
         envelope = await self._envelope(request, caller, store, FRAMES)
-        return _framed(answer_batch(self._dispatcher, envelope), ends_itself=True)
+        return self._framed(answer_batch(self._dispatcher, envelope), ends_itself=True)
 
     async def _envelope(
         self, request: Request, caller: Caller, store: str, media: bytes
@@ -83,18 +84,17 @@ class MessageEndpoints:
         data = await self._bodies.read(request, PROTOBUF)
         return Envelope(caller, data, store=store)
 
+    def _framed(self, messages: Messages, *, ends_itself: bool = False) -> Stream:
+        return Stream(
+            chunks=frames(messages, self._dispatcher.traffic),
+            content_type=FRAMES,
+            is_compressible=False,
+            ends_itself=ends_itself,
+            headers=[PRIVATE, _UNBUFFERED],
+        )
 
-def _framed(messages: Messages, *, ends_itself: bool = False) -> Stream:
-    return Stream(
-        chunks=frames(messages),
-        content_type=FRAMES,
-        is_compressible=False,
-        ends_itself=ends_itself,
-        headers=[PRIVATE, _UNBUFFERED],
-    )
 
-
-async def frames(messages: Messages) -> Chunks:
+async def frames(messages: Messages, traffic: Traffic) -> Chunks:
     """Yield messages as frames. The first chunk is empty: the first message is there.
 
     An error before that is a response of its own, and a later one is a frame. Where the first
@@ -119,6 +119,7 @@ async def frames(messages: Messages) -> Chunks:
                 following = asyncio.ensure_future(_next(messages))
             yield frame(END)
         except MemorandaError as error:
+            traffic.count_error(error)
             yield frame(ERROR, encode_error(error))
     finally:
         following.cancel()

@@ -20,4 +20,6 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Origins of pages that may use it, such as `https://app.example`."""
     authorization_servers: tuple[str, ...] = ()
     """OAuth servers that give out tokens of this server, which its metadata names (RFC 9728)."""
+    metrics_open: bool = False
+    """Whether `/metrics` is shown to whoever can connect, without a token."""
     limits: HttpLimits = HttpLimits()

@@ -16,7 +16,7 @@ from memoranda.server.http.bodies import Bodies
 from memoranda.server.http.callers import AUTHORIZATION, Callers, bearer
 from memoranda.server.http.guard import Guard
 from memoranda.server.http.messages import Headers, Request, Response
-from memoranda.server.http.problems import ShuttingDown
+from memoranda.server.http.problems import HttpProblem, ShuttingDown
 from memoranda.server.http.sessions import (
     Sessions,
     cookie_of,
@@ -25,14 +25,28 @@ from memoranda.server.http.sessions import (
     set_cookie,
 )
 
-HEALTH, READY = "/healthz", "/readyz"
+HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
 SESSION, STORES, OPENAPI = "/v1/session", "/v1/stores", "/v1/openapi.json"
 PRIVATE = (b"cache-control", b"no-store")
+METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 _TOKEN_BODY_BYTES = 4096
 """More than a body with a token has: whoever sends one is not known yet."""
 
+Check = Callable[[], Awaitable[None]]
+"""Raises the reason for which calls could not be answered."""
+MetricsText = Callable[[], Awaitable[bytes]]
+"""Returns the metrics of the server, in the text format of Prometheus."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 """Answers a request of one path and one method."""
+
+
+class Probes(msgspec.Struct, frozen=True):
+    """What those who watch a server ask it."""
+
+    check: Check | None = None
+    metrics: MetricsText | None = None
+    are_metrics_open: bool = False
+    """Whether metrics are shown to whoever asks, without a token."""
 
 
 class SystemEndpoints:
@@ -45,12 +59,14 @@ class SystemEndpoints:
         sessions: Sessions,
         guard: Guard,
         bodies: Bodies,
+        probes: Probes,
     ) -> None:
         self._dispatcher = dispatcher
         self._callers = callers
         self._sessions = sessions
         self._guard = guard
         self._bodies = bodies
+        self._probes = probes
         self._openapi = b""
         self.is_stopping = False
         """Whether the server takes no more requests."""
@@ -62,6 +78,7 @@ class SystemEndpoints:
     def guarded(self) -> Mapping[str, Mapping[str, Endpoint]]:
         """Return the other endpoints, by path and method."""
         return {
+            METRICS: {"GET": self._show_metrics},
             OPENAPI: {"GET": self._describe},
             STORES: {"GET": self._list_stores},
             SESSION: {
@@ -77,7 +94,18 @@ class SystemEndpoints:
     async def _ready(self, _: Request) -> Response:
         if self.is_stopping:
             raise ShuttingDown
+        if self._probes.check is not None:
+            await self._probes.check()
         return _json({"status": "ready"})
+
+    async def _show_metrics(self, request: Request) -> Response:
+        """Show the metrics of the whole server, for which a token for a part is not enough."""
+        if self._probes.metrics is None:
+            raise HttpProblem(HTTPStatus.NOT_FOUND, "this server has no metrics")
+        if not self._probes.are_metrics_open:
+            self._callers.of(request).check_operator()
+        text = await self._probes.metrics()
+        return Response(body=text, content_type=METRICS_TYPE, headers=[PRIVATE])
 
     async def _describe(self, _: Request) -> Response:
         from memoranda.server.http.openapi import document  # large, and seldom asked for

@@ -13,7 +13,7 @@ from memoranda.server.http.schemas import (
     nullable,
     object_of,
 )
-from memoranda.server.http.system import HEALTH, OPENAPI, READY, SESSION, STORES
+from memoranda.server.http.system import HEALTH, METRICS, OPENAPI, READY, SESSION, STORES
 
 _PROBLEM: Schema = {"$ref": "#/components/responses/Problem"}
 _STATUS: Schema = object_of({"status": TEXT})
@@ -27,6 +27,15 @@ def system_paths(book: SchemaBook) -> dict[str, Any]:
     return {
         HEALTH: {"get": _operation("healthz", "Say that the process runs.", _STATUS, ())},
         READY: {"get": _operation("readyz", "Say whether requests are taken.", _STATUS, (503,))},
+        METRICS: {
+            "get": _operation(
+                "metrics",
+                "Show the metrics of the server, in the text format of Prometheus.",
+                TEXT,
+                (*_ASKED, 404),
+                media="text/plain",
+            )
+        },
         OPENAPI: {
             "get": _operation("openapi", "Describe the interface.", {"type": "object"}, _REFUSED)
         },
@@ -61,11 +70,14 @@ _REFUSED = (403, 421, 500, 503)
 _ASKED = (400, 401, *_REFUSED, 429)
 
 
-def _operation(name: str, summary: str, schema: Schema, statuses: tuple[int, ...]) -> Any:
-    answer = {
-        "description": "The answer.",
-        "content": {"application/json": {"schema": schema}},
-    }
+def _operation(
+    name: str,
+    summary: str,
+    schema: Schema,
+    statuses: tuple[int, ...],
+    media: str = "application/json",
+) -> Any:
+    answer = {"description": "The answer.", "content": {media: {"schema": schema}}}
     return {
         "operationId": name,
         "summary": summary,

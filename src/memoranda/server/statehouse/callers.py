@@ -22,6 +22,7 @@ from memoranda.server.grpc.gate import secret_in
 from memoranda.server.metering import Admission
 from memoranda.server.page_streams import PageStream
 from memoranda.server.stores import OpenStore
+from memoranda.server.traffic import Traffic
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -102,6 +103,11 @@ class Callers:
         self._store = store
         self._anywhere = anywhere
         self._needs_token = needs_token
+
+    @property
+    def traffic(self) -> Traffic:
+        """What was answered on this wire."""
+        return self._dispatcher.traffic
 
     def identify(self, context: Any, size: int) -> StatehouseCaller:
         """Return who makes a call of so many bytes, or raise `Unauthenticated`."""

@@ -67,6 +67,11 @@ class StatehouseService:
         self._is_sweep_due = False
         """Whether `_sweep` is scheduled in the event loop."""
 
+    @property
+    def open_transactions(self) -> int:
+        """How many transactions it keeps."""
+        return self._transactions.count
+
     def handlers(self) -> Mapping[str, grpc.RpcMethodHandler]:
         """Return the handler of each method, which take and return bytes."""
         unary = {
@@ -100,7 +105,7 @@ class StatehouseService:
                 caller = self._callers.identify(context, len(data))
                 return await answer(caller, _parse(kind, data))
             except MemorandaError as error:
-                await _refuse(context, error)
+                await self._refuse(context, error)
 
         return handle
 
@@ -256,7 +261,12 @@ class StatehouseService:
                             await context.write(message)
                         await stream.throttle(sum(map(len, batch)))
         except MemorandaError as error:
-            await _refuse(context, error)
+            await self._refuse(context, error)
+
+    async def _refuse(self, context: grpc.aio.ServicerContext, error: MemorandaError) -> NoReturn:
+        self._callers.traffic.count_error(error)
+        await context.abort(*status_of(error))
+        raise AssertionError("abort raises")
 
 
 async def _encode_events(events: Sequence[ReplayEvent]) -> list[bytes]:
@@ -284,11 +294,6 @@ def _parse(kind: type[Request], data: bytes) -> Request:
             "too deeply",
         ) from error
     return request
-
-
-async def _refuse(context: grpc.aio.ServicerContext, error: MemorandaError) -> NoReturn:
-    await context.abort(*status_of(error))
-    raise AssertionError("abort raises")
 
 
 def _write_key(request: pb.WriteRequest, grant: Grant, limits: Limits) -> KeyRequest:

@@ -23,6 +23,7 @@ import apsw
 
 from memoranda import errors
 from memoranda.model.clock import SystemClock
+from memoranda.model.histogram import Histogram
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.files import keep_private
 from memoranda.storage.port import (
@@ -182,6 +183,8 @@ class SqliteEngine(StoreFile):
         self._write_lock = new_lock()
         self.background_reading = new_lock()
         self.purge_waits = False
+        self.commit_seconds = Histogram()
+        self._monotonic = SystemClock().monotonic
         self._idle: deque[Connection] = deque()
         self._is_closed = False
         self._generation = 0
@@ -360,7 +363,9 @@ class SqliteEngine(StoreFile):
     def _commit(self) -> None:
         self._in_doubt = self._path is not None
         try:
+            began_at = self._monotonic()
             self._writer.commit()
+            self.commit_seconds.add(self._monotonic() - began_at)
             # Checked again after the commit: a file that was replaced in between holds the commit
             # under no name, so that it must not be acknowledged.
             self._opener.check_unmoved()
