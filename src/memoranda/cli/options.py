@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -245,6 +245,48 @@ def takes_store(command: Command) -> Command:
 def takes_scope(command: Command) -> Command:
     """Give a command that prints no JSON of its own the other options of a `Target`."""
     return _with_target(command, "db", "token", "agent", "namespace")
+
+
+takes_url = click.option(
+    "--url", metavar="URL", help="A store of a server, instead of --db: grpc://host:port/store."
+)
+
+
+def with_url(target: Target, url: str | None) -> Target:
+    """Return the target with the store that `--url` names, if it is given."""
+    from memoranda.storage.server_url import is_server_url
+
+    if url is None:
+        return target
+    if is_given("db"):
+        raise InvalidInput("url", "is given with --db: give one of them")
+    if not is_server_url(url):
+        raise InvalidInput("url", f"{url!r} is not the URL of a server: give a file as --db")
+    return replace(target, db=url)
+
+
+def is_given(option: str) -> bool:
+    """Say whether an option of the command that runs was given on the command line."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+takes_project = click.option(
+    "--project",
+    metavar="FOLDER",
+    help="Use the namespace of the project in this folder, instead of --namespace.",
+)
+
+
+def with_project(target: Target, folder: str | None) -> Target:
+    """Return the target with the namespace of a project, if a folder names one."""
+    from memoranda.cli.assistants.projects import project_namespace
+
+    if folder is None:
+        return target
+    if is_given("namespace"):
+        raise InvalidInput("project", "is given with --namespace: give one of them")
+    return replace(target, namespace=project_namespace(Path(folder)) or target.namespace)
 
 
 def _with_target(command: Command, *names: str) -> Command:

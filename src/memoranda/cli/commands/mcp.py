@@ -1,24 +1,29 @@
-"""The command that serves an assistant over MCP."""
+"""The commands that serve an assistant over MCP, and that set up its program."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
+from memoranda.cli.commands.mcp_setup import check_packages, doctor, install
 from memoranda.cli.main import FIELD_NAMES
-from memoranda.cli.options import Target, takes_embedder, takes_scope
-from memoranda.errors import InvalidInput
+from memoranda.cli.options import (
+    Target,
+    takes_embedder,
+    takes_project,
+    takes_scope,
+    takes_url,
+    with_project,
+    with_url,
+)
 
 if TYPE_CHECKING:
     from memoranda.server.mcp.catalog import ToolSet
 
 
 @click.group(invoke_without_command=True)
-@click.option(
-    "--url", metavar="URL", help="A store of a server, instead of --db: grpc://host:port/store."
-)
+@takes_url
 @click.option(
     "--tools",
     "tool_set",
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     help="The tools that the assistant gets: the seven that matter most, or all.",
 )
 @click.option("--read-only", is_flag=True, help="Offer no tools that write.")
+@takes_project
 @takes_embedder
 @takes_scope
 def mcp(
@@ -36,6 +42,7 @@ def mcp(
     url: str | None,
     tool_set: ToolSet,
     read_only: bool,
+    project: str | None,
     embedder: str | None,
 ) -> None:
     """Serve a store to an assistant over MCP, on stdin and stdout.
@@ -46,14 +53,15 @@ def mcp(
     """
     context = click.get_current_context()
     if context.invoked_subcommand is not None:
+        _refuse_options(context)
         return
-    context.meta[FIELD_NAMES] = {"url": "--url"}
+    context.meta[FIELD_NAMES] = {"url": "--url", "project": "--project"}
     check_packages()
     import asyncio
 
     from memoranda.server.mcp.stdio import serve_stdio
 
-    place = _with_url(target, url)
+    place = with_project(with_url(target, url), project)
     asyncio.run(
         serve_stdio(
             lambda: place.open_async(read_only=read_only, embedder=embedder),
@@ -65,24 +73,16 @@ def mcp(
     )
 
 
-def _with_url(target: Target, url: str | None) -> Target:
-    from memoranda.storage.server_url import is_server_url
-
-    if url is None:
-        return target
-    if click.get_current_context().get_parameter_source("db") == _COMMAND_LINE:
-        raise InvalidInput("url", "is given with --db: give one of them")
-    if not is_server_url(url):
-        raise InvalidInput("url", f"{url!r} is not the URL of a server: give a file as --db")
-    return replace(target, db=url)
+mcp.add_command(install)
+mcp.add_command(doctor)
 
 
-def check_packages() -> None:
-    """Say which package is needed, if it is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("mcp") is None:
-        raise InvalidInput("mcp", "needs the package mcp: pip install 'memoranda[mcp]'")
+def _refuse_options(context: click.Context) -> None:
+    """Refuse options that belong behind the name of a subcommand, where they have a meaning."""
+    for option in context.command.params:
+        if option.name and context.get_parameter_source(option.name) is _COMMAND_LINE:
+            command = context.invoked_subcommand
+            raise click.UsageError(f"Give {option.opts[0]} behind `mcp {command}`.", context)
 
 
 _COMMAND_LINE = click.core.ParameterSource.COMMANDLINE

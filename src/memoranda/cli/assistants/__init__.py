@@ -1,0 +1,1 @@
+"""What assistants' programs need: their configuration files, their hooks, their transcripts."""
