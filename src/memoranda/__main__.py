@@ -16,6 +16,15 @@ def main() -> None:
     answer = None if _COMPLETION in os.environ else _quick_answer(sys.argv[1:])
     if answer is not None:
         _print_and_exit(answer)
+    if sys.argv[1:2] == ["hook"]:
+        from memoranda.cli.assistants.time_limit import always_succeed
+
+        always_succeed(_run)
+    _run()
+
+
+def _run() -> None:
+    """Run a command."""
     from importlib.util import find_spec
 
     missing = [name for name in ("click", "platformdirs", "rich") if find_spec(name) is None]

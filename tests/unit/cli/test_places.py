@@ -19,7 +19,11 @@ GROUPS = {
     "import": "import log",
 }
 ON_NO_STORE = ("demo", "completion", "config", "serve", "stores", "token")
-ON_A_STORE = tuple(GROUPS.get(name, name) for name in COMMANDS if name not in ON_NO_STORE)
+FOR_ASSISTANTS = ("hook", "mcp")
+"""Commands that programs run, which print no JSON of their own."""
+ON_A_STORE = tuple(
+    GROUPS.get(name, name) for name in COMMANDS if name not in (*ON_NO_STORE, *FOR_ASSISTANTS)
+)
 
 ON_A_WHOLE_STORE = (
     *("export log", "import log", "signer list", "certificate", "purge", "cursors", "audit"),
