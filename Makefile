@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # One worker more than there are cores, since tests wait for the disk.
 JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+GENERATORS := $(sort $(wildcard scripts/generate_*.py))
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
 
-.PHONY: run test check test-slow torture bench generate format clean help
+.PHONY: run test check check-types check-style check-generated test-slow torture bench generate format clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -29,30 +30,21 @@ bench: $(VENV)/.test  ## measure speed, each figure beside its limit; writes ben
 	$(BIN)/python -m benchmarks
 
 check: $(VENV)/.test
+	@$(MAKE) --no-print-directory --jobs=2 check-types check-style check-generated
+
+check-types: $(VENV)/.test
+	$(BIN)/mypy
+
+check-style: $(VENV)/.test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/generate_async.py --check
-	$(BIN)/python scripts/generate_cli_docs.py --check
-	$(BIN)/python scripts/generate_python_docs.py --check
-	$(BIN)/python scripts/generate_lineage.py --check
-	$(BIN)/python scripts/generate_calls_docs.py --check
-	$(BIN)/python scripts/generate_proto.py --check
-	$(BIN)/python scripts/generate_openapi.py --check
-	$(BIN)/python scripts/generate_mcp_docs.py --check
-	$(BIN)/python scripts/generate_configuration_docs.py --check
+
+check-generated: $(VENV)/.test
+	set -e; for generator in $(GENERATORS); do $(BIN)/python $$generator --check; done
 
 generate: $(VENV)/.test  ## regenerate the generated files
-	$(BIN)/python scripts/generate_async.py
-	$(BIN)/python scripts/generate_cli_docs.py
-	$(BIN)/python scripts/generate_python_docs.py
-	$(BIN)/python scripts/generate_lineage.py
-	$(BIN)/python scripts/generate_calls_docs.py
-	$(BIN)/python scripts/generate_proto.py
-	$(BIN)/python scripts/generate_openapi.py
-	$(BIN)/python scripts/generate_mcp_docs.py
-	$(BIN)/python scripts/generate_configuration_docs.py
+	set -e; for generator in $(GENERATORS); do $(BIN)/python $$generator; done
 
 format: $(VENV)/.test  ## format with ruff
 	$(BIN)/ruff check --fix
