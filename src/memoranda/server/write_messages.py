@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.server.call_messages import LARGE_BYTES, PAGE_BYTES, Envelope, Messages, parsed
+from memoranda.server.call_messages import LARGE_BYTES, Envelope, Messages, parsed
 from memoranda.server.dispatcher import Caller, Dispatcher
-from memoranda.server.write_queue import QueuedWrite, WriteOutcome, WriteQueue
+from memoranda.server.write_queue import MAX_WRITES, QueuedWrite, WriteQueue
 from memoranda.wire import codec
-from memoranda.wire.batches import write_outcomes, writes_in
+from memoranda.wire.batches import writes_in
 from memoranda.wire.methods import WRITE_BATCH
 
-MAX_OUTCOMES = 512
-"""Outcomes in a message."""
+Refused = list[tuple[int, MemorandaError]]
+"""The numbers of writes that were not understood, and why."""
 
 
 async def put_batch(queue: WriteQueue, envelope: Envelope) -> int:
@@ -28,16 +27,21 @@ async def put_batch(queue: WriteQueue, envelope: Envelope) -> int:
     return len(writes) + len(refused)
 
 
-def _decoded(envelope: Envelope) -> tuple[str, list[QueuedWrite], list[WriteOutcome]]:
+def _decoded(envelope: Envelope) -> tuple[str, list[QueuedWrite], Refused]:
     """Return the store and the writes of a batch; those that are not understood are refused."""
     batch = parsed(WRITE_BATCH, envelope.data)
+    if len(batch.writes) > MAX_WRITES:
+        raise InvalidInput(
+            "writes",
+            f"has {len(batch.writes)} writes, and the limit is {MAX_WRITES}: send several batches",
+        )
     writes: list[QueuedWrite] = []
-    refused: list[WriteOutcome] = []
+    refused: Refused = []
     for number, message in writes_in(batch):
         try:
             writes.append(_queued(envelope.caller, number, message))
         except MemorandaError as error:
-            refused.append(WriteOutcome(number, None, error))
+            refused.append((number, error))
     return envelope.store_named(batch.store), writes, refused
 
 
@@ -46,17 +50,6 @@ def _queued(caller: Caller, number: int, message: Any) -> QueuedWrite:
         raise InvalidInput("writes", f"write {number} has no call that is known here")
     call: Any = codec.call_of(message)
     return QueuedWrite(number, caller.acting(message.acting_agent), call, codec.is_named(message))
-
-
-def outcome_messages(outcomes: Sequence[WriteOutcome]) -> Iterator[bytes]:
-    """Yield messages with outcomes, each of which is not much larger than a page should be."""
-    message = write_outcomes((part.number, part.kind, part.outcome) for part in outcomes)
-    if len(outcomes) > 1 and message.ByteSize() > PAGE_BYTES:
-        middle = len(outcomes) // 2
-        yield from outcome_messages(outcomes[:middle])
-        yield from outcome_messages(outcomes[middle:])
-    else:
-        yield message.SerializeToString()
 
 
 async def answer_batch(dispatcher: Dispatcher, envelope: Envelope) -> Messages:
@@ -69,10 +62,9 @@ async def answer_batch(dispatcher: Dispatcher, envelope: Envelope) -> Messages:
         try:
             missing = await put_batch(queue, envelope)
             while missing:
-                outcomes = await queue.take(MAX_OUTCOMES)
-                for data in outcome_messages(outcomes):
-                    yield data
-                queue.note_sent(len(outcomes))
-                missing -= len(outcomes)
+                message = await queue.take()
+                yield message.data
+                queue.note_sent(message)
+                missing -= message.count
         finally:
             await queue.close()

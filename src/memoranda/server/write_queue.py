@@ -3,13 +3,16 @@
 All writes of a batch are staged and queued before the next batch is, so that writes to one key are
 decided in the order in which they came. Nothing waits for a commit before the next one is queued:
 they share the sync of a group commit. Outcomes come in any order.
+
+An outcome is encoded as soon as it is known, so that its bytes count. While many of them are
+unsent, no more answers are read: a client that does not read its outcomes makes no memory grow.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
@@ -29,15 +32,21 @@ from memoranda.server.dispatcher import Caller, Dispatcher
 from memoranda.server.folders import without_folders
 from memoranda.server.metering import Admission
 from memoranda.server.stores import OpenStore
+from memoranda.wire.batches import write_outcomes
 
 MAX_WRITES = 4096
-"""Writes of a client that may be in flight: taken, and not answered yet."""
+"""Writes of a client that may be in flight: taken, and not answered yet. A batch has no more."""
 MAX_BYTES = 16 * 1024 * 1024
-"""Bytes of their requests, for the same reason: memory. A single batch may have more."""
+"""Bytes of their requests, and bytes of outcomes that are not sent, for the same reason: memory. A
+single batch or outcome may have more."""
+OUTCOME_BYTES = 1024 * 1024
+"""Bytes of a message with outcomes; a larger outcome is a message of its own."""
 
 _STAGED_AT_ONCE = 64
 """Writes of a batch that are staged in one turn of the event loop: some milliseconds, after which
 the calls of other clients have their turn."""
+_READ_AT_ONCE = 16
+"""Answers that are read together, in one turn of a thread: each may be some hundred kilobytes."""
 
 
 class QueuedWrite(msgspec.Struct, frozen=True):
@@ -49,18 +58,11 @@ class QueuedWrite(msgspec.Struct, frozen=True):
     is_named: bool
 
 
-class WriteOutcome(msgspec.Struct, frozen=True):
-    """What became of a write."""
+class OutcomeMessage(msgspec.Struct, frozen=True):
+    """The outcomes of some writes, encoded as one message."""
 
-    number: int
-    kind: Any
-    """The kind of its call; None: it was not understood."""
-    outcome: Any
-    """Its answer, or the error that prevented it."""
-
-
-Deliver = Callable[[QueuedWrite, Any], None]
-"""Notes the outcome of a write: its answer, or an error."""
+    data: bytes
+    count: int
 
 
 class WriteQueue:
@@ -72,12 +74,18 @@ class WriteQueue:
         self._admission = admission
         self._tasks: set[asyncio.Task[None]] = set()
         """One for each batch whose outcomes are not all known."""
-        self._outcomes: deque[WriteOutcome] = deque()
-        """Outcomes that nobody has taken yet."""
+        self._outcomes: deque[bytes] = deque()
+        """Outcomes that nobody has taken yet, each encoded as a message of its own: joined, they
+        are one message with all of them."""
+        self._outcome_bytes = 0
+        """Bytes of outcomes that are not sent."""
         self._changed = asyncio.Event()
         """Set when there are outcomes, when room was made, or when a batch has failed."""
         self._writes = 0
         self._bytes = 0
+        """Bytes of requests that have no outcome yet."""
+        self.reading = asyncio.Lock()
+        """Held by the batch whose answers are being read: all could find room at the same time."""
         self._failure: BaseException | None = None
         """A defect that ended a batch without outcomes: the client has to send it again."""
 
@@ -88,12 +96,12 @@ class WriteQueue:
         store: str,
         writes: Sequence[QueuedWrite],
         size: int,
-        refused: Sequence[WriteOutcome] = (),
+        refused: Sequence[tuple[int, MemorandaError]] = (),
     ) -> None:
         """Take a batch of so many bytes, and return once its writes are queued.
 
         Wait while the client has much in flight, or passes the rates of its token. `refused` are
-        outcomes of writes of the batch that were not understood.
+        the numbers of writes that were not understood, and why.
         """
         self._dispatcher.check_current(self._caller)
         count = len(writes) + len(refused)
@@ -103,35 +111,29 @@ class WriteQueue:
         while self._writes and (self._writes >= MAX_WRITES or self._bytes + size > MAX_BYTES):
             await self._wait()
         self._writes += count
-        for refusal in refused:
-            self._dispatcher.traffic.count_error(refusal.outcome)
-        self._outcomes.extend(refused)
-        self._changed.set()
+        for number, error in refused:
+            self._add_outcome(number, None, error)
+        share = size // max(count, 1)
         for write in writes:
             if write.call.lane != "short":  # it searches much before it is staged
-                self._start(self._write_apart(store, write))
+                self._start(self._write_apart(store, write), share)
         ordered = [write for write in writes if write.call.lane == "short"]
         if ordered:
-            await self._put_ordered(store, ordered, size)
+            is_queued = asyncio.get_running_loop().create_future()
+            work = self._write_batch(store, ordered, is_queued)
+            batch = self._start(work, share * len(ordered))
+            await asyncio.wait((batch, is_queued), return_when=asyncio.FIRST_COMPLETED)
 
-    async def _put_ordered(self, store: str, writes: Sequence[QueuedWrite], size: int) -> None:
+    def _start(self, work: Coroutine[Any, Any, None], size: int) -> asyncio.Task[None]:
+        """Do work for writes of so many bytes."""
         self._bytes += size
-        is_queued = asyncio.get_running_loop().create_future()
-        batch = self._start(self._write_batch(store, writes, is_queued))
-        batch.add_done_callback(lambda _: self._free(size))
-        await asyncio.wait((batch, is_queued), return_when=asyncio.FIRST_COMPLETED)
-
-    def _free(self, size: int) -> None:
-        self._bytes -= size
-        self._changed.set()
-
-    def _start(self, work: Any) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._end)
+        task.add_done_callback(partial(self._end, size))
         return task
 
-    def _end(self, task: asyncio.Task[None]) -> None:
+    def _end(self, size: int, task: asyncio.Task[None]) -> None:
+        self._bytes -= size
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self._failure = task.exception()
@@ -139,16 +141,32 @@ class WriteQueue:
 
     # Giving outcomes.
 
-    async def take(self, limit: int) -> list[WriteOutcome]:
-        """Return outcomes that are known, `limit` at most; wait for the first one."""
+    async def take(self) -> OutcomeMessage:
+        """Return outcomes that are known, as one message; wait for the first one."""
         while not self._outcomes:
             await self._wait()
-        return [self._outcomes.popleft() for _ in range(min(limit, len(self._outcomes)))]
+        parts = [self._outcomes.popleft()]
+        size = len(parts[0])
+        while self._outcomes and size + len(self._outcomes[0]) <= OUTCOME_BYTES:
+            parts.append(self._outcomes.popleft())
+            size += len(parts[-1])
+        return OutcomeMessage(b"".join(parts), len(parts))
 
-    def note_sent(self, count: int) -> None:
-        """Note that so many outcomes were sent: the client may send as many writes more."""
-        self._writes -= count
+    def note_sent(self, message: OutcomeMessage) -> None:
+        """Note that outcomes were sent: the client may send as many writes more.
+
+        Their bytes count for its token, and delay its next batch.
+        """
+        size = len(message.data)
+        self._admission.spend(size)
+        self._writes -= message.count
+        self._outcome_bytes -= size
         self._changed.set()
+
+    async def has_room(self) -> None:
+        """Wait while many bytes of outcomes are unsent."""
+        while self._outcome_bytes > MAX_BYTES:
+            await self._wait()
 
     async def answered(self) -> None:
         """Wait until the outcomes of all writes were sent."""
@@ -178,7 +196,7 @@ class WriteQueue:
             )
         except MemorandaError as error:
             outcome = error
-        self._deliver(write, outcome)
+        self.deliver(write, outcome)
 
     async def _write_batch(
         self, store: str, writes: Sequence[QueuedWrite], is_queued: asyncio.Future[None]
@@ -190,26 +208,32 @@ class WriteQueue:
                 opened = await stack.enter_async_context(use)
             except MemorandaError as error:  # there is no such store, or it is busy
                 for write in writes:
-                    self._deliver(write, error)
+                    self.deliver(write, error)
                 return
-            batch = _Batch(self._deliver, self._dispatcher, opened)
+            batch = _Batch(self, self._dispatcher, opened)
             stack.callback(batch.withdraw)
             await batch.queue(writes)
             is_queued.set_result(None)
             await batch.deliver()
 
-    def _deliver(self, write: QueuedWrite, outcome: Any) -> None:
+    def deliver(self, write: QueuedWrite, outcome: Any) -> None:
+        """Note the outcome of a write: its answer, or an error."""
+        self._add_outcome(write.number, type(write.call), outcome)
+
+    def _add_outcome(self, number: int, kind: Any, outcome: Any) -> None:
         if isinstance(outcome, MemorandaError):
             self._dispatcher.traffic.count_error(outcome)
-        self._outcomes.append(WriteOutcome(write.number, type(write.call), outcome))
+        data: bytes = write_outcomes([(number, kind, outcome)]).SerializeToString()
+        self._outcomes.append(data)
+        self._outcome_bytes += len(data)
         self._changed.set()
 
 
 class _Batch:
     """Some writes in an open store."""
 
-    def __init__(self, deliver: Deliver, dispatcher: Dispatcher, opened: OpenStore) -> None:
-        self._deliver = deliver
+    def __init__(self, queue: WriteQueue, dispatcher: Dispatcher, opened: OpenStore) -> None:
+        self._client_queue = queue
         self._dispatcher = dispatcher
         self._opened = opened
         self._core: Core = opened.core
@@ -259,8 +283,9 @@ class _Batch:
         """Wait for what is queued, and answer it."""
         slow: list[tuple[QueuedWrite, StagedWrite[Any], CommitResult]] = []
         while self._submitted:
+            await self._client_queue.has_room()
             write, staged, submitted = self._submitted[0]
-            if slow and not submitted.is_decided:
+            if slow and (len(slow) == _READ_AT_ONCE or not submitted.is_decided):
                 await self._answer(slow)
                 slow = []
             try:
@@ -274,7 +299,7 @@ class _Batch:
             if answer is None or staged.has_transaction:
                 slow.append((write, staged, result))
             else:
-                self._deliver(write, answer)
+                self._client_queue.deliver(write, answer)
         await self._answer(slow)
 
     def _pop(self) -> None:
@@ -287,18 +312,22 @@ class _Batch:
         """Read the answers of committed writes, all in one thread."""
         if not committed:
             return
-        answers = await self._calls.run(_read_answers, committed)
-        for (write, staged, result), answer in zip(committed, answers, strict=True):
-            if isinstance(answer, MemorandaError):
-                self._refuse(write, answer)
-                continue
+        for _, staged, result in committed:
             if staged.has_transaction:
                 await self._calls.give_way(result.commit_ts)
-            self._deliver(write, without_folders(answer))
+        async with self._client_queue.reading:
+            await self._client_queue.has_room()
+            answers = await self._calls.run(_read_answers, committed)
+            for (write, _, _), answer in zip(committed, answers, strict=True):
+                if isinstance(answer, MemorandaError):
+                    self._refuse(write, answer)
+                else:
+                    self._client_queue.deliver(write, without_folders(answer))
 
     def _refuse(self, write: QueuedWrite, error: MemorandaError) -> None:
         name = call_name(type(write.call))
-        self._deliver(write, self._dispatcher.reported(write.caller, self._opened, name, error))
+        reported = self._dispatcher.reported(write.caller, self._opened, name, error)
+        self._client_queue.deliver(write, reported)
 
     def withdraw(self) -> None:
         """Give up what is not answered, if anything is: its client is gone."""

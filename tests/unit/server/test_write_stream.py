@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,27 +13,30 @@ import grpc
 import pytest
 
 from memoranda.calls.erasure_writes import Forget
+from memoranda.calls.extraction import GetHead
 from memoranda.calls.key_writes import Write
 from memoranda.calls.keys import GetState
 from memoranda.calls.log import Replay
 from memoranda.calls.maintenance import Verify
-from memoranda.calls.memory_writes import Remember
+from memoranda.calls.memory_writes import Remember, Touch
 from memoranda.calls.transactions import Commit
 from memoranda.errors import (
     InvalidInput,
     MemorandaError,
     NotFound,
     PermissionDenied,
+    TooManyRequests,
     Unauthenticated,
     VersionMismatch,
 )
-from memoranda.server import write_queue
+from memoranda.server import write_messages, write_queue
 from memoranda.server.control_store import ControlStore, control_path
+from memoranda.server.token_limits import TokenLimits
 from memoranda.wire import codec
 from memoranda.wire.batches import outcomes_in, write_batch
 from memoranda.wire.methods import WRITE_BATCH, WRITE_OUTCOMES, WRITE_STREAM
 from tests.grpc_client import GrpcClient, error_of
-from tests.patience import HANG_SECONDS
+from tests.patience import HANG_SECONDS, wait_until
 from tests.server_process import ServerThread
 
 
@@ -218,11 +223,12 @@ def test_a_client_that_reads_no_outcomes_is_not_read_from(
     sizes: list[int] = []
     take = write_queue.WriteQueue.take
 
-    async def slow_take(self: Any, limit: int) -> Any:
+    async def slow_take(self: Any) -> Any:
         sizes.append(self._writes)
-        return await take(self, min(limit, 3))
+        return await take(self)
 
     monkeypatch.setattr(write_queue.WriteQueue, "take", slow_take)
+    monkeypatch.setattr(write_queue, "OUTCOME_BYTES", 1)
     stream = Stream(client)
     for first in range(0, 200, 4):
         stream.send(*(write(n, f"k{n}") for n in range(first, first + 4)))
@@ -230,6 +236,62 @@ def test_a_client_that_reads_no_outcomes_is_not_read_from(
     assert max(sizes) < 10 + 4
     stream.end()
     assert [*stream.call] == []
+
+
+def test_answers_that_a_client_does_not_read_are_not_collected(
+    client: GrpcClient, server: ServerThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = client.ask(Remember("a", "default", "x" * 10_000))
+    monkeypatch.setattr(write_queue, "MAX_BYTES", 100_000)
+    sizes: list[int] = []
+    reads = threading.Event()
+    take, add = write_queue.WriteQueue.take, write_queue.WriteQueue._add_outcome
+
+    async def held_take(self: Any) -> Any:
+        await asyncio.to_thread(reads.wait, HANG_SECONDS)
+        return await take(self)
+
+    def noted_add(self: Any, *outcome: Any) -> None:
+        add(self, *outcome)
+        sizes.append(self._outcome_bytes)
+
+    monkeypatch.setattr(write_queue.WriteQueue, "take", held_take)
+    monkeypatch.setattr(write_queue.WriteQueue, "_add_outcome", noted_add)
+    stream = Stream(client)
+    for _ in range(50):
+        stream.send(*[Touch(memory.id, "a")] * 4)
+    wait_until(lambda: len(sizes) > 0 and sizes[-1] > 100_000)
+    wait_until(lambda: client.ask(GetHead()).commit_ts == 201)
+    assert len(sizes) < 200, "what is committed is answered later"
+    reads.set()
+    assert len(stream.outcomes(200)) == 200
+    assert max(sizes) < 100_000 + 16 * 11_000, "one read beyond the limit"
+    stream.end()
+    assert [*stream.call] == []
+
+
+def test_a_batch_has_so_many_writes(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_messages, "MAX_WRITES", 3)
+    assert len(stream.outcomes(len(stream.send(*(write(n) for n in range(3)))))) == 3
+    stream.send(*(write(n) for n in range(4)))
+    assert "has 4 writes, and the limit is 3" in str(stream.error())
+
+
+def test_the_bytes_of_outcomes_count_for_their_token(tmp_path: Path) -> None:
+    with ControlStore(control_path(folder=tmp_path)) as control:
+        limits = TokenLimits(bytes_per_second=20_000)
+        secret, _ = control.tokens.create(store="acme", limits=limits)
+    with (
+        ServerThread(folder=tmp_path, create=["acme"], tokens=True) as server,
+        GrpcClient(server.address, store="acme", token=secret) as client,
+    ):
+        memory = client.ask(Remember("a", "default", "x" * 15_000))
+        stream = Stream(client)
+        stream.outcomes(len(stream.send(*[Touch(memory.id, "a")] * 20)))
+        with pytest.raises(TooManyRequests) as raised:
+            client.ask(GetState("a", "default", "k"))
+        assert raised.value.retry_after > 5, "20 answers of 15 kB are of 15 seconds"
+        stream.call.cancel()
 
 
 def test_tokens_are_asked_for_each_batch(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from memoranda.server.dispatcher import Caller, Dispatcher
 from memoranda.server.grpc.calls import Read
 from memoranda.server.grpc.gate import Context, Endpoint
 from memoranda.server.grpc.status import ShuttingDown
-from memoranda.server.write_messages import MAX_OUTCOMES, outcome_messages, put_batch
+from memoranda.server.write_messages import put_batch
 from memoranda.server.write_queue import WriteQueue
 from memoranda.wire.methods import WRITE_STREAM
 
@@ -80,7 +80,6 @@ class _WriteStream:
 
     async def _send(self) -> None:
         while True:
-            outcomes = await self._queue.take(MAX_OUTCOMES)
-            for data in outcome_messages(outcomes):
-                await self._context.write(data)
-            self._queue.note_sent(len(outcomes))
+            message = await self._queue.take()
+            await self._context.write(message.data)
+            self._queue.note_sent(message)
