@@ -14,6 +14,7 @@ import pytest
 import memoranda
 from memoranda import testing
 from memoranda.cli.main import cli
+from memoranda.server.mcp.catalog import TOOLS
 from memoranda.server.mcp.http_connection import PARAMETERS
 from memoranda.server.metrics import METRICS, shown_name
 from memoranda.server.statehouse import statehouse_pb2
@@ -41,6 +42,7 @@ OTHERS = {
         *("checkpoint_id", "get_state_history", "thread_id", "memory_insert", "memory_replace"),
     },
     "docs/explanation/audit.md": {"secure_delete"},
+    "docs/howto/use-with-an-assistant.md": {tool.name for tool in TOOLS},
     "docs/howto/come-from-statehouse.md": {
         field.name
         for message in statehouse_pb2.DESCRIPTOR.message_types_by_name.values()

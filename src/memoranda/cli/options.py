@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from memoranda.cli.completion import complete_agent, complete_id, complete_namespace
 from memoranda.cli.configuration.option import SettingOption, setting_without_flag, takes_config
@@ -267,8 +268,12 @@ def with_url(target: Target, url: str | None) -> Target:
 
 def is_given(option: str) -> bool:
     """Say whether an option of the command that runs was given on the command line."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is click.core.ParameterSource.COMMANDLINE
+    return source_of(option) is ParameterSource.COMMANDLINE
+
+
+def source_of(option: str) -> ParameterSource:
+    """Return where an option of the command that runs has its value from."""
+    return click.get_current_context().get_parameter_source(option) or ParameterSource.DEFAULT
 
 
 takes_project = click.option(

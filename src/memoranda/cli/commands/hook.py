@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 
 import click
+from click.core import ParameterSource
 
 from memoranda.cli.assistants.clients import HOOK_CLIENTS
 from memoranda.cli.options import (
     Target,
-    is_given,
+    source_of,
     takes_scope,
     takes_url,
     with_project,
@@ -87,12 +87,8 @@ def _run(kind: str, target: Target, client: str | None, url: str | None) -> None
     try:
         event = read_event(None if sys.stdin is None else sys.stdin.buffer)
         place = with_url(target, url)
-        if event.project is not None and not _has_namespace():
+        if event.project is not None and source_of("namespace") is ParameterSource.DEFAULT:
             place = with_project(place, str(event.project))
         HookRun(kind, client, event).run(place)
     except (MemorandaError, OSError) as error:
         click.echo(f"memoranda hook {kind}: {error}", err=True)
-
-
-def _has_namespace() -> bool:
-    return is_given("namespace") or bool(os.environ.get("MEMORANDA_NAMESPACE"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from memoranda.cli.assistants.clients import CLIENTS, Client, folders
 from memoranda.cli.exit_codes import FAILED
@@ -16,6 +17,7 @@ from memoranda.cli.main import FIELD_NAMES
 from memoranda.cli.options import (
     Target,
     is_given,
+    source_of,
     takes_scope,
     takes_url,
     with_project,
@@ -144,8 +146,9 @@ def _setup(client: Client, scope: str, target: Target, tools: str) -> Setup:
     """Return how the client starts our programs."""
     from memoranda.cli.assistants.configuration import Setup, own_command
 
-    place = [] if target.db is None else ["--db", _absolute(target)]
-    place += [] if target.agent is None else ["--agent", target.agent]
+    place = ["--db", _absolute(target)] if _is_written("db") or _is_written("url") else []
+    if target.agent is not None and _is_written("agent"):
+        place += ["--agent", target.agent]
     namespace = _namespace(client, scope, target)
     shared = [*place, *(namespace if namespace[:1] == ["--namespace"] else [])]
     environment = {}
@@ -167,11 +170,18 @@ def _setup(client: Client, scope: str, target: Target, tools: str) -> Setup:
 
 def _namespace(client: Client, scope: str, target: Target) -> list[str]:
     """Return the option that says which namespace the server uses."""
-    if is_given("namespace") or os.environ.get("MEMORANDA_NAMESPACE"):
+    if _is_written("namespace"):
         return ["--namespace", target.namespace]
+    if source_of("namespace") is not ParameterSource.DEFAULT:
+        return []
     if scope == "project":
         return ["--namespace", with_project(target, ".").namespace]
     return [] if client.project is None else ["--project", client.project]
+
+
+def _is_written(option: str) -> bool:
+    """Say whether an option is written: the file with settings is read by the programs too."""
+    return source_of(option) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
 def _absolute(target: Target) -> str:
