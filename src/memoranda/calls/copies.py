@@ -35,8 +35,8 @@ from memoranda.storage.store_url import file_of
 def check_arrived(engine: Engine, path: Path, log_id: str, commits: int, head_hash: str) -> None:
     """Check that a copy at its final path holds the log that was copied, and close its engine.
 
-    The copy was verified before it was moved there. But SQLite replays any write-ahead log that it
-    finds beside a file, also one of another store.
+    The copy was verified before it was moved there. But a database replays any write-ahead log
+    that it finds beside its file, also one of another store.
     """
     with closing(engine), engine.reading() as reader:
         row = reader.row("event_hash", commit_ts=commits)
@@ -45,8 +45,8 @@ def check_arrived(engine: Engine, path: Path, log_id: str, commits: int, head_ha
         )
     if not same or (commits and row is None):
         raise Corruption(
-            f"{path} does not hold what was copied to it: SQLite took a file beside it for a part "
-            "of it; remove it and the files beside it, and copy again"
+            f"{path} does not hold what was copied to it: a file beside it was taken "
+            "for a part of it; remove it and the files beside it, and copy again"
         )
 
 

@@ -70,7 +70,7 @@ TIMEOUT = 30.0
 _ANSWER_SECONDS = 1.0
 """How long closing waits for answers of committed writes; they take milliseconds."""
 _MAX_INTEGER = 2**63 - 1
-"""The largest integer that SQLite stores."""
+"""The largest integer that databases store."""
 
 
 class Core(msgspec.Struct, frozen=True):
@@ -214,7 +214,7 @@ class Core(msgspec.Struct, frozen=True):
 
 
 def check_optional_integer(field: str, value: object, *, minimum: int) -> int | None:
-    """Return an integer that SQLite can hold and that is at least `minimum`; or None for None."""
+    """Return an integer of 64 bits that is at least `minimum`; or None for None."""
     if value is None:
         return None
     return check_integer(field, value, minimum=minimum, maximum=_MAX_INTEGER)

@@ -75,7 +75,7 @@ INSERT INTO graph_statement (
 ) VALUES (
     :assertion_id, :asserts, :subject, :relation, :object, :subject_root, :object_root, :at,
     :bound, :commit_ts, :position, :committed_at, :confidence, :source,
-    CASE WHEN :private THEN (SELECT scope_id FROM graph_node WHERE id = :subject) ELSE 0 END,
+    CASE WHEN :private = 1 THEN (SELECT scope_id FROM graph_node WHERE id = :subject) ELSE 0 END,
     :author, OPEN_END, NULL
 )
 

@@ -32,7 +32,7 @@ from memoranda.model.operations import Withdraw
 from memoranda.storage.port import Reader, Row, WriteBuffer, Writer
 
 _MIN_INSTANT = -(2**63)
-"""An instant before every other, in microseconds: the smallest integer that SQLite stores."""
+"""An instant before every other, in microseconds: the smallest integer that databases store."""
 
 NodeInterval = Interval[int]
 """An interval as the tables have it: the object is a node id."""

@@ -387,7 +387,7 @@ def verify_rows(
                 covered = hashed_bytes(salts, number, committed_at, last, parts)
         except Corruption as error:
             raise _as_chain_broken(number, error) from error
-        except (TypeError, struct.error) as error:  # SQLite columns can hold any type
+        except (TypeError, struct.error) as error:  # a damaged column can hold any type
             raise ChainBroken(number, "a column has another type than an event's") from error
         if sha256(covered).digest() != stored_hash:
             raise ChainBroken(number, "its content does not have its hash")

@@ -88,7 +88,7 @@ ORDER BY commit_ts LIMIT :limit
 -- Return the last commit at or before a time.
 -- Times grow with commits, so bisecting the commits finds it without an index on time.
 WITH RECURSIVE bisect (low, high) AS (
-    SELECT 0, COALESCE(MAX(commit_ts), 0) FROM event
+    SELECT CAST(0 AS INTEGER), COALESCE(MAX(commit_ts), 0) FROM event
     UNION ALL
     SELECT
         CASE WHEN middle.committed_at <= :time THEN middle.commit_ts ELSE low END,

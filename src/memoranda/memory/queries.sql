@@ -521,7 +521,10 @@ LEFT JOIN memory AS invalidating ON invalidating.id = notice.invalidating
 WHERE notice.memory > :after AND notice.commit_ts <= :at
     AND (:agent_id IS NULL OR memory.agent_id = :agent_id)
     AND (memory.private = 0 OR memory.agent_id = :viewer)
-    AND (:is_open IS NULL OR :is_open = CASE WHEN notice.resolved_commit <= :at THEN 0 ELSE 1 END)
+    AND (
+        CAST(:is_open AS INTEGER) IS NULL
+        OR :is_open = CASE WHEN notice.resolved_commit <= :at THEN 0 ELSE 1 END
+    )
 ORDER BY notice.memory LIMIT :limit
 
 -- name: notice_get

@@ -36,8 +36,9 @@ from memoranda.storage.port import Engine, Reader, Row
 
 _CONTENT_PAGE_ROWS = 32
 """Rows of a page whose memories come with content: each may be up to the content limit."""
-AFTER_ALL_NAMES = b""
-"""A key that sorts after every namespace: SQLite sorts blobs after all text."""
+AFTER_ALL_NAMES = "\U0010ffff" * 129
+"""A text that sorts after every namespace: it begins with more bytes of the last character than a
+namespace may have."""
 
 
 def get(

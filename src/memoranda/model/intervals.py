@@ -7,7 +7,7 @@ from typing import Final
 OPEN_END: Final = 2**63 - 1
 """The end of an interval that is still open: a commit, or microseconds since 1970 UTC.
 
-It is the largest integer that SQLite stores, so `start <= x AND x < end` needs no case for NULL,
+It is the largest integer that databases store, so `start <= x AND x < end` needs no case for NULL,
 and an index on the end finds the open intervals. SQL files name it by the word `OPEN_END`.
 """
 

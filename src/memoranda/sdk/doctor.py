@@ -9,7 +9,7 @@ import os
 import platform
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -42,14 +42,8 @@ from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.embedder import Embedder, EmbedderSpec, resolve_embedder
 from memoranda.storage.files import leftovers, path_exists
 from memoranda.storage.owner_lock import read_owner
-from memoranda.storage.port import Engine, Finding, Progress, fine, problem, warning
-from memoranda.storage.sqlite.health import (
-    check_format,
-    check_journal,
-    check_pages,
-    check_place,
-    check_version,
-)
+from memoranda.storage.port import Check, Engine, Finding, Progress, fine, problem, warning
+from memoranda.storage.sqlite.health import check_journal, check_place, check_version
 from memoranda.storage.store_url import Url, file_of
 
 _MIB = 1024 * 1024
@@ -57,8 +51,6 @@ _LEAST_FREE = 64 * _MIB
 """Free bytes below which a commit may soon fail."""
 _COMFORTABLY_FREE = 1024 * _MIB
 """Free bytes, beside the size of the store, below which a backup may not fit."""
-
-Check = Callable[[], Finding]
 
 
 def diagnose(
@@ -96,16 +88,13 @@ def diagnose(
     except MemorandaError as error:
         yield _problem("store", error)
         return
-    checks: list[tuple[str, Check]] = [
-        ("store", lambda: check_format(path)),
+    checks = [
+        *engine.diagnose(quick=quick),
         ("clock", lambda: _check_clock(engine, clock or SystemClock())),
         ("index", lambda: _check_index(engine)),
     ]
     if not quick:
-        checks += [
-            ("pages", lambda: check_pages(path)),
-            ("chain", lambda: _check_chain(engine, progress)),
-        ]
+        checks += [("chain", lambda: _check_chain(engine, progress))]
     if deep:
         checks += [("views", lambda: _check_views(engine, progress))]
     with closing(engine):

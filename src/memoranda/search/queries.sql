@@ -202,11 +202,14 @@ FROM event LEFT JOIN to_index ON to_index.commit_ts = event.commit_ts
 WHERE event.commit_ts > :after ORDER BY event.commit_ts LIMIT :limit
 
 -- name: index_strays
--- Count vectors and tokens without a document, and queued commits without an event.
+-- Count vectors and tokens without a document.
 SELECT
     (SELECT COUNT(*) FROM vector WHERE passage NOT IN (SELECT id FROM passage)),
-    (SELECT COUNT(*) FROM words WHERE rowid NOT IN (SELECT id FROM passage)),
-    (SELECT COUNT(*) FROM to_index WHERE commit_ts NOT IN (SELECT commit_ts FROM event))
+    (SELECT COUNT(*) FROM words WHERE rowid NOT IN (SELECT id FROM passage))
+
+-- name: index_queue_strays
+-- Count queued commits without an event.
+SELECT COUNT(*) FROM to_index WHERE commit_ts NOT IN (SELECT commit_ts FROM event)
 
 -- name: index_counts
 -- Count the documents, and the rows of the full-text index.

@@ -146,4 +146,4 @@ class CoveredEngine:
 
     write = write_from = guard_writes = sync = purge = query = copy_to = open_at = _refuse
     check_definitions = check_structure = scratch = _refuse
-    check_vacant = place = documented_views = footprint = file_identity = close = _refuse
+    check_vacant = place = documented_views = footprint = identity = diagnose = close = _refuse

@@ -31,6 +31,10 @@ class Finding(msgspec.Struct, frozen=True):
     """The class name of the error that using the store would raise."""
 
 
+Check = Callable[[], Finding]
+"""A health check; an error that it raises is a finding, too."""
+
+
 def fine(check: str, message: str) -> Finding:
     """Return a finding without fault."""
     return Finding(check, "ok", message)
@@ -228,8 +232,12 @@ class Engine(Protocol):
         """Wait until every commit of every process is durable."""
         ...
 
-    def file_identity(self) -> str:
-        """Return an identity of the store's file, which a copy does not share."""
+    def identity(self) -> str:
+        """Return an identity of where the log is stored, which a copy does not share."""
+        ...
+
+    def diagnose(self, *, quick: bool) -> list[tuple[str, Check]]:
+        """Return the database's own health checks; `quick` leaves out those that read all rows."""
         ...
 
     def check_definitions(self, reader: Reader) -> None:

@@ -58,7 +58,7 @@ def troubles(found: dict[str, Finding]) -> dict[str, tuple[str, str | None]]:
 def test_a_healthy_store(path: Path) -> None:
     result = findings(path)
     assert troubles(result) == {}
-    assert tuple(result) == (*ALWAYS, "pages", "chain")
+    assert set(result) == {*ALWAYS, "pages", "chain"}
     assert "50" in result["chain"].message
     assert f"format {FORMAT}" in result["store"].message
     assert list(path.parent.iterdir()) == [path]

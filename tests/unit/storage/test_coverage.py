@@ -70,11 +70,11 @@ def test_every_table_of_somebody_has_a_policy(store: Store) -> None:
         "JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
     )
     owned = {table for table, column in columns if column in {"namespace", "agent_id", "scope_id"}}
-    assert owned - row_policies._policies().keys() == WITHOUT_POLICY.keys()
+    assert owned - row_policies.policies().keys() == WITHOUT_POLICY.keys()
 
 
 def test_every_table_of_a_query_is_read_through_its_policy() -> None:
-    tables = "|".join(row_policies._policies())
+    tables = "|".join(row_policies.policies())
     for name in READS:
         plain = QUERIES[name]
         mentions = set(re.findall(rf"(?:FROM|JOIN|,) ({tables})\b(?!\.)(?= |$|\))", plain))
@@ -96,7 +96,7 @@ def test_there_is_no_covered_query_without_a_query() -> None:
         QUERIES["nothing"]
     with pytest.raises(KeyError):
         QUERIES[covered_name("nothing")]
-    assert row_policies._covered_queries().keys() <= QUERIES.keys()
+    assert row_policies.covered_queries().keys() <= QUERIES.keys()
 
 
 def test_counts_are_of_covered_agents(store: Store) -> None:

@@ -31,7 +31,7 @@ class AsOf(msgspec.Struct, frozen=True):
 
 
 _MAX_COMMIT = 2**63 - 1
-"""No commit has a higher number: SQLite stores none."""
+"""No commit has a higher number: databases store none."""
 _MAX_DIGITS = 19
 """Decimal digits of a signed 64-bit number."""
 

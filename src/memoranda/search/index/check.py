@@ -111,7 +111,9 @@ class _Check:
             )
 
     def _check_totals(self) -> None:
-        if any(self._reader.row("index_strays") or ()):
+        reader = self._reader
+        strays = (*(reader.row("index_strays") or ()), *(reader.row("index_queue_strays") or ()))
+        if any(strays):
             raise _differs(
                 "passage", "there are tokens, vectors or queued commits without an owner"
             )

@@ -223,7 +223,7 @@ _FIRST_PART_COST = 32 * 1024
 _MIN_PART_COST, _MAX_PART_COST = 4 * 1024, 256 * 1024
 """Bounds of the adapted size of a part, in bytes of tokens."""
 _WRITER_TURN_SECONDS = 0.001
-"""Pause after a transaction: SQLite's write lock is not fair, and waiting writers poll for it."""
+"""Pause after a transaction: the write lock may not be fair, and waiting writers poll for it."""
 _STALE_RETRY_SECONDS = 0.1
 """Pause after a stale plan: another process is indexing, and may as well go on."""
 

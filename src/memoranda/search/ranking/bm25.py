@@ -1,7 +1,7 @@
 """Full-text search: BM25 over the visible partitions and the unindexed documents.
 
 The inverse document frequency counts visible documents only. A term in the context of a document
-counts less than one in the document itself. SQLite scores the indexed documents, for each term and
+counts less than one in the document itself. FTS5 scores the indexed documents, for each term and
 each partition; the unindexed ones are scored here with the same formula.
 
 To score each term by itself takes twice as long as one FTS5 query for all of them. So where many

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +28,7 @@ from memoranda.model.histogram import Histogram
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.files import keep_private
 from memoranda.storage.port import (
+    Check,
     Engine,
     OutcomeUnknown,
     Parameters,
@@ -47,6 +49,7 @@ from memoranda.storage.sqlite.connection import (
     translate,
     translate_errors,
 )
+from memoranda.storage.sqlite.health import check_format, check_pages
 from memoranda.storage.sqlite.identity import file_identity
 from memoranda.storage.sqlite.placement import (
     check_mount,
@@ -103,7 +106,7 @@ class StoreFile(ABC):
         """The store's file; None if it is in memory."""
         return self._path
 
-    def file_identity(self) -> str:
+    def identity(self) -> str:
         """Return the identity of the file's inode, which a copy does not share."""
         if self._path is None:
             return "memory"
@@ -432,6 +435,13 @@ class SqliteEngine(StoreFile):
     def check_structure(self, reader: Reader) -> None:
         """Let SQLite check the pages, indexes and columns of each table."""
         schema.check_structure(reader)
+
+    def diagnose(self, *, quick: bool) -> list[tuple[str, Check]]:
+        """Return the checks of the file's format and of its pages."""
+        if self._path is None:
+            return []
+        checks: list[tuple[str, Check]] = [("store", partial(check_format, self._path))]
+        return checks if quick else [*checks, ("pages", partial(check_pages, self._path))]
 
     def documented_views(self) -> list[SqlView]:
         """Return the views that a user's SQL can read; the store itself is not read."""

@@ -129,7 +129,8 @@ SELECT
             )
     ) ELSE FALSE END
 FROM json_each(:items) AS item
-CROSS JOIN memory_state AS state ON state.id = CASE item.type WHEN 'integer' THEN item.value ELSE (
+CROSS JOIN memory_state AS state ON state.id = CASE item.type
+    WHEN 'integer' THEN CAST(item.value AS INTEGER) ELSE (
     SELECT last.id
     FROM memory AS own CROSS JOIN memory_state AS last ON last.memory = own.id
     WHERE own.memory_id = item.value AND own.commit_ts <= :at AND last.commit_ts <= :at
@@ -341,7 +342,7 @@ SELECT
     edge.last_at, edge.last_commit, edge.last_position,
     edge.valid_to, edge.to_commit, edge.to_position
 FROM json_each(:nodes) AS item JOIN graph_edge AS edge ON edge.subject = item.value
-WHERE :outward AND (:relation IS NULL OR edge.relation = :relation)
+WHERE :outward = 1 AND (:relation IS NULL OR edge.relation = :relation)
     AND edge.valid_from <= :valid_at AND edge.valid_to > :valid_at
 UNION
 SELECT
@@ -351,7 +352,7 @@ SELECT
 FROM json_each(:nodes) AS item
 JOIN graph_node AS node ON node.id = item.value AND node.kind = 'entity'
 JOIN graph_edge AS edge ON edge.object = node.id
-WHERE :inward AND (:relation IS NULL OR edge.relation = :relation)
+WHERE :inward = 1 AND (:relation IS NULL OR edge.relation = :relation)
     AND edge.valid_from <= :valid_at AND edge.valid_to > :valid_at
 ORDER BY 1, 2, 4, 5, 6
 LIMIT :limit
@@ -638,7 +639,7 @@ ORDER BY named.root, node.id
 WITH statement AS (
     SELECT subject_root, relation, object_root, at, commit_ts, position FROM graph_statement
     WHERE assertion_id = :assertion_id AND asserts = 1 AND until_commit = OPEN_END
-        AND (author > 0) = :shared
+        AND CASE WHEN author > 0 THEN 1 ELSE 0 END = :shared
 )
 SELECT
     edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position,
@@ -738,7 +739,7 @@ JOIN graph_edge AS edge
         <= (statement.at, statement.commit_ts, statement.position)
     AND (edge.last_at, edge.last_commit, edge.last_position)
         >= (statement.at, statement.commit_ts, statement.position)
-WHERE statement.until_commit = OPEN_END AND (statement.author > 0) = :shared
+WHERE statement.until_commit = OPEN_END AND CASE WHEN statement.author > 0 THEN 1 ELSE 0 END = :shared
 ORDER BY item.key, edge.valid_from, edge.from_commit, edge.from_position
 
 -- name: graph_subjects_of_assertions
@@ -845,7 +846,9 @@ ORDER BY item.key
 -- Find the last commit at or before each of some times, as commit_at_time does for one. Each item
 -- is a time, and the first and the last commit that it can be.
 WITH RECURSIVE bisect (place, time, low, high) AS (
-    SELECT item.key, item.value ->> 0, item.value ->> 1, item.value ->> 2
+    SELECT
+        item.key, CAST(item.value ->> 0 AS INTEGER), CAST(item.value ->> 1 AS INTEGER),
+        CAST(item.value ->> 2 AS INTEGER)
     FROM json_each(:searches) AS item
     UNION ALL
     SELECT
@@ -860,20 +863,20 @@ SELECT low FROM bisect WHERE low = high ORDER BY place
 -- name: kind_counts_of_blocks
 -- Sum a scope's operations over ranges of blocks of commits. Each item is a number for the range,
 -- the first and the last block.
-SELECT item.value ->> 0, kind_count.kind, SUM(kind_count.count)
+SELECT CAST(item.value ->> 0 AS INTEGER), kind_count.kind, SUM(kind_count.count)
 FROM json_each(:ranges) AS item CROSS JOIN kind_count
 WHERE kind_count.scope_id = :scope_id
     AND kind_count.block >= item.value ->> 1 AND kind_count.block <= item.value ->> 2
-GROUP BY item.key, kind_count.kind
+GROUP BY item.key, item.value ->> 0, kind_count.kind
 
 -- name: kinds_of_ranges
 -- Count a scope's events over ranges of commits, by what kinds of operations they have. Each item
 -- is a number for the range, the commit before it and its last one.
-SELECT item.value ->> 0, event_scope.kinds, COUNT(*)
+SELECT CAST(item.value ->> 0 AS INTEGER), event_scope.kinds, COUNT(*)
 FROM json_each(:ranges) AS item CROSS JOIN event_scope
 WHERE event_scope.scope_id = :scope_id
     AND event_scope.commit_ts > item.value ->> 1 AND event_scope.commit_ts <= item.value ->> 2
-GROUP BY item.key, event_scope.kinds
+GROUP BY item.key, item.value ->> 0, event_scope.kinds
 
 -- name: event_commit_infos
 -- Read the times and envelopes of some commits.

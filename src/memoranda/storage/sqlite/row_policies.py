@@ -25,7 +25,7 @@ class Queries(dict[str, str]):
         plain_name = uncovered_name(name)
         if plain_name is None:
             raise KeyError(name)
-        text = _covered_queries().get(plain_name)
+        text = covered_queries().get(plain_name)
         self[name] = with_policies(self[plain_name] if text is None else text)
         return self[name]
 
@@ -36,14 +36,14 @@ def with_policies(query: str) -> str:
     A policy is a common table expression with the name of its table, which hides the table. An
     index cannot be prescribed for it, so such hints go.
     """
-    policies = _policies()
-    tables = sorted({name for name in _TABLE.findall(query) if name in policies})
+    texts = policies()
+    tables = sorted({name for name in _TABLE.findall(query) if name in texts})
     if not tables:
         return query
     expressions = ", ".join(
         (
             _PARAMETERS,
-            *(f"{table} AS NOT MATERIALIZED ({policies[table]})" for table in tables),
+            *(f"{table} AS NOT MATERIALIZED ({texts[table]})" for table in tables),
         )
     )
     body = _INDEX_HINT.sub("", query)
@@ -60,12 +60,14 @@ def _conditions() -> Mapping[str, str]:
 
 
 @cache
-def _policies() -> Mapping[str, str]:
+def policies() -> Mapping[str, str]:
+    """Return the policy of each table that has one."""
     return _load("row_policies.sql")
 
 
 @cache
-def _covered_queries() -> Mapping[str, str]:
+def covered_queries() -> Mapping[str, str]:
+    """Return the covered queries that differ by more than the policies."""
     return _load("covered_queries.sql")
 
 
