@@ -6,7 +6,6 @@ from memoranda.calls.erasure_writes import Forget
 from memoranda.calls.maintenance import Verify
 from memoranda.calls.transcripts import GetTranscript
 from memoranda.errors import InvalidInput
-from memoranda.model.limits import short_repr
 from memoranda.server.mcp.session import Session, memory_id_of, time_of, transcript_id_of
 from memoranda.server.mcp.tool import Answer, Arguments, tool
 from memoranda.server.mcp.tools.memories import missing_transcript
@@ -78,7 +77,7 @@ async def _forget_memory(
     )
     return call, (
         f"Erase memory {memory.id} of agent {memory.agent_id} for good, with all its versions and "
-        f"the facts it is the source of? Its text, as stored: {short_repr(shown)}"
+        f"the facts it is the source of? Its text, as stored: {shown!r}"
     )
 
 

@@ -82,6 +82,7 @@ async def state_get(session: Session, arguments: StateGetArguments) -> StateAnsw
 class StateWritten(Answer, frozen=True, kw_only=True):
     """A value that was written; it is durable."""
 
+    notice: Notice
     key: str
     version: int | None = None
     ref: str
@@ -120,6 +121,7 @@ async def state_set(session: Session, arguments: StateSetArguments) -> StateWrit
         )
     )
     return StateWritten(
+        notice=NOTICE,
         key=arguments.key,
         version=receipt.version,
         ref=format_ref(KeyRef(arguments.key, receipt.version)),
