@@ -68,7 +68,7 @@ def _choice(
 
 def _namespace(grant: Grant) -> str:
     """Return the namespace of an address that names none: the default one, or the token's."""
-    if grant.namespaces is None or grant.coverage.covers_namespace(DEFAULT_NAMESPACE):
+    if not grant.namespaces or grant.coverage.covers_namespace(DEFAULT_NAMESPACE):
         return DEFAULT_NAMESPACE
     first, *others = sorted(grant.namespaces)
     if others:

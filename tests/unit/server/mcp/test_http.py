@@ -19,11 +19,11 @@ from memoranda.server.http.problems import HttpProblem
 from memoranda.server.http.settings import HttpSettings
 from memoranda.server.token_limits import TokenLimits
 from tests.mcp_client import ERAS, Era
+from tests.mcp_messages import modern_request
 from tests.mcp_transports import over_http
 from tests.patience import HANG_SECONDS
 from tests.server_process import ServerThread
 
-MODERN = "2026-07-28"
 ISSUER = "https://login.example"
 
 
@@ -59,24 +59,12 @@ class Site:
         **headers: str,
     ) -> httpx2.Response:
         """Send one request of the revision without sessions."""
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
-        }
-        params = {**(params or {}), "_meta": meta}
-        sent = {
-            "accept": "application/json, text/event-stream",
-            "content-type": "application/json",
-            "mcp-protocol-version": MODERN,
-            "mcp-method": method,
-            **({"mcp-name": params["name"]} if "name" in params else {}),
-            **({} if secret is None else {"authorization": f"Bearer {secret}"}),
-            **{name.replace("_", "-"): text for name, text in headers.items()},
-        }
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        body = {"json": message} if data is None else {"content": data}
-        return httpx2.post(url or self.mcp, headers=sent, timeout=HANG_SECONDS, **body)
+        request = modern_request(method, params, secret)
+        request["headers"] |= {name.replace("_", "-"): text for name, text in headers.items()}
+        if data is not None:
+            del request["json"]
+            request["content"] = data
+        return httpx2.post(url or self.mcp, timeout=HANG_SECONDS, **request)
 
     def call(self, secret: str | None, name: str, url: str | None = None, **arguments: Any) -> Any:
         """Call a tool that succeeds, and return its structured answer."""
