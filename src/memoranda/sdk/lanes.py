@@ -10,12 +10,14 @@ come round: whatever one store has waiting, a call of another waits for one call
 A store may also use a part of the threads only, so that its long calls leave some to the others.
 
 Threads of one process share the interpreter. A long call gives it up at each step it reports, so
-that a short one does not wait for the interpreter's own switch interval.
+that a short one does not wait for the interpreter's own switch interval. There it also ends, if its
+caller no longer waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -255,13 +257,18 @@ class _LaneThreads:
                 self._fill_threads()
 
 
-def yielding(progress: Progress | None) -> Progress:
-    """Return a progress function that also lets other threads run, again and again."""
+def yielding(progress: Progress | None, abandoned: threading.Event | None = None) -> Progress:
+    """Return a progress function that also lets other threads run, again and again.
+
+    Once the work is abandoned, it raises `CancelledError` in the thread, which ends the work.
+    """
     clock = SystemClock()
     resumed_at = clock.monotonic()
 
     def report(done: int, total: int) -> None:
         nonlocal resumed_at
+        if abandoned is not None and abandoned.is_set():
+            raise asyncio.CancelledError
         if clock.monotonic() - resumed_at >= WORK_SECONDS:
             clock.sleep(YIELD_SECONDS)
             resumed_at = clock.monotonic()

@@ -250,6 +250,31 @@ def test_a_long_call_reports_its_progress_and_yields() -> None:
     assert reports == [(1, 2)]
 
 
+def test_a_long_call_ends_when_its_caller_is_cancelled(tmp_path: Path) -> None:
+    begun, go = threading.Event(), threading.Event()
+    steps: list[int] = []
+
+    def wait_at_first(done: int, _: int) -> None:
+        steps.append(done)
+        begun.set()
+        assert go.wait(HANG_SECONDS)
+
+    async def work() -> None:
+        async with await memoranda.open_async(tmp_path / "s.db", embedder=None) as store:
+            for number in range(20):
+                await store.write(agent_id="a", key="k", value={"n": number})
+            task = asyncio.create_task(store.verify(deep=True, progress=wait_at_first))
+            await asyncio.to_thread(begun.wait, HANG_SECONDS)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            go.set()
+            assert (await store.verify(deep=True)).commits == 20, "the next one has its thread"
+            assert len(steps) == 1
+
+    asyncio.run(work())
+
+
 class TestListings:
     async def _fill(self, path: Path) -> memoranda.AsyncStore:
         with memoranda.open(path, embedder=None) as filled, filled.begin_transaction() as staged:

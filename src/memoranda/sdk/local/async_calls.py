@@ -115,9 +115,21 @@ class AsyncLocalCalls(AsyncCalls):
         if call.local_only is not None:  # it mostly waits for a disk
             work = partial(handle, self.core, self._grant, call, progress, self._signing)
             return await asyncio.to_thread(work)
-        report = yielding(progress) if call.lane == "long" else None
-        work = partial(handle, self.core, self._grant, call, report, self._signing)
+        if call.lane == "long":
+            return await self._ask_long(call, progress)
+        work = partial(handle, self.core, self._grant, call, None, self._signing)
         return await self._lanes.submit_call(call.lane, work)
+
+    async def _ask_long(self, call: Call[Answer], progress: Progress | None) -> Answer:
+        """Answer a long call; when its caller is cancelled, it ends at the next step it reports."""
+        abandoned = threading.Event()
+        report = yielding(progress, abandoned)
+        work = partial(handle, self.core, self._grant, call, report, self._signing)
+        try:
+            return await self._lanes.submit_call(call.lane, work)
+        except asyncio.CancelledError:
+            abandoned.set()
+            raise
 
     async def open_pages(self, call: Call[Item]) -> AsyncPages[Item]:
         """Return the pages of a call that has a long answer."""
