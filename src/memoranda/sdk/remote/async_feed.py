@@ -121,7 +121,7 @@ class AsyncReceiver:
             if self._task is not None or self._error is not None or self._is_stopped:
                 return
             patience = self._connection.patience()
-            while self._call is None:
+            while self._call is None and not self._is_stopped:
                 try:
                     await self._connect()
                 except MemorandaError as error:
@@ -179,6 +179,8 @@ class AsyncReceiver:
         finally:
             self._task = None
             self._patience = self._connection.patience()
+            if self._is_stopped and self._call is not None:
+                self._call.cancel()  # it may have been made meanwhile
             self._changed.set()
             self._signal.notify()
 

@@ -182,6 +182,24 @@ def test_asynchronous_answers_that_nobody_reads_are_cancelled(
     asyncio.run(work())
 
 
+def test_a_subscription_that_is_closed_while_it_begins_is_cancelled(
+    store: Store, server: ServerThread, proxy: TcpProxy, patient_channels: None
+) -> None:
+    async def work() -> None:
+        async with await memoranda.open_async(f"grpc://{proxy.address}/acme") as opened:
+            await asyncio.to_thread(wait_until, lambda: server.server.call_count == 0)
+            proxy.holds_answers = True
+            subscription = opened.bind(agent_id="a").subscribe(after_commit=0)
+            waiting = asyncio.ensure_future(anext(subscription, None))
+            await asyncio.to_thread(wait_until, lambda: server.server.call_count == 1)
+            subscription.close()
+            proxy.holds_answers = False
+            assert await waiting is None
+            await asyncio.to_thread(wait_until, lambda: server.server.call_count == 0)
+
+    asyncio.run(work())
+
+
 def test_the_bound_of_a_replay_is_fixed_when_it_is_called(store: Store) -> None:
     store.write(key="k", value={})
     events = store.replay()
