@@ -17,15 +17,18 @@ from memoranda.calls.call import Call
 from memoranda.calls.log import Replay
 from memoranda.calls.subscriptions import Subscribe
 from memoranda.errors import InvalidInput
+from memoranda.model.event import StoredEvent
 from memoranda.model.limits import short_repr
 from memoranda.server.dispatcher import Caller, Dispatcher
+from memoranda.server.event_streams import EventPage
 from memoranda.wire import codec
 from memoranda.wire.classes import Message
 from memoranda.wire.events import event_page
 from memoranda.wire.methods import Method
 
 LARGE_BYTES = 256 * 1024
-"""Requests from this size on are decoded in a thread: they would keep the event loop waiting."""
+"""Requests from this size on are decoded in a thread, and so are pages of events encoded: they
+would keep the event loop waiting."""
 PAGE_BYTES = 1024 * 1024
 """Bytes of a page from which on it is sent in two."""
 PROGRESS_SECONDS = 0.1
@@ -170,15 +173,29 @@ class CallMessages:
         events = self._dispatcher.events(incoming.caller, incoming.store, call, size=incoming.size)
         async with events as stream:
             async for page in stream:
-                data = event_page(
-                    page.events,
-                    log_id=page.log_id,
-                    bound=page.bound,
-                    caught_up=page.caught_up,
-                    stored=stored,
-                ).SerializeToString()
+                data = await _page_message(page, stored=stored)
                 yield data
                 await stream.throttle(len(data))
+
+
+async def _page_message(page: EventPage, *, stored: bool) -> bytes:
+    """Return a page of events as a message; one that takes long is made in a thread."""
+    sizes = [len(event.operations) for event in page.events if isinstance(event, StoredEvent)]
+    is_sent_as_stored = stored and len(sizes) == len(page.events)
+    if is_sent_as_stored and sum(sizes) < LARGE_BYTES:
+        return _encoded_page(page, stored=stored)
+    return await asyncio.to_thread(_encoded_page, page, stored=stored)
+
+
+def _encoded_page(page: EventPage, *, stored: bool) -> bytes:
+    data: bytes = event_page(
+        page.events,
+        log_id=page.log_id,
+        bound=page.bound,
+        caught_up=page.caught_up,
+        stored=stored,
+    ).SerializeToString()
+    return data
 
 
 async def _incoming(method: Method, envelope: Envelope) -> IncomingCall:

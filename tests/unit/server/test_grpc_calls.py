@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -18,6 +20,7 @@ from memoranda.calls.transactions import Commit
 from memoranda.errors import InvalidInput, NotFound, TitleTaken, VersionMismatch
 from memoranda.model.clock import FixedClock
 from memoranda.model.ids import FixedIds
+from memoranda.server import call_messages
 from tests.grpc_client import GrpcClient
 from tests.server_process import ServerThread
 
@@ -116,6 +119,27 @@ def test_a_client_may_want_operations_as_fields(client: GrpcClient) -> None:
     (operation,) = event.operations
     assert (operation.type, operation.key, operation.value) == ("write", "k007", b'{"n":7}')
     assert not event.stored_operations
+
+
+@pytest.mark.parametrize(
+    ("size", "stored", "in_loop"),
+    [(10, True, True), (call_messages.LARGE_BYTES, True, False), (10, False, False)],
+)
+def test_pages_that_take_long_are_encoded_beside_the_event_loop(
+    client: GrpcClient, monkeypatch: pytest.MonkeyPatch, size: int, *, stored: bool, in_loop: bool
+) -> None:
+    client.ask(Write("a", "default", "k", {"text": "x" * size}))
+    loops: list[bool] = []
+    encode = call_messages.event_page
+
+    def noted(events: Any, **fields: Any) -> Any:
+        if events:
+            loops.append(asyncio._get_running_loop() is not None)
+        return encode(events, **fields)
+
+    monkeypatch.setattr(call_messages, "event_page", noted)
+    assert [len(page.events) for page in client.stream(Replay("a", None), stored=stored)] == [0, 1]
+    assert loops == [in_loop]
 
 
 def test_a_subscription_follows_the_log(client: GrpcClient) -> None:
