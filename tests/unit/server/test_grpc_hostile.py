@@ -8,6 +8,7 @@ import ssl
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,19 @@ from memoranda.wire.methods import METHOD_OF, METHODS, WRITE_STREAM
 from tests.grpc_client import GrpcClient, error_of
 from tests.patience import HANG_SECONDS
 from tests.raw_http2 import (
+    CONTINUATION,
     DATA,
+    END_HEADERS,
     HEADERS,
+    PING,
     PREFACE,
+    RST_STREAM,
     SETTINGS,
+    WINDOW_UPDATE,
     RawConnection,
     frame,
+    grpc_headers,
+    headers,
     message,
 )
 from tests.server_process import ServerThread
@@ -195,6 +203,17 @@ def test_headers_that_are_too_large_are_refused(client: GrpcClient) -> None:
     assert outcome(client, GET_STATE, b"", metadata=metadata) is Code.RESOURCE_EXHAUSTED
 
 
+def test_headers_that_are_too_large_together_are_refused(server: ServerThread) -> None:
+    with RawConnection(server.address) as connection:
+        connection.send(frame(HEADERS, 0, 1, grpc_headers(GET_STATE)))
+        for _ in range(2):
+            connection.send(frame(CONTINUATION, 0, 1, headers(x="y" * 100) * 100))
+        connection.send(frame(CONTINUATION, END_HEADERS, 1))
+        assert b"grpc-status\x013" in (answer := connection.end_of())
+        assert b"metadata: has 20" in answer
+        assert b"the limit is 16384" in answer
+
+
 def test_too_many_calls_are_told_to_come_back(tmp_path: Path) -> None:
     limits = GrpcLimits(calls=3)
     with (
@@ -264,6 +283,39 @@ def test_garbage_on_the_socket_ends_its_connection_only(server: ServerThread, da
     with RawConnection(server.address, greets=False) as raw:
         raw.send(data)
         raw.read_to_end()
+
+
+FLOODS: dict[str, bytes] = {
+    "calls that are reset": b"".join(
+        frame(HEADERS, END_HEADERS, stream, grpc_headers(GET_STATE))
+        + frame(RST_STREAM, 0, stream, b"\x00\x00\x00\x08")
+        for stream in range(1, 4_001, 2)
+    ),
+    "pings": frame(PING, 0, 0, bytes(8)) * 20_000,
+    "settings": frame(SETTINGS, 0, 0, b"\x00\x04\x00\x00\xff\xff") * 20_000,
+    "windows": frame(WINDOW_UPDATE, 0, 0, b"\x00\x00\x00\x01") * 20_000,
+    "empty data": frame(HEADERS, END_HEADERS, 1, grpc_headers(GET_STATE))
+    + frame(DATA, 0, 1) * 20_000,
+    "headers without end": frame(HEADERS, 0, 1, grpc_headers(GET_STATE))
+    + frame(CONTINUATION, 0, 1, headers(x="y" * 100) * 100) * 200,
+    "empty headers without end": frame(HEADERS, 0, 1, grpc_headers(GET_STATE))
+    + frame(CONTINUATION, 0, 1) * 20_000,
+    "headers that repeat": frame(
+        HEADERS, END_HEADERS, 1, grpc_headers(GET_STATE) + b"\x40\x01x\x01y" + b"\xbe" * 16_000
+    ),
+}
+"""Frames that cost a server more than their sender."""
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_floods_of_frames_cut_nobody_off(
+    server: ServerThread, client: GrpcClient, flood: str
+) -> None:
+    with RawConnection(server.address) as connection:
+        with suppress(ConnectionError):  # the server may have had enough
+            connection.send(FLOODS[flood])
+        for _ in range(20):
+            assert client.ask(READ).value == {"n": 1}
 
 
 def test_a_stranger_with_tls_is_refused_where_there_is_none(server: ServerThread) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Self, TypeAlias
 import grpc
 import msgspec
 
-from memoranda.errors import MemorandaError, StoreBusy, StoreClosed
+from memoranda.errors import InvalidInput, MemorandaError, StoreBusy, StoreClosed
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import IdSource, SystemIds
 from memoranda.server.dispatcher import Caller, Dispatcher
@@ -109,6 +109,7 @@ class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
     def _admit(self, endpoint: Endpoint, metadata: Any) -> Caller:
         if self.draining.is_set():
             raise ShuttingDown
+        _check_size(metadata, self._limits.metadata_bytes)
         calls, limit = len(self._calls) - self._public_calls, self._limits.calls
         if endpoint.is_public:
             calls, limit = self._public_calls, self._limits.public_calls
@@ -287,6 +288,13 @@ class _Report:
                 "peer": self._context.peer(),
             },
         )
+
+
+def _check_size(metadata: Any, limit: int) -> None:
+    """Refuse headers that are too large together; gRPC itself only looks at each of them."""
+    size = sum([len(key) + len(value) for key, value in metadata])
+    if size > limit:
+        raise InvalidInput("metadata", f"has {size} bytes, and the limit is {limit}: send less")
 
 
 def _token_id(caller: Caller) -> str | None:
