@@ -21,6 +21,7 @@ from memoranda.errors import InvalidInput, NotFound, TitleTaken, VersionMismatch
 from memoranda.model.clock import FixedClock
 from memoranda.model.ids import FixedIds
 from memoranda.server import call_messages
+from memoranda.wire.events import event_page
 from tests.grpc_client import GrpcClient
 from tests.server_process import ServerThread
 
@@ -130,12 +131,11 @@ def test_pages_that_take_long_are_encoded_beside_the_event_loop(
 ) -> None:
     client.ask(Write("a", "default", "k", {"text": "x" * size}))
     loops: list[bool] = []
-    encode = call_messages.event_page
 
     def noted(events: Any, **fields: Any) -> Any:
         if events:
             loops.append(asyncio._get_running_loop() is not None)
-        return encode(events, **fields)
+        return event_page(events, **fields)
 
     monkeypatch.setattr(call_messages, "event_page", noted)
     assert [len(page.events) for page in client.stream(Replay("a", None), stored=stored)] == [0, 1]
