@@ -13,6 +13,7 @@ import pytest
 
 import memoranda
 from memoranda import testing
+from memoranda.cli.configuration.settings import all_settings
 from memoranda.cli.main import cli
 from memoranda.server.mcp.catalog import TOOLS
 from memoranda.server.mcp.http_connection import PARAMETERS
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 GENERATED = (
     "docs/reference/calls.md",
     "docs/reference/cli.md",
+    "docs/reference/configuration.md",
     "docs/reference/lineage.md",
     "docs/reference/mcp.md",
     "docs/reference/python",
@@ -54,7 +56,10 @@ OTHERS = {
     },
     "docs/howto/keep-facts.md": {"object_kind"},
     "docs/howto/observe-a-server.md": {shown_name(name) for name in METRICS},
-    "docs/howto/run-a-server.md": set(PARAMETERS),
+    "docs/howto/run-a-server.md": {
+        *PARAMETERS,
+        *(part for path in all_settings() for part in path.split(".")),
+    },
     "docs/reference/audit-events.md": {"left_out"},
     "docs/reference/wire.md": {
         field.name for message in messages().values() for field in message.fields

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from memoranda.audit.checkpointer import Checkpointer
 from memoranda.audit.trusted_keys import KeysView
+from memoranda.calls.job_status import JobStatus
 from memoranda.errors import InvalidInput
 from memoranda.graph.effects import EffectCache
 from memoranda.graph.view import GraphView
@@ -99,6 +101,8 @@ class Core(msgspec.Struct, frozen=True):
     those of the whole log."""
     answering: deque[None] = msgspec.field(default_factory=deque)
     """One entry for each write that may be committed and is not answered yet."""
+    jobs: Callable[[], Sequence[JobStatus]] = tuple
+    """Tells of the scheduled jobs of the server that has the store open."""
     owner: int = msgspec.field(default_factory=os.getpid)
     """Process id of the process that opened the store."""
 

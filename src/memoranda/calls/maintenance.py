@@ -20,6 +20,7 @@ from memoranda.calls.arguments import check_namespace
 from memoranda.calls.call import Call, Handlers
 from memoranda.calls.core import Core, all_views
 from memoranda.calls.grant import Grant
+from memoranda.calls.job_status import JobStatus
 from memoranda.errors import ChainBroken, InvalidInput
 from memoranda.log import chain, pages
 from memoranda.log.compaction import horizon
@@ -240,6 +241,8 @@ class Stats(msgspec.Struct, frozen=True):
     """The memory budget: what they may hold."""
     cache_evictions: int = 0
     """How many cached entries were dropped to make room for others."""
+    jobs: tuple[JobStatus, ...] = ()
+    """The scheduled jobs of the server that has the store open, with their last and next runs."""
 
 
 def gather(core: Core) -> Stats:
@@ -284,6 +287,7 @@ def gather(core: Core) -> Stats:
             *vectors.warnings,
             *map(_compacting, unfinished),
             *_owned_elsewhere(core),
+            *_failing(core),
         ),
         checkpoint_size=checkpoint[0] if checkpoint else 0,
         checkpoint_at=to_datetime(covered[0]) if covered else None,
@@ -297,6 +301,7 @@ def gather(core: Core) -> Stats:
         cache_bytes=core.budget.used,
         cache_limit=core.budget.limit,
         cache_evictions=core.budget.evictions,
+        jobs=tuple(core.jobs()),
     )
 
 
@@ -315,6 +320,12 @@ def _owned_elsewhere(core: Core) -> tuple[str, ...]:
 def _signing(core: Core) -> tuple[str, ...]:
     failure = None if core.checkpointer is None else core.checkpointer.failure
     return () if failure is None else (f"the log is not being signed: {failure}",)
+
+
+def _failing(core: Core) -> tuple[str, ...]:
+    return tuple(
+        f"the job {job.name} fails: {job.last_detail}" for job in core.jobs() if job.failures
+    )
 
 
 def _compacting(horizon: Horizon) -> str:

@@ -8,10 +8,13 @@ from types import TracebackType
 from typing import Self
 
 from memoranda.audit import checkpointer
+from memoranda.calls.defaults import Defaults
 from memoranda.errors import MemorandaError
 from memoranda.model.clock import Clock
 from memoranda.model.ids import IdSource
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda.sdk.open import open_core
+from memoranda.sdk.store.store import Store
 from memoranda.server.denials import Denials
 from memoranda.server.store_catalog import check_file
 from memoranda.server.tokens import TokenBook
@@ -45,7 +48,7 @@ class ControlStore:
         ids: IdSource | None = None,
     ) -> None:
         self._path = path
-        self._core = open_core(
+        self.core = open_core(
             path,
             clock=clock,
             ids=ids,
@@ -61,15 +64,20 @@ class ControlStore:
             read_only=False,
             memory_budget=None,
         )
-        self.denials = Denials(self._core)
-        self.tokens = TokenBook(self._core, self.denials)
+        self.denials = Denials(self.core)
+        self.tokens = TokenBook(self.core, self.denials)
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
     def check_readable(self) -> None:
         """Raise if the tokens cannot be read."""
         check_file("control store", self._path)
-        self._core.head()
+        self.core.head()
+
+    @property
+    def store(self) -> Store:
+        """A handle of it, for what the server itself remembers."""
+        return Store(LocalCalls(self.core), Defaults())
 
     def start(self) -> None:
         """Follow what other processes change, and write the audit, in a thread of its own."""
@@ -91,7 +99,7 @@ class ControlStore:
         if self._thread is not None:
             self._thread.join()
         self.denials.write(counts=True)
-        self._core.close()
+        self.core.close()
 
     def __enter__(self) -> Self:
         return self

@@ -24,6 +24,7 @@ from prometheus_client.registry import Collector
 
 from memoranda import __version__
 from memoranda.model.histogram import Histogram
+from memoranda.server.jobs.scheduler import Scheduler
 from memoranda.server.stores import StoreSet
 from memoranda.server.traffic import Traffic
 
@@ -85,6 +86,14 @@ METRICS: Mapping[str, MetricKind] = {
     "cache_evictions": MetricKind("counter", "Entries that made room for others."),
     "open_stores": MetricKind("gauge", "Stores that are open."),
     "open_stores_limit": MetricKind("gauge", "Stores that may be open at a time."),
+    "job_runs": MetricKind(
+        "counter",
+        "Runs of scheduled jobs on a store, by their outcome.",
+        ("scheduled_job", "outcome"),
+    ),
+    "job_failing_stores": MetricKind(
+        "gauge", "Stores on which the last run of a scheduled job has failed.", ("scheduled_job",)
+    ),
 }
 """By name, without the prefix; a counter's name ends in `_total` where it is shown."""
 
@@ -104,6 +113,7 @@ class ServerMetrics(Collector):
         *,
         requests: Callable[[], Mapping[str, int]],
         transactions: Callable[[], int],
+        scheduler: Scheduler | None,
     ) -> None:
         self._stores = stores
         self._traffic = traffic
@@ -112,6 +122,7 @@ class ServerMetrics(Collector):
         """Returns how many requests each surface answers at the moment."""
         self._transactions = transactions
         """Returns how many transactions are kept for clients."""
+        self._scheduler = scheduler
         self._families: list[Metric] = []
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -150,7 +161,7 @@ class ServerMetrics(Collector):
         }
         samples: dict[str, list[Sample]] = {name: [((), part)] for name, part in single.items()}
         samples["build_info"] = [((__version__,), 1)]
-        return samples | self._read_traffic() | self._read_lanes()
+        return samples | self._read_traffic() | self._read_lanes() | self._read_jobs()
 
     def _read_traffic(self) -> dict[str, list[Sample]]:
         traffic = self._traffic.items()
@@ -162,6 +173,15 @@ class ServerMetrics(Collector):
             "requests_in_flight": [
                 ((surface,), count) for surface, count in self._requests().items()
             ],
+        }
+
+    def _read_jobs(self) -> dict[str, list[Sample]]:
+        scheduler = self._scheduler
+        runs = {} if scheduler is None else scheduler.counts
+        failing = {} if scheduler is None else scheduler.failing_stores
+        return {
+            "job_runs": [((job, outcome), count) for (job, outcome), count in runs.items()],
+            "job_failing_stores": [((job,), count) for job, count in failing.items()],
         }
 
     def _read_lanes(self) -> dict[str, list[Sample]]:

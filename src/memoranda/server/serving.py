@@ -23,7 +23,10 @@ from memoranda.server.http.guard import Guard
 from memoranda.server.http.server import HttpServer
 from memoranda.server.http.settings import HttpSettings
 from memoranda.server.http.system import Probes
+from memoranda.server.jobs.history import JobHistory
+from memoranda.server.jobs.scheduler import Scheduler
 from memoranda.server.jobs.settings import JobSettings
+from memoranda.server.jobs.work import Place, scheduled_jobs
 from memoranda.server.mcp_delegate import MCP, McpDelegate
 from memoranda.server.metering import Meter
 from memoranda.server.metrics import SURFACES, ServerMetrics
@@ -31,6 +34,7 @@ from memoranda.server.readiness import Readiness
 from memoranda.server.statehouse.callers import Callers
 from memoranda.server.statehouse.service import SERVICE as STATEHOUSE
 from memoranda.server.statehouse.service import StatehouseService
+from memoranda.server.store_catalog import SUFFIX
 from memoranda.server.stores import StoreOptions, StoreSet
 from memoranda.server.tls import TlsFiles
 from memoranda.server.token_limits import CallLimits
@@ -133,6 +137,8 @@ class Server:
         self._close_turn = asyncio.Lock()
         self.port = 0
         self.http_port = 0
+        self.scheduler: Scheduler | None = None
+        """None: the server was not started, or has no jobs."""
         self._dispatcher: Dispatcher | None = None
         self._stores: StoreSet | None = None
         self._statehouse: StatehouseService | None = None
@@ -181,15 +187,20 @@ class Server:
             if settings.file is not None:  # whoever owns it already is told of at once
                 await opened.enter_async_context(stores.use(""))
             control = None
-            if settings.tokens is not False:
+            if settings.tokens is not False or settings.jobs.scheduled:
                 control = await asyncio.to_thread(self._open_control_store)
                 opened.push_async_callback(asyncio.to_thread, control.close)
             self._dispatcher = Dispatcher(
                 stores,
-                control,
+                None if settings.tokens is False else control,
                 Meter(SystemClock(), settings.call_limits),
                 asks_for_tokens=settings.asks_for_tokens,
             )
+            if settings.jobs.scheduled:
+                assert control is not None, "jobs are remembered in the control store"
+                self.scheduler = self._scheduler(stores, control)
+                opened.push_async_callback(self.scheduler.stop, 0)
+                await self.scheduler.start()
             await self._grpc.start(
                 self._surface("grpc"), self._other_services(self._surface("statehouse"))
             )
@@ -208,6 +219,8 @@ class Server:
         stopping = [self._grpc.stop(seconds)]
         if self._http is not None:
             stopping.append(self._http.stop(seconds))
+        if self.scheduler is not None:
+            stopping.append(self.scheduler.stop(seconds))
         await asyncio.gather(*stopping)
         async with self._close_turn:
             await self._closing.aclose()
@@ -232,6 +245,7 @@ class Server:
             self._traffic,
             requests=self._requests_in_flight,
             transactions=self._open_transactions,
+            scheduler=self.scheduler,
         )
         probes = Probes(readiness.check, metrics.text, are_metrics_open=http.metrics_open)
         guard = Guard(
@@ -272,6 +286,20 @@ class Server:
         control = ControlStore(control_path(folder=settings.folder, file=settings.file))
         control.start()
         return control
+
+    def _scheduler(self, stores: StoreSet, control: ControlStore) -> Scheduler:
+        settings, path = self.settings, control.core.engine.path
+        assert path is not None, "the control store is in a file"
+        scheduler = Scheduler(
+            scheduled_jobs(settings.jobs),
+            stores,
+            JobHistory(control.store),
+            Place(path.name.removesuffix(SUFFIX), control.core),
+            settings.stores.clock or SystemClock(),
+            [stores.folder, *settings.jobs.folders],
+        )
+        stores.jobs_of = scheduler.statuses
+        return scheduler
 
     def _other_services(self, dispatcher: Dispatcher) -> dict[str, Any]:
         settings = self.settings

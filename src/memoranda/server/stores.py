@@ -19,7 +19,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -27,11 +27,13 @@ from types import TracebackType
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from memoranda.audit import checkpointer
 from memoranda.calls.call import Lane
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
+from memoranda.calls.job_status import JobStatus
 from memoranda.errors import MemorandaError, NotFound, StoreBusy, StoreReadOnly, Unavailable
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model.clock import Clock, SystemClock
@@ -102,6 +104,10 @@ class OpenStore:
         Close none of them: the server's stores are closed by their set.
         """
         return AsyncLocalCalls(self.core, grant, signing, self._lanes, self._channels)
+
+    async def run_long(self, work: Callable[[], Result]) -> Result:
+        """Do long work on the store, in the lane of long calls; raise `StoreBusy` if it is full."""
+        return await self._lanes.submit_call("long", work)
 
     def close(self) -> None:
         """Close the store and let others own it; called in a thread."""
@@ -188,6 +194,8 @@ class StoreSet:
         self._is_closing = False
         self._closed_totals = StoreTotals()
         """What stores had done when they were closed."""
+        self.jobs_of: Callable[[str], Sequence[JobStatus]] = _no_jobs
+        """Tells of the scheduled jobs of a store, by its name."""
         self._tasks: set[asyncio.Task[None]] = set()
         """Those that open and close: the loop itself keeps no task alive."""
 
@@ -388,20 +396,20 @@ class StoreSet:
             if os.access(path.parent, os.W_OK):
                 raise
             # Where nothing can be written, nobody writes, and a reader need not be the owner.
-            core = self._open_core(path, read_only=True)
+            core = self._open_core(name, path, read_only=True)
             return OpenStore(name, core, self._shared.lanes, None)
         is_open = False
         try:
-            store = OpenStore(name, self._open_core(path), self._shared.lanes, owner)
+            store = OpenStore(name, self._open_core(name, path), self._shared.lanes, owner)
             is_open = True
         finally:
             if not is_open:
                 owner.release()
         return store
 
-    def _open_core(self, path: Path, *, read_only: bool = False) -> Core:
+    def _open_core(self, name: str, path: Path, *, read_only: bool = False) -> Core:
         options = self._options
-        return open_core(
+        core = open_core(
             path,
             clock=options.clock,
             ids=options.ids,
@@ -418,6 +426,7 @@ class StoreSet:
             memory_budget=self.budget,
             shared=self._shared,
         )
+        return replace(core, jobs=lambda: self.jobs_of(name))
 
     # Closing.
 
@@ -489,6 +498,10 @@ class StoreSet:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # those who wait get it; if nobody does, it is not a defect
+
+
+def _no_jobs(_: str) -> Sequence[JobStatus]:
+    return ()
 
 
 async def _finished(*tasks: asyncio.Task[None]) -> None:

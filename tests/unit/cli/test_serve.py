@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from memoranda.errors import TooManyRequests
 from memoranda.wire import codec
 from memoranda.wire.methods import METHOD_OF
 from tests.grpc_client import GrpcClient, error_of
+from tests.patience import wait_until
 from tests.server_process import ServerProcess
 from tests.unit.cli.runner import Cli
 
@@ -131,3 +133,18 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         server.signal(signal.SIGTERM)
         assert server.wait()[0] in (0, 1)
         call.cancel()
+
+
+def test_jobs_are_told_of_by_stats(tmp_path: Path, cli: Cli) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    jobs = ("--job", "backup.every=1d", "--job", f"backup.to={folder}")
+    with ServerProcess("--db", str(tmp_path / "acme.db"), *jobs) as server:
+        url = f"grpc://{server.address}"
+        wait_until(lambda: "ok at" in cli("stats", "--db", url))
+        line = next(line for line in cli("stats", "--db", url).splitlines() if "job backup" in line)
+        assert re.fullmatch(r"job backup +ok at .*: acme-.*Z\.db: 0 commits; .*; next at .*", line)
+        (job,) = cli.row("stats", "--db", url)["jobs"]
+        assert (job["name"], job["every"], job["last_outcome"]) == ("backup", "1d", "ok")
+    names = sorted(path.name.partition("-2")[0] for path in folder.iterdir())
+    assert names == ["acme", "acme.db-control"]

@@ -106,7 +106,7 @@ def test_a_failure_to_write_is_made_up_for(
         def fail(*_: object) -> None:
             raise memoranda.StoreFull
 
-        failing.setattr(type(control._core.committer), "commit", fail)
+        failing.setattr(type(control.core.committer), "commit", fail)
         control.denials.denied(token.id, "verify")
         control.denials.write()
     assert recorded(path) == []

@@ -14,7 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 import memoranda
 from memoranda.calls.registry import CALLS
 from memoranda.errors import ERROR_TABLE, InvalidInput, VersionMismatch
+from memoranda.model.clock import FixedClock
 from memoranda.server.http.settings import HttpSettings
+from memoranda.server.jobs.settings import BackupSettings, JobSettings, ReindexSettings
 from memoranda.server.metrics import METRICS, SURFACES, shown_name
 from memoranda.server.stores import StoreOptions
 from memoranda.server.traffic import LANES, UNEXPECTED, WRITE
@@ -144,6 +146,24 @@ def test_labels_are_bounded_and_name_no_tenant(server: ServerThread) -> None:
     }
     for name, value in scrape(server).label_values():
         assert name == "le" or value in bounds[name]
+
+
+def test_jobs_are_counted(tmp_path: Path) -> None:
+    jobs = JobSettings(
+        reindex=ReindexSettings(every="1d"),
+        backup=BackupSettings(every="1d", to=str(tmp_path / "missing")),
+    )
+    clock = FixedClock()
+    with ServerThread(
+        folder=tmp_path, create=["acme"], http=HTTP, jobs=jobs, clock=clock
+    ) as server:
+        scheduler = server.server.scheduler
+        assert scheduler is not None
+        server.run(scheduler.run_due())
+        metrics = scrape(server)
+        assert metrics.value("job_runs_total", scheduled_job="reindex", outcome="ok") == 1
+        assert metrics.value("job_failing_stores", scheduled_job="reindex") == 0
+        assert metrics.value("job_failing_stores", scheduled_job="backup") == 2
 
 
 def test_servers_of_one_process_count_apart(tmp_path: Path) -> None:

@@ -276,7 +276,7 @@ def test_a_control_store_that_was_restored_is_read_anew(tmp_path: Path, clock: F
         assert len(book.list()) == 2
         with ControlStore(copy, clock=clock) as other:
             monkey: Any = book
-            monkey._core = other._core
+            monkey._core = other.core
             clock.advance(1)
             read, sizes = monkey._read, []
 

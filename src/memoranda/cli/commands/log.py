@@ -30,6 +30,7 @@ from memoranda.cli.progress import meter
 
 if TYPE_CHECKING:
     from memoranda import Stats, Verification
+    from memoranda.calls.job_status import JobStatus
     from memoranda.model.event import ReplayEvent
     from memoranda.sdk.store.subscriptions import Subscription
 
@@ -261,11 +262,20 @@ def stats(target: Target) -> None:
             ("vectors", _vectors(report)),
             ("log id", report.log_id),
             ("epoch", str(report.epoch)),
+            *((f"job {job.name}", _job(job)) for job in report.jobs),
         )
     )
     if report.pending_purge:
         warn("the files still hold bytes of erased data: run `memoranda purge`")
     _warn_all(report.warnings)
+
+
+def _job(job: JobStatus) -> str:
+    """Return how the last run of a job went, and when the next one is due."""
+    last = "has not run yet"
+    if job.last_outcome is not None:
+        last = f"{job.last_outcome} at {_time(job.last_started_at)}: {job.last_detail}"
+    return f"{last}; {'runs now' if job.is_running else f'next at {_time(job.next_run_at)}'}"
 
 
 def _checkpoints(report: Verification) -> str:

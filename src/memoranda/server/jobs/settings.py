@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -19,13 +20,15 @@ _MIN_INTERVAL = 1_000_000
 
 Text = str | None
 Count = Annotated[int, Meta(ge=1)] | None
-Path = Annotated[str | None, Meta(extra={"is_path": True})]
+FilePath = Annotated[str | None, Meta(extra={"is_path": True})]
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often a job runs, and at what time of the day."""
 
     name: ClassVar[str]
+    starts_at_once: ClassVar[bool] = True
+    """Whether its first run is due when the server first knows of it; else one interval later."""
 
     every: Annotated[
         Text, Meta(description="How often it runs, such as 6h or 1d; without it, it does not run.")
@@ -103,10 +106,11 @@ class CheckpointSettings(Schedule, frozen=True, kw_only=True):
     name = "checkpoint"
 
     signer: Annotated[
-        Path, Meta(description="The key file that signs, as `memoranda signer create` makes it.")
+        FilePath,
+        Meta(description="The key file that signs; `memoranda signer create` makes it."),
     ] = None
     publish: Annotated[
-        Path,
+        FilePath,
         Meta(description="A folder that gets the newest signed note, as `STORE.checkpoint`."),
     ] = None
 
@@ -120,7 +124,7 @@ class BackupSettings(Schedule, frozen=True, kw_only=True):
 
     name = "backup"
 
-    to: Annotated[Path, Meta(description="The folder of the backups; it must exist.")] = None
+    to: Annotated[FilePath, Meta(description="The folder of the backups; it must exist.")] = None
     keep: Annotated[Count, Meta(description="How many backups of a store stay.")] = None
     keep_for: Annotated[
         Text, Meta(description="How long backups stay; those of `keep` stay in any case.")
@@ -144,9 +148,10 @@ class DrillSettings(Schedule, frozen=True, kw_only=True):
     """Restores the newest backup to a scratch folder, and verifies it with all its views."""
 
     name = "restore_drill"
+    starts_at_once = False  # there is no backup yet
 
     scratch: Annotated[
-        Path, Meta(description="Where to restore; default: among the temporary files.")
+        FilePath, Meta(description="Where to restore; default: among the temporary files.")
     ] = None
 
 
@@ -173,6 +178,18 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
                 "jobs.restore_drill.every",
                 "there are no backups to restore: set jobs.backup.to to their folder",
             )
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the server that jobs use, which its callers need not know."""
+        paths = (
+            self.backup.to,
+            self.checkpoint.publish,
+            self.checkpoint.signer,
+            self.restore_drill.scratch,
+        )
+        named = [Path(path) for path in paths if path is not None]
+        return [*named, *(path.parent for path in named)]
 
     @property
     def scheduled(self) -> list[Schedule]:

@@ -3407,7 +3407,7 @@ class Reindexed(_message.Message):
     def __init__(self, commits: _Optional[int] = ..., vectors: _Optional[int] = ..., model: _Optional[str] = ..., replaced: _Optional[str] = ..., language: _Optional[str] = ..., rewritten: _Optional[int] = ...) -> None: ...
 
 class Stats(_message.Message):
-    __slots__ = ("log_id", "epoch", "commits", "last_committed_at_micros", "agents", "namespaces", "keys", "memories", "transcripts", "open_notices", "facts", "entities", "data_bytes", "journal_bytes", "warnings", "pending_purge", "checkpoint_size", "checkpoint_at_micros", "signing", "index_backlog", "language", "languages", "embedder", "vectors", "vector_backlog", "cache_bytes", "cache_limit", "cache_evictions")
+    __slots__ = ("log_id", "epoch", "commits", "last_committed_at_micros", "agents", "namespaces", "keys", "memories", "transcripts", "open_notices", "facts", "entities", "data_bytes", "journal_bytes", "warnings", "pending_purge", "checkpoint_size", "checkpoint_at_micros", "signing", "index_backlog", "language", "languages", "embedder", "vectors", "vector_backlog", "cache_bytes", "cache_limit", "cache_evictions", "jobs")
     LOG_ID_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     COMMITS_FIELD_NUMBER: _ClassVar[int]
@@ -3436,6 +3436,7 @@ class Stats(_message.Message):
     CACHE_BYTES_FIELD_NUMBER: _ClassVar[int]
     CACHE_LIMIT_FIELD_NUMBER: _ClassVar[int]
     CACHE_EVICTIONS_FIELD_NUMBER: _ClassVar[int]
+    JOBS_FIELD_NUMBER: _ClassVar[int]
     log_id: str
     epoch: int
     commits: int
@@ -3464,7 +3465,8 @@ class Stats(_message.Message):
     cache_bytes: int
     cache_limit: int
     cache_evictions: int
-    def __init__(self, log_id: _Optional[str] = ..., epoch: _Optional[int] = ..., commits: _Optional[int] = ..., last_committed_at_micros: _Optional[int] = ..., agents: _Optional[int] = ..., namespaces: _Optional[int] = ..., keys: _Optional[int] = ..., memories: _Optional[int] = ..., transcripts: _Optional[int] = ..., open_notices: _Optional[int] = ..., facts: _Optional[int] = ..., entities: _Optional[int] = ..., data_bytes: _Optional[int] = ..., journal_bytes: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., pending_purge: bool = ..., checkpoint_size: _Optional[int] = ..., checkpoint_at_micros: _Optional[int] = ..., signing: _Optional[str] = ..., index_backlog: _Optional[int] = ..., language: _Optional[str] = ..., languages: _Optional[_Iterable[_Union[TextEntry, _Mapping]]] = ..., embedder: _Optional[str] = ..., vectors: _Optional[int] = ..., vector_backlog: _Optional[int] = ..., cache_bytes: _Optional[int] = ..., cache_limit: _Optional[int] = ..., cache_evictions: _Optional[int] = ...) -> None: ...
+    jobs: _containers.RepeatedCompositeFieldContainer[JobStatus]
+    def __init__(self, log_id: _Optional[str] = ..., epoch: _Optional[int] = ..., commits: _Optional[int] = ..., last_committed_at_micros: _Optional[int] = ..., agents: _Optional[int] = ..., namespaces: _Optional[int] = ..., keys: _Optional[int] = ..., memories: _Optional[int] = ..., transcripts: _Optional[int] = ..., open_notices: _Optional[int] = ..., facts: _Optional[int] = ..., entities: _Optional[int] = ..., data_bytes: _Optional[int] = ..., journal_bytes: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., pending_purge: bool = ..., checkpoint_size: _Optional[int] = ..., checkpoint_at_micros: _Optional[int] = ..., signing: _Optional[str] = ..., index_backlog: _Optional[int] = ..., language: _Optional[str] = ..., languages: _Optional[_Iterable[_Union[TextEntry, _Mapping]]] = ..., embedder: _Optional[str] = ..., vectors: _Optional[int] = ..., vector_backlog: _Optional[int] = ..., cache_bytes: _Optional[int] = ..., cache_limit: _Optional[int] = ..., cache_evictions: _Optional[int] = ..., jobs: _Optional[_Iterable[_Union[JobStatus, _Mapping]]] = ...) -> None: ...
 
 class SqlView(_message.Message):
     __slots__ = ("name", "description", "columns")
@@ -4173,6 +4175,28 @@ class IntegerEntry(_message.Message):
     key: str
     value: int
     def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+
+class JobStatus(_message.Message):
+    __slots__ = ("name", "every", "is_running", "last_started_at_micros", "last_seconds", "last_outcome", "last_detail", "failures", "next_run_at_micros")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    EVERY_FIELD_NUMBER: _ClassVar[int]
+    IS_RUNNING_FIELD_NUMBER: _ClassVar[int]
+    LAST_STARTED_AT_MICROS_FIELD_NUMBER: _ClassVar[int]
+    LAST_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    LAST_OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    LAST_DETAIL_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_RUN_AT_MICROS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    every: str
+    is_running: bool
+    last_started_at_micros: int
+    last_seconds: float
+    last_outcome: str
+    last_detail: str
+    failures: int
+    next_run_at_micros: int
+    def __init__(self, name: _Optional[str] = ..., every: _Optional[str] = ..., is_running: bool = ..., last_started_at_micros: _Optional[int] = ..., last_seconds: _Optional[float] = ..., last_outcome: _Optional[str] = ..., last_detail: _Optional[str] = ..., failures: _Optional[int] = ..., next_run_at_micros: _Optional[int] = ...) -> None: ...
 
 class SqlValue(_message.Message):
     __slots__ = ("text", "integer", "number", "blob")
