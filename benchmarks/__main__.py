@@ -299,7 +299,7 @@ class Bench:
 
     def startup(self) -> list[Figure]:
         self._say("starting the package and the command line")
-        return startup.figures(self._folder)
+        return [*startup.figures(self._folder), startup.mcp_figure(self._folder)]
 
     def server(self) -> list[Figure]:
         self._say("a server, its clients, and the same work embedded")

@@ -168,6 +168,12 @@ def test_startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+def test_the_start_of_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(startup, "STARTS", 3)
+    assert startup.mcp_figure(tmp_path).ours > 0
+
+
+@pytest.mark.slow
 def test_statehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("EVENTS", "CALLS", "TURNS"):
         monkeypatch.setattr(statehouse, name, 3)

@@ -17,9 +17,9 @@ from memoranda.model.limits import short_repr
 from memoranda.model.scope import DEFAULT_NAMESPACE
 from memoranda.model.suggestions import did_you_mean
 from memoranda.server.dispatcher import Caller, Dispatcher
-from memoranda.server.mcp.carriers import DispatchedCarrier
 from memoranda.server.mcp.catalog import ToolSet
 from memoranda.server.mcp.connection import Connection
+from memoranda.server.mcp.dispatched_carrier import DispatchedCarrier
 from memoranda.server.mcp.session import DEFAULT_AGENT
 
 Value = TypeVar("Value")
