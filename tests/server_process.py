@@ -110,8 +110,15 @@ class ServerProcess:
         store = memoranda.open(f"{server.url}")
     """
 
-    def __init__(self, *arguments: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        environment: dict[str, str] | None = None,
+        prefix: tuple[str, ...] = (),
+    ) -> None:
         self._arguments = arguments
+        self._prefix = prefix
+        """A command that runs the server as its own arguments say."""
         self._environment = {**os.environ, **(environment or {})}
         self.process: subprocess.Popen[str]
         self.announced: dict[str, Any] = {}
@@ -131,7 +138,7 @@ class ServerProcess:
         options = ("--grpc", "127.0.0.1:0", "--embedder", "none", "--json")
         command = [sys.executable, "-m", "memoranda", "serve", *options, *self._arguments]
         self.process = subprocess.Popen(
-            command,
+            [*self._prefix, *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -122,6 +122,22 @@ def test_a_client_may_want_operations_as_fields(client: GrpcClient) -> None:
     assert not event.stored_operations
 
 
+def test_a_message_has_so_many_events_and_bytes(client: GrpcClient) -> None:
+    client.ask(Commit(tuple(write(n) for n in range(10))))
+    for number in range(300):
+        client.ask(write(number))
+    for _ in range(8):
+        client.ask(Write("a", "default", "k", {"text": "x" * 300_000}))
+    for stored in (True, False):
+        counts = [
+            (len(page.events), page.ByteSize())
+            for page in client.stream(Replay("a", None), stored=stored)
+        ]
+        assert sum(count for count, _ in counts) == 309
+        assert max(count for count, _ in counts) == 256
+        assert max(size for _, size in counts) < 1024 * 1024 + 310_000, "the last one may pass it"
+
+
 @pytest.mark.parametrize(
     ("size", "stored", "in_loop"),
     [(10, True, True), (call_messages.LARGE_BYTES, True, False), (10, False, False)],

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import memoranda
+from memoranda.calls.key_writes import Write
 from memoranda.server import process_limits
 from memoranda.server.process_limits import fitting_stores
+from tests.grpc_client import GrpcClient
+from tests.server_process import ServerProcess
 
 
 def run(script: str) -> list[str]:
@@ -44,6 +50,26 @@ def test_fewer_stores_are_worth_a_warning(
     assert "ulimit -n" in caplog.text
     monkeypatch.setattr(process_limits, "_raise_handle_limit", lambda _: None)
     assert fitting_stores(500) == 500
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it looks at open files")
+def test_many_stores_are_served_with_few_file_handles(tmp_path: Path) -> None:
+    names = [f"s{number}" for number in range(16)]
+    for name in names:
+        memoranda.open(tmp_path / f"{name}.db", embedder=None).close()
+    few_handles = ("sh", "-c", 'ulimit -n 96; exec "$@"', "sh")
+    with ServerProcess("--stores", str(tmp_path), prefix=few_handles) as server:
+        handles = Path(f"/proc/{server.pid}/fd")
+        for number in (1, 2):
+            for name in names:
+                with GrpcClient(server.address, store=name) as client:
+                    receipt = client.ask(Write("a", "default", "k", {"n": number}))
+                assert receipt.commit_ts == number
+                assert len([*handles.iterdir()]) < 96
+        server.signal(signal.SIGTERM)
+        status, errors = server.wait()
+    assert status == 0
+    assert "only 4 stores can be open at a time" in errors
 
 
 def test_the_interpreter_is_tuned_in_the_process_of_a_server_only() -> None:
