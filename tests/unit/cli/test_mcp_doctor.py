@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memoranda.cli.assistants.clients import CLIENTS, folders
+from memoranda.cli.assistants.configuration import Configuration
+from memoranda.cli.assistants.diagnosis import run_hook
 from tests.unit.cli.runner import Cli
 
 FAILED, NOT_FOUND = 1, 4
@@ -36,6 +39,22 @@ def test_an_installed_server_is_started_and_answers_in_both_eras(user: Cli) -> N
     assert "2026-07-28), 28 tools, memory_inbox answers" in findings[1]["text"]
     assert "2025-11-25), 28 tools, memory_inbox answers" in findings[2]["text"]
     assert user.db.exists(), "the store that the configuration names"
+
+
+def test_hooks_are_run_as_the_program_would(user: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORANDA_DB", str(user.db))
+    user("mcp", "install", "--client", "gemini", "--hooks")
+    configuration = Configuration(
+        CLIENTS["gemini"], "user", folders("linux", {"HOME": str(user.home)}, Path.cwd())
+    )
+    first, *others = configuration.hook_commands()
+    assert len(others) == 3
+    finding = run_hook(CLIENTS["gemini"], first, str(Path.cwd()), "again")
+    assert (finding.is_ok, finding.remedy) == (True, None)
+    gone = run_hook(CLIENTS["gemini"], "/no/such/memoranda hook prompt", str(Path.cwd()), "again")
+    assert not gone.is_ok
+    assert gone.remedy
+    assert not user.db.exists(), "a check stores nothing"
 
 
 def test_a_program_that_is_gone_is_named_with_a_remedy(user: Cli) -> None:

@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-from memoranda.cli.assistants.transcript_files import NewMessages, Position, read_new
+from memoranda.cli.assistants.transcript_files import (
+    MAX_MESSAGE_CHARACTERS,
+    NewMessages,
+    Position,
+    read_new,
+)
 
 AT = "2026-11-18T09:00:00Z"
 
@@ -189,3 +194,18 @@ def test_damaged_lines_and_strange_values_are_left_out(tmp_path: Path) -> None:
     deep = b"[" * 100_000 + b"\n"
     path.write_bytes(lines(*strange) + b"\xff\xfe{\n" + deep + lines(claude("a\0b\ud800c", 1)))
     assert said(read_new(path, Position())) == [("user", "a\ufffdb\ufffdc")]
+
+
+def test_blocks_of_programs_are_removed_in_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    block = "<system-reminder>be kind</system-reminder>"
+    texts = {
+        f"{block}hello {block} you": "hello  you",
+        "<memoranda>never closed": "<memoranda>never closed",
+        f"<timestamp>x</timestamp> {'<memoranda>' * 300_000}": "<memoranda>" * 300_000,
+        f"{'<memoranda ' * 300_000}": "<memoranda " * 300_000,
+    }
+    path.write_bytes(lines(*(claude(text, number) for number, text in enumerate(texts))))
+    new = read_new(path, Position(), max_bytes=2**24)
+    expected = [text.strip()[:MAX_MESSAGE_CHARACTERS] for text in texts.values()]
+    assert [message.content for message in new.messages] == expected

@@ -62,7 +62,7 @@ def diagnose(client: Client, scope: str, folders: Mapping[str, str]) -> Iterator
     for era, manner in ERAS.items():
         yield asyncio.run(_connect(client, entry, era, manner, folders["project"]))
     for line in configuration.hook_commands():
-        yield _run_hook(client, line, folders["project"], f"{again[:-1]} --hooks` to renew it.")
+        yield run_hook(client, line, folders["project"], f"{again[:-1]} --hooks` to renew it.")
 
 
 async def _connect(
@@ -119,7 +119,7 @@ def _remedy(reports: IO[str], parameters: Any) -> str:
     return f"Run it yourself to see why: {words}"
 
 
-def _run_hook(client: Client, line: str, project: str, remedy: str) -> Finding:
+def run_hook(client: Client, line: str, project: str, remedy: str) -> Finding:
     """Run a hook about no session, which stores nothing."""
     try:
         process = subprocess.run(

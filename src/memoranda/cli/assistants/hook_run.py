@@ -42,8 +42,18 @@ class HookRun:
         if is_missing and (event.session is None or event.transcript is None):
             self._write(self._form(""))
             return
-        with _open(target, is_missing=is_missing) as store:
+        with self._open(target, is_missing=is_missing) as store:
             self._run(_acting(store, target))
+
+    def _open(self, target: Target, *, is_missing: bool) -> AbstractContextManager[Store]:
+        """Open a store without an embedder; at the end of a session, with the indexer.
+
+        Starting threads takes time that only the last hook has. It is the one that indexes what
+        hooks have stored, if no other program does.
+        """
+        if is_missing or self._kind in _LAST_EVENTS:
+            return target.store(create=is_missing, embedder=NO_EMBEDDER)
+        return target.reader()
 
     def _run(self, store: Store) -> None:
         session = self._event.session
@@ -110,11 +120,6 @@ def _is_missing(target: Target) -> bool:
     from memoranda.storage.store_url import file_of
 
     return not target.is_remote and not file_of("url", target.location).exists()
-
-
-def _open(target: Target, *, is_missing: bool) -> AbstractContextManager[Store]:
-    """Open a store without threads and models, which would take longer than a hook has."""
-    return target.store(create=True, embedder=NO_EMBEDDER) if is_missing else target.reader()
 
 
 def _acting(store: Store, target: Target) -> Store:

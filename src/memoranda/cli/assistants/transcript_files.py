@@ -30,8 +30,8 @@ _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "gemini": "
           "model": "assistant"}  # fmt: skip
 _TEXT_TYPES = (None, "text", "input_text", "output_text")
 _SKIPPED_FLAGS = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
-_ADDED = re.compile(r"<(memoranda|system-reminder|timestamp)\b[^>]*>.*?</\1>", re.DOTALL)
-"""What programs put into a message, this one included."""
+_ADDED = re.compile(r"<(memoranda|system-reminder|timestamp)\b[^<>]{0,200}>")
+"""How blocks begin that programs put into a message, this one included."""
 _QUERY = re.compile(r"\s*<user_query>(.*)</user_query>\s*", re.DOTALL)
 _NOT_SAID = (
     *("<command-", "<local-command-", "<environment_context>", "<user_instructions>"),
@@ -224,9 +224,26 @@ def _text_of(content: Any) -> str:
             part = part.get("text")
         if isinstance(part, str):
             texts.append(part)
-    text = _ADDED.sub("", "\n".join(texts)).strip()
+    text = _without_added("\n".join(texts)).strip()
     query = _QUERY.fullmatch(text)
     text = query[1].strip() if query else text
     if text.startswith(_NOT_SAID):
         return ""
     return _UNSTORABLE.sub("\ufffd", text[:MAX_MESSAGE_CHARACTERS])
+
+
+def _without_added(text: str) -> str:
+    """Remove the blocks that programs put in; in linear time, whatever a text looks like."""
+    parts: list[str] = []
+    place, unclosed = 0, set[str]()
+    for match in _ADDED.finditer(text):
+        name = match[1]
+        if match.start() < place or name in unclosed:
+            continue
+        end = text.find(f"</{name}>", match.end())
+        if end < 0:
+            unclosed.add(name)
+            continue
+        parts.append(text[place : match.start()])
+        place = end + len(f"</{name}>")
+    return "".join((*parts, text[place:]))
