@@ -105,12 +105,10 @@ def _result(messages: Sequence[Message], position: Position) -> NewMessages:
 
 
 def _tail(file: BinaryIO, offset: int) -> str:
-    """Return a hash of the bytes before an offset; an impossible one if there are fewer."""
+    """Return a hash of the bytes before an offset; of fewer, if the file is shorter."""
     start = max(offset - _TAIL_BYTES, 0)
     file.seek(start)
-    block = file.read(offset - start)
-    is_whole = len(block) == offset - start
-    return sha256(block).hexdigest()[:_FINGERPRINT_DIGITS] if is_whole else "cut"
+    return sha256(file.read(offset - start)).hexdigest()[:_FINGERPRINT_DIGITS]
 
 
 def _rest_of_line(file: BinaryIO, step: int) -> int:
