@@ -98,7 +98,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Server": {
         "serve": (
             "serve:serve",
-            "Serve a store, or all stores of a folder, over gRPC and HTTP.",
+            "Serve a store, or a folder of stores, over gRPC, HTTP and MCP.",
         ),
         "stores": ("stores:stores", "Create, list, rename and drop the stores of a server."),
         "token": ("tokens:token", "Create, list, rotate and revoke tokens of a server."),

@@ -18,7 +18,7 @@ GROUPS = {
     "export": "export log",
     "import": "import log",
 }
-ON_NO_STORE = ("demo", "completion", "config", "serve", "stores", "token")
+ON_NO_STORE = ("demo", "completion", "config", "serve", "stores", "token", "ui")
 FOR_ASSISTANTS = ("hook", "mcp")
 """Commands that programs run, which print no JSON of their own."""
 ON_A_STORE = tuple(

@@ -37,7 +37,7 @@ def serve(
     embedder: str | None,
     as_json: bool,
 ) -> None:
-    """Serve a store, or all stores of a folder, over gRPC, HTTP and MCP.
+    """Serve a store, or a folder of stores, over gRPC, HTTP and MCP.
 
     Programs connect with memoranda.open("grpc://HOST:PORT/STORE"). The server listens on this
     machine only, unless --grpc or --http says otherwise: then it needs TLS and tokens.
