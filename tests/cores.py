@@ -12,7 +12,7 @@ from memoranda.sdk.local.calls import LocalCalls
 from tests.server_process import ServerThread
 
 _SERVED: dict[str, Core] = {}
-"""The components of the only store of a server, by its URL."""
+"""The components of the only store of a server, by its URLs."""
 
 
 def core_of(store: Any) -> Core:
@@ -31,9 +31,11 @@ def serve_core(server: ServerThread) -> Iterator[None]:
         async with server.server.stores.use("") as opened:
             return opened.core
 
-    place = f"grpc://{server.address}/"
-    _SERVED[place] = server.run(core())
+    places = [server.url(scheme, "") for scheme in ("grpc", "http")]
+    opened = server.run(core())
+    _SERVED.update((place, opened) for place in places)
     try:
         yield
     finally:
-        del _SERVED[place]
+        for place in places:
+            del _SERVED[place]

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from memoranda.model.clock import Clock
 from memoranda.model.ids import IdSource
+from memoranda.server.http.settings import HttpSettings
 from memoranda.server.serving import Server, ServerSettings
 from memoranda.server.stores import StoreOptions
 from tests.patience import HANG_SECONDS
@@ -45,7 +46,7 @@ class ServerThread:
     ) -> None:
         options = settings.pop("stores", StoreOptions(durability="relaxed", embedder=None))
         options = replace(options, clock=clock, ids=ids)
-        settings = {"port": 0, **settings}
+        settings = {"port": 0, "http": HttpSettings(port=0), **settings}
         self._settings = ServerSettings(folder=folder, file=file, stores=options, **settings)
         self._create = create
         self._drain_seconds = 0.0
@@ -59,6 +60,20 @@ class ServerThread:
     def address(self) -> str:
         """Its host and port."""
         return self.server.address
+
+    @property
+    def http_address(self) -> str:
+        """Its host and port for HTTP."""
+        assert self.server.http_address is not None
+        return self.server.http_address
+
+    def address_of(self, scheme: str) -> str:
+        """Its host and port for the URLs of a scheme."""
+        return self.http_address if scheme.startswith("http") else self.address
+
+    def url(self, scheme: str, store: str = "acme") -> str:
+        """The URL of a store of it."""
+        return f"{scheme}://{self.address_of(scheme)}/{store}"
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine in the server's event loop, and return its result."""

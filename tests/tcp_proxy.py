@@ -66,8 +66,22 @@ class TcpProxy:
         self._loop.call_soon_threadsafe(abort)
         done.result(HANG_SECONDS)
 
-    async def _listen(self) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, "127.0.0.1", 0)
+    def refuse(self) -> None:
+        """Stop to listen: new connections are refused."""
+
+        async def close() -> None:
+            self._server.close()
+
+        asyncio.run_coroutine_threadsafe(close(), self._loop).result(HANG_SECONDS)
+
+    def accept(self) -> None:
+        """Listen again, at the same address."""
+        port = int(self.address.rpartition(":")[2])
+        work = asyncio.run_coroutine_threadsafe(self._listen(port), self._loop)
+        self._server = work.result(HANG_SECONDS)
+
+    async def _listen(self, port: int = 0) -> asyncio.Server:
+        return await asyncio.start_server(self._serve, "127.0.0.1", port)
 
     async def _close(self) -> None:
         self._server.close()

@@ -23,7 +23,7 @@ QUICK = ("sync-file", "async-memory")
 # Calls of stores in memory go through bytes, as if a server were between; those on files do not.
 IN_MEMORY = ("sync-memory", "async-memory")
 ON_DISK = ("sync-file", "async-file")
-REMOTE = ("sync-remote", "async-remote")
+REMOTE = ("sync-grpc", "async-grpc", "sync-http", "async-http")
 """Behind a server of their own, which listens on this machine."""
 
 
@@ -61,8 +61,8 @@ def _opener(
     flavour: str, path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Callable[..., Store]]:
     way, place = flavour.split("-")
-    if place == "remote":
-        yield from remote_opener(way, path, clock, ids)
+    if flavour in REMOTE:
+        yield from remote_opener(way, place, path, clock, ids)
         return
     url = ":memory:" if place == "memory" else str(path / "store.db")
     opened: list[Store] = []

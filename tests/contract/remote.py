@@ -59,7 +59,7 @@ OF_THE_SERVER = ("durability", "limits", "embedder", "memory_budget")
 
 
 def remote_opener(
-    way: str, path: Path, clock: FixedClock, ids: FixedIds
+    way: str, scheme: str, path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Callable[..., Store]]:
     """Yield what opens a store of a server, which starts with the first one.
 
@@ -86,7 +86,7 @@ def remote_opener(
             own = {name: options.pop(name) for name in OF_THE_SERVER if name in options}
             if not servers:
                 servers.append(start(own))
-            url = f"grpc://{servers[0].address}/"
+            url = servers[0].url(scheme, "")
             options = {"clock": clock, "ids": ids, **options}
             if way == "sync":
                 store = memoranda.open(url, **options)

@@ -1,9 +1,10 @@
-"""URLs of stores that a server has: `grpc://host:port/store`, or `grpcs://` with TLS."""
+"""URLs of stores that a server has: `grpc://host:port/store`, or `http://`; with an `s` for TLS."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -11,9 +12,16 @@ import msgspec
 from memoranda.errors import InvalidInput
 from memoranda.model.limits import plain_text, short_repr
 
-SCHEMES = ("grpc", "grpcs")
 DEFAULT_PORT = 7420
-"""The port of a server that is told no other."""
+"""The port of gRPC of a server that is told no other."""
+DEFAULT_PORTS: Mapping[str, int] = {
+    "grpc": DEFAULT_PORT,
+    "grpcs": DEFAULT_PORT,
+    "http": 80,
+    "https": 443,
+}
+"""The schemes, each with the port of a URL that has none."""
+_SECURE = ("grpcs", "https")
 _HOST = r"\[[0-9A-Fa-f:.]+(%25[\w.-]+)?\]|[^\s\[\]:@]+"
 _AUTHORITY = re.compile(rf"(?P<host>{_HOST})(:(?P<port>\d{{1,5}}))?")
 _MAX_PORT = 65_535
@@ -29,6 +37,18 @@ class ServerUrl(msgspec.Struct, frozen=True):
     """The name of the store; empty: the server's only one."""
     is_secure: bool = False
     """Whether the connection is encrypted."""
+    is_http: bool = False
+    """Whether messages go over HTTP; else over gRPC."""
+
+    @property
+    def scheme(self) -> str:
+        """How messages are sent."""
+        return ("http" if self.is_http else "grpc") + ("s" if self.is_secure else "")
+
+    @property
+    def origin(self) -> str:
+        """The URL without the store."""
+        return f"{self.scheme}://{self.host}:{self.port}"
 
     @property
     def target(self) -> str:
@@ -36,19 +56,22 @@ class ServerUrl(msgspec.Struct, frozen=True):
         return f"{unquote(self.host)}:{self.port}"
 
     def __str__(self) -> str:
-        scheme = "grpcs" if self.is_secure else "grpc"
-        return f"{scheme}://{self.host}:{self.port}/{quote(self.store, safe='')}"
+        return f"{self.origin}/{quote(self.store, safe='')}"
 
 
 def is_server_url(url: object) -> bool:
     """Say whether a URL names a server, well or badly."""
-    return isinstance(url, str) and url.partition("://")[0].lower() in SCHEMES and "://" in url
+    if not isinstance(url, str):
+        return False
+    scheme, separator, _ = url.partition("://")
+    return bool(separator) and scheme.lower() in DEFAULT_PORTS
 
 
 def parse_server_url(field: str, url: str | os.PathLike[str]) -> ServerUrl:
     """Return the parts of a URL of a server; raise `InvalidInput` if it is not well formed."""
     text = plain_text(field, os.fspath(url))
     scheme, _, rest = text.partition("://")
+    scheme = scheme.lower()
     for mark, problem in (
         ("?", "takes no options after a question mark"),
         ("#", "has nothing after a number sign"),
@@ -58,17 +81,23 @@ def parse_server_url(field: str, url: str | os.PathLike[str]) -> ServerUrl:
             raise InvalidInput(field, f"the URL of a server {problem}")  # it may have a secret
     authority, _, path = rest.partition("/")
     match = _AUTHORITY.fullmatch(authority)
-    port = 0 if match is None else int(match["port"] or DEFAULT_PORT)
+    port = 0 if match is None else int(match["port"] or DEFAULT_PORTS[scheme])
     if match is None or not 0 < port <= _MAX_PORT:
         raise InvalidInput(
             field,
             f"{short_repr(text)} has no valid host and port: give "
-            f"{scheme.lower()}://host:port/store, an IPv6 address in brackets",
+            f"{scheme}://host:port/store, an IPv6 address in brackets",
         )
     name = path.removesuffix("/")
     if "/" in name:
         raise InvalidInput(field, f"{short_repr(name)} is no name of a store: it has a slash")
-    return ServerUrl(match["host"], port, _decoded(field, name), scheme.lower() == "grpcs")
+    return ServerUrl(
+        match["host"],
+        port,
+        _decoded(field, name),
+        is_secure=scheme in _SECURE,
+        is_http=scheme.startswith("http"),
+    )
 
 
 def _decoded(field: str, name: str) -> str:

@@ -35,11 +35,11 @@ from memoranda.sdk.feed import EventFeed
 from memoranda.sdk.remote.async_connection import AsyncConnection
 from memoranda.sdk.remote.async_feed import AsyncRemoteFeed
 from memoranda.sdk.remote.async_pages import AsyncRemotePages, AsyncReplayPages
-from memoranda.sdk.remote.async_write_stream import AsyncWriteStream
 from memoranda.sdk.remote.calls import checkpoint_elsewhere, client_transaction
 from memoranda.sdk.remote.errors import ConnectionLost
 from memoranda.sdk.remote.options import RemoteOptions
 from memoranda.sdk.remote.sending import Sender, Signing
+from memoranda.sdk.remote.transports import open_async_transport
 from memoranda.sdk.remote.writes import PendingWrite
 from memoranda.storage.port import Progress
 from memoranda.storage.thread_locks import check_process
@@ -56,11 +56,10 @@ _THREADS = 8
 
 
 class LoopConnection:
-    """The connection of a store in one event loop, and its stream of writes."""
+    """The connection of a store in one event loop, and what sends its writes."""
 
     def __init__(self, options: RemoteOptions, ids: IdSource) -> None:
-        self.connection = AsyncConnection(options, ids)
-        self.writes = AsyncWriteStream(self.connection)
+        self.connection, self.writes = open_async_transport(options, ids)
 
     async def close(self) -> None:
         """Wait for the writes on their way, and end the connection."""
@@ -71,7 +70,7 @@ class LoopConnection:
 class AsyncRemoteStore:
     """What the handles of one store of a server share.
 
-    Each event loop has a connection of its own, since those of gRPC belong to one loop.
+    Each event loop has a connection of its own: the transports belong to one loop.
     """
 
     def __init__(self, options: RemoteOptions, clock: Clock, ids: IdSource) -> None:
@@ -220,7 +219,7 @@ class AsyncRemoteCalls(AsyncCalls):
         while True:
             stream = connection.stream(METHOD_OF[kind], message)
             try:
-                while (step := await connection.read(stream)) is not None:
+                while (step := await stream.read()) is not None:
                     if not step.HasField("progress"):
                         answer: Answer = answer_of(kind, step)
                         return answer

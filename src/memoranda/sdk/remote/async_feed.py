@@ -12,7 +12,7 @@ from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.log.read.wakeup import Signal
 from memoranda.model.event import ReplayEvent
 from memoranda.sdk.feed import EventFeed
-from memoranda.sdk.remote.async_connection import AsyncConnection
+from memoranda.sdk.remote.async_connection import AsyncConnection, AsyncMessageStream
 from memoranda.sdk.remote.errors import ConnectionLost
 from memoranda.sdk.remote.events import SubscriptionProgress
 from memoranda.sdk.remote.feed import MAX_BUFFERED_EVENTS, RECHECK_SECONDS
@@ -98,7 +98,7 @@ class AsyncReceiver:
         self._signal = signal
         self._patience = connection.patience()
         self._starting = asyncio.Lock()
-        self._call: Any = None
+        self._call: AsyncMessageStream | None = None
         """The call in use; None: one has to be made."""
         self._generation = 0
         """Counts how often the call was to be made anew."""
@@ -222,9 +222,9 @@ class AsyncReceiver:
         self._changed.set()
         self._signal.notify()
 
-    async def _next(self, call: Any) -> Any:
+    async def _next(self, call: AsyncMessageStream) -> Any:
         """Return the next page of a call; raise if there is none."""
-        page = await self._connection.read(call)
+        page = await call.read()
         if page is None:
             raise ConnectionLost(f"{self._connection.place} has ended a subscription")
         return page

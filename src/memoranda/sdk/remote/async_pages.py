@@ -9,7 +9,7 @@ from memoranda.calls.call import Call
 from memoranda.calls.log import Replay
 from memoranda.errors import MemorandaError
 from memoranda.model.event import ReplayEvent
-from memoranda.sdk.remote.async_connection import AsyncConnection
+from memoranda.sdk.remote.async_connection import AsyncConnection, AsyncMessageStream
 from memoranda.sdk.remote.errors import ConnectionLost
 from memoranda.sdk.remote.events import ReplayProgress
 from memoranda.sdk.remote.pages import lost_list
@@ -63,7 +63,7 @@ class AsyncRemotePages(Generic[Item]):
 
     async def _read(self) -> list[Item] | None:
         """Return the items of the next message; None at the end."""
-        message = await self._connection.read(self._stream)
+        message = await self._stream.read()
         return None if message is None else items_of(self._kind, message)
 
 
@@ -75,7 +75,7 @@ class AsyncReplayPages:
         self._sender = sender
         self._progress = ReplayProgress(call)
         self._patience = connection.patience()
-        self._stream: Any = None
+        self._stream: AsyncMessageStream | None = None
         self._first: list[ReplayEvent] | None = None
 
     async def open(self) -> Self:
@@ -102,7 +102,7 @@ class AsyncReplayPages:
                 if self._stream is None:
                     request = self._sender.request(self._progress.call, stored=True)
                     self._stream = self._connection.stream(METHOD_OF[Replay], request)
-                page = await self._connection.read(self._stream)
+                page = await self._stream.read()
             except MemorandaError as error:
                 self._stream = None
                 await asyncio.sleep(self._patience.pause(error))

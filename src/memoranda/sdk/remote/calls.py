@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import grpc
 from msgspec.structs import replace
 
 from memoranda.audit.checkpoints import SignedCheckpoint
@@ -26,13 +25,12 @@ from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits
 from memoranda.sdk.calls import Calls
 from memoranda.sdk.feed import EventFeed
-from memoranda.sdk.remote.connection import Connection
 from memoranda.sdk.remote.errors import ConnectionLost
 from memoranda.sdk.remote.feed import RemoteFeed
 from memoranda.sdk.remote.options import RemoteOptions
 from memoranda.sdk.remote.pages import RemotePages, ReplayPages
 from memoranda.sdk.remote.sending import Sender, Signing
-from memoranda.sdk.remote.write_stream import WriteStream
+from memoranda.sdk.remote.transports import open_transport
 from memoranda.sdk.remote.writes import PendingWrite
 from memoranda.storage.port import Progress
 from memoranda.wire.batches import outcome_of
@@ -50,8 +48,7 @@ class RemoteStore:
         self.clock = clock
         self.ids = ids
         self.turns = ConflictQueue()
-        self.connection = Connection(options, ids)
-        self.writes = WriteStream(self.connection)
+        self.connection, self.writes = open_transport(options, ids)
         self.description = self._describe(options)
 
     def _describe(self, options: RemoteOptions) -> StoreDescription:
@@ -139,17 +136,20 @@ class RemoteCalls(Calls):
         """Report the progress of a call that takes long, and return its answer."""
         kind, patience = type(call), self._connection.patience()
         while True:
+            stream = self._connection.stream(METHOD_OF[kind], message)
             try:
-                for step in self._connection.stream(METHOD_OF[kind], message):
+                while (step := stream.read()) is not None:
                     if not step.HasField("progress"):
                         answer: Answer = answer_of(kind, step)
                         return answer
                     if progress is not None:
                         progress(step.progress.done, step.progress.total)
-                problem: MemorandaError = ConnectionLost(f"{self.place} has not answered")
-            except grpc.RpcError as error:
-                problem = self._connection.translated(error)
-            self._connection.rest(patience.pause(problem))
+                raise ConnectionLost(f"{self.place} has not answered")
+            except MemorandaError as error:
+                seconds = patience.pause(error)
+            finally:
+                stream.cancel()
+            self._connection.rest(seconds)
 
     def open_pages(self, call: Call[Item]) -> Pages[Item]:
         """Return the pages of a long answer."""

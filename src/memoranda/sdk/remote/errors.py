@@ -1,60 +1,36 @@
-"""Errors of gRPC as errors of ours: those of the server, and those of the way to it."""
+"""Errors of the way to a server; those that the server itself sends are in `memoranda.errors`."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import grpc
-
 from memoranda.errors import (
-    InvalidInput,
-    MemorandaError,
+    NotFound,
+    PermissionDenied,
+    StoreBusy,
     Unauthenticated,
     Unavailable,
     UnsupportedFormat,
 )
-from memoranda.wire.errors import ERROR_KEY, decode_error
-
-_LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
-"""Statuses of a connection that ended, or that could not be made. Whoever cancels a call itself
-does not ask for its status."""
-_LOST_DETAILS = ("RST_STREAM", "Internal error from Core")
-"""What other statuses say where it is the connection that ended: the other side has reset a stream,
-or gRPC could not send the next message of one."""
 
 
 class ConnectionLost(Unavailable):
     """The connection to the server was lost, or could not be made. It is tried again."""
 
 
-def translated(error: Any, place: str) -> MemorandaError:
-    """Return the error that a server has sent, or one about the way to it; its cause is kept."""
-    problem = _sent(error) or _of_status(error.code(), error.details() or "", place)
-    problem.__cause__ = error
-    return problem
+class NotReached(ConnectionLost):
+    """The server was not reached, or takes no calls at present: nothing was sent to it."""
 
 
-def _sent(error: Any) -> MemorandaError | None:
-    """Return the error in the trailing metadata of a call."""
-    for key, value in error.trailing_metadata() or ():
-        if key == ERROR_KEY:
-            return decode_error(value)
-    return None
+REFUSALS = (
+    NotFound,
+    NotReached,
+    PermissionDenied,
+    StoreBusy,
+    Unauthenticated,
+    UnsupportedFormat,
+)
+"""Errors that, where writes have no outcome at all, tell that the server has taken none of them."""
 
 
-def _of_status(code: Any, details: str, place: str) -> MemorandaError:
-    if code in _LOST or any(text in details for text in _LOST_DETAILS):
-        return ConnectionLost(
-            f"{place} does not answer: {details}. Check that the server runs and can be reached"
-        )
-    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return Unavailable(f"{place} did not answer in time: {details}")
-    if code is grpc.StatusCode.UNAUTHENTICATED:
-        return Unauthenticated()
-    if code is grpc.StatusCode.UNIMPLEMENTED:
-        return UnsupportedFormat(
-            f"{place} does not know this call: {details}. Its version is another: update it"
-        )
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return InvalidInput("call", f"is too large for {place}: {details}. Send less at a time")
-    return MemorandaError(f"{place} failed with {getattr(code, 'name', code)}: {details}")
+def no_answer(place: str, problem: str) -> str:
+    """Return what is said of a server that cannot be reached."""
+    return f"{place} does not answer: {problem}. Check that the server runs and can be reached"

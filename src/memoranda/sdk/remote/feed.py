@@ -6,14 +6,12 @@ import threading
 from collections import deque
 from typing import Any
 
-import grpc
-
 from memoranda.calls.subscriptions import Subscribe
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.log.read.wakeup import Signal
 from memoranda.model.event import ReplayEvent
 from memoranda.sdk.feed import EventFeed
-from memoranda.sdk.remote.connection import Connection
+from memoranda.sdk.remote.connection import Connection, MessageStream
 from memoranda.sdk.remote.errors import ConnectionLost
 from memoranda.sdk.remote.events import SubscriptionProgress
 from memoranda.sdk.remote.sending import Sender
@@ -95,7 +93,7 @@ class Receiver:
         self._patience = connection.patience()
         self._lock = new_lock()
         """Protects the fields below; a caller that starts the receiver holds it meanwhile."""
-        self._call: Any = None
+        self._call: MessageStream | None = None
         """The call in use; None: one has to be made."""
         self._generation = 0
         """Counts how often the call was to be made anew."""
@@ -228,12 +226,9 @@ class Receiver:
         self._patience.reset()
         self._signal.notify()
 
-    def _next(self, call: Any) -> Any:
+    def _next(self, call: MessageStream) -> Any:
         """Return the next page of a call; raise if there is none."""
-        try:
-            page = next(call, None)
-        except grpc.RpcError as error:
-            raise self._connection.translated(error) from error
+        page = call.read()
         if page is None:
             raise ConnectionLost(f"{self._connection.place} has ended a subscription")
         return page

@@ -60,7 +60,9 @@ def remote_options(
     """Return the checked options of a connection."""
     parts = parse_server_url("url", url)
     if tls is not None and not parts.is_secure:
-        raise InvalidInput("tls", f"is of no use for {parts}: connect to grpcs://, with TLS")
+        raise InvalidInput(
+            "tls", f"is of no use for {parts}: connect to {parts.scheme}s://, with TLS"
+        )
     seconds = DEFAULT_TIMEOUT if timeout is None else check_seconds("timeout", timeout)
     return RemoteOptions(parts, _check_token(token), _check_tls(tls), seconds)
 

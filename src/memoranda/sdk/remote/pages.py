@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
-
-import grpc
+from typing import Generic, TypeVar
 
 from memoranda.calls.call import Call
 from memoranda.calls.log import Replay
 from memoranda.errors import MemorandaError, Unavailable
 from memoranda.model.event import ReplayEvent
-from memoranda.sdk.remote.connection import Connection
+from memoranda.sdk.remote.connection import Connection, MessageStream
 from memoranda.sdk.remote.errors import ConnectionLost
 from memoranda.sdk.remote.events import ReplayProgress
 from memoranda.sdk.remote.sending import Sender
@@ -54,10 +52,7 @@ class RemotePages(Generic[Item]):
 
     def _read(self) -> list[Item] | None:
         """Return the items of the next message; None at the end."""
-        try:
-            message = next(self._stream, None)
-        except grpc.RpcError as error:
-            raise self._connection.translated(error) from error
+        message = self._stream.read()
         return None if message is None else items_of(self._kind, message)
 
 
@@ -69,7 +64,7 @@ class ReplayPages:
         self._sender = sender
         self._progress = ReplayProgress(call)
         self._patience = connection.patience()
-        self._stream: Any = None
+        self._stream: MessageStream | None = None
         self._first = self._read()
 
     def next_page(self) -> list[ReplayEvent]:
@@ -86,14 +81,14 @@ class ReplayPages:
                 if self._stream is None:
                     request = self._sender.request(self._progress.call, stored=True)
                     self._stream = self._connection.stream(METHOD_OF[Replay], request)
-                page = next(self._stream, None)
-            except grpc.RpcError as error:
-                problem: MemorandaError = self._connection.translated(error)
+                page = self._stream.read()
+            except MemorandaError as error:
+                self._stream = None
+                seconds = self._patience.pause(error)
             else:
                 self._patience.reset()
                 return None if page is None else self._progress.take(page)
-            self._stream = None
-            self._connection.rest(self._patience.pause(problem))
+            self._connection.rest(seconds)
 
 
 def lost_list(place: str, count: int) -> Unavailable:

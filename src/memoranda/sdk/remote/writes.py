@@ -1,7 +1,7 @@
 """The writes of a client that are on their way: which are to be sent, and which are unanswered.
 
-It does no I/O, and is used by both sorts of write streams (`write_stream.py`,
-`async_write_stream.py`), under their lock or in their event loop.
+It does no I/O, and is used by all senders of writes (`write_sender.py`, `async_write_sender.py`),
+under their lock or in their event loop.
 
 A write has a `txn_id`, so that sending it again has one effect. After a lost connection, whatever
 is unanswered is therefore sent again. What was sent on a connection that was lost may be committed,
@@ -151,25 +151,53 @@ class WriteQueue:
         if pending in self._unsent:
             self._unsent.remove(pending)
 
-    def send_again(self, *, may_be_committed: bool) -> None:
-        """At the end of a stream, let what is unanswered be sent before anything else.
+    def send_again(self, batch: Any = None, *, may_be_committed: bool) -> None:
+        """Let what is unanswered be sent before anything else: of one batch, or all there is.
 
-        `may_be_committed`: unless the server has refused the stream as a whole.
+        `may_be_committed`: unless the server has refused to take any of it.
         """
-        for pending in reversed(self._unanswered.values()):
-            pending.may_be_committed |= may_be_committed
-            self._unsent.appendleft(pending)
-        self._unanswered.clear()
+        numbers = [*self._unanswered] if batch is None else [write.id for write in batch.writes]
+        for number in reversed(numbers):
+            pending = self._unanswered.pop(number, None)
+            if pending is not None:
+                pending.may_be_committed |= may_be_committed
+                self._unsent.appendleft(pending)
 
     def fail(self, error: MemorandaError) -> None:
         """End every write with an error; of one that may be committed, the outcome is unknown."""
         self.send_again(may_be_committed=True)
+        self.fail_unsent(error)
+
+    def fail_unsent(self, error: MemorandaError) -> None:
+        """End the writes that wait to be sent with an error."""
         while self._unsent:
-            pending = self._unsent.popleft()
-            if pending.may_be_committed:
-                own: MemorandaError = CommitUnknown(pending.txn_id, "the connection was lost")
-                own.__cause__ = error
-            else:
-                own = copy(error)  # each caller raises one of its own
-                own.__cause__ = error.__cause__
-            pending.settle(None, own)
+            _fail(self._unsent.popleft(), error)
+
+    def give_up(self, batch: Any, error: MemorandaError, *, may_be_committed: bool) -> None:
+        """End what is unanswered of a batch with an error.
+
+        If the server could not be reached for too long, whatever waits to be sent ends with it.
+        """
+        if error.gave_up:
+            self.send_again(batch, may_be_committed=may_be_committed)
+            self.fail_unsent(error)
+            return
+        for write in batch.writes:
+            pending = self._unanswered.pop(write.id, None)
+            if pending is not None:
+                pending.may_be_committed |= may_be_committed
+                _fail(pending, error)
+
+    def has_unanswered(self, batch: Any) -> bool:
+        """Say whether a write of a batch has no outcome."""
+        return any(write.id in self._unanswered for write in batch.writes)
+
+
+def _fail(pending: PendingWrite, error: MemorandaError) -> None:
+    if pending.may_be_committed:
+        own: MemorandaError = CommitUnknown(pending.txn_id, "the connection was lost")
+        own.__cause__ = error
+    else:
+        own = copy(error)  # each caller raises one of its own
+        own.__cause__ = error.__cause__
+    pending.settle(None, own)

@@ -23,13 +23,12 @@ from memoranda.errors import (
 )
 from memoranda.model.error_codec import ErrorCodec
 from memoranda.server.http.messages import Headers, Response
+from memoranda.wire.over_http import PROBLEM_MEDIA, SHUTTING_DOWN
 
-PROBLEM_JSON = b"application/problem+json"
+PROBLEM_JSON = PROBLEM_MEDIA.encode()
 TYPE_PREFIX = "urn:memoranda:problem:"
 NO_TYPE = "about:blank"
 """The type of a problem that its status says enough of."""
-SHUTTING_DOWN = f"{TYPE_PREFIX}shutting-down"
-"""The type of the problem that a server ends: a client of ours tries again by itself."""
 BUSY_SECONDS = 1
 """When to try again, where an error does not say it."""
 _CODEC = ErrorCodec()

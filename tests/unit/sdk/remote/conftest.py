@@ -19,15 +19,34 @@ def server(tmp_path: Path) -> Iterator[ServerThread]:
         yield running
 
 
-@pytest.fixture
-def url(server: ServerThread) -> str:
-    return f"grpc://{server.address}/acme"
+@pytest.fixture(params=["grpc", "http"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    """How messages are sent: what holds for a store of a server holds for both."""
+    return str(request.param)
 
 
 @pytest.fixture
-def proxy(server: ServerThread) -> Iterator[TcpProxy]:
-    with TcpProxy(server.address) as between:
+def url(server: ServerThread, scheme: str) -> str:
+    return server.url(scheme)
+
+
+@pytest.fixture
+def proxy(server: ServerThread, scheme: str) -> Iterator[TcpProxy]:
+    with TcpProxy(server.address_of(scheme)) as between:
         yield between
+
+
+@pytest.fixture
+def through(proxy: TcpProxy, scheme: str) -> str:
+    """The URL of the store behind the proxy."""
+    return f"{scheme}://{proxy.address}/acme"
+
+
+@pytest.fixture
+def far(through: str) -> Iterator[Store]:
+    """The store behind the proxy."""
+    with memoranda.open(through) as opened:
+        yield opened.bind(agent_id="a")
 
 
 @pytest.fixture

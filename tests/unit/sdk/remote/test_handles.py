@@ -15,7 +15,8 @@ import pytest
 
 import memoranda
 from memoranda import InvalidInput, Store, StoreClosed
-from memoranda.sdk.remote import channel
+from memoranda.sdk.remote.grpc import channel
+from memoranda.sdk.remote.http import async_connection, connection
 from tests.patience import HANG_SECONDS, wait_until
 from tests.server_process import ServerThread
 from tests.tcp_proxy import TcpProxy
@@ -26,12 +27,14 @@ def patient_channels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let connections stay open while a proxy holds answers back, however slow the machine is."""
     options = dict(channel._OPTIONS) | {"grpc.keepalive_time_ms": int(2 * HANG_SECONDS * 1000)}
     monkeypatch.setattr(channel, "_OPTIONS", tuple(options.items()))
+    for module in (connection, async_connection):
+        monkeypatch.setattr(module, "SILENCE_SECONDS", 2 * HANG_SECONDS)
 
 
 @pytest.fixture
-def far(patient_channels: None, proxy: TcpProxy) -> Iterator[Store]:
+def far(patient_channels: None, through: str) -> Iterator[Store]:
     """The store behind a proxy."""
-    with memoranda.open(f"grpc://{proxy.address}/acme") as opened:
+    with memoranda.open(through) as opened:
         yield opened.bind(agent_id="a")
 
 
@@ -128,10 +131,10 @@ def test_an_interrupt_leaves_the_stream_to_others(
 
 
 def test_a_cancelled_task_leaves_the_stream_to_others(
-    store: Store, far: Store, proxy: TcpProxy
+    patient_channels: None, store: Store, through: str, proxy: TcpProxy
 ) -> None:
     async def work() -> None:
-        async with await memoranda.open_async(f"grpc://{proxy.address}/acme") as opened:
+        async with await memoranda.open_async(through) as opened:
             agent = opened.bind(agent_id="a")
             await agent.write(key="k", value={})
             proxy.holds_answers = True
@@ -217,9 +220,12 @@ def test_a_wrong_argument_is_refused_by_the_call(store: Store) -> None:
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda store: store.backup("copy.db"), "make_backup cannot be sent to grpc://"),
-        (lambda store: store.fork("copy.db", at=0), "make_fork cannot be sent to grpc://"),
-        (lambda store: store.export_log("log.jsonl"), "export_log cannot be sent to grpc://"),
+        (lambda store: store.backup("copy.db"), "make_backup cannot be sent to (grpc|http)://"),
+        (lambda store: store.fork("copy.db", at=0), "make_fork cannot be sent to (grpc|http)://"),
+        (
+            lambda store: store.export_log("log.jsonl"),
+            "export_log cannot be sent to (grpc|http)://",
+        ),
     ],
 )
 def test_what_needs_the_file_says_so(store: Store, call: object, problem: str) -> None:

@@ -18,8 +18,8 @@ import memoranda
 from memoranda import CommitUnknown, MemorandaError, Store, StoreBusy, Unavailable, VersionMismatch
 from memoranda.calls.key_writes import Write
 from memoranda.calls.subscriptions import Subscribe
-from memoranda.sdk.remote.async_write_stream import AsyncWriteStream
-from memoranda.sdk.remote.write_stream import WriteStream
+from memoranda.sdk.remote.async_write_sender import AsyncWriteSender
+from memoranda.sdk.remote.write_sender import WriteSender
 from memoranda.sdk.remote.writes import PendingWrite
 from memoranda.server import write_queue
 from memoranda.wire.batches import write_outcomes
@@ -88,18 +88,18 @@ def test_only_a_server_that_has_not_looked_leaves_it_open() -> None:
 
 
 class Busy:
-    """A stream that was lost once, and finds a busy server then."""
+    """A sender that has lost a write once, and finds a busy server then."""
 
     def __init__(self, error: MemorandaError) -> None:
         self._outcome = write_outcomes([(1, Write, error)]).outcomes[0]
         self.txn_ids: list[str] = []
 
-    def write(self, _: WriteStream, pending: PendingWrite) -> Any:
+    def write(self, _: WriteSender, pending: PendingWrite) -> Any:
         self.txn_ids.append(pending.txn_id)
         pending.may_be_committed = True
         return self._outcome
 
-    async def write_async(self, _: AsyncWriteStream, pending: PendingWrite) -> Any:
+    async def write_async(self, _: AsyncWriteSender, pending: PendingWrite) -> Any:
         return self.write(mock.Mock(), pending)
 
 
@@ -112,8 +112,8 @@ def test_a_write_that_may_be_committed_is_not_tried_under_another_id(url: str) -
                 await store.write(agent_id="a", key="k", value={})
 
     with (
-        mock.patch.object(WriteStream, "write", lambda *given: busy.write(*given)),
-        mock.patch.object(AsyncWriteStream, "write", lambda *given: busy.write_async(*given)),
+        mock.patch.object(WriteSender, "write", lambda *given: busy.write(*given)),
+        mock.patch.object(AsyncWriteSender, "write", lambda *given: busy.write_async(*given)),
         memoranda.open(url) as store,
     ):
         with pytest.raises(CommitUnknown) as unknown:

@@ -19,6 +19,7 @@ from memoranda.sdk.remote.options import remote_options
 from tests.server_process import ServerThread
 
 NOWHERE = "grpc://127.0.0.1:1/acme"
+ANYWHERE = (NOWHERE, "http://127.0.0.1:1/acme")
 SECRET = "mem_abc.topsecret"
 
 
@@ -45,10 +46,10 @@ def test_it_is_named_by_its_url(store: Store, url: str) -> None:
     assert repr(store) == f"<Store {url} agent_id='a' namespace='default', closed>"
 
 
-def test_the_only_store_needs_no_name(tmp_path: Path) -> None:
+def test_the_only_store_needs_no_name(tmp_path: Path, scheme: str) -> None:
     with (
         ServerThread(file=tmp_path / "one.db") as server,
-        memoranda.open(f"grpc://{server.address}") as store,
+        memoranda.open(server.url(scheme, "")) as store,
     ):
         assert store.write(agent_id="a", key="k", value={}).commit_ts == 1
 
@@ -99,9 +100,10 @@ def test_a_token_that_is_none_is_not_shown(token: Any) -> None:
         assert str(error) == "token: is no token: give the text that `memoranda token create` shows"
 
 
-def test_a_token_is_shown_nowhere() -> None:
-    assert "topsecret" not in repr(remote_options(NOWHERE, SECRET, None, None))
-    for error in open_both(NOWHERE, token=SECRET, timeout=0.1):
+@pytest.mark.parametrize("url", ANYWHERE)
+def test_a_token_is_shown_nowhere(url: str) -> None:
+    assert "topsecret" not in repr(remote_options(url, SECRET, None, None))
+    for error in open_both(url, token=SECRET, timeout=0.1):
         assert "topsecret" not in f"{error!r} {error.__cause__!r}"
 
 
@@ -115,60 +117,87 @@ def test_a_token_is_shown_nowhere() -> None:
     ],
 )
 def test_certificates_that_cannot_be_used(tls: Any, field: str) -> None:
-    for error in open_both("grpcs://127.0.0.1:1/acme", tls=tls):
-        assert isinstance(error, InvalidInput)
-        assert error.field == field
+    for url in ("grpcs://127.0.0.1:1/acme", "https://127.0.0.1:1/acme"):
+        for error in open_both(url, tls=tls):
+            assert isinstance(error, InvalidInput)
+            assert error.field == field
 
 
-def test_certificates_need_encryption() -> None:
-    for error in open_both(NOWHERE, tls="ca.pem"):
-        assert str(error).startswith("tls: is of no use for grpc://127.0.0.1:1/acme")
+@pytest.mark.parametrize("url", ANYWHERE)
+def test_certificates_need_encryption(url: str) -> None:
+    for error in open_both(url, tls="ca.pem"):
+        assert str(error).startswith(f"tls: is of no use for {url}: connect to {url[:4]}s://")
 
 
-def test_a_server_that_is_not_there() -> None:
-    for error in open_both(NOWHERE, timeout=0.2):
+@pytest.mark.parametrize("url", ANYWHERE)
+def test_a_server_that_is_not_there(url: str) -> None:
+    for error in open_both(url, timeout=0.2):
         assert isinstance(error, Unavailable)
-        assert str(error).startswith("grpc://127.0.0.1:1/acme does not answer: ")
+        assert str(error).startswith(f"{url} does not answer: ")
         assert error.retryable
+        assert error.gave_up
 
 
-def test_a_store_that_is_not_there(server: ServerThread) -> None:
-    for error in open_both(f"grpc://{server.address}/other"):
+def test_a_store_that_is_not_there(server: ServerThread, scheme: str) -> None:
+    for error in open_both(server.url(scheme, "other")):
         assert isinstance(error, NotFound)
         assert "'other'" in str(error)
 
 
-def test_who_has_no_token(tmp_path: Path) -> None:
+def test_who_has_no_token(tmp_path: Path, scheme: str) -> None:
     with ServerThread(folder=tmp_path, create=["acme"], tokens=True) as server:
-        url = f"grpc://{server.address}/acme"
+        url = server.url(scheme)
         for options in ({}, {"token": SECRET}):
             for error in open_both(url, **options):
                 assert isinstance(error, Unauthenticated)
 
 
-def test_without_grpc_the_extra_is_named(tmp_path: Path) -> None:
-    (tmp_path / "grpc.py").write_text("raise ImportError('not here', name='grpc')")
+def run_without(tmp_path: Path, packages: tuple[str, ...], code: str, *arguments: str) -> None:
+    """Run a program in a process that lacks some packages."""
+    for name in packages:
+        (tmp_path / f"{name}.py").write_text(f"raise ImportError('not here', name='{name}')")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    subprocess.run(
+        [sys.executable, "-c", code, *arguments], check=True, env={**os.environ, "PYTHONPATH": path}
+    )
+
+
+@pytest.mark.parametrize(("package", "url"), [("grpc", NOWHERE), ("httpx2", ANYWHERE[1])])
+def test_without_its_package_the_extra_is_named(tmp_path: Path, package: str, url: str) -> None:
     code = """
-import asyncio, memoranda
+import asyncio, sys, memoranda
 for way in (memoranda.open, lambda url: asyncio.run(memoranda.open_async(url))):
     try:
-        way("grpc://127.0.0.1:1/acme")
+        way(sys.argv[1])
     except memoranda.Unavailable as error:
-        assert "pip install 'memoranda[remote]'" in str(error), error
+        assert f"install {sys.argv[2]}: pip install 'memoranda[remote]'" in str(error), error
         assert not error.retryable
     else:
         raise AssertionError
 """
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": path})
+    run_without(tmp_path, (package,), code, url, package)
 
 
-def test_a_program_without_servers_loads_neither_grpc_nor_protobuf() -> None:
+def test_http_works_without_grpc(server: ServerThread, tmp_path: Path) -> None:
+    code = """
+import asyncio, sys, memoranda
+with memoranda.open(sys.argv[1]) as store:
+    assert store.write(agent_id="a", key="k", value={}).commit_ts == 1
+async def work():
+    async with await memoranda.open_async(sys.argv[1]) as store:
+        assert (await store.write(agent_id="a", key="k", value={})).commit_ts == 2
+asyncio.run(work())
+"""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    run_without(folder, ("grpc",), code, server.url("http"))
+
+
+def test_a_program_without_servers_loads_no_packages_of_clients(tmp_path: Path) -> None:
     code = """
 import sys, memoranda
 with memoranda.open(":memory:", embedder=None) as store:
     store.write(agent_id="a", key="k", value={})
-assert not {"grpc", "google.protobuf", "memoranda.wire.codec"} & sys.modules.keys()
+assert not {"grpc", "httpx2", "google.protobuf", "memoranda.wire.codec"} & sys.modules.keys()
 """
-    path = os.pathsep.join(sys.path)
-    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": path})
+    run_without(tmp_path, (), code)

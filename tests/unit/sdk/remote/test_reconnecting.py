@@ -13,6 +13,7 @@ import pytest
 
 import memoranda
 from memoranda import AsyncStore, CommitUnknown, Store, Unavailable
+from memoranda.server.http.settings import HttpSettings
 from memoranda.testing import FixedIds
 from tests.patience import wait_until
 from tests.server_process import ServerThread
@@ -20,19 +21,6 @@ from tests.tcp_proxy import TcpProxy
 
 Result = TypeVar("Result")
 WRITERS = 6
-
-
-@pytest.fixture
-def through(proxy: TcpProxy) -> str:
-    """The URL of the store behind the proxy."""
-    return f"grpc://{proxy.address}/acme"
-
-
-@pytest.fixture
-def far(through: str) -> Iterator[Store]:
-    """The store behind the proxy."""
-    with memoranda.open(through) as opened:
-        yield opened.bind(agent_id="a")
 
 
 class Cutter(threading.Thread):
@@ -237,7 +225,6 @@ class TestAServerThatDoesNotComeBack:
             lambda: list(impatient.replay()),
             impatient.verify,
             lambda: next(subscription),
-            lambda: impatient.write(key="k", value={}),  # which was not sent
         ):
             with pytest.raises(Unavailable, match="does not answer") as refused:
                 call()
@@ -245,6 +232,17 @@ class TestAServerThatDoesNotComeBack:
         proxy.is_down = False
         assert persist(lambda: impatient.write(key="k", value={})).commit_ts == 1
         assert persist(lambda: next(subscription)).commit_ts == 1
+
+    def test_a_write_that_was_not_sent_has_no_effect(
+        self, impatient: Store, proxy: TcpProxy
+    ) -> None:
+        proxy.refuse()
+        proxy.cut()
+        with pytest.raises(Unavailable, match="does not answer") as refused:
+            impatient.write(key="k", value={})
+        assert refused.value.gave_up
+        proxy.accept()
+        assert persist(lambda: impatient.write(key="k", value={})).commit_ts == 1
 
     def test_a_write_that_may_have_arrived_is_unknown(
         self, store: Store, impatient: Store, proxy: TcpProxy
@@ -269,15 +267,14 @@ class TestAServerThatDoesNotComeBack:
         assert (again.commit_ts, store.stats().commits) == (2, 2)
 
 
-def test_a_server_that_starts_again(tmp_path: Path) -> None:
+def test_a_server_that_starts_again(tmp_path: Path, scheme: str) -> None:
     with ServerThread(folder=tmp_path, create=["acme"]) as first:
-        address = first.address
-        store = memoranda.open(f"grpc://{address}/acme").bind(agent_id="a")
+        ports = first.server.port, first.server.http_port
+        store = memoranda.open(first.url(scheme)).bind(agent_id="a")
         subscription = store.subscribe()
         store.write(key="k", value={})
         first.stop(5.0)
-    port = int(address.rpartition(":")[2])
-    with ServerThread(folder=tmp_path, port=port):
+    with ServerThread(folder=tmp_path, port=ports[0], http=HttpSettings(port=ports[1])):
         assert store.write(key="k", value={}).commit_ts == 2
         assert store.get_state(key="k") is not None
         assert [next(subscription).commit_ts for _ in range(2)] == [1, 2]

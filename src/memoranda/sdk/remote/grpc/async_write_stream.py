@@ -1,31 +1,28 @@
-"""The stream of writes of a store, for one event loop: tasks that write at a time share messages.
+"""The stream of writes of a store over gRPC, for one event loop.
 
-Everything runs in the loop. A task adds its write to the queue and waits; the *sender* takes
-whatever was added while the last batch was on its way; the *receiver* reads outcomes and wakes
-tasks, and opens the stream again after a lost connection.
+The *sender* takes whatever tasks have added to the queue while the last batch was on its way; the
+*receiver* reads outcomes and wakes tasks, and opens the stream again after a lost connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Any
 
 import grpc
 
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.sdk.remote.async_connection import AsyncConnection
-from memoranda.sdk.remote.errors import ConnectionLost
-from memoranda.sdk.remote.write_stream import REFUSALS
-from memoranda.sdk.remote.writes import PendingWrite, WriteQueue
+from memoranda.sdk.remote.async_write_sender import AsyncWriteSender
+from memoranda.sdk.remote.errors import REFUSALS, ConnectionLost
+from memoranda.sdk.remote.grpc.async_connection import AsyncGrpcConnection
 
 
-class AsyncWriteStream:
-    """Sends writes, and returns their outcomes; each takes effect exactly once."""
+class AsyncWriteStream(AsyncWriteSender):
+    """Sends writes on one stream, which is opened again after a lost connection."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._queue = WriteQueue(connection.options.url.store)
+    def __init__(self, connection: AsyncGrpcConnection) -> None:
+        super().__init__(connection)
+        self._channel = connection
         self._to_send = asyncio.Event()
         """Set when the sender may have something to do."""
         self._receiver: asyncio.Task[None] | None = None
@@ -33,26 +30,6 @@ class AsyncWriteStream:
         self._is_open = False
         """Whether the server has taken the call. Before, nothing is sent: if it cannot be reached,
         it is certain that no write has taken effect."""
-        self._is_closing = False
-
-    async def write(self, pending: PendingWrite) -> Any:
-        """Send a write, and return what the server says became of it.
-
-        A task that is cancelled withdraws a write that was not sent; another one goes on alone.
-        """
-        self._connection.check_open()
-        if self._is_closing:
-            raise StoreClosed
-        future: asyncio.Future[None] = self._connection.loop.create_future()
-        pending.expect(partial(_wake, future))
-        self._queue.add(pending)
-        self._wake()
-        try:
-            await future
-        finally:
-            if not pending.is_settled:
-                self._queue.withdraw(pending)
-        return pending.result()
 
     def _wake(self) -> None:
         self._to_send.set()
@@ -91,7 +68,7 @@ class AsyncWriteStream:
 
     async def _run(self) -> tuple[bool, MemorandaError]:
         """Open a stream, and receive outcomes until it ends; return whether any came, and why."""
-        has_answered, connection = False, self._connection
+        has_answered, connection = False, self._channel
         try:
             call = connection.write_stream()
             sender = connection.start(self._send(call))
@@ -129,8 +106,3 @@ class AsyncWriteStream:
             await call.done_writing()
         except (grpc.RpcError, asyncio.InvalidStateError):
             return  # the receiver learns why
-
-
-def _wake(future: asyncio.Future[None]) -> None:
-    if not future.done():  # else its task was cancelled
-        future.set_result(None)

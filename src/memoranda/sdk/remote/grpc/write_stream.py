@@ -1,4 +1,4 @@
-"""The stream of writes of a store, for threads: callers that write at a time share messages.
+"""The stream of writes of a store over gRPC, for threads.
 
 Three sorts of threads take part. A caller adds its write to the queue and waits. The *sender* is a
 thread of gRPC that asks for the next batch: it takes whatever callers have added while the last one
@@ -15,58 +15,23 @@ from typing import Any
 
 import grpc
 
-from memoranda.errors import (
-    MemorandaError,
-    NotFound,
-    PermissionDenied,
-    StoreBusy,
-    StoreClosed,
-    Unauthenticated,
-    UnsupportedFormat,
-)
-from memoranda.sdk.remote.connection import Connection
-from memoranda.sdk.remote.errors import ConnectionLost
-from memoranda.sdk.remote.writes import PendingWrite, WriteQueue
-from memoranda.storage.thread_locks import Wakeup, new_lock
-
-_PEER_WAIT_SECONDS = 0.0005
-"""Seconds within which one more write must come for a sender to go on waiting for peers."""
-
-REFUSALS = (NotFound, PermissionDenied, StoreBusy, Unauthenticated, UnsupportedFormat)
-"""Ends of a stream without any outcome that tell that the server has taken nothing from it."""
+from memoranda.errors import MemorandaError, StoreClosed
+from memoranda.sdk.remote.errors import REFUSALS, ConnectionLost
+from memoranda.sdk.remote.grpc.connection import GrpcConnection
+from memoranda.sdk.remote.write_sender import PEER_WAIT_SECONDS, WriteSender
+from memoranda.storage.thread_locks import Wakeup
 
 
-class WriteStream:
-    """Sends writes, and returns their outcomes; each takes effect exactly once."""
+class WriteStream(WriteSender):
+    """Sends writes on one stream, which is opened again after a lost connection."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._queue = WriteQueue(connection.options.url.store)
-        self._lock = new_lock()
-        """Protects the queue, and who serves it."""
+    def __init__(self, connection: GrpcConnection) -> None:
+        super().__init__(connection)
+        self._channel = connection
         self._current: _Stream | None = None
         """The stream that is open, or being opened."""
         self._receiver: threading.Thread | None = None
         """None: nothing is to be sent, and no stream is open."""
-        self._is_closing = False
-
-    def write(self, pending: PendingWrite) -> Any:
-        """Send a write, and return what the server says became of it."""
-        woken = Wakeup()
-        pending.expect(woken.set)
-        try:
-            with self._lock:
-                self._connection.check_open()
-                if self._is_closing:
-                    raise StoreClosed
-                self._queue.add(pending)
-                self._wake()
-            woken.wait()
-        finally:
-            if not pending.is_settled:  # an interrupt: nobody waits for the outcome any more
-                with self._lock:
-                    self._queue.withdraw(pending)
-        return pending.result()
 
     def _wake(self) -> None:
         """Let the queue be sent; the caller holds the lock."""
@@ -129,7 +94,7 @@ class WriteStream:
         with self._lock:
             self._current = stream
         try:
-            call = self._connection.write_stream(self._batches(stream))
+            call = self._channel.write_stream(self._batches(stream))
             call.initial_metadata()  # the server has taken the call, or it has failed
             stream.is_open = not call.done()
             stream.wakeup.set()
@@ -140,7 +105,7 @@ class WriteStream:
                     if self._is_closing and self._queue.is_empty:
                         stream.wakeup.set()
         except grpc.RpcError as error:
-            return self._connection.translated(error)
+            return self._channel.translated(error)
         except StoreClosed as error:
             return error
         finally:
@@ -174,7 +139,7 @@ class WriteStream:
         while self._queue.expects_more and count < self._queue.unsent_count:
             stream.wakeup.clear()
             count = self._queue.unsent_count
-            stream.wakeup.wait(_PEER_WAIT_SECONDS)
+            stream.wakeup.wait(PEER_WAIT_SECONDS)
 
 
 class _Stream:
