@@ -11,7 +11,7 @@ import pytest
 import memoranda
 from memoranda import Store, Unavailable
 from tests.crash.checks import Entry, read_log
-from tests.crash.server.campaign import Campaign, Plan
+from tests.crash.server.campaign import OVER_HTTP, Campaign, Plan
 from tests.crash.server.checks import (
     check_counters,
     check_deeds,
@@ -29,8 +29,9 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_kills_lose_nothing(folder: Path) -> None:
-    report = Campaign(folder, Plan(8, "kills")).run()
+@pytest.mark.parametrize("plan", [Plan(8, "kills"), Plan(8, "requests", schemes=OVER_HTTP)])
+def test_kills_lose_nothing(folder: Path, plan: Plan) -> None:
+    report = Campaign(folder, plan).run()
     assert report.acknowledged > 32, "every client did something"
     assert report.across > 0, "a write was sent to one server and answered by another"
     assert not report.errors_of_patient, "who waits for the next server notices nothing"
@@ -45,11 +46,15 @@ def test_restarts_are_not_noticed(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_clients_that_send_a_write_again_as_another_are_caught() -> None:
+@pytest.mark.parametrize("schemes", [("grpc",) * 4, OVER_HTTP])
+def test_clients_that_send_a_write_again_as_another_are_caught(
+    schemes: tuple[str, str, str, str],
+) -> None:
     def kill() -> None:
         for number in range(10):  # whether one was committed and not answered is a matter of luck
+            plan = Plan(5, f"broken {number}", schemes=schemes, broken="retries")
             with scratch() as folder:
-                Campaign(folder / "campaign", Plan(5, f"broken {number}", broken="retries")).run()
+                Campaign(folder / "campaign", plan).run()
 
     with pytest.raises(AssertionError, match="is in the log 2 times"):
         kill()

@@ -41,8 +41,13 @@ class Plan(msgspec.Struct, frozen=True):
     """Seconds for which a server serves, between these two."""
     hasty: bool = True
     """Whether half of the clients soon give up."""
+    schemes: tuple[str, str, str, str] = ("grpc", "http", "http", "grpc")
+    """How each process of clients reaches the server; the first and the third use threads."""
     broken: str = ""
     """What clients are made to do wrong."""
+
+
+OVER_HTTP = ("http", "http", "http", "http")
 
 
 class Report(msgspec.Struct):
@@ -86,7 +91,9 @@ class Campaign:
         self._folder = folder
         self._plan = plan
         self._random = Random(plan.seed)
-        self._port = free_port(self._random)
+        self._addresses = {
+            scheme: f"127.0.0.1:{free_port(self._random)}" for scheme in ("grpc", "http")
+        }
         self._path = folder / "store.db"
         self._errors = folder / "stderr"
         """What servers write there."""
@@ -124,10 +131,15 @@ class Campaign:
         with ExitStack() as ends:
             clients = []
             for number in range(PROCESSES):
+                scheme = self._plan.schemes[number]
                 assignment = Assignment(
-                    f"c{number}", f"127.0.0.1:{self._port}", str(self._folder), self._plan.seed,
+                    name=_name(number),
+                    url=f"{scheme}://{self._addresses[scheme]}/",
+                    address=self._addresses["grpc"],
+                    folder=str(self._folder),
+                    seed=self._plan.seed,
                     is_async=number % 2 == 1,
-                )  # fmt: skip
+                )
                 if assignment.name in self._hasty:
                     assignment.patience = HASTY_SECONDS
                 clients.append(ClientProcess(assignment, self._plan.broken))
@@ -142,7 +154,8 @@ class Campaign:
 
     @property
     def _arguments(self) -> list[str]:
-        return ["--db", str(self._path), "--grpc", f"127.0.0.1:{self._port}", "--no-tokens"]
+        ports = [f"--{scheme}={address}" for scheme, address in self._addresses.items()]
+        return ["--db", str(self._path), *ports, "--no-tokens"]
 
     def _end(self, nursery: ServerNursery, number: int) -> None:
         """End the server, and start another; now and then, one is killed while it starts."""

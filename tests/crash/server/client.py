@@ -38,7 +38,10 @@ class Assignment(msgspec.Struct):
     """What a process of clients is to do."""
 
     name: str
+    url: str
+    """The store: over gRPC, or over HTTP."""
     address: str
+    """Where the server listens for gRPC."""
     folder: str
     """Where journals go."""
     seed: str
@@ -132,7 +135,7 @@ class Threads:
 @contextmanager
 def opened(assignment: Assignment) -> Iterator[Store]:
     """Open the store of a server, of either sort."""
-    url, timeout = f"grpc://{assignment.address}/", assignment.patience
+    url, timeout = assignment.url, assignment.patience
     if not assignment.is_async:
         with until_open(lambda: memoranda.open(url, timeout=timeout)) as store:
             yield store
@@ -206,10 +209,12 @@ def _forget_txn_ids() -> None:
 
     send_again = WriteQueue.send_again
 
-    def send_as_new(queue: WriteQueue, *, may_be_committed: bool) -> None:
+    def send_as_new(queue: WriteQueue, batch: Any = None, *, may_be_committed: bool) -> None:
+        numbers = None if batch is None else {write.id for write in batch.writes}
         for pending in queue._unanswered.values():
-            pending.message.txn_id = SystemIds().unique()
-        send_again(queue, may_be_committed=may_be_committed)
+            if numbers is None or pending.number in numbers:
+                pending.message.txn_id = SystemIds().unique()
+        send_again(queue, batch, may_be_committed=may_be_committed)
 
     WriteQueue.send_again = send_as_new  # type: ignore[method-assign,assignment]
 
