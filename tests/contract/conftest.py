@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +19,8 @@ from tests.contract.remote import NOT_REMOTE, remote_opener
 
 QUICK = ("sync-file", "async-memory")
 """The kinds `make test` runs: both sorts of calls, and both places. The others are slow."""
+QUICK_REMOTE: Mapping[str, str] = {"sync-http": "test_replay", "async-http": "test_cursors"}
+"""Of stores of a server, `make test` runs one module each: there are unit tests of both carriers."""
 
 # Calls of stores in memory go through bytes, as if a server were between; those on files do not.
 IN_MEMORY = ("sync-memory", "async-memory")
@@ -27,16 +29,25 @@ REMOTE = ("sync-grpc", "async-grpc", "sync-http", "async-http")
 """Behind a server of their own, which listens on this machine."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what cannot hold for a store of a server."""
+    """Leave out what cannot hold for a store of a server, and mark most of the rest as slow."""
+    for item in items:
+        kind = _kind_of(item)
+        if kind in REMOTE and item.path.stem != QUICK_REMOTE.get(kind):
+            item.add_marker(pytest.mark.slow)
     left_out = {item for item in items if _is_remote(item) and _name_of(item) in NOT_REMOTE}
     config.hook.pytest_deselected(items=[*left_out])
     items[:] = [item for item in items if item not in left_out]
 
 
 def _is_remote(item: pytest.Item) -> bool:
+    return _kind_of(item) in REMOTE
+
+
+def _kind_of(item: pytest.Item) -> str | None:
     params = getattr(getattr(item, "callspec", None), "params", {})
-    return any(params.get(name) in REMOTE for name in ("open_store", "reopen"))
+    return params.get("open_store") or params.get("reopen")
 
 
 def _name_of(item: pytest.Item) -> str:
@@ -44,7 +55,8 @@ def _name_of(item: pytest.Item) -> str:
 
 
 def _marked(*kinds: str) -> list[Any]:
-    return [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in kinds]
+    quick = (*QUICK, *REMOTE)  # of which most are marked later
+    return [pytest.param(kind, marks=() if kind in quick else pytest.mark.slow) for kind in kinds]
 
 
 @pytest.fixture

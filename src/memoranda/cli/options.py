@@ -197,7 +197,7 @@ _OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         metavar="PATH|URL",
         type=click.Path(),
         show_default="store.db in the user's data folder",
-        help="The store: a path, sqlite:///path or grpc://host:port/store.",
+        help="The store: a path, sqlite:///path, grpc://host:port/store or https://host/store.",
     ),
     "token": click.option(
         "--token",
@@ -249,7 +249,9 @@ def takes_scope(command: Command) -> Command:
 
 
 takes_url = click.option(
-    "--url", metavar="URL", help="A store of a server, instead of --db: grpc://host:port/store."
+    "--url",
+    metavar="URL",
+    help="A store of a server, instead of --db: grpc://host:port/store or https://host/store.",
 )
 
 

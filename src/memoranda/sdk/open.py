@@ -73,7 +73,7 @@ def open(
     tls: Tls | str | os.PathLike[str] | None = None,
     timeout: float | None = None,
 ) -> Store:
-    """Open a store: a path, `sqlite:///path`, `:memory:`, or `grpc://host:port/store` of a server.
+    """Open a store: a path, `sqlite:///path`, `:memory:`, or the URL of a store of a server.
 
     `durability="full"` survives power loss; `"relaxed"` survives a process crash. With
     `create=False` a store that is not there raises `NotFound`. A network file system is refused
@@ -98,10 +98,12 @@ def open(
     `memory_budget` bounds what the store caches, in bytes; the default is 512 MiB. Stores that get
     the same `MemoryBudget` share it.
 
-    A server decides all of that itself, and takes a `token` that says who calls. `grpcs://` is
-    encrypted; `tls` names the certificates, or only those that sign the server's. A connection that
-    is lost is made again for `timeout` seconds, 30 by default, before a call raises `Unavailable`.
-    Each write takes effect once, however often it is sent.
+    The URL of a store of a server is `grpc://host:port/store`, or `http://host:port/store` where a
+    network passes nothing else. `grpcs://` and `https://` are encrypted; `tls` names the
+    certificates, or only those that sign the server's. A server decides all of the above itself,
+    and takes a `token` that says who calls. A connection that is lost is made again for `timeout`
+    seconds, 30 by default, before a call raises `Unavailable`. Each write takes effect once,
+    however often it is sent.
     """
     embedded: dict[str, Any] = {
         "limits": limits,

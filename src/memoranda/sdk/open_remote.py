@@ -1,4 +1,4 @@
-"""Opening a store of a server; the modules that need grpc are loaded here, when it is opened."""
+"""Opening a store of a server; what needs other packages is loaded when it is opened."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ EMBEDDED_DEFAULTS: Mapping[str, Any] = {
     "memory_budget": None,
 }
 """The options of whoever has the file open, and their defaults."""
-_FOR_SERVERS = "is for a store of a server: open grpc://host:port/store with it"
+_FOR_SERVERS = (
+    "is for a store of a server: open grpc://host:port/store or https://host/store with it"
+)
 
 
 def checked_options(

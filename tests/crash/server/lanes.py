@@ -6,6 +6,7 @@ often. A lane writes for an agent of its own, and with others for agent `all`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -22,6 +23,8 @@ from tests.crash.server.journal import Journal
 
 COUNTERS = 4
 """Keys of agent `all` that every lane raises by one, again and again."""
+PAUSE_SECONDS = 0.05
+"""Before a lane goes on whose server could not be reached: others need the machine to start it."""
 OWN = "own"
 """A key that nobody but its lane writes."""
 Stop = Callable[[], bool]
@@ -77,6 +80,7 @@ class Lane:
                 self._do_until_committed(name, kind, error.txn_id)
         except MemorandaError as error:
             self._journal.refuse(name, error)
+            time.sleep(PAUSE_SECONDS)
         else:
             self._acknowledge(name, kind, commit_ts)
 
@@ -88,6 +92,7 @@ class Lane:
                 commit_ts = self._kinds[kind](name, txn_id)
             except (CommitUnknown, Unavailable) as error:
                 self._leave_open(name, kind, txn_id, error)
+                time.sleep(PAUSE_SECONDS)
             except IdempotencyMismatch as error:
                 # Ids that the caller did not name are derived otherwise: this is no retry, and the
                 # error tells where the first one is.

@@ -12,12 +12,9 @@ from memoranda.server.statehouse import statehouse_pb2 as pb
 from memoranda.server.statehouse.service import SERVICE
 from memoranda.server.statehouse.statuses import ERROR_KEY
 from tests.crash.server.journal import Journal
-from tests.crash.server.lanes import Stop
+from tests.crash.server.lanes import PAUSE_SECONDS, Stop
 from tests.patience import HANG_SECONDS
 from tests.unit.server.statehouse.serving import struct_of
-
-_PAUSE_SECONDS = 0.05
-"""Between two attempts to reach a server that is not there."""
 
 
 class StatehouseLane:
@@ -52,7 +49,7 @@ class StatehouseLane:
                 raise AbandonedError
         except (grpc.RpcError, AbandonedError) as error:
             self._journal.refuse(name, error)
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(PAUSE_SECONDS)
             return
         self._commit(name, txn_id)
 
@@ -65,7 +62,7 @@ class StatehouseLane:
                 self._journal.leave_open(name, txn_id, error)
                 if _code_of(error) != pb.UNKNOWN:
                     return
-                time.sleep(_PAUSE_SECONDS)
+                time.sleep(PAUSE_SECONDS)
             else:
                 self._journal.acknowledge(name, answer.commit_ts)
                 return

@@ -22,11 +22,13 @@ def server(tmp_path: Path) -> Iterator[ServerThread]:
 
 @pytest.fixture
 def remote(cli: Cli, server: ServerThread) -> Cli:
-    cli.env["MEMORANDA_DB"] = f"grpc://{server.address}/acme"
+    cli.env["MEMORANDA_DB"] = server.url("grpc")
     return cli
 
 
-def test_they_do_what_they_do_on_a_file(remote: Cli) -> None:
+@pytest.mark.parametrize("scheme", ["grpc", "http"])
+def test_they_do_what_they_do_on_a_file(remote: Cli, server: ServerThread, scheme: str) -> None:
+    remote.env["MEMORANDA_DB"] = server.url(scheme)
     remote("write", "plan", '{"step": 1}')
     remote("remember", "Ann likes tea", "--title", "Ann")
     remote("fact", "assert", "Ann", "lives in", "Bonn")
@@ -56,9 +58,10 @@ def test_what_opens_the_file_says_so(remote: Cli, command: tuple[str, ...]) -> N
     assert "here a file is needed" in result.stderr
 
 
-def test_a_server_that_does_not_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("url", ["grpc://127.0.0.1:1/acme", "http://127.0.0.1:1/acme"])
+def test_a_server_that_does_not_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setattr("memoranda.sdk.remote.options.DEFAULT_TIMEOUT", 0.2)
-    assert "does not answer" in cli.fails(1, "keys", "--db", "grpc://127.0.0.1:1/acme")
+    assert "does not answer" in cli.fails(1, "keys", "--db", url)
 
 
 def test_a_token_says_who_calls(cli: Cli, tmp_path: Path) -> None:
@@ -69,10 +72,12 @@ def test_a_token_says_who_calls(cli: Cli, tmp_path: Path) -> None:
             "token", "create", "--stores", folder, "--store", "acme", "--agent", "ann"
         )
         secret = created["secret"]
-        url = f"grpc://{server.address}/acme"
-        assert "asks for a token" in cli.fails(1, "keys", "--db", url)
+        url = server.url("grpc")
+        for scheme in ("grpc", "http"):
+            assert "asks for a token" in cli.fails(1, "keys", "--db", server.url(scheme))
         write = ("write", "plan", "{}", "--db", url, "--token", secret, "--agent", "ann")
         wait_until(lambda: cli.run(*write).exit_code == 0)  # the server has to notice the token
         cli.env["MEMORANDA_TOKEN"] = secret
-        (event,) = cli.rows("replay", "--db", url, "--agent", "ann")
-        assert event["actor"] == "ann"
+        for scheme in ("grpc", "http"):
+            (event,) = cli.rows("replay", "--db", server.url(scheme), "--agent", "ann")
+            assert event["actor"] == "ann"

@@ -60,9 +60,14 @@ def world(server: GrantServer) -> Iterator[World]:
         yield world
 
 
-def client(server: GrantServer, name: str, grant: Grant) -> Store:
-    url = f"grpc://{server.thread.address}/{name}"
-    return memoranda.open(url, token=server.secrets[grant])
+@pytest.fixture(params=["grpc", pytest.param("http", marks=pytest.mark.slow)])
+def scheme(request: pytest.FixtureRequest) -> str:
+    """How the client reaches the server."""
+    return str(request.param)
+
+
+def client(server: GrantServer, scheme: str, name: str, grant: Grant) -> Store:
+    return memoranda.open(server.thread.url(scheme, name), token=server.secrets[grant])
 
 
 class ThroughStore:
@@ -90,12 +95,12 @@ class ThroughStore:
 
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
 def test_reads_are_answered_as_by_their_handlers(
-    grant_name: str, step: int, server: GrantServer, world: World
+    grant_name: str, step: int, scheme: str, server: GrantServer, world: World
 ) -> None:
     grant, core = GRANTS[grant_name], core_of(world.store)
     calls = [call for name in READS for call in CASES[name](world.ids)[::step]]  # type: ignore[misc]
     assert {call_name(type(call)) for call in calls} == set(READS)
-    with client(server, "linked", grant) as store:
+    with client(server, scheme, "linked", grant) as store:
         reach = ThroughStore(store)
         for call in calls:
             answers = [asked(core, grant, call, way) for way in (reach, InProcess(core))]
@@ -115,12 +120,13 @@ def masked(text: str) -> str:
 
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
 def test_writes_are_refused_as_by_their_handlers(
-    grant_name: str, step: int, server: GrantServer, tmp_path: Path
+    grant_name: str, step: int, scheme: str, server: GrantServer, tmp_path: Path
 ) -> None:
-    grant, name, refused = GRANTS[grant_name], f"writes-{step}-{grant_name}".replace(" ", "-"), 0
+    grant, refused = GRANTS[grant_name], 0
+    name = f"{scheme}-{step}-{grant_name}".replace(" ", "-")
     with (
         server.serving(name, whole()) as served,
-        client(server, name, grant) as store,
+        client(server, scheme, name, grant) as store,
         opened(whole(), tmp_path) as other,
     ):
         calls = [call for row in WRITE_CASES.values() for call in row(served.ids)[::step]]
@@ -137,8 +143,10 @@ def test_writes_are_refused_as_by_their_handlers(
     assert refused
 
 
-def test_a_store_acts_as_the_agent_of_its_token(server: GrantServer, world: World) -> None:
-    with client(server, "linked", GRANTS[ONE_AGENT]) as store:
+def test_a_store_acts_as_the_agent_of_its_token(
+    scheme: str, server: GrantServer, world: World
+) -> None:
+    with client(server, scheme, "linked", GRANTS[ONE_AGENT]) as store:
         mine = store.bind(agent_id="a", namespace=TEAM)
         assert mine.write(key="mine", value={"n": 1}).version == 1
         *_, event = mine.replay()
@@ -155,12 +163,13 @@ def test_a_store_acts_as_the_agent_of_its_token(server: GrantServer, world: Worl
     assert core_of(world.store).head() > 0
 
 
-def test_a_store_is_opened_with_a_valid_token_only(server: GrantServer, world: World) -> None:
+def test_a_store_is_opened_with_a_valid_token_only(
+    scheme: str, server: GrantServer, world: World
+) -> None:
     assert world.ids
-    url = f"grpc://{server.thread.address}"
     for token in (None, "nonsense"):
         with pytest.raises(Unauthenticated):
-            memoranda.open(f"{url}/linked", token=token)
+            memoranda.open(server.thread.url(scheme, "linked"), token=token)
     for name in ("linked", "absent"):
         with pytest.raises(NotFound, match=f"'{name}'"):
-            memoranda.open(f"{url}/{name}", token=server.secret_of_store)
+            memoranda.open(server.thread.url(scheme, name), token=server.secret_of_store)

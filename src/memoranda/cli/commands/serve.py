@@ -39,7 +39,8 @@ def serve(
 ) -> None:
     """Serve a store, or a folder of stores, over gRPC, HTTP and MCP.
 
-    Programs connect with memoranda.open("grpc://HOST:PORT/STORE"). The server listens on this
+    Programs connect with memoranda.open("grpc://HOST:PORT/STORE"), or "http://…" where --http
+    listens. The server listens on this
     machine only, unless --grpc or --http says otherwise: then it needs TLS and tokens.
 
     Ctrl-C shuts it down: commits in flight finish. A second one ends it at once.

@@ -105,7 +105,7 @@ def _content(name: str, path: FilePath | None) -> bytes | None:
 def missing_extra(error: ImportError) -> Unavailable:
     """Return the error of a program that lacks the packages of a client."""
     problem = Unavailable(
-        f"to open a store of a server, install {error.name or 'grpcio'}: "
+        f"to open a store of a server, install {error.name or 'protobuf'}: "
         "pip install 'memoranda[remote]'"
     )
     problem.retryable = False

@@ -63,7 +63,10 @@ class AsyncWriteRequests(AsyncWriteSender):
             self._queue.send_again(batch, may_be_committed=may_be_committed)
 
     async def _exchange(self, batch: Any) -> tuple[MemorandaError | None, bool]:
-        """Send a batch once; return why writes of it have no outcome, and if they may have one."""
+        """Send a batch once; return why writes of it have no outcome, or None if all have one.
+
+        The second value says whether the others may be in the log all the same.
+        """
         try:
             stream = self._http.write(batch)
         except StoreClosed as error:
@@ -72,9 +75,10 @@ class AsyncWriteRequests(AsyncWriteSender):
             while (outcomes := await stream.read()) is not None:
                 self._queue.settle(outcomes)
         except MemorandaError as error:
-            return error, stream.has_begun or not isinstance(error, NOT_TAKEN)
+            problem, is_taken = error, stream.has_begun or not isinstance(error, NOT_TAKEN)
+        else:
+            problem = ConnectionLost(f"{self._http.place} has not answered all writes")
+            is_taken = True
         finally:
             stream.cancel()
-        if self._queue.has_unanswered(batch):
-            return ConnectionLost(f"{self._http.place} has not answered all writes"), True
-        return None, False
+        return (problem, is_taken) if self._queue.has_unanswered(batch) else (None, True)

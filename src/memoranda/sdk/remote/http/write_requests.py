@@ -126,7 +126,10 @@ class WriteRequests(WriteSender):
                 self._queue.send_again(batch, may_be_committed=may_be_committed)
 
     def _exchange(self, batch: Any) -> tuple[MemorandaError | None, bool]:
-        """Send a batch once; return why writes of it have no outcome, and if they may have one."""
+        """Send a batch once; return why writes of it have no outcome, or None if all have one.
+
+        The second value says whether the others may be in the log all the same.
+        """
         try:
             stream = self._http.write(batch)
         except StoreClosed as error:
@@ -136,7 +139,8 @@ class WriteRequests(WriteSender):
                 with self._lock:
                     self._queue.settle(outcomes)
         except MemorandaError as error:
-            return error, stream.has_begun or not isinstance(error, NOT_TAKEN)
-        if self._queue.has_unanswered(batch):
-            return ConnectionLost(f"{self._http.place} has not answered all writes"), True
-        return None, False
+            problem, is_taken = error, stream.has_begun or not isinstance(error, NOT_TAKEN)
+        else:
+            problem = ConnectionLost(f"{self._http.place} has not answered all writes")
+            is_taken = True
+        return (problem, is_taken) if self._queue.has_unanswered(batch) else (None, True)
