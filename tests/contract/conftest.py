@@ -20,7 +20,7 @@ from tests.contract.remote import NOT_REMOTE, remote_opener
 QUICK = ("sync-file", "async-memory")
 """The kinds `make test` runs: both sorts of calls, and both places. The others are slow."""
 QUICK_REMOTE: Mapping[str, str] = {"sync-http": "test_replay", "async-http": "test_cursors"}
-"""Of stores of a server, `make test` runs one module each: there are unit tests of both carriers."""
+"""Of stores of a server, `make test` runs one module each: both have unit tests of their own."""
 
 # Calls of stores in memory go through bytes, as if a server were between; those on files do not.
 IN_MEMORY = ("sync-memory", "async-memory")

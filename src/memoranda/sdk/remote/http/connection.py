@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 from weakref import WeakSet
 
@@ -62,12 +62,9 @@ class HttpConnection(Connection):
         answer = WholeAnswer()
         with translating(self):
             try:
-                response = self.send(method.name, message, MESSAGE_MEDIA, seconds)
-                try:
+                with self.response(method.name, message, MESSAGE_MEDIA, seconds) as response:
                     for data in response.iter_bytes():
                         answer.feed(data)
-                finally:
-                    self.end(response)
             except httpx2.ReadTimeout as error:
                 if timeout is None:
                     raise
@@ -88,25 +85,26 @@ class HttpConnection(Connection):
             self._streams.add(stream)
         return stream
 
-    def send(self, method: str, message: Any, media: str, seconds: float) -> httpx2.Response:
-        """Send a message, and return the response once its headers came; raise what is no success.
-
-        Whoever has it calls `end` at last.
-        """
+    @contextmanager
+    def response(
+        self, method: str, message: Any, media: str, seconds: float
+    ) -> Iterator[httpx2.Response]:
+        """Send a message, and lend the response once its headers came; raise what is no success."""
         request = self._requests.post(method, message, media, seconds, self._note_connection)
-        with self._lock:
-            self._responses += 1
+        self._count_responses(1)
         try:
             response = self._client.send(request, stream=True)
-        except BaseException:
-            self._count_end()
-            raise
-        try:
-            self._check(response, media)
-        except BaseException:
-            self.end(response)
-            raise
-        return response
+            try:
+                self._check(response, media)
+                yield response
+            finally:
+                response.close()
+        finally:
+            self._count_responses(-1)
+
+    def _count_responses(self, step: int) -> None:
+        with self._lock:
+            self._responses += step
 
     def _check(self, response: httpx2.Response, media: str) -> None:
         """Raise the error of a response that is not of the type that was asked for."""
@@ -119,17 +117,6 @@ class HttpConnection(Connection):
                         break
             raise answered(response.status_code, response.headers, bytes(body), self.place)
         check_type(response.headers, media, self.place)
-
-    def end(self, response: httpx2.Response) -> None:
-        """Close a response; its connection can be used again if the response was read whole."""
-        try:
-            response.close()
-        finally:
-            self._count_end()
-
-    def _count_end(self) -> None:
-        with self._lock:
-            self._responses -= 1
 
     def _note_connection(self, event: str, info: Mapping[str, Any]) -> None:
         made = connected_socket(event, info)
@@ -163,6 +150,8 @@ class HttpStream(MessageStream):
         self._answer = FramedAnswer(kind, connection.place)
         self._response: httpx2.Response | None = None
         """The response while there is more of it to read."""
+        self._lent = ExitStack()
+        """Closes the response."""
         self._chunks: Iterator[bytes] = iter(())
         self.has_begun = False
         """Whether the server has taken the call."""
@@ -179,27 +168,28 @@ class HttpStream(MessageStream):
         with self._reading:
             if self._is_complete:
                 return None
+            is_open = False
             try:
                 with translating(self._connection):
                     message = self._read()
-            except BaseException:
-                self._is_cancelled = True
-                self._end()
-                raise
-            if message is None:
-                self._is_complete = True
-                self._end()
+                is_open = message is not None
+                self._is_complete = not is_open
+            finally:
+                if not is_open:
+                    self._end()
             return message
 
     def _read(self) -> Any:
+        self._check_wanted()
         if not self.has_begun:
-            self._check_wanted()
-            self._response = self._connection.send(
-                self._method, self._message, FRAMES_MEDIA, SILENCE_SECONDS
+            self._response = self._lent.enter_context(
+                self._connection.response(
+                    self._method, self._message, FRAMES_MEDIA, SILENCE_SECONDS
+                )
             )
             self._chunks = self._response.iter_bytes()
             self.has_begun = True
-        self._check_wanted()
+            self._check_wanted()
         while (message := self._answer.take()) is INCOMPLETE:
             self._answer.feed(next(self._chunks, None))
         if message is None:
@@ -227,9 +217,8 @@ class HttpStream(MessageStream):
 
     def _end(self) -> None:
         """Close the response, if there is one; the caller holds the lock."""
-        response, self._response = self._response, None
-        if response is not None:
-            self._connection.end(response)
+        self._is_cancelled, self._response = True, None
+        self._lent.close()
 
 
 def shut_down(made: socket.socket | None) -> None:
