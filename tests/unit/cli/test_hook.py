@@ -16,6 +16,7 @@ from memoranda.cli.assistants.hook_events import HookEvent, read_event
 from memoranda.cli.assistants.hook_run import DEFAULT_AGENT
 from memoranda.cli.assistants.projects import project_namespace
 from memoranda.cli.assistants.transcript_files import Message, Position, read_new
+from memoranda.server.control_store import ControlStore, control_path
 from memoranda.server.mcp import session as mcp_session
 from tests.server_process import ServerThread
 from tests.unit.cli.runner import Cli
@@ -288,10 +289,26 @@ def test_a_given_scope_wins_and_the_event_has_no_say(assistant: Assistant) -> No
 
 
 def test_a_store_of_a_server_works_as_well(assistant: Assistant, tmp_path: Path) -> None:
-    with ServerThread(folder=tmp_path, create=["acme"]) as server:
-        assistant.options = ("--url", f"grpc://{server.address}/acme")
+    with ControlStore(control_path(folder=tmp_path, file=None), create=True) as control:
+        secret, _ = control.tokens.create(
+            store="acme", agent="ann", namespaces=["projects/*"], verbs=["read", "write"]
+        )
+    with ServerThread(folder=tmp_path, create=["acme"], tokens=True) as server:
+        assistant.options = ("--url", f"grpc://{server.address}/acme", "--token", secret)
         assistant.say("The staging server is called heron")
         assistant.hook("session-end")
+        url = f"grpc://{server.address}/acme"
+        with memoranda.open(url, token=secret) as remote:
+            store = remote.bind(agent_id="ann", namespace=assistant.namespace)
+            (transcript,) = store.list_transcripts()
+            assert transcript.agent_id == "ann", "the agent of the token"
+            old = store.remember("heron is small")
         question = "how is the staging server called?"
-        written = assistant.hook("prompt", "s2", transcript_path=None, prompt=question)
-        assert "heron" in written
+        assert "heron" in assistant.hook("prompt", "s2", transcript_path=None, prompt=question)
+        assert "heron is small" in assistant.hook("session-start", "s2")
+        with memoranda.open(url, token=secret) as remote:
+            store = remote.bind(agent_id="ann", namespace=assistant.namespace)
+            new = store.remember("heron is large")
+            store.supersede(old=old.id, new=new.id)
+        changed = assistant.hook("session-start", "s3")
+        assert "superseded: heron is small → heron is large" in changed
