@@ -93,5 +93,5 @@ class Viewer:
         ]
 
     def close(self) -> None:
-        """Leave."""
+        """Leave; a second call has no effect."""
         self._context.close()

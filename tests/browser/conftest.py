@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -35,14 +37,26 @@ def story(told: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def served(story: Path) -> Iterator[str]:
-    """The address of a server of that store."""
-    with ServerThread(file=story, tokens=False, http=HttpSettings(port=0)) as server:
-        yield f"http://{server.server.http_address}"
+def serve() -> Iterator[Callable[..., str]]:
+    """Start servers, which outlive the browser's windows; return their addresses."""
+    with ExitStack() as servers:
+
+        def start(**settings: Any) -> str:
+            options: dict[str, Any] = {"tokens": False, "http": HttpSettings(port=0)}
+            server = servers.enter_context(ServerThread(**(options | settings)))
+            return f"http://{server.server.http_address}"
+
+        yield start
 
 
 @pytest.fixture
-def view(browser: Browser) -> Iterator[Callable[..., Viewer]]:
+def served(story: Path, serve: Callable[..., str]) -> str:
+    """The address of a server of the story."""
+    return serve(file=story)
+
+
+@pytest.fixture
+def view(browser: Browser, serve: Callable[..., str]) -> Iterator[Callable[..., Viewer]]:
     """Make viewers; none may see an error in the console."""
     viewers: list[Viewer] = []
 

@@ -15,6 +15,11 @@ import { Timeline } from "page/views/timeline.js";
 const PLACES = [
   { name: "timeline", label: "Timeline", show: Timeline },
   { name: "why", label: "Why", load: async () => (await import("page/views/why.js")).Why },
+  { name: "inbox", label: "Inbox", load: async () => (await import("page/views/inbox.js")).Inbox },
+  { name: "facts", label: "Facts", load: async () => (await import("page/views/facts.js")).Facts },
+  { name: "recall", label: "Recall", load: async () => (await import("page/views/recall.js")).Recall },
+  { name: "trust", label: "Trust", load: async () => (await import("page/views/trust.js")).Trust },
+  { name: "compare", label: "Compare", load: async () => (await import("page/views/compare.js")).Compare, isShown: () => stores.value.length > 1 },
 ];
 
 function Place({ place }) {
@@ -29,7 +34,7 @@ function Rail() {
   const notices = openNotices.value;
   return html`<aside class="rail">
     <${Link} to="timeline" class="brand"><img src="/page/icon.svg" alt="" />Memoranda<//>
-    <nav aria-label="Views"><ul>${PLACES.map(({ name, label }) => html`<li><${Link} to=${name} aria-current=${view.value === name ? "page" : undefined}>${label}${name === "inbox" && notices?.count > 0 && html`<span class="count"><span class="hidden">open: </span>${notices.count}${notices.more ? "+" : ""}</span>`}<//></li>`)}</ul></nav>
+    <nav aria-label="Views"><ul>${PLACES.filter(({ name, isShown }) => !isShown || isShown() || view.value === name).map(({ name, label }) => html`<li><${Link} to=${name} aria-current=${view.value === name ? "page" : undefined}>${label}${name === "inbox" && notices?.count > 0 && html`<span class="count"><span class="hidden">open: </span>${notices.count}${notices.more ? "+" : ""}</span>`}<//></li>`)}</ul></nav>
     <div class="pickers">
       ${stores.value.length > 1 && html`<label><span>Store</span><select aria-label="Store" value=${params.value.store} onChange=${changeStore}>${stores.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>`}
       <label><span>Agent</span><select aria-label="Agent" value=${agent.value} onChange=${(event) => patch({ agent: event.target.value, at: null, from: null, to: null, space: null, b: null })}>${agents.value.map((item) => html`<option value=${item.agent_id}>${plain(item.agent_id)}</option>`)}</select></label>

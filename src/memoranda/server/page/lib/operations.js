@@ -3,24 +3,24 @@ import { html, Mono, shorten, Words } from "page/lib/html.js";
 
 export const GROUPS = [
   { name: "state", label: "State", kinds: ["write", "delete"] },
-  { name: "memory", label: "Memories", kinds: ["remember", "revise", "retract", "touch", "link", "unlink", "transcript", "cite"] },
+  { name: "memory", label: "Memories", kinds: ["remember", "update", "retract", "touch", "link", "unlink", "transcript", "cite"] },
   { name: "fact", label: "Facts", kinds: ["assert", "end", "withdraw", "alias", "merge", "cardinality"] },
-  { name: "notice", label: "Notices and audit", kinds: ["notify", "resolve", "erase", "ERASED", "configure", "summary", "refuse", "trust", "retire", "epoch"] },
+  { name: "notice", label: "Notices and audit", kinds: ["notify", "resolve", "erase", "erased", "configure", "summary", "refused", "trust", "retire", "epoch"] },
 ];
 const GROUP_OF = new Map(GROUPS.flatMap((group) => group.kinds.map((kind) => [kind, group.name])));
 export const groupOf = (kind) => GROUP_OF.get(kind) ?? "notice";
 
 const VERBS = {
-  write: "wrote", delete: "deleted", remember: "remembered", revise: "revised", retract: "retracted", touch: "touched",
+  write: "wrote", delete: "deleted", remember: "remembered", update: "updated", retract: "retracted", touch: "touched",
   link: "linked", unlink: "unlinked", transcript: "stored a conversation", cite: "quoted it", assert: "learned", end: "ended",
   withdraw: "withdrew", alias: "named", merge: "merged", cardinality: "set a relation", notify: "notified", resolve: "decided",
-  erase: "erased", ERASED: "erased", configure: "configured",
+  erase: "erased something", erased: "erased content", configure: "configured",
 };
 export const verbOf = (kind) => VERBS[kind] ?? kind;
 
 /** Return what an operation is about, as text. */
 export function subjectOf({ type, key, value }) {
-  if (type === "remember" || type === "revise") return value?.title ?? value?.content ?? "";
+  if (type === "remember" || type === "update") return value?.title ?? value?.content ?? "";
   if (value?.subject !== undefined && value?.relation !== undefined) return `${value.subject} ${value.relation} ${value.object ?? ""}`;
   if (type === "link" || type === "unlink") return value?.relation === "supersedes" ? "a memory that supersedes another" : `two memories: ${(value?.relation ?? "").replaceAll("_", " ")}`;
   if (type === "notify") return `${value?.dependent_kind ?? "belief"}: its evidence was ${value?.change ?? "changed"}`;
@@ -31,7 +31,7 @@ export function subjectOf({ type, key, value }) {
 }
 
 // What tells most of an event comes first in its line.
-const WEIGHT = { assert: 0, end: 0, withdraw: 0, remember: 1, revise: 1, resolve: 1, retract: 1, write: 2, delete: 2, transcript: 3, link: 4, notify: 5, cite: 6 };
+const WEIGHT = { assert: 0, end: 0, withdraw: 0, remember: 1, update: 1, resolve: 1, retract: 1, write: 2, delete: 2, transcript: 3, link: 4, notify: 5, cite: 6 };
 const weigh = (operation) => WEIGHT[operation.type] ?? 3;
 
 export const byWeight = (operations) => [...operations].sort((one, other) => weigh(one) - weigh(other));

@@ -89,7 +89,7 @@ async function forward(query, wanted, stop) {
   let scanned = 0;
   let position = query;
   for (;;) {
-    const page = await read("replay", { ...scope(), kinds: kinds.value?.join(",") ?? null, ...position, to_timestamp: params.value.to, limit: PAGE }, { signal: stop });
+    const page = await read("replay", { ...scope(), kinds: kinds.value, ...position, to_timestamp: params.value.to, limit: PAGE }, { signal: stop });
     scanned += page.items.length;
     items.push(...page.items.filter((event) => event.operations.length && (!text.value || matches(event, text.value))));
     const more = page.next_page_token !== null;

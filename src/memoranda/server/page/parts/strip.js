@@ -16,6 +16,8 @@ const GAP_WIDTH = 22;
 const MAX_BAR = 12;
 const AXIS = 16;
 const TOP = 6;
+/** Room at both ends, for the mark of the moment. */
+const END = 6;
 
 /** Lay buckets out on a width: cells for those with events, short gaps for idle times. */
 export function layOut(items, width) {
@@ -32,9 +34,10 @@ export function layOut(items, width) {
     }
   }
   const gaps = cells.filter((cell) => cell.isGap).length;
-  const gapWidth = gaps ? Math.min(GAP_WIDTH, (width * 0.4) / gaps) : 0;
-  const cellWidth = cells.length > gaps ? (width - gaps * gapWidth) / (cells.length - gaps) : 0;
-  let x = 0;
+  const room = width - 2 * END;
+  const gapWidth = gaps ? Math.min(GAP_WIDTH, (room * 0.4) / gaps) : 0;
+  const cellWidth = cells.length > gaps ? (room - gaps * gapWidth) / (cells.length - gaps) : 0;
+  let x = END;
   for (const cell of cells) {
     cell.x = x;
     cell.width = cell.isGap ? gapWidth : cellWidth;

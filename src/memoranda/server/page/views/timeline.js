@@ -26,16 +26,14 @@ function Filters() {
   const active = kinds.value;
   const toggle = (group) => {
     const chosen = GROUPS.filter((other) => (active ? active.includes(other.kinds[0]) : false) !== (other === group));
-    patch({ kinds: chosen.length === GROUPS.length || !chosen.length ? null : chosen.flatMap((other) => other.kinds.filter(isStored)).join(",") });
+    patch({ kinds: chosen.length === GROUPS.length || !chosen.length ? null : chosen.flatMap((other) => other.kinds).join(",") });
   };
-  const search = (event) => { event.preventDefault(); patch({ q: new FormData(event.currentTarget).get("q") }); };
+  const search = (event) => { event.preventDefault(); patch({ q: new FormData(event.currentTarget.form ?? event.currentTarget).get("q") }); };
   return html`<div class="filters">
     <form onSubmit=${search} role="search"><input type="search" name="q" aria-label="Find a key or a text" placeholder="Find a key or a text" value=${text.value} onSearch=${search} /></form>
     <div class="bar" role="group" aria-label="Kinds">${GROUPS.map((group) => html`<button class="kind of-${group.name}" aria-pressed=${Boolean(active?.includes(group.kinds[0]))} onClick=${() => toggle(group)}>${group.label}</button>`)}</div>
   </div>`;
 }
-// The kinds that a replay can be asked for.
-const isStored = (kind) => kind !== "ERASED";
 
 const chosenSpace = (event) => namespace.value ?? params.value.space ?? spaceOf(byWeight(event.operations));
 
@@ -87,9 +85,9 @@ function Operation({ operation, before }) {
   const head = html`<span class="kind">${verbOf(type)}</span>`;
   if (type === "write") return html`<div class="item-head">${head}<${Link} to="why" with=${{ key, space: operation.namespace }}><${Mono} text=${key} /><//><span class="quiet small">v${operation.version}</span>${operation.because?.length > 0 && html`<span class="quiet small">because of ${operation.because.map((ref, index) => html`${index > 0 && ", "}<${Link} to="why" with=${refParams(ref)}>${seen(ref.key ?? (ref.memory_id ? "a memory" : "a fact"))}<//>`)}</span>`}</div><${Change} before=${before} after=${value} />`;
   if (type === "delete") return html`<div class="item-head">${head}<${Mono} text=${key} /></div><${Change} before=${before} after=${null} />`;
-  if (type === "remember" || type === "revise") return html`<div class="item-head">${head}<span class="quiet small">${value?.kind}</span>${value?.title && html`<b>${seen(value.title)}</b>`}<${Link} to="why" with=${{ memory: key.replace("memory:", "") }} class="why-link">why<//></div><${Words} text=${value?.content ?? ""} />`;
+  if (type === "remember" || type === "update") return html`<div class="item-head">${head}<span class="quiet small">${value?.kind}</span>${value?.title && html`<b>${seen(value.title)}</b>`}<${Link} to="why" with=${{ memory: key.replace("memory:", "") }} class="why-link">why<//></div><${Words} text=${value?.content ?? ""} />`;
   if (type === "assert" || type === "end") return html`<div class="item-head">${head}<${FactWords} fact=${value} /><span class="small quiet">${type === "end" ? "ended " : "since "}${micros(value.at ?? value.valid_from)}</span></div>`;
-  if (type === "ERASED") return html`<div class="item-head">${head}<span class="quiet">Its content was erased; a certificate proves it.</span></div>`;
+  if (type === "erased") return html`<div class="item-head">${head}<span class="quiet">Its content was erased; a certificate proves it.</span></div>`;
   return html`<div class="item-head">${head}<span class="small">${seen(shorten(subjectOf(operation), 200))}</span></div>`;
 }
 

@@ -1,0 +1,122 @@
+// Inbox: beliefs whose evidence changed, the old and the new beside what rests on them, and a decision.
+import { useSignal } from "@preact/signals";
+import { ask, list, part, read, request } from "page/lib/api.js";
+import { html, Mono, seen, Words } from "page/lib/html.js";
+import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
+import { at, Link, params, patch } from "page/lib/route.js";
+import { agent, arrival, canWrite, countNotices } from "page/lib/store.js";
+import { Time } from "page/lib/time.js";
+import { refParams } from "page/parts/items.js";
+import { Change, Value } from "page/parts/value.js";
+
+const LIMIT = 60;
+
+export function Inbox() {
+  const status = params.value.status ?? "open";
+  const notices = useLoad(async (signal) => {
+    const { items, more } = await list("invalidations", { agent_id: agent.value, status, at: at.value }, { limit: LIMIT, signal });
+    const detailed = await Promise.all(items.map(async (notice) => ({ notice, ...(await details(notice, signal)) })));
+    return { items: detailed.reverse(), more };
+  }, [agent.value, status, at.value, arrival.value?.commit_ts]);
+  const choose = (name) => patch({ status: name === "open" ? null : name });
+  return html`<div class="view"><header><h1>Inbox</h1><p>Something these rest on has changed. Decide for each whether it still holds.</p></header>
+    <div class="tabs" role="tablist" aria-label="Which notices">${["open", "resolved"].map((name) => html`<button role="tab" aria-selected=${status === name} onClick=${() => choose(name)}>${name === "open" ? "To decide" : "Decided"}</button>`)}</div>
+    <${Loaded} of=${notices}>${({ items, more }) => (items.length
+      ? html`<div class="notices">${items.map((item) => html`<${Notice} key=${item.notice.id} item=${item} />`)}${more && html`<p class="quiet">There are more than ${LIMIT}: these are the first.</p>`}</div>`
+      : html`<section class="sheet"><${Empty} title=${status === "open" ? "Nothing to decide" : "Nothing was decided yet"}>${status === "open" ? "When a belief is superseded or a fact ends, what rests on it appears here." : "Decisions stay in the log, with their notes."}<//></section>`)}<//></div>`;
+}
+
+/** Read what a notice is about: the dependent, the evidence then, and what took its place. */
+async function details(notice, signal) {
+  const [dependent, old, now] = await Promise.all([
+    thing(notice.dependent, signal),
+    thing(notice.evidence, signal),
+    notice.invalidating_id ? thing({ memory_id: notice.invalidating_id }, signal) : notice.evidence?.key !== undefined ? thing({ ...notice.evidence, version: null }, signal) : null,
+  ]);
+  return { dependent, old, now };
+}
+
+async function thing(ref, signal) {
+  if (!ref) return null;
+  try {
+    if (ref.key !== undefined) return { ref, entry: await read(`agents/${part(ref.agent_id)}/keys/${part(ref.key)}`, { namespace: ref.namespace, version: ref.version }, { signal }) };
+    if (ref.memory_id) return { ref, memory: await read(`memories/${part(ref.memory_id)}`, { agent_id: agent.value, version: ref.version }, { signal }) };
+    const { nodes } = await ask("why", { ref, agent_id: agent.value }, { signal });
+    return { ref, node: nodes[0] };
+  } catch (problem) {
+    if (problem.name === "AbortError") throw problem;
+    return { ref, problem };
+  }
+}
+
+function Thing({ of }) {
+  if (!of) return html`<span class="quiet">nothing took its place</span>`;
+  if (of.problem) return html`<span class="quiet">${of.problem.status === 404 ? "no longer there" : of.problem.message}</span>`;
+  if (of.entry) return html`<div class="of-state"><span class="kind"><${Mono} text=${of.ref.key} /></span> <span class="quiet small">v${of.entry.version}</span><br /><${Value} value=${of.entry.value} /></div>`;
+  if (of.memory) return html`<div class="of-memory"><span class="kind">${of.memory.kind}</span><br /><${Words} text=${of.memory.content ?? "erased"} /></div>`;
+  return html`<div class="of-fact"><span class="kind">fact</span><br /><${Words} text=${of.node.summary} />${of.node.stale.map((reason) => html` <span class="chip stale">${seen(reason)}</span>`)}</div>`;
+}
+
+const CHANGES = { superseded: "was superseded", overwritten: "was overwritten", closed: "has ended", retracted: "was retracted", deleted: "was deleted", forgotten: "was erased", withdrawn: "was withdrawn" };
+
+function Notice({ item }) {
+  const { notice, dependent, old, now } = item;
+  const isBoth = old?.entry && now?.entry && old.entry.version !== now.entry.version;
+  return html`<article class="sheet notice">
+    <header><h2>${notice.kind === "stale_key" ? "A key" : notice.kind === "stale_fact" ? "A fact" : "A belief"} rests on something that ${CHANGES[notice.change] ?? notice.change}</h2><span class="quiet small"><${Time} at=${notice.created_at} /></span></header>
+    <div class="notice-grid">
+      <div><h3>It was</h3><${Thing} of=${old} /></div>
+      <div><h3>It is now</h3>${isBoth ? html`<div class="of-state"><span class="kind"><${Mono} text=${now.ref.key} /></span> <span class="quiet small">v${now.entry.version}</span><br /><${Change} before=${old.entry.value} after=${now.entry.value} /></div>` : html`<${Thing} of=${now} />`}</div>
+      <div class="dependent"><h3>What rests on it</h3><${Thing} of=${dependent} /><${Link} to="why" with=${{ at: null, ...refParams(notice.dependent) }} class="small">Why is it believed?<//></div>
+    </div>
+    ${notice.status === "open" ? html`<${Decide} item=${item} />` : html`<p class="pad decided"><span class="chip good">${notice.decision}</span> ${notice.note && html`<${Words} text=${notice.note} />`} <span class="quiet small">by ${seen(notice.resolved_by ?? "")}, <${Time} at=${notice.resolved_at} /></span></p>`}
+  </article>`;
+}
+
+function Decide({ item }) {
+  const { notice, dependent } = item;
+  const isRevising = useSignal(false);
+  const isBusy = useSignal(false);
+  const problem = useSignal(null);
+  if (!canWrite.value) return html`<p class="pad quiet">Your token may read, and not decide.</p>`;
+  if (at.value !== null) return html`<p class="pad quiet">You look at the past. <button onClick=${() => patch({ at: null })}>Go to the present</button> to decide.</p>`;
+  const decide = async (decision, form) => {
+    isBusy.value = true;
+    problem.value = null;
+    try {
+      await apply(notice, dependent, decision, form.get("note"), form.get("revised"));
+      await countNotices();
+    } catch (error) {
+      problem.value = error;
+    }
+    isBusy.value = false;
+  };
+  const submit = (event) => { event.preventDefault(); decide(event.submitter.value, new FormData(event.currentTarget)); };
+  const canRevise = dependent?.memory || dependent?.entry;
+  return html`<form class="decide" onSubmit=${submit}>
+    ${isRevising.value && html`<label>${dependent.memory ? "What is believed instead" : "Its new value, in JSON"}<textarea name="revised" rows="3" required>${dependent.memory ? dependent.memory.content : JSON.stringify(dependent.entry.value, null, 2)}</textarea></label>`}
+    <div class="bar"><input class="grow" name="note" aria-label="Note" placeholder="A note for the log (optional)" />
+      ${isRevising.value ? html`<button class="primary" value="revise" disabled=${isBusy.value}>Revise</button><button type="button" onClick=${() => { isRevising.value = false; }}>Cancel</button>`
+        : html`<button value="keep" disabled=${isBusy.value} title="It still holds">Keep</button>${canRevise && html`<button type="button" disabled=${isBusy.value} onClick=${() => { isRevising.value = true; }} title="Replace it by something that holds">Revise …</button>`}<button value="retract" disabled=${isBusy.value} title="It does not hold any more">Retract</button>`}</div>
+    ${problem.value && html`<${ProblemBox} problem=${problem.value} />`}
+  </form>`;
+}
+
+/** Change what the decision changes, and record it. */
+async function apply(notice, dependent, decision, note, revised) {
+  const answer = { decision, note: note || null, agent_id: agent.value };
+  const { ref } = dependent;
+  if (ref.key !== undefined && decision !== "keep") {
+    const path = `/stores/${part(params.value.store ?? "-")}/agents/${part(ref.agent_id)}/keys/${part(ref.key)}`;
+    if (decision === "revise") await request("PUT", path, { query: { namespace: ref.namespace }, body: { value: JSON.parse(revised) } });
+    else await request("DELETE", path, { query: { namespace: ref.namespace } });
+  } else if (ref.assertion_id && decision === "retract") {
+    await ask("retract-fact", { assertion_id: ref.assertion_id, agent_id: agent.value, reason: note || null });
+  } else if (ref.memory_id && decision === "revise") {
+    const on = notice.invalidating_id ? [notice.invalidating_id] : [];
+    const space = dependent.memory.namespace;
+    const made = await ask(on.length ? "reflect" : "memories", { agent_id: agent.value, namespace: space, content: revised, ...(on.length ? { on } : {}) });
+    answer.replacement = made.id;
+  }
+  await ask(`invalidations/${part(notice.id)}/resolve`, answer);
+}

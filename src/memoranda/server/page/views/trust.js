@@ -1,0 +1,176 @@
+// Trust: is the log whole, who signed it, and what was erased from it.
+import { useSignal } from "@preact/signals";
+import { ask, download, list, part, read } from "page/lib/api.js";
+import { html, Mono, plain, plural, seen } from "page/lib/html.js";
+import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
+import { agent, arrival, canForget, head, namespace, namespaces, readStore, stats } from "page/lib/store.js";
+import { Time } from "page/lib/time.js";
+
+export function Trust() {
+  const version = useSignal(0);
+  return html`<div class="view"><header><h1>Trust</h1><p>Every event is chained to the one before. Verify the chain, prove an event to others, and erase what must go, with a certificate.</p></header>
+    <div class="trust-grid"><${Chain} /><${Proofs} /></div>
+    <${Desk} onErased=${() => { version.value += 1; }} />
+    <${Certificates} version=${version.value} /></div>`;
+}
+
+// The chain.
+
+function Chain() {
+  const isDeep = useSignal(false);
+  const began = useSignal(null);
+  const result = useSignal(null);
+  const problem = useSignal(null);
+  const verify = async () => {
+    began.value = Date.now();
+    result.value = problem.value = null;
+    try {
+      result.value = await ask("verify", { deep: isDeep.value });
+    } catch (error) {
+      problem.value = error;
+    }
+    began.value = null;
+  };
+  return html`<section class="sheet" aria-label="The chain"><header><h2>The chain</h2>${result.value && html`<span class="chip good">it holds</span>`}${problem.value && html`<span class="chip bad">it does not hold, or cannot be read</span>`}</header>
+    <div class="pad stack">
+      <dl class="pairs"><dt>Log</dt><dd><${Mono} text=${stats.value.log_id ?? "not visible to you"} /></dd><dt>Commits</dt><dd class="num">${head.value.toLocaleString()}</dd>
+        ${result.value && html`<dt>Verified</dt><dd class="num">${plural(result.value.commits, "commit")}${result.value.rows !== null ? `, ${plural(result.value.rows, "row")} of the views` : ""}</dd><dt>Head</dt><dd><${Mono} text=${result.value.head_hash} /></dd><dt>Signed by agents</dt><dd class="num">${result.value.signed}</dd>`}</dl>
+      ${result.value?.warnings.map((warning) => html`<p class="chip stale">${seen(warning)}</p>`)}
+      ${problem.value && html`<${ProblemBox} problem=${problem.value} />`}
+      ${began.value ? html`<label>Verifying ${plural(head.value, "commit")} …<progress aria-label="Verification"></progress></label>`
+        : html`<div class="bar"><button class="primary" onClick=${verify}>Verify</button><label class="row"><input type="checkbox" checked=${isDeep.value} onChange=${(event) => { isDeep.value = event.target.checked; }} />Also compare every view with the log</label></div>`}
+    </div></section>`;
+}
+
+// Proofs.
+
+const toHex = (base64) => Array.from(atob(base64), (character) => character.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+
+/** Return an inclusion proof as `memoranda-verify inclusion` reads it. */
+async function proofOf(commit) {
+  const proof = await read(`commits/${part(commit)}/proof`);
+  return { type: "recollect.inclusion-proof", version: 1, commit_ts: proof.commit_ts, event_hash: proof.event_hash, path: proof.path.map(toHex), checkpoint: proof.checkpoint };
+}
+
+/** Return the public keys that the log trusts, as `memoranda-verify --key-file` reads them. */
+async function keysOf() {
+  return (await read("trusted-keys")).map(({ key, agent_id }) => ({ name: key.name, key: key.key, from: key.valid_from_commit, until: key.valid_until_commit, agent_id }));
+}
+
+function Proofs() {
+  const notes = useLoad((signal) => list("checkpoints", {}, { signal }), [arrival.value?.commit_ts]);
+  const problem = useSignal(null);
+  const prove = async (event) => {
+    event.preventDefault();
+    problem.value = null;
+    const commit = new FormData(event.currentTarget).get("commit");
+    try {
+      download(`proof-of-commit-${commit}.json`, await proofOf(commit));
+    } catch (error) {
+      problem.value = error;
+    }
+  };
+  return html`<section class="sheet" aria-label="Checkpoints"><header><h2>Checkpoints</h2></header><${Loaded} of=${notes}>${({ items }) => {
+    const last = items.at(-1);
+    if (!last) return html`<${Empty} title="Nobody has signed this log yet">A signed checkpoint lets others detect a log that was cut or rewritten: <code>memoranda signer create NAME</code>, then <code>memoranda checkpoint</code>.<//>`;
+    return html`<div class="pad stack"><dl class="pairs"><dt>Last one</dt><dd><${Time} at=${last.committed_at} /></dd><dt>Covers</dt><dd class="num">${plural(last.size, "commit")}${head.value > last.size ? html` <span class="quiet">(${head.value - last.size} since)</span>` : ""}</dd><dt>Root</dt><dd><${Mono} text=${last.root} /></dd><dt>Signed by</dt><dd>${last.signed_by.map((name) => html`<${Mono} text=${name} /> `)}</dd></dl>
+      <div class="bar"><button onClick=${() => download(`checkpoint-${last.size}.note`, last.note, "text/plain")}>Download the checkpoint</button></div>
+      <form class="bar end" onSubmit=${prove}><label>Prove that a commit is in the log<input name="commit" type="number" min="1" max=${last.size} required value=${last.size} /></label><button>Download the proof</button></form>
+      ${problem.value && html`<${ProblemBox} problem=${problem.value} />`}
+      <p class="quiet small">An auditor verifies it with <code>memoranda-verify inclusion FILE --key-file KEYS</code>, and needs nothing else from you.</p></div>`;
+  }}<//></section>`;
+}
+
+// The erasure desk.
+
+const TARGETS = [
+  { name: "entity", label: "A person or thing", field: "Its name in facts", isScoped: true },
+  { name: "key", label: "A key", field: "The key", isScoped: true },
+  { name: "memory_id", label: "A memory", field: "Its id" },
+  { name: "transcript_id", label: "A conversation", field: "Its id" },
+  { name: "whole_agent", label: "A whole agent", field: "Its id" },
+  { name: "whole_namespace", label: "A whole namespace", field: "Its name" },
+];
+
+function Desk({ onErased }) {
+  const target = useSignal("entity");
+  const plan = useSignal(null);
+  const problem = useSignal(null);
+  const isBusy = useSignal(false);
+  const space = useSignal(namespace.value ?? namespaces.value.at(-1));
+  const chosen = TARGETS.find(({ name }) => name === target.value);
+  if (!canForget.value) return html`<section class="sheet"><header><h2>Erasure desk</h2></header><p class="pad quiet">Your token may not erase.</p></section>`;
+  const attempt = async (work) => {
+    isBusy.value = true;
+    problem.value = null;
+    try {
+      await work();
+    } catch (error) {
+      problem.value = error;
+    }
+    isBusy.value = false;
+  };
+  const preview = (event) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const erasure = { [target.value]: form.get("value").trim(), agent_id: agent.value, reason: form.get("reason") || null, derived: form.get("derived") !== null };
+    if (chosen.isScoped) erasure.namespace = space.value;
+    attempt(async () => { plan.value = { erasure, ...(await ask("preview-erasure", { erasure: { call: "forget", ...erasure } })) }; });
+  };
+  const erase = () => attempt(async () => {
+    const certificate = await ask("forget", plan.value.erasure);
+    plan.value = null;
+    onErased(certificate);
+    await readStore();
+  });
+  return html`<section class="sheet" aria-label="Erasure desk"><header><h2>Erasure desk</h2><span class="quiet small">Content goes for good; a certificate stays. You see first what it would do.</span></header>
+    <form class="pad desk" onSubmit=${preview} onInput=${() => { plan.value = null; }}>
+      <label>Erase<select name="target" value=${target.value} onChange=${(event) => { target.value = event.target.value; }}>${TARGETS.map(({ name, label }) => html`<option value=${name}>${label}</option>`)}</select></label>
+      <label class="grow">${chosen.field}<input name="value" required /></label>
+      ${chosen.isScoped && html`<label>Namespace<select name="space" value=${space.value} onChange=${(event) => { space.value = event.target.value; }}>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>`}
+      <label class="grow">Reason<input name="reason" placeholder="Such as: request of 18 November" /></label>
+      <label class="row"><input type="checkbox" name="derived" />also what was derived from it</label>
+      <button disabled=${isBusy.value}>Preview</button></form>
+    ${problem.value && html`<div class="pad"><${ProblemBox} problem=${problem.value} /></div>`}
+    ${plan.value && html`<${Plan} plan=${plan.value} isBusy=${isBusy.value} onErase=${erase} />`}</section>`;
+}
+
+function Plan({ plan, isBusy, onErase }) {
+  const { by_type: kinds, resting, mentions, hidden_mentions: hidden } = plan.preview;
+  return html`<div class="plan" role="status"><p><b>${plural(plan.operations, "operation")} in ${plural(plan.events, "event")}</b> would lose ${plan.operations === 1 ? "its" : "their"} content: ${Object.entries(kinds).map(([kind, count]) => `${count} × ${kind}`).join(", ")}.</p>
+    ${resting.length > 0 && html`<div><h3>Would rest on nothing</h3><ul>${resting.map((name) => html`<li><${Mono} text=${name} /></li>`)}</ul></div>`}
+    ${mentions.length > 0 && html`<details><summary>${plural(mentions.length, "other place")} ${mentions.length === 1 ? "mentions" : "mention"} the name, and ${mentions.length === 1 ? "is" : "are"} not erased by this</summary><ul>${mentions.map((name) => html`<li><${Mono} text=${name} /></li>`)}</ul></details>`}
+    ${hidden > 0 && html`<p class="quiet">${hidden} more are not visible to you.</p>`}
+    <div class="bar"><button class="danger" disabled=${isBusy} onClick=${onErase}>Erase for good</button><span class="quiet small">This cannot be undone.</span></div></div>`;
+}
+
+function Certificates({ version }) {
+  const erasures = useLoad((signal) => list("erasures", {}, { signal }), [version, arrival.value?.commit_ts]);
+  const problem = useSignal(null);
+  const save = async (certificate) => {
+    problem.value = null;
+    const full = await read(`erasures/${part(certificate.erasure_id)}`);
+    download(`erasure-${certificate.erasure_id}.json`, full);
+  };
+  const bundle = async (certificate) => {
+    problem.value = null;
+    try {
+      const [full, proof, keys] = await Promise.all([read(`erasures/${part(certificate.erasure_id)}`), proofOf(certificate.commit_ts), keysOf()]);
+      download(`evidence-${certificate.erasure_id}.json`, { certificate: full, proof, keys });
+    } catch (error) {
+      problem.value = error;
+    }
+  };
+  const prove = async (certificate) => {
+    problem.value = null;
+    try {
+      download(`proof-of-commit-${certificate.commit_ts}.json`, await proofOf(certificate.commit_ts));
+    } catch (error) {
+      problem.value = error;
+    }
+  };
+  return html`<section class="sheet" aria-label="Certificates"><header><h2>Certificates of erasure</h2></header>
+    ${problem.value && html`<div class="pad"><${ProblemBox} problem=${problem.value} /></div>`}
+    <${Loaded} of=${erasures}>${({ items }) => (items.length ? html`<ul class="rows">${[...items].reverse().map((item) => html`<li class="certificate"><div><b>${item.target.replaceAll("_", " ")}</b> <span class="quiet small"><${Time} at=${item.committed_at} /> in commit <span class="num">${item.commit_ts}</span>, by ${seen(item.by)}</span>${item.reason && html`<br /><span class="words">${seen(item.reason)}</span>`}<br /><span class="quiet small">${plural(item.operations, "operation")} in ${plural(item.events, "event")}${item.pending_purge ? "; its bytes leave the files with the next purge" : ""}</span></div>
+      <div class="bar"><button onClick=${() => save(item)}>Certificate</button><button onClick=${() => prove(item)}>Proof</button><button onClick=${() => bundle(item)}>Evidence</button></div></li>`)}</ul>` : html`<${Empty} title="Nothing was erased">Every erasure leaves a certificate here.<//>`)}<//></section>`;
+}

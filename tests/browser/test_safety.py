@@ -1,0 +1,67 @@
+"""What is stored is shown, and never run; and everybody can use the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.browser.browser import Viewer, needs_chromium
+from tests.browser.story import HOSTILE, tell_hostile
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+PLACES = ("/", "/why", "/inbox", "/facts", "/facts?shape=graph", "/recall?query=belief", "/trust")
+
+
+def test_stored_text_is_never_run(
+    tmp_path: Path, serve: Callable[..., str], view: Callable[..., Viewer]
+) -> None:
+    path = tmp_path / "hostile.db"
+    tell_hostile(path)
+    viewer = view(serve(file=path))
+    for place in PLACES:
+        page = viewer.open(place)
+        viewer.settle()
+        assert page.evaluate("() => window.attacked") is None
+        scripts = "#app script, #app img[src='x'], #app svg a, #app style"
+        assert page.locator(scripts).count() == 0
+        text = page.locator("body").inner_text()
+        assert "\u202e" not in text
+        assert "\u200b" not in text
+    page = viewer.open("/")
+    for _ in range(25):
+        page.keyboard.press("ArrowLeft")
+        viewer.settle()
+    page = viewer.open("/why")
+    page.locator(".item", has_text="<script>").first.get_by_text("why", exact=True).click()
+    page.locator(".tree").wait_for()
+    assert HOSTILE[0] in page.locator("#main").inner_text()
+    viewer.open("/why").get_by_text("U+202E").first.wait_for()
+    assert page.evaluate("() => window.attacked") is None
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_everybody_can_use_it(served: str, view: Callable[..., Viewer], look: str) -> None:
+    viewer = view(served, **({look: True} if look != "light" else {}))
+    violations = []
+    for place in (*PLACES[:-2], "/recall?query=Where+does+Ann+live&space=talks", "/trust"):
+        viewer.open(place)
+        violations += [f"{place} {found}" for found in viewer.violations()]
+        name = place.strip("/").partition("?")[0] or "timeline"
+        viewer.screenshot(f"page-{name}{'-graph' if 'graph' in place else ''}")
+    viewer.open("/why?key=orders/polaris&space=facts").locator("mark").first.wait_for()
+    violations += [f"why {found}" for found in viewer.violations()]
+    viewer.screenshot("page-why-tree")
+    assert violations == []
+
+
+def test_an_idle_page_asks_for_nothing(served: str, view: Callable[..., Viewer]) -> None:
+    viewer = view(served)
+    page = viewer.open("/")
+    viewer.settle()
+    page.wait_for_timeout(1500)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.wait_for_timeout(4000)
+    assert requests == []

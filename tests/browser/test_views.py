@@ -1,0 +1,290 @@
+"""Each view, used as somebody would who sees it for the first time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+import memoranda
+from memoranda import Signer
+from memoranda.server.control_store import ControlStore, control_path
+from memoranda.server.http.settings import HttpSettings
+from tests.browser.browser import Viewer, needs_chromium
+from tests.patience import HANG_SECONDS, wait_until
+from tests.server_process import ServerThread
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+View = Callable[..., Viewer]
+Serve = Callable[..., str]
+
+
+def commit_of(path: Path, namespace: str, text: str) -> int:
+    """Return the commit that has a text in an operation."""
+    with memoranda.open(path, read_only=True) as store:
+        for event in store.replay(agent_id="clerk", namespace=namespace):
+            if any(text in json.dumps(operation.value) for operation in event.operations):
+                return event.commit_ts
+    raise AssertionError(f"there is no {text!r}")
+
+
+def test_before_a_supersede_the_old_belief_stands(story: Path, serve: Serve, view: View) -> None:
+    before = commit_of(story, "beliefs", "Pay Nordlys on delivery only")
+    viewer = view(serve(file=story))
+    page = viewer.open(f"/timeline?at={before}")
+    known = page.get_by_label("What the agent knew")
+    belief = known.locator(".item", has_text="Nordlys cannot be relied on")
+    belief.wait_for()
+    assert belief.get_by_text("superseded").count() == 0
+    viewer.screenshot("timeline")
+    for _ in range(2):  # the better reflection, and the link that supersedes
+        page.keyboard.press("ArrowRight")
+    belief.get_by_text("superseded").wait_for()
+    page.get_by_text("Pay Nordlys within a week").first.wait_for()
+
+
+def test_an_event_says_what_it_changed(story: Path, serve: Serve, view: View) -> None:
+    with memoranda.open(story, read_only=True) as store:
+        late = next(
+            event.commit_ts
+            for event in store.replay(agent_id="clerk", namespace="facts")
+            for operation in event.operations
+            if operation.type.value == "assert" and "Tall Ships" in json.dumps(operation.value)
+        )
+    page = view(serve(file=story)).open(f"/timeline?at={late}")
+    changes = page.get_by_label("What this event changed")
+    changes.get_by_text("learned").wait_for()
+    closed = changes.locator("li", has_text="Nordlys").inner_text()
+    assert "Jun 1, 2023" in closed
+    assert "Sep 1, 2021" in closed
+
+
+def test_two_moments_stand_side_by_side(served: str, view: View) -> None:
+    viewer = view(served)
+    page = viewer.open("/timeline?at=2&space=default")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("Now choose another moment").wait_for()
+    page.locator(".events .event", has_text="policy").last.click()
+    row = page.locator(".beside-row", has_text="policy").first
+    row.wait_for()
+    assert "500" in row.locator("> div").nth(0).inner_text()
+    assert "300" in row.locator("> div").nth(1).inner_text()
+    viewer.screenshot("two-moments")
+
+
+def test_filters_leave_what_was_asked_for(served: str, view: View) -> None:
+    page = view(served).open("/")
+    page.get_by_role("button", name="Facts", exact=True).click()
+    page.locator(".events .event", has_text="set a relation").wait_for()
+    wait_until(lambda: page.locator(".event", has_text="stored a conversation").count() == 0)
+    page.get_by_role("button", name="Facts", exact=True).click()
+    page.get_by_label("Find a key or a text").fill("tall ships")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=tall*")
+    page.locator(".events .event", has_text="learned Ann works at Tall Ships").wait_for()
+    wait_until(lambda: page.locator(".events .event", has_text="progress").count() == 0)
+    page.get_by_label("Find a key or a text").fill("no such words")
+    page.keyboard.press("Enter")
+    page.get_by_text("No event matches").wait_for()
+
+
+def test_a_new_commit_appears_by_itself(served: str, view: View) -> None:
+    page = view(served).open("/")
+    page.locator(".events li.current").wait_for()
+    page.evaluate(
+        """() => fetch('/v1/stores/-/agents/clerk/keys/fresh?namespace=default', {method: 'PUT',
+        headers: {'content-type': 'application/json'}, body: '{"value": {"is": "new"}}'})"""
+    )
+    page.locator(".events li.current", has_text="fresh").wait_for()
+    page.get_by_label("What the agent knew").get_by_text("fresh").wait_for()
+
+
+def test_why_leads_to_the_highlighted_words(served: str, view: View) -> None:
+    viewer = view(served)
+    page = viewer.open("/why?key=orders/polaris&space=facts")
+    page.get_by_text("no longer rests on what is believed").wait_for()
+    page.locator(".tree").get_by_text("superseded by “Ann has left Polaris”").first.wait_for()
+    chat = page.get_by_label("Conversation")
+    assert chat.locator("mark").inner_text() == "Since June 2023 I buy for Polaris"
+    assert chat.locator(".who").first.inner_text().startswith("Ann")
+    viewer.screenshot("why")
+    page.locator(".tree a", has_text="Send Polaris' offers to Ann").click()
+    page.locator("h1", has_text="Send Polaris' offers to Ann").wait_for()
+
+
+def test_a_decision_empties_the_inbox_and_appears_as_an_event(served: str, view: View) -> None:
+    viewer = view(served)
+    page = viewer.open("/inbox")
+    dependent = page.locator(".dependent", has_text="Send Polaris' offers to Ann")
+    notice = page.locator(".notice", has=dependent)
+    notice.get_by_text("Ann has left Polaris").wait_for()
+    viewer.screenshot("inbox")
+    notice.get_by_role("button", name="Revise").click()
+    notice.locator("textarea").fill("Ask Polaris who buys now")
+    notice.get_by_label("Note").fill("she left")
+    notice.get_by_role("button", name="Revise", exact=True).click()
+    notice.wait_for(state="detached")
+    while (left := page.locator(".notice").count()) > 0:
+        page.locator(".notice").first.get_by_role("button", name="Keep").click()
+        page.wait_for_function(f"() => document.querySelectorAll('.notice').length < {left}")
+    page.get_by_text("Nothing to decide").wait_for()
+    page.get_by_role("tab", name="Decided").click()
+    page.locator(".notice", has_text="she left").wait_for()
+    page.get_by_role("link", name="Timeline").click()
+    page.locator(".events .event", has_text="decided").last.wait_for()
+
+
+def test_an_earlier_known_time_does_not_know_the_correction(
+    story: Path, serve: Serve, view: View
+) -> None:
+    with memoranda.open(story, read_only=True) as store:
+        facts = store.timeline(
+            agent_id="clerk", namespace="facts", subject="Ann", relation="works at"
+        )
+        assert "Tall Ships" in [str(fact.object) for fact in facts]
+    before = commit_of(story, "facts", "Ann was at Tall Ships")
+    viewer = view(serve(file=story))
+    page = viewer.open("/facts")
+    bar = page.locator(".fact-bar", has_text="Tall Ships")
+    bar.wait_for()
+    viewer.screenshot("facts")
+    page.get_by_label("Known time").fill(str(before))
+    bar.wait_for(state="detached")
+    page.get_by_label("Valid time").fill(str(1_660_000_000_000))
+    page.wait_for_url("**valid=2022*")
+    faded = page.locator(".fact-bar.faded", has_text="Polaris")
+    faded.wait_for()
+    page.get_by_role("tab", name="Graph").click()
+    page.locator(".graph .edge").first.wait_for()
+    viewer.screenshot("graph")
+
+
+def test_recall_shows_what_found_an_answer(served: str, view: View) -> None:
+    viewer = view(served)
+    page = viewer.open("/recall?space=talks")
+    page.get_by_label("Question").fill("Where does Ann live?")
+    page.get_by_role("button", name="Recall").click()
+    first = page.locator(".hit").first
+    first.get_by_text("Ann lives in Oslo").wait_for()
+    assert "words" in first.locator(".score").inner_text()
+    page.get_by_role("heading", name="Left out").wait_for()
+    first.get_by_text("The words it rests on").click()
+    assert first.locator("mark").inner_text() == "I moved to Oslo last week."
+    viewer.screenshot("recall")
+    page.get_by_label("True on").fill("2024-06-01")
+    page.get_by_role("button", name="Recall").click()
+    page.locator(".hit").first.get_by_text("Ann lives in Bergen").wait_for()
+
+
+def test_a_fork_stands_beside_its_origin(
+    story: Path, tmp_path: Path, serve: Serve, view: View
+) -> None:
+    folder = tmp_path / "stores"
+    folder.mkdir()
+    story.rename(folder / "origin.db")
+    with memoranda.open(folder / "origin.db", embedder=None) as store:
+        store.fork(folder / "whatif.db", at=6)
+    with memoranda.open(folder / "whatif.db", embedder=None) as store:
+        store.write(agent_id="clerk", key="policy", value={"limit": 1000})
+    viewer = view(serve(folder=folder))
+    page = viewer.open("/compare?store=origin")
+    page.get_by_label("The other store").select_option("whatif")
+    page.get_by_text("The same up to commit 6").wait_for()
+    row = page.locator(".beside-row", has_text="policy").last
+    assert "300" in row.inner_text()
+    assert "1000" in row.inner_text()
+    viewer.screenshot("compare")
+
+
+def download(page: Page, button: Any) -> Path:
+    with page.expect_download() as started:
+        button.click()
+    return Path(started.value.path())
+
+
+def test_an_erased_person_leaves_a_certificate_that_verifies(
+    story: Path, tmp_path: Path, serve: Serve, view: View
+) -> None:
+    with ServerThread(file=story, tokens=False, http=HttpSettings(port=0)) as server:
+        viewer = view(f"http://{server.server.http_address}")
+        page = viewer.open("/trust")
+        page.get_by_role("button", name="Verify").click()
+        page.get_by_text("it holds").wait_for()
+        desk = page.get_by_label("Erasure desk")
+        desk.get_by_label("Its name in facts").fill("Ann")
+        desk.locator("select[name=space]").select_option("facts")
+        desk.get_by_label("Reason").fill("she asked for it")
+        desk.get_by_role("button", name="Preview").click()
+        desk.get_by_text("4 operations in 4 events").wait_for()
+        viewer.screenshot("trust")
+        desk.get_by_role("button", name="Erase for good").click()
+        entry = page.locator(".certificate", has_text="she asked for it")
+        entry.wait_for()
+        saved = download(page, entry.get_by_role("button", name="Certificate"))
+        certificate = json.loads(saved.read_text("utf-8"))
+        assert (certificate["target"], certificate["operations"]) == ("entity", 4)
+        entry.get_by_role("button", name="Proof").click()
+        page.get_by_text("no checkpoint covers commit").wait_for()
+        viewer.complaints.clear()  # the browser tells of the refused request
+        viewer.close()
+    with memoranda.open(story, embedder=None) as store:
+        store.checkpoint(signer=Signer("example.com/log", bytes(32)))
+        keys = "".join(f"{entry.key.line}\n" for entry in store.trusted_keys())
+    page = view(serve(file=story)).open("/trust")
+    entry = page.locator(".certificate", has_text="she asked for it")
+    proof = download(page, entry.get_by_role("button", name="Proof"))
+    evidence = json.loads(
+        download(page, entry.get_by_role("button", name="Evidence")).read_text("utf-8")
+    )
+    assert evidence["certificate"] == certificate
+    assert evidence["proof"] == json.loads(proof.read_text("utf-8"))
+    assert evidence["proof"]["commit_ts"] == certificate["commit_ts"]
+    (tmp_path / "keys").write_text(keys)
+    command = [sys.executable, "-m", "memoranda_verify", "inclusion", str(proof)]
+    done = subprocess.run(
+        [*command, "--key-file", str(tmp_path / "keys")],
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_token_without_a_namespace_sees_nothing_of_it(
+    story: Path, tmp_path: Path, serve: Serve, view: View
+) -> None:
+    with memoranda.open(story, embedder=None) as store:
+        store.write(agent_id="clerk", namespace="open", key="visible", value={"is": "seen"})
+    with ControlStore(control_path(file=story)) as control:
+        secret, _ = control.tokens.create(
+            store=None, agent="clerk", namespaces=["open/*"], verbs=["read"]
+        )
+    viewer = view(serve(file=story, tokens=None))
+    page = viewer.open("/")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("That token does not open anything").wait_for()
+    viewer.screenshot("sign-in")
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Sign in").click()
+    page.locator(".events .event", has_text="visible").wait_for()
+    options = page.get_by_label("Namespace of events").inner_text()
+    assert "open" in options
+    for hidden in ("beliefs", "facts", "talks"):
+        assert hidden not in options
+    assert page.evaluate("() => document.cookie") == ""
+    for path in ("/facts", "/inbox", "/recall?query=Where+does+Ann+live&space=talks", "/why"):
+        viewer.open(path)
+        viewer.settle()
+        text = page.locator("#main").inner_text()
+        for hidden in ("Nordlys", "Oslo", "Polaris"):
+            assert hidden not in text
+    viewer.complaints[:] = [line for line in viewer.complaints if "401" not in line]
+    viewer.complaints[:] = [line for line in viewer.complaints if "403" not in line]
