@@ -24,6 +24,7 @@ from memoranda.calls.log import Replay, TimelineBuckets
 from memoranda.calls.transcripts import GetTranscript, LoadTranscript, Origins
 from memoranda.errors import NotFound
 from memoranda.memory.transcripts import rendered
+from memoranda.model.clock import Instant
 from memoranda.model.limits import short_repr
 from memoranda.server.mcp.session import (
     NOTICE,
@@ -39,6 +40,8 @@ from memoranda.server.mcp.tools.provenance import explain
 
 _MAX_NOTICES = 200
 _MAX_COMMITS = 200
+_MAX_READ = 2000
+"""Commits that are read for the last ones."""
 JSON = "application/json"
 INBOX = f"{SCHEME}://inbox"
 _DESCRIPTIONS: Mapping[str, tuple[str, str]] = {
@@ -102,18 +105,32 @@ async def _inbox(session: Session, _: str) -> dict[str, Any]:
 
 
 async def _timeline(session: Session, agent_id: str) -> dict[str, Any]:
-    """Return the last commits of an agent; the times of its buckets lead to them."""
-    buckets = await session.calls.ask(TimelineBuckets(agent_id, session.namespace))
-    start, count = None, 0
-    for bucket in reversed(buckets):
-        count += bucket.events
-        start = bucket.start
-        if count >= _MAX_COMMITS:
-            break
+    """Return the last commits of an agent."""
+    start = await _start_of_last(session, agent_id)
     call = Replay(agent_id, session.namespace, from_timestamp=start)
-    events, more = await session.calls.first(call, _MAX_COMMITS * 10)
+    events, more = await session.calls.first(call, _MAX_READ)
     commits = [to_json(event) for event in events[-_MAX_COMMITS:]]
     return {"agent": agent_id, "commits": commits, "more": more}
+
+
+async def _start_of_last(session: Session, agent_id: str) -> Instant | None:
+    """Return a time from which on there are the last commits of an agent, and few others.
+
+    A log is read forwards: counts over ever shorter times say where to begin.
+    """
+    start: Instant | None = None
+    while True:
+        buckets = await session.calls.ask(
+            TimelineBuckets(agent_id, session.namespace, from_timestamp=start)
+        )
+        count, first = 0, start
+        for bucket in reversed(buckets):
+            count, first = count + bucket.events, bucket.start
+            if count >= _MAX_COMMITS:
+                break
+        if first == start or count <= _MAX_READ:
+            return first
+        start = first
 
 
 async def _memory(session: Session, text: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from memoranda.calls.as_json import time_text
 from memoranda.calls.call import WriteCall
 from memoranda.calls.log import Replay
 from memoranda.calls.memories import GetMemory, MemoryHistory
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput, NotFound, TooManyRequests
 from memoranda.memory.records import Memory
 from memoranda.model.limits import short_repr
 from memoranda.model.ref_text import parse
@@ -107,10 +107,15 @@ class Session:
         return await self.calls.write(call)
 
     async def hash_of(self, commit_ts: int) -> str | None:
-        """Return the hash of a commit in the chain; None if the caller may not see the commit."""
-        events, _ = await self.calls.first(
-            Replay(None, None, after_commit=commit_ts - 1, through_commit=commit_ts), 1
-        )
+        """Return the hash of a commit in the chain; None if the caller may not see the commit.
+
+        It is durable by now: a token that has used up its calls gets no hash, and no error.
+        """
+        call = Replay(None, None, after_commit=commit_ts - 1, through_commit=commit_ts)
+        try:
+            events, _ = await self.calls.first(call, 1)
+        except TooManyRequests:
+            return None
         return events[0].hash.hex() if events else None
 
 

@@ -17,8 +17,13 @@ from memoranda.server import mcp_delegate
 from memoranda.server.http.limits import HttpLimits
 from memoranda.server.http.problems import HttpProblem
 from memoranda.server.http.settings import HttpSettings
-from memoranda.server.token_limits import TokenLimits
-from tests.mcp_client import ERAS, Era
+from memoranda.server.mcp.http_connection import connection_of
+from memoranda.server.mcp.server import memory_server
+from memoranda.server.metering import Meter
+from memoranda.server.token_limits import CallLimits, TokenLimits
+from memoranda.testing import FixedClock
+from tests.http_app import Served, run
+from tests.mcp_client import ERAS, Era, connected
 from tests.mcp_messages import modern_request
 from tests.mcp_transports import over_http
 from tests.patience import HANG_SECONDS
@@ -188,6 +193,21 @@ def test_requests_of_a_token_are_metered(site: Site) -> None:
     reply = site.post(secret=secret)
     assert (reply.status_code, reply.json()["error"]) == (429, "TooManyRequests")
     assert int(reply.headers["retry-after"]) > 1
+
+
+def test_a_write_that_uses_up_the_calls_of_a_token_still_succeeds(tmp_path: Path) -> None:
+    """One call is left: the write takes it, and the hash of the commit is not read any more."""
+
+    async def work(served: Served) -> None:
+        caller = served.dispatcher.caller(served.secret(agent="ann"))
+        connection = connection_of(served.dispatcher, caller, "acme", b"")
+        async with connected(memory_server(lambda _: connection)) as assistant:
+            stored = await assistant.call("memory_store", content="tea")
+            assert (stored["outcome"], "hash" in stored) == ("created", False)
+            assert "TooManyRequests" in await assistant.fail("memory_inbox")
+
+    meter = Meter(FixedClock(), CallLimits(requests_per_second=0.5))
+    run(tmp_path, work, meter=meter, asks_for_tokens=True)
 
 
 @pytest.mark.parametrize("era", ERAS)

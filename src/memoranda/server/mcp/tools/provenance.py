@@ -314,10 +314,11 @@ async def memory_origins(session: Session, arguments: OriginsArguments) -> Origi
     if root is None:
         raise missing_memory("memory_id", arguments.memory_id)
     branches = list(islice(walk(root), MAX_NODES + 1))
+    more = len(branches) > MAX_NODES
+    if more:
+        session.link(uri_of("memory", memory_id))
     nodes = tuple(_origin_node(session, *branch) for branch in branches[:MAX_NODES])
-    return OriginsAnswer(
-        notice=NOTICE, memory_id=memory_id, nodes=nodes, more=len(branches) > MAX_NODES
-    )
+    return OriginsAnswer(notice=NOTICE, memory_id=memory_id, nodes=nodes, more=more)
 
 
 def walk(root: Origin) -> Iterator[tuple[Origin, int]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from memoranda.calls.recall import Recall
 from memoranda.model.ref_text import format_ref
@@ -16,9 +18,9 @@ from memoranda.server.mcp.tools.memories import moment
 
 _CANDIDATES = 50
 """Hits that are looked at; the budget decides how many are answered."""
-_CHARACTERS_A_TOKEN = 4
-_OVERHEAD = 160
-"""Characters of a hit beside its text: its reference, its time, its reasons."""
+_BYTES_A_TOKEN = 4
+_MIN_BYTES = 100
+"""What is shown of a text at the least."""
 _PARTS = {"text": "words", "vector": "meaning", "graph": "entity", "conversation": "conversation"}
 """Part of a score -> what of the hit matches the query."""
 
@@ -78,32 +80,37 @@ async def memory_recall(session: Session, arguments: RecallArguments) -> Recalle
             known_at=moment(arguments.known_as_of),
         )
     )
-    answers = tuple(_within(session, hits, arguments.budget * _CHARACTERS_A_TOKEN))
+    answers = tuple(_within(session, hits, arguments.budget * _BYTES_A_TOKEN))
     return Recalled(notice=NOTICE, hits=answers, omitted=len(hits) - len(answers))
 
 
-def _within(session: Session, hits: list[Hit], characters: int) -> Iterator[RecalledHit]:
+def _within(session: Session, hits: list[Hit], room: int) -> Iterator[RecalledHit]:
     """Yield hits as long as there is room; the first one always, though it may be cut."""
-    room = characters
     for number, hit in enumerate(hits):
-        size = len(hit.text) + _OVERHEAD
-        if size > room and number:
+        answer = _answer(hit)
+        size = len(msgspec.json.encode(answer))
+        if size > room:
+            if not number:
+                yield _cut(session, hit, answer, size - room)
             return
-        yield _answer(session, hit, max(room - _OVERHEAD, _OVERHEAD))
+        yield answer
         room -= size
 
 
-def _answer(session: Session, hit: Hit, room: int) -> RecalledHit:
-    text, is_cut = hit.text, len(hit.text) > room
-    if is_cut:
-        text = text[:room] + "…"
-        kind = {"memory": "memory", "passage": "transcript"}.get(hit.kind)
-        session.link(uri_of("why", format_ref(hit.ref)) if kind is None else uri_of(kind, hit.id))
+def _cut(session: Session, hit: Hit, answer: RecalledHit, excess: int) -> RecalledHit:
+    """Return a hit whose text is cut, with a link to all of it."""
+    kind = {"memory": "memory", "passage": "transcript"}.get(hit.kind)
+    session.link(uri_of("why", answer.ref) if kind is None else uri_of(kind, hit.id))
+    length = max(len(hit.text.encode()) - excess, _MIN_BYTES)
+    text = hit.text.encode()[:length].decode(errors="ignore") + "…"
+    return replace(answer, text=text, truncated=True)
+
+
+def _answer(hit: Hit) -> RecalledHit:
     memory, fact = hit.memory, hit.fact
     return RecalledHit(
         ref=format_ref(hit.ref),
-        text=text,
-        truncated=is_cut,
+        text=hit.text,
         title=None if memory is None else memory.title,
         time=time_of(hit.time),
         agent=memory.agent_id if memory else fact.agent_id if fact else None,
