@@ -55,7 +55,10 @@ OTHERS = {
         *("last_hidden_state", "sentence_embedding", "per_channel", "quantize_dynamic"),
     },
     "docs/howto/keep-facts.md": {"object_kind"},
-    "docs/howto/observe-a-server.md": {shown_name(name) for name in METRICS},
+    "docs/howto/observe-a-server.md": {
+        *map(shown_name, METRICS),
+        *(label for kind in METRICS.values() for label in kind.labels),
+    },
     "docs/howto/run-a-server.md": {
         *PARAMETERS,
         *(part for path in all_settings() for part in path.split(".")),
