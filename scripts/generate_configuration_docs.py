@@ -37,6 +37,8 @@ else `memoranda/config.toml` in the user's configuration folder, if it is there.
 - A list in a variable is separated by spaces.
 - A length of time is a text such as `30s`, `15m`, `6h`, `1d` or `1w2d`.
 - `MEMORANDA_API_KEY` is the key of a model's endpoint; it is in no file.
+- `MEMORANDA_HOOK_SECONDS` is how long a hook may work, 1.5 by default; it begins before any file is
+  read.
 
 ```toml
 stores = "/var/lib/memoranda"

@@ -77,10 +77,12 @@ def test_secrets_are_masked(cli: Cli, file: Path) -> None:
 def test_text_output_has_the_file_and_unknown_variables(cli: Cli, file: Path) -> None:
     file.write_text("[server]\nmax_open_stores = 7\n")
     cli.env["MEMORANDA_SERVER_GRCP"] = "x"
+    cli.env["MEMORANDA_HOOK_SECONDS"] = "1"
     result = cli.run("config", "show", "server.max")
     assert result.stdout == f"server.max_open_stores  7  {file}, line 2\n"
     assert f"file: {file}" in result.stderr
     assert "MEMORANDA_SERVER_GRCP: did you mean 'MEMORANDA_SERVER_GRPC'" in result.stderr
+    assert "MEMORANDA_HOOK_SECONDS" not in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -288,6 +288,17 @@ def test_a_given_scope_wins_and_the_event_has_no_say(assistant: Assistant) -> No
     assert (transcript.agent_id, transcript.namespace) == ("me", "team")
 
 
+def test_settings_of_the_user_go_before_the_project(assistant: Assistant) -> None:
+    file = assistant.cli.home / "config.toml"
+    file.write_text('agent = "me"\nnamespace = "team"\n', "utf-8")
+    assistant.cli.env["MEMORANDA_CONFIG"] = str(file)
+    assistant.say("hello")
+    assistant.hook("session-end")
+    with memoranda.open(assistant.cli.db, embedder=None) as store:
+        (transcript,) = store.list_transcripts(namespace=memoranda.ALL_NAMESPACES)
+    assert (transcript.agent_id, transcript.namespace) == ("me", "team")
+
+
 def test_a_store_of_a_server_works_as_well(assistant: Assistant, tmp_path: Path) -> None:
     with ControlStore(control_path(folder=tmp_path, file=None), create=True) as control:
         secret, _ = control.tokens.create(

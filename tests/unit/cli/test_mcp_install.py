@@ -222,6 +222,17 @@ def test_the_store_is_named_absolutely(user: Cli) -> None:
     assert "secret" not in str(server["args"])
 
 
+def test_settings_of_the_user_are_left_to_their_file(user: Cli) -> None:
+    file = user.home / ".config" / "memoranda" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('agent = "me"\nnamespace = "team"\ndb = "a.db"\n', "utf-8")
+    user("mcp", "install", "--client", "gemini")
+    assert entry(config(user, "gemini"), "gemini")["args"] == ["mcp"]
+    user("mcp", "install", "--client", "gemini", "--config", file)
+    arguments = entry(config(user, "gemini"), "gemini")["args"]
+    assert arguments == ["mcp", "--config", str(file)], "a file that was named"
+
+
 def test_a_token_is_written_only_on_request_and_never_into_a_project(user: Cli) -> None:
     url = ("--url", "grpc://127.0.0.1:7420/acme")
     user.env["MEMORANDA_TOKEN"] = "secret"

@@ -14,7 +14,8 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-VARIABLE = "MEMORANDA_HOOK_SECONDS"
+from memoranda.cli.configuration.variables import HOOK_SECONDS
+
 SECONDS = 1.5
 """What remains of two seconds, beside the start of the interpreter and its end."""
 
@@ -34,7 +35,7 @@ def always_succeed(work: Callable[[], None]) -> NoReturn:
 
 def _limit() -> float:
     try:
-        return min(max(float(os.environ[VARIABLE]), 0.0), threading.TIMEOUT_MAX)
+        return min(max(float(os.environ[HOOK_SECONDS]), 0.0), threading.TIMEOUT_MAX)
     except (KeyError, ValueError):
         return SECONDS
 

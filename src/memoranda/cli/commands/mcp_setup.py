@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from memoranda.cli.assistants.clients import CLIENTS, Client, folders
+from memoranda.cli.configuration.option import resolution
 from memoranda.cli.exit_codes import FAILED
 from memoranda.cli.main import FIELD_NAMES
 from memoranda.cli.options import (
@@ -146,7 +147,9 @@ def _setup(client: Client, scope: str, target: Target, tools: str) -> Setup:
     """Return how the client starts our programs."""
     from memoranda.cli.assistants.configuration import Setup, own_command
 
-    place = ["--db", _absolute(target)] if _is_written("db") or _is_written("url") else []
+    place = _config()
+    if _is_written("db") or _is_written("url"):
+        place += ["--db", _absolute(target)]
     if target.agent is not None and _is_written("agent"):
         place += ["--agent", target.agent]
     namespace = _namespace(client, scope, target)
@@ -177,6 +180,12 @@ def _namespace(client: Client, scope: str, target: Target) -> list[str]:
     if scope == "project":
         return ["--namespace", with_project(target, ".").namespace]
     return [] if client.project is None else ["--project", client.project]
+
+
+def _config() -> list[str]:
+    """Return the option that names the file with settings, if it is not at its usual place."""
+    file = resolution(click.get_current_context()).file
+    return ["--config", str(file.absolute())] if file is not None and _is_written("config") else []
 
 
 def _is_written(option: str) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from memoranda.cli.configuration.file import ConfigurationFile, read_file
 from memoranda.cli.configuration.schema import Configuration
 from memoranda.cli.configuration.settings import Setting, all_settings
-from memoranda.cli.configuration.variables import API_KEY, CONFIG, PREFIX
+from memoranda.cli.configuration.variables import API_KEY, CONFIG, HOOK_SECONDS, PREFIX
 from memoranda.errors import InvalidInput
 from memoranda.model.suggestions import did_you_mean
 
@@ -89,7 +89,11 @@ def _named(error: InvalidInput, values: Mapping[str, Value]) -> InvalidInput:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return the variables with our prefix that nothing reads, with what may be meant."""
-    known = {setting.variable for setting in all_settings().values()} | {API_KEY, CONFIG}
+    known = {setting.variable for setting in all_settings().values()} | {
+        API_KEY,
+        CONFIG,
+        HOOK_SECONDS,
+    }
     names = sorted(name for name in environment if name.startswith(PREFIX))
     return [name + did_you_mean(name, known) for name in names if name not in known]
 
