@@ -7,7 +7,7 @@ import ipaddress
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from memoranda.model.clock import SystemClock
 from memoranda.server.control_store import ControlStore, control_path
 from memoranda.server.dispatcher import Dispatcher
 from memoranda.server.grpc.limits import GrpcLimits
-from memoranda.server.grpc.server import GrpcServer, address_of
+from memoranda.server.grpc.server import GrpcServer, Service, address_of
 from memoranda.server.http.app import HttpApp
 from memoranda.server.http.guard import Guard
 from memoranda.server.http.server import HttpServer
@@ -301,7 +301,7 @@ class Server:
         stores.jobs_of = scheduler.statuses
         return scheduler
 
-    def _other_services(self, dispatcher: Dispatcher) -> dict[str, Any]:
+    def _other_services(self, dispatcher: Dispatcher) -> dict[str, Service]:
         settings = self.settings
         store = settings.statehouse_store
         if store is None and settings.folder is not None:
@@ -312,5 +312,5 @@ class Server:
             anywhere=settings.statehouse_anywhere,
             needs_token=settings.tokens is True,
         )
-        self._statehouse = StatehouseService(callers)
-        return {STATEHOUSE: self._statehouse.handlers()}
+        statehouse = self._statehouse = StatehouseService(callers)
+        return {STATEHOUSE: Service(statehouse.handlers(), statehouse.check_caller)}

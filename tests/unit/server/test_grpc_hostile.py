@@ -455,6 +455,10 @@ def test_strangers_are_refused_before_their_message_is_read(tmp_path: Path) -> N
         with RawConnection(server.address) as raw:
             raw.call(GET_STATE, authorization="Bearer mmr_\xff_\xfe")
             assert b"Nothing valid says who is calling" in raw.end_of()
+        for method in ("Write", "Replay"):
+            with RawConnection(server.address) as raw:
+                raw.call(f"/statehouse.v1.StatehouseService/{method}")
+                assert b"this server asks for a token" in raw.end_of()
         for token in (None, "", "mmr_x_y", "x" * 5000):
             with GrpcClient(server.address, token=token) as client:
                 with pytest.raises(Unauthenticated):

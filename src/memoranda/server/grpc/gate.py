@@ -45,6 +45,9 @@ class Endpoint(msgspec.Struct, frozen=True):
     streams: bool = False
     """Whether it answers with a stream."""
     needs_token: bool = True
+    check: Callable[[Any], Awaitable[None]] | None = None
+    """Of a service that tells by itself who calls: it ends the call of a stranger, whose message is
+    not read."""
     is_public: bool = False
     """Whether strangers may call it: then its calls are counted apart, so that they take no place
     of others."""
@@ -140,6 +143,8 @@ class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
         self, endpoint: Endpoint, caller: Caller, _: object, context: Context
     ) -> bytes:
         async with _Report(self, endpoint, context):
+            if endpoint.check is not None:
+                await endpoint.check(context)
             message = await self._read(context)
             answer: bytes = await endpoint.serve(caller, message, context)
             return answer
@@ -148,6 +153,8 @@ class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
         self, endpoint: Endpoint, caller: Caller, _: object, context: Context
     ) -> None:
         async with _Report(self, endpoint, context):
+            if endpoint.check is not None:
+                await endpoint.check(context)
             await endpoint.serve(caller, context, partial(self._read, context))
 
     async def _read(self, context: Context) -> bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
 import grpc
+import msgspec
 
 from memoranda.errors import Unavailable
 from memoranda.model.ids import IdSource
@@ -33,6 +34,14 @@ _WATCH_SECONDS, _BIND_SECONDS = 0.1, 0.02
 
 Handlers = Mapping[str, grpc.RpcMethodHandler]
 """The handlers of a service by method; they take one message as bytes, and give bytes."""
+
+
+class Service(msgspec.Struct, frozen=True):
+    """A service that tells by itself who calls."""
+
+    handlers: Handlers
+    check: Callable[[Any], Awaitable[None]]
+    """Ends the call of a stranger, before its message is read."""
 
 
 class GrpcServer:
@@ -73,7 +82,7 @@ class GrpcServer:
             ) from error
 
     async def start(
-        self, dispatcher: Dispatcher, others: Mapping[str, Handlers] | None = None
+        self, dispatcher: Dispatcher, others: Mapping[str, Service] | None = None
     ) -> None:
         """Answer calls; `others` are services beside `memoranda.v1`, by their names."""
         others = others or {}
@@ -84,8 +93,8 @@ class GrpcServer:
             **Health(services, self._draining).endpoints(),
             **reflection_endpoints((HEALTH, *services)),
         }
-        for name, handlers in others.items():
-            endpoints |= _endpoints_of(name, handlers)
+        for name, service in others.items():
+            endpoints |= _endpoints_of(name, service)
         self._gate = Gate(dispatcher, endpoints, self._limits, self._draining, self._ids)
         await self._serve(self._gate)
         self._watching = asyncio.create_task(self._watch(self._gate))
@@ -167,16 +176,18 @@ def address_of(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _endpoints_of(service: str, handlers: Handlers) -> dict[str, Endpoint]:
+def _endpoints_of(name: str, service: Service) -> dict[str, Endpoint]:
     """Return the endpoints of a service that tells by itself who calls."""
     endpoints = {}
-    for method, handler in handlers.items():
-        path = f"/{service}/{method}"
+    for method, handler in service.handlers.items():
+        path = f"/{name}/{method}"
         serve: Any = partial(_answer, handler.unary_unary)
         if handler.response_streaming:
             serve = partial(_answer_stream, handler.unary_stream)
         streams = bool(handler.response_streaming)
-        endpoints[path] = Endpoint(path, serve, streams=streams, needs_token=False)
+        endpoints[path] = Endpoint(
+            path, serve, streams=streams, needs_token=False, check=service.check
+        )
     return endpoints
 
 

@@ -93,6 +93,13 @@ class StatehouseService:
         handlers["Replay"] = grpc.unary_stream_rpc_method_handler(self._replay)
         return handlers
 
+    async def check_caller(self, context: grpc.aio.ServicerContext) -> None:
+        """End a call of somebody who may not call; its message need not have arrived."""
+        try:
+            self._callers.identify(context, 0)
+        except MemorandaError as error:
+            await self._refuse(context, error)
+
     def _unary(
         self,
         kind: type[Request],
