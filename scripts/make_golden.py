@@ -1,13 +1,15 @@
 """Make the golden store of this version: a small store that every later version must open.
 
-It writes `tests/golden/<version>.db` and, beside it, what the store answers. Run once per release;
-a golden store that is there already is never written again.
+It writes `tests/golden/<version>.db` and, beside it, what the store answers. It also packs the
+package, for the test of upgrades of the next version; only the last two packages are of use. Run
+once per release; a golden store that is there already is never written again.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import tarfile
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -49,7 +51,22 @@ def main() -> int:
         print(f"{path.name} is there already, and golden stores are never changed")
         return 1
     make(path)
+    pack(path.with_suffix(".tar.xz"))
     return 0
+
+
+def pack(path: Path) -> None:
+    """Write the package to an archive."""
+    package = Path(memoranda.__file__).parent
+    with tarfile.open(path, "w:xz", preset=9) as archive:
+        archive.add(package, "memoranda", filter=_without_traces)
+
+
+def _without_traces(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Return a file as anybody's, of no time; None for what Python has compiled."""
+    if "__pycache__" in member.name:
+        return None
+    return member.replace(mtime=0, uid=0, gid=0, uname="", gname="", deep=False)
 
 
 def make(path: Path) -> None:

@@ -25,6 +25,7 @@ from tests.crash.server.checks import (
 from tests.crash.server.client import Assignment, ClientProcess
 from tests.crash.server.journal import Deed, by_client, read_journals
 from tests.crash.server.nursery import ServerNursery, server_nursery
+from tests.crash.server.versions import OtherVersion
 
 PROCESSES = 4
 HASTY_SECONDS = 0.05
@@ -45,6 +46,8 @@ class Plan(msgspec.Struct, frozen=True):
     """How each process of clients reaches the server; the first and the third use threads."""
     broken: str = ""
     """What clients are made to do wrong."""
+    previous: str = ""
+    """The folder with another version of the package, of which the first server is."""
 
 
 OVER_HTTP = ("http", "http", "http", "http")
@@ -113,9 +116,13 @@ class Campaign:
 
     def _run(self) -> Report:
         began_at = time.monotonic()
-        with server_nursery(self._errors) as nursery:
-            self._start(nursery)
+        with server_nursery(self._errors) as nursery, ExitStack() as ends:
+            previous = self._start_previous(nursery)
+            if previous is not None:
+                ends.callback(previous.kill)
             with self._clients() as clients:
+                if previous is not None:
+                    self._replace(previous, nursery)
                 for number in range(self._plan.ends):
                     time.sleep(self._random.uniform(*self._plan.pause))
                     self._end(nursery, number)
@@ -125,6 +132,21 @@ class Campaign:
             status = nursery.end(signal.SIGTERM)
             assert status == 0, f"the last server ended with {status}"
         return self._report(began_at)
+
+    def _start_previous(self, nursery: ServerNursery) -> OtherVersion | None:
+        """Start the first server: of another version, if the plan names one."""
+        if not self._plan.previous:
+            self._start(nursery)
+            return None
+        previous = OtherVersion(Path(self._plan.previous), self._arguments, self._errors)
+        self._listening.append(time.monotonic())
+        return previous
+
+    def _replace(self, previous: OtherVersion, nursery: ServerNursery) -> None:
+        """Kill the server of another version under load, and start one of this version."""
+        time.sleep(self._random.uniform(1.0, 2.0))
+        previous.kill()
+        self._start(nursery)
 
     @contextmanager
     def _clients(self) -> Iterator[list[ClientProcess]]:
