@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memoranda import KeyRef, Store
+from memoranda.model.trace import TraceContext, Tracing
 from memoranda.testing import memory_store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "sql.md").read_text("utf-8")
@@ -27,7 +28,8 @@ DOCUMENTED = {
 def store() -> Iterator[Store]:
     with memory_store() as opened:
         planner = opened.bind(agent_id="planner")
-        planner.write(key="goal", value={"city": "Oslo"})
+        with Tracing(TraceContext(b"t" * 16, b"s" * 8)):
+            planner.write(key="goal", value={"city": "Oslo"})
         planner.write(key="step", value={"n": 1}, because=[KeyRef("goal")])
         planner.delete(key="step")
         planner.write(key="step", value={"n": 2}, because=[KeyRef("goal")])

@@ -149,7 +149,7 @@ def _bucket(bucket: TimelineBucket) -> JsonObject:
 
 @to_json.register(ReplayEvent)
 def _event(event: ReplayEvent) -> JsonObject:
-    """Return an event; only one that is signed, or stands for older ones, says so."""
+    """Return an event; only one that is signed, is of a trace, or sums up older ones, says so."""
     members: JsonObject = {
         "commit_ts": event.commit_ts,
         "committed_at": event.timestamp,
@@ -160,6 +160,8 @@ def _event(event: ReplayEvent) -> JsonObject:
     } | _proof(event)
     if event.signature is not None:
         members |= {"attest_level": event.attest_level, "signature": event.signature}
+    if event.trace_id is not None:
+        members["trace_id"] = event.trace_id
     return members | {"summary": True} if event.summary else members
 
 

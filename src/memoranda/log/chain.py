@@ -294,7 +294,7 @@ def seal(
     if len(operations) == 1:
         return _seal_one(previous, committed_at, salts, envelope, operations[0], scopes)
     parts = [*map(codec.encode, operations)]
-    sealed = codec.encode(envelope)
+    sealed = codec.encode_envelope(envelope)
     leaves = leaves_of_new_event(salts, sealed, parts, operations, scopes)
     commit_ts = previous.commit_ts + 1
     digest = event_hash(salts, commit_ts, committed_at, previous.hash, leaves)
@@ -310,7 +310,8 @@ def _seal_one(
     scopes: ScopeCommitments,
 ) -> SealedEvent:
     """Seal an event with one operation: the fast path of `seal`."""
-    number, sealed, part = previous.commit_ts + 1, codec.encode(envelope), codec.encode(operation)
+    number, part = previous.commit_ts + 1, codec.encode(operation)
+    sealed = codec.encode_envelope(envelope)
     envelope_leaf = sha256(ENVELOPE + salts[1:17] + sealed).digest()
     scope = scope_commitment(salts[17:49], operation.namespace, operation.agent_id, scopes)
     kind = type(operation)

@@ -65,6 +65,8 @@ _WIDE, _WIDE_HEAD, _HEAD = 0xDC, 3, 1
 """The first byte of a long msgpack array, and the header sizes of a long and a short one."""
 _SHORT, _SHORT_END, _WIDE_END = 0x90, 16, 1 << 16
 """The first byte of an empty msgpack array; the lengths that a short and a long one stay below."""
+_FOUR_FIELDS = bytes((_SHORT | 4,))
+"""The first byte of an envelope without a trace id, whose last byte, a nil, is left out."""
 _ERASED_TAGS = frozenset(
     kind.__struct_config__.tag
     for kind in get_args(AnyOperation)
@@ -248,6 +250,12 @@ def decode_operation(operation: bytes | msgspec.Raw) -> AnyOperation:
 def decode_effective(operations: bytes) -> tuple[AnyOperation, ...]:
     """Decode an event's operations, each erased one replaced by its residue."""
     return tuple(map(effective_operation, decode_operations(operations)))
+
+
+def encode_envelope(envelope: Envelope) -> bytes:
+    """Encode an envelope; without a trace id, in the four fields that it always had."""
+    encoded = _encoder.encode(envelope)
+    return encoded if envelope.trace_id is not None else _FOUR_FIELDS + encoded[1:-1]
 
 
 def decode_envelope(envelope: bytes) -> Envelope:

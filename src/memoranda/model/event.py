@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -11,9 +12,13 @@ from memoranda.errors import InvalidInput
 from memoranda.model.clock import to_datetime, to_rfc3339
 from memoranda.model.limits import short_repr
 from memoranda.model.operations import AnyOperation
+from memoranda.model.trace import TRACE_ID_SIZE
 
 TOKEN_SIZE = 16
 """Bytes of the token that replaces an erased txn_id and actor."""
+TraceId: TypeAlias = Annotated[
+    bytes, msgspec.Meta(min_length=TRACE_ID_SIZE, max_length=TRACE_ID_SIZE)
+]
 UNSIGNED, SELF_SIGNED, REQUEST_SIGNED = "unsigned", "self-signed", "request-signed"
 
 
@@ -25,6 +30,13 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     request_hash: bytes
     """The salted hash of the request, and its fingerprint where the txn_id is the caller's own."""
     signature: bytes | None = None
+    trace_id: TraceId | None = None
+    """The trace of the request, which neither the request's hash nor a signature covers."""
+
+    @property
+    def trace_hex(self) -> str | None:
+        """The trace id in hexadecimal."""
+        return None if self.trace_id is None else self.trace_id.hex()
 
     @property
     def retry_key(self) -> tuple[str, str] | None:
@@ -130,6 +142,8 @@ class ReplayEvent(msgspec.Struct, frozen=True, gc=False):
     """Whether an erasure left an operation that no commitment proves."""
     request_only: bool = False
     """Whether the signature covers the request alone, as that of a server's client does."""
+    trace_id: str | None = None
+    """The trace in which it was committed, in hexadecimal, as spans of OpenTelemetry have it."""
 
     @property
     def committed_at(self) -> datetime:

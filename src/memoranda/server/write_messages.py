@@ -6,11 +6,12 @@ import asyncio
 from typing import Any
 
 from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.model.trace import TraceContext, current_trace
 from memoranda.server.call_messages import LARGE_BYTES, Envelope, Messages, parsed
 from memoranda.server.dispatcher import Caller, Dispatcher
 from memoranda.server.write_queue import MAX_WRITES, QueuedWrite, WriteQueue
 from memoranda.wire import codec
-from memoranda.wire.batches import writes_in
+from memoranda.wire.batches import traces_in, writes_in
 from memoranda.wire.methods import WRITE_BATCH
 
 Refused = list[tuple[int, MemorandaError]]
@@ -37,19 +38,22 @@ def _decoded(envelope: Envelope) -> tuple[str, list[QueuedWrite], Refused]:
         )
     writes: list[QueuedWrite] = []
     refused: Refused = []
+    traces = traces_in(batch)
     for number, message in writes_in(batch):
         try:
-            writes.append(_queued(envelope.caller, number, message))
+            writes.append(_queued(envelope.caller, number, message, traces.get(number)))
         except MemorandaError as error:
             refused.append((number, error))
     return envelope.store_named(batch.store), writes, refused
 
 
-def _queued(caller: Caller, number: int, message: Any) -> QueuedWrite:
+def _queued(caller: Caller, number: int, message: Any, traceparent: str | None) -> QueuedWrite:
     if message is None:
         raise InvalidInput("writes", f"write {number} has no call that is known here")
     call: Any = codec.call_of(message)
-    return QueuedWrite(number, caller.acting(message.acting_agent), call, codec.is_named(message))
+    trace = TraceContext.parse(traceparent) if traceparent else current_trace()
+    acting = caller.acting(message.acting_agent)
+    return QueuedWrite(number, acting, call, codec.is_named(message), trace)
 
 
 async def answer_batch(dispatcher: Dispatcher, envelope: Envelope) -> Messages:

@@ -26,6 +26,7 @@ from memoranda.calls.registry import may_read_to_stage, stage_write
 from memoranda.calls.write import StagedWrite
 from memoranda.errors import MemorandaError
 from memoranda.log.commit.outcome import CommitResult
+from memoranda.model.trace import TraceContext, Tracing
 from memoranda.sdk.local.async_calls import AsyncLocalCalls
 from memoranda.sdk.local.submitted_writes import SubmittedWrite
 from memoranda.server.dispatcher import Caller, Dispatcher
@@ -56,6 +57,8 @@ class QueuedWrite(msgspec.Struct, frozen=True):
     caller: Caller
     call: WriteCall[Any]
     is_named: bool
+    trace: TraceContext | None = None
+    """The trace that its client says it belongs to."""
 
 
 class OutcomeMessage(msgspec.Struct, frozen=True):
@@ -191,9 +194,10 @@ class WriteQueue:
 
     async def _write_apart(self, store: str, write: QueuedWrite) -> None:
         try:
-            outcome = await self._dispatcher.write(
-                write.caller, store, write.call, is_named=write.is_named
-            )
+            with Tracing(write.trace):
+                outcome = await self._dispatcher.write(
+                    write.caller, store, write.call, is_named=write.is_named
+                )
         except MemorandaError as error:
             outcome = error
         self.deliver(write, outcome)
@@ -273,9 +277,10 @@ class _Batch:
     def _stage(self, write: QueuedWrite) -> StagedWrite[Any] | MemorandaError:
         try:
             write.caller.check_agent(self._core)  # each write has named its own
-            return stage_write(
-                self._core, write.caller.grant, write.call, None, is_named=write.is_named
-            )
+            with Tracing(write.trace):
+                return stage_write(
+                    self._core, write.caller.grant, write.call, None, is_named=write.is_named
+                )
         except MemorandaError as error:
             return error
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from memoranda.calls.call import Call, WriteCall
@@ -59,7 +60,14 @@ class Batch(Form[Any]):
 _WRITE = Numbered(
     "NumberedWrite",
     "A write of a batch. Its request names no store of its own.",
-    [FieldSpec(name, request(kind), oneof="call") for name, kind in WRITE_KINDS.items()],
+    [
+        *(FieldSpec(name, request(kind), oneof="call") for name, kind in WRITE_KINDS.items()),
+        FieldSpec(
+            "traceparent",
+            TEXT,
+            about="The trace of the write (W3C Trace Context); empty: that of the whole call.",
+        ),
+    ],
 )
 _OUTCOME = Numbered(
     "WriteOutcome",
@@ -85,15 +93,22 @@ _OUTCOMES = Batch(
     "The outcomes of some writes, in any order.",
     [FieldSpec("outcomes", _OUTCOME, "repeated")],
 )
+_NO_TRACES: Mapping[int, str] = MappingProxyType({})
 BATCH_FORMS: tuple[Form[Any], ...] = (_WRITES, _OUTCOMES)
 
 
-def write_batch(writes: Iterable[tuple[int, Any]], *, store: str) -> Any:
-    """Return a batch of requests, each with its number; the requests name no store."""
+def write_batch(
+    writes: Iterable[tuple[int, Any]], *, store: str, traces: Mapping[int, str] = _NO_TRACES
+) -> Any:
+    """Return a batch of requests, each with its number; the requests name no store.
+
+    `traces` has the traces of those that have one, by their numbers.
+    """
     batch = _WRITES.message_class(store=store)
     for number, message in writes:
         name = _NAMES[message.DESCRIPTOR.name]
-        getattr(batch.writes.add(id=number), name).CopyFrom(message)
+        write = batch.writes.add(id=number, traceparent=traces.get(number, ""))
+        getattr(write, name).CopyFrom(message)
     return batch
 
 
@@ -106,6 +121,11 @@ def writes_in(batch: Any) -> Iterator[tuple[int, Any]]:
     for write in batch.writes:
         name = write.WhichOneof("call")
         yield write.id, None if name is None else getattr(write, name)
+
+
+def traces_in(batch: Any) -> dict[int, str]:
+    """Return the traces of the writes of a batch that have one, by their numbers."""
+    return {write.id: write.traceparent for write in batch.writes if write.traceparent}
 
 
 def write_outcomes(outcomes: Iterable[tuple[int, type[Call[Any]], Any]]) -> Any:

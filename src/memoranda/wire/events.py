@@ -93,6 +93,9 @@ class EventMessage(Form[ReplayEvent]):
                 FLAG,
                 about="Whether the signature covers the request, and not what was decided.",
             ),
+            FieldSpec(
+                "trace_id", TEXT, "optional", about="The trace of its request, in hexadecimal."
+            ),
         ]
         return MessageSpec(self.proto, "A transaction as its reader sees it.", fields)
 
@@ -158,6 +161,8 @@ def _stored_fields(event: StoredEvent | ReplayEvent, _: str) -> dict[str, Any]:
         if sender.signature is not None:
             fields["signature"] = transaction_signature.signature_hex(sender)
             fields["request_only"] = transaction_signature.is_request_only(sender)
+        if sender.trace_id is not None:
+            fields["trace_id"] = sender.trace_hex
         return fields
     return {**_head_fields(event), "stored_operations": codec.encode_all(event.operations)}
 
@@ -179,6 +184,7 @@ def _head_fields(event: ReplayEvent) -> dict[str, Any]:
         "signature": event.signature,
         "unproven": event.unproven,
         "request_only": event.request_only,
+        "trace_id": event.trace_id,
     }
 
 
@@ -208,4 +214,5 @@ def _event(message: Any, log_id: str) -> ReplayEvent:
         message.signature if message.HasField("signature") else None,
         message.unproven,
         message.request_only,
+        message.trace_id if message.HasField("trace_id") else None,
     )

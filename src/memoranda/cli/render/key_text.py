@@ -169,6 +169,7 @@ def event(record: ReplayEvent, *, with_namespace: bool, with_agent: bool = False
             _dim(record.timestamp),
             f"txn {abbreviate(record.txn_id)}",
             safe(record.actor),
+            *((f"trace {record.trace_id}",) if record.trace_id else ()),
             *(("summary of compacted commits",) if record.summary else ()),
         )
     )

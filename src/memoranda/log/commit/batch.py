@@ -331,7 +331,8 @@ class BatchWriter:
         if request.idempotent:
             request_hash += idempotency.fingerprint_of(request.staged)
         actor = request.actor if erases is None else _recorded_actor(request, operations)
-        envelope = Envelope(request.txn_id, actor, request_hash)
+        trace_id = None if _erases_its_actor(request) else request.trace_id
+        envelope = Envelope(request.txn_id, actor, request_hash, None, trace_id)
         committed_at = self._next_commit_time(head)
         signing = request.signing
         if signing is not None and _erases_its_actor(request):

@@ -122,6 +122,7 @@ def request(txn_id: str, notes: Sequence[Refuse]) -> Request:
         reads=frozenset(),
         base_commit=0,
         deadline=math.inf,
+        trace_id=None,  # not that of the commit whose thread writes it
     )
 
 

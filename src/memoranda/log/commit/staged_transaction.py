@@ -23,6 +23,7 @@ from memoranda.model.codec import unpacked_size
 from memoranda.model.erasure import Forget
 from memoranda.model.ids import IdSource, derive_id, derive_ordered_id
 from memoranda.model.limits import Limits, renamed
+from memoranda.model.trace import current_trace_id
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -66,6 +67,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     once it was answered."""
     refusal: Refusal | None = None
     """Why nothing is staged; None: that was the caller's choice."""
+    trace_id: bytes | None = msgspec.field(default_factory=current_trace_id)
+    """The trace that it belongs to. A retry may come with another one: it is the same request."""
 
     @property
     def erases(self) -> Forget | None:

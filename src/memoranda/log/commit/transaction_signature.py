@@ -28,6 +28,7 @@ from struct import Struct
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from memoranda.errors import Corruption, InvalidInput
 from memoranda.log import chain
@@ -125,7 +126,7 @@ def sign_envelope(
     """Return the envelope with the agent's signature; `place` is the commit and its time."""
     leaves = chain.leaves_of(salts, operations)
     signature = signing.sign(message(envelope, place, operations, leaves, context))
-    return msgspec.structs.replace(envelope, signature=SECOND_FORM + signing.key + signature)
+    return replace(envelope, signature=SECOND_FORM + signing.key + signature)
 
 
 def message(
@@ -136,7 +137,7 @@ def message(
     context: SigningContext | None,
 ) -> bytes:
     """Return the bytes that an agent signs; without a context, in the form of older releases."""
-    bare = codec.encode(msgspec.structs.replace(envelope, signature=None))
+    bare = codec.encode_envelope(replace(envelope, signature=None, trace_id=None))
     covered = [
         leaf
         for leaf, operation in zip(leaves, operations, strict=True)

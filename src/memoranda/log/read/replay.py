@@ -229,8 +229,9 @@ class Replay(ResumablePages[ReplayEvent]):
         event = ReplayEvent(
             commit_ts, committed_at, sender.txn_id, sender.actor, decoded, event_hash, self._log_id
         )
-        if sender.signature is None and _ERASED_KINDS.isdisjoint(map(type, decoded)):  # as most are
-            return event
+        is_signed, is_traced = sender.signature is not None, sender.trace_id is not None
+        if not (is_signed or is_traced) and _ERASED_KINDS.isdisjoint(map(type, decoded)):
+            return event  # as most are
         restated = any(is_restated(operation) for operation in decoded)
         return replace(
             event,
@@ -239,6 +240,7 @@ class Replay(ResumablePages[ReplayEvent]):
             signature=None if restated else transaction_signature.signature_hex(sender),
             unproven=any(is_unproven(operation) for operation in decoded),
             request_only=not restated and transaction_signature.is_request_only(sender),
+            trace_id=sender.trace_hex,
         )
 
 
@@ -255,4 +257,5 @@ def decode_stored(event: StoredEvent, log_id: str) -> ReplayEvent:
         log_id,
         signature=transaction_signature.signature_hex(sender),
         request_only=transaction_signature.is_request_only(sender),
+        trace_id=sender.trace_hex,
     )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
 from memoranda.errors import InvalidInput, Unavailable
 from memoranda.model.limits import check_seconds, check_type, plain_text, short_repr
+from memoranda.model.trace import trace_headers
 from memoranda.storage.server_url import ServerUrl, parse_server_url
 
 DEFAULT_TIMEOUT = 30.0
 """Seconds for which a lost connection is made again, until an error is passed to the caller."""
 
 FilePath = str | os.PathLike[str]
+Metadata: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class Tls(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,9 +43,14 @@ class RemoteOptions(msgspec.Struct, frozen=True):
         return f"<RemoteOptions {self.url}>"
 
     @property
-    def metadata(self) -> tuple[tuple[str, str], ...]:
+    def metadata(self) -> Metadata:
         """What every call says of its caller."""
         return () if self.token is None else (("authorization", f"Bearer {self.token}"),)
+
+    @property
+    def request_metadata(self) -> Metadata:
+        """What a call of one caller says: also to which trace it belongs."""
+        return (*self.metadata, *trace_headers())
 
     def certificates(self) -> tuple[bytes | None, bytes | None, bytes | None]:
         """Return the content of the files: root certificates, private key, own certificate."""

@@ -16,6 +16,7 @@ from copy import copy
 from typing import Any
 
 from memoranda.errors import CommitUnknown, MemorandaError, StoreBusy, Unavailable
+from memoranda.model.trace import current_trace
 from memoranda.wire.batches import write_batch
 
 MAX_BATCH_WRITES = 512
@@ -26,11 +27,23 @@ MAX_BATCH_BYTES = 1024 * 1024
 class PendingWrite:
     """A write that has no outcome yet."""
 
-    __slots__ = ("_wake", "error", "may_be_committed", "message", "number", "outcome", "txn_id")
+    __slots__ = (
+        "_wake",
+        "error",
+        "may_be_committed",
+        "message",
+        "number",
+        "outcome",
+        "traceparent",
+        "txn_id",
+    )
 
     def __init__(self, message: Any, txn_id: str) -> None:
         self.message = message
         self.txn_id = txn_id
+        trace = current_trace()
+        self.traceparent = "" if trace is None else trace.header
+        """The trace of its caller: the stream that it travels on is that of all callers."""
         self.number = 0
         self.may_be_committed = False
         """Whether it was sent, and the connection lost before its outcome came."""
@@ -127,7 +140,9 @@ class WriteQueue:
             return None
         for pending in batch:
             self._unanswered[pending.number] = pending
-        return write_batch(((one.number, one.message) for one in batch), store=self._store)
+        writes = ((one.number, one.message) for one in batch)
+        traces = {one.number: one.traceparent for one in batch if one.traceparent}
+        return write_batch(writes, store=self._store, traces=traces)
 
     def _next_writes(self) -> Iterator[PendingWrite]:
         count = size = 0

@@ -23,13 +23,17 @@ import msgspec
 from memoranda.errors import InvalidInput, MemorandaError, StoreBusy, StoreClosed
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import IdSource, SystemIds
+from memoranda.model.trace import HEADER as TRACEPARENT
+from memoranda.model.trace import TraceContext, Tracing
 from memoranda.server.dispatcher import Caller, Dispatcher
 from memoranda.server.grpc.limits import GrpcLimits
 from memoranda.server.grpc.status import ShuttingDown, abort
+from memoranda.server.request_log import FinishedRequest, is_logged, is_request_id, log_request
 
 _log = logging.getLogger("memoranda.server")
 
 AUTHORIZATION, BEARER = "authorization", "bearer "
+REQUEST_ID = "x-request-id"
 
 Context: TypeAlias = Any
 """What grpc gives a handler: `read`, `write`, `abort`, `time_remaining`; it has no public type."""
@@ -53,6 +57,28 @@ class Endpoint(msgspec.Struct, frozen=True):
     of others."""
     ends_itself: bool = False
     """Whether it ends by itself when the server shuts down; others are interrupted then."""
+
+
+class RequestHeaders(msgspec.Struct, frozen=True, gc=False):
+    """What the metadata of a call say of it, beside its token."""
+
+    request_id: str = ""
+    """Its client's id of it; empty: it has given none."""
+    trace: TraceContext | None = None
+
+    @classmethod
+    def of(cls, metadata: Any) -> RequestHeaders:
+        """Return what some metadata say; most say nothing."""
+        request_id, trace = "", None
+        for key, value in metadata:
+            if key == TRACEPARENT:
+                trace = TraceContext.parse(value)
+            elif key == REQUEST_ID and is_request_id(value):
+                request_id = value
+        return cls(request_id, trace) if request_id or trace else _NO_HEADERS
+
+
+_NO_HEADERS = RequestHeaders()
 
 
 class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
@@ -105,9 +131,12 @@ class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
         token_id = _token_id(caller)
         self._counts[token_id] += 1
         task.add_done_callback(partial(self._end, token_id))
+        headers = RequestHeaders.of(handler_call_details.invocation_metadata)
         if endpoint.streams:
-            return grpc.stream_stream_rpc_method_handler(partial(self._stream, endpoint, caller))
-        return grpc.stream_unary_rpc_method_handler(partial(self._unary, endpoint, caller))
+            stream = partial(self._stream, endpoint, caller, headers)
+            return grpc.stream_stream_rpc_method_handler(stream)
+        unary = partial(self._unary, endpoint, caller, headers)
+        return grpc.stream_unary_rpc_method_handler(unary)
 
     def _admit(self, endpoint: Endpoint, metadata: Any) -> Caller:
         if self.draining.is_set():
@@ -140,22 +169,35 @@ class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
         await abort(context, error)
 
     async def _unary(
-        self, endpoint: Endpoint, caller: Caller, _: object, context: Context
+        self,
+        endpoint: Endpoint,
+        caller: Caller,
+        headers: RequestHeaders,
+        _: object,
+        context: Context,
     ) -> bytes:
-        async with _Report(self, endpoint, context):
+        async with _Report(self, endpoint, headers, context) as report:
             if endpoint.check is not None:
                 await endpoint.check(context)
-            message = await self._read(context)
+            message = await self._read(report.sizes or context)
             answer: bytes = await endpoint.serve(caller, message, context)
+            if report.sizes is not None:
+                report.sizes.sent = len(answer)
             return answer
 
     async def _stream(
-        self, endpoint: Endpoint, caller: Caller, _: object, context: Context
+        self,
+        endpoint: Endpoint,
+        caller: Caller,
+        headers: RequestHeaders,
+        _: object,
+        context: Context,
     ) -> None:
-        async with _Report(self, endpoint, context):
+        async with _Report(self, endpoint, headers, context) as report:
             if endpoint.check is not None:
                 await endpoint.check(context)
-            await endpoint.serve(caller, context, partial(self._read, context))
+            counted = report.sizes or context
+            await endpoint.serve(caller, counted, partial(self._read, counted))
 
     async def _read(self, context: Context) -> bytes:
         """Return the message of a request; end the call if there is none in time."""
@@ -229,17 +271,26 @@ class _Report:
     ours tells the client nothing but where the log has more.
     """
 
-    __slots__ = ("_began_at", "_context", "_endpoint", "_gate")
+    __slots__ = ("_began_at", "_context", "_endpoint", "_gate", "_headers", "_tracing", "sizes")
 
-    def __init__(self, gate: Gate, endpoint: Endpoint, context: Context) -> None:
+    def __init__(
+        self, gate: Gate, endpoint: Endpoint, headers: RequestHeaders, context: Context
+    ) -> None:
         self._gate = gate
         self._endpoint = endpoint
+        self._headers = headers
         self._context = context
         self._began_at = 0.0
+        self._tracing = None if headers.trace is None else Tracing(headers.trace)
+        self.sizes: MessageSizes | None = None
+        """The bytes of its messages; None: nobody asks for them."""
 
     async def __aenter__(self) -> Self:
-        if _log.isEnabledFor(logging.DEBUG):
+        if is_logged():
             self._began_at = self._gate.clock.monotonic()
+            self.sizes = MessageSizes(self._context)
+        if self._tracing is not None:
+            self._tracing.__enter__()
         return self
 
     async def __aexit__(
@@ -248,8 +299,10 @@ class _Report:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if _log.isEnabledFor(logging.DEBUG):
-            self._log_end(error)
+        if self._tracing is not None:
+            self._tracing.__exit__(kind, error, traceback)
+        if self.sizes is not None:
+            self._log_end(error, self.sizes)
         if error is None or isinstance(error, grpc.aio.BaseError):
             return
         if isinstance(error, asyncio.CancelledError) and self._gate.is_interrupted():
@@ -284,17 +337,45 @@ class _Report:
             f"something went wrong in the server: its log has more under {incident}",
         )
 
-    def _log_end(self, error: BaseException | None) -> None:
-        milliseconds = (self._gate.clock.monotonic() - self._began_at) * 1000
-        _log.debug(
-            "call",
-            extra={
-                "method": self._endpoint.path,
-                "outcome": "ok" if error is None else type(error).__name__,
-                "milliseconds": round(milliseconds, 3),
-                "peer": self._context.peer(),
-            },
+    def _log_end(self, error: BaseException | None, sizes: MessageSizes) -> None:
+        trace = self._headers.trace
+        log_request(
+            FinishedRequest(
+                surface="grpc",
+                method="POST",
+                route=self._endpoint.path,
+                status="ok" if error is None else type(error).__name__,
+                seconds=self._gate.clock.monotonic() - self._began_at,
+                request_id=self._headers.request_id or self._gate.new_incident(),
+                bytes_in=sizes.received,
+                bytes_out=sizes.sent,
+                trace_id=None if trace is None else trace.trace_id.hex(),
+            )
         )
+
+
+class MessageSizes:
+    """A call's context that counts the bytes of its messages."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.received = 0
+        self.sent = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    async def read(self) -> Any:
+        """Return the next message of the client."""
+        message = await self._context.read()
+        if message is not grpc.aio.EOF:
+            self.received += len(message)
+        return message
+
+    async def write(self, message: bytes) -> None:
+        """Send a message."""
+        self.sent += len(message)
+        await self._context.write(message)
 
 
 def _check_size(metadata: Any, limit: int) -> None:

@@ -10,11 +10,10 @@ from traceback import extract_tb
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-import msgspec
-
 from memoranda.errors import MemorandaError, StoreBusy, StoreClosed
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
+from memoranda.model.trace import Tracing
 from memoranda.server.dispatcher import Dispatcher
 from memoranda.server.http import compression, conditions, problems
 from memoranda.server.http.bodies import LARGE_BYTES, Bodies
@@ -47,6 +46,7 @@ from memoranda.server.http.routes import Route, Router, decode_part
 from memoranda.server.http.sessions import Sessions
 from memoranda.server.http.streams import Stream
 from memoranda.server.http.system import Endpoint, Probes, SystemEndpoints
+from memoranda.server.request_log import FinishedRequest, is_logged, log_request
 from memoranda.server.traffic import Traffic
 from memoranda.wire.over_http import ONLY_STORE, PREFIX, RPC
 
@@ -57,18 +57,6 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 Application: TypeAlias = Callable[[Scope, Receive, Send], Any]
 """An ASGI application that is mounted at a path of its own."""
 AnyResponse: TypeAlias = Response | Stream | DelegatedResponse
-
-
-class Finished(msgspec.Struct, frozen=True, gc=False):
-    """What is known of a request when its response was sent; no content."""
-
-    method: str
-    route: str
-    """The name of the operation, or the path of another endpoint; empty if there is none."""
-    status: int
-    """0: the client had gone."""
-    seconds: float
-    request_id: str
 
 
 class HttpApp:
@@ -86,7 +74,7 @@ class HttpApp:
         mounts: Mapping[str, Application] | None = None,
         delegates: Mapping[str, Delegate] | None = None,
         authorization_servers: tuple[str, ...] = (),
-        observe: Callable[[Finished], None] | None = None,
+        observe: Callable[[FinishedRequest], None] | None = None,
         probes: Probes | None = None,
     ) -> None:
         self._ids = ids or SystemIds()
@@ -125,28 +113,40 @@ class HttpApp:
         if mount is not None:
             await mount(scope, receive, send)
             return
-        began_at = 0.0 if self._observe is None else self._clock.monotonic()
+        is_observed = self._observe is not None or is_logged()
+        began_at = self._clock.monotonic() if is_observed else 0.0
         request = Request(scope, receive, self._ids)
         self._count += 1
         self._idle.clear()
         status = 0
         try:
-            with self._outcome(request) as outcome:
-                outcome.response = await self._respond(request)
-            response = outcome.response
-            if isinstance(response, DelegatedResponse):
-                status, response = await self._delegate(request, response, send)
-            elif isinstance(response, Stream):
-                response = await self._send_stream(request, response, send)
-            if response is not None:
-                status = response.status
-                await self._send(request, response, send)
+            if request.trace is None:
+                status = await self._answer(request, send)
+            else:
+                with Tracing(request.trace):
+                    status = await self._answer(request, send)
         finally:
             self._count -= 1
             if not self._count:
                 self._idle.set()
-            if self._observe is not None:
+            if is_observed:
                 self._finish(request, status, self._clock.monotonic() - began_at)
+
+    async def _answer(self, request: Request, send: Send) -> int:
+        """Send the response of a request, and return its status."""
+        with self._outcome(request) as outcome:
+            outcome.response = await self._respond(request)
+        response = outcome.response
+        status: int = 0
+        if isinstance(response, DelegatedResponse):
+            status, response = await self._delegate(request, response, send)
+        elif isinstance(response, Stream):
+            status = HTTPStatus.OK
+            response = await self._send_stream(request, response, send)
+        if response is not None:
+            status = response.status
+            await self._send(request, response, send)
+        return status
 
     @property
     def count(self) -> int:
@@ -157,9 +157,20 @@ class HttpApp:
         return _Outcome(self._system, self._traffic, request)
 
     def _finish(self, request: Request, status: int, seconds: float) -> None:
-        assert self._observe is not None, "somebody observes"
-        request_id = request.id.decode("ascii")
-        self._observe(Finished(request.method, request.route, status, seconds, request_id))
+        finished = FinishedRequest(
+            surface="http",
+            method=request.method,
+            route=request.route,
+            status=status,
+            seconds=seconds,
+            request_id=request.id.decode("ascii"),
+            bytes_in=request.bytes_in,
+            bytes_out=request.bytes_out,
+            trace_id=None if request.trace is None else request.trace.trace_id.hex(),
+        )
+        if self._observe is not None:
+            self._observe(finished)
+        log_request(finished)
 
     # From a path to what answers it.
 
@@ -299,6 +310,7 @@ class HttpApp:
         await send(start)
         if request.method == "HEAD":
             body = b""
+        request.bytes_out += len(body)
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
     def _start(
@@ -362,6 +374,7 @@ class HttpApp:
         async def send_chunk(data: bytes, *, more: bool = True) -> None:
             if packer is not None:
                 data = packer.chunk(data) if more else packer.end()
+            request.bytes_out += len(data)
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
         is_complete = stream.ends_open

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
 import msgspec
 
 from memoranda.model.ids import IdSource
+from memoranda.model.trace import HEADER as TRACEPARENT
+from memoranda.model.trace import TraceContext
+from memoranda.server.request_log import is_request_id
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -18,18 +20,34 @@ Headers: TypeAlias = list[Header]
 
 JSON = b"application/json"
 REQUEST_ID = b"x-request-id"
-_ID = re.compile(rb"[\x21-\x7e]{1,128}")
-"""A request id of a client's: printable, so that it can stand in a log."""
+_TRACEPARENT = TRACEPARENT.encode()
 
 
 class Request:
     """A request without its body."""
 
-    __slots__ = ("headers", "id", "method", "path", "query", "receive", "route", "scheme", "scope")
+    __slots__ = (
+        "_receive",
+        "bytes_in",
+        "bytes_out",
+        "headers",
+        "id",
+        "method",
+        "path",
+        "query",
+        "route",
+        "scheme",
+        "scope",
+        "trace",
+    )
 
     def __init__(self, scope: Scope, receive: Receive, ids: IdSource) -> None:
         self.scope = scope
-        self.receive = receive
+        self._receive = receive
+        self.bytes_in = 0
+        """Bytes of its body that were read so far."""
+        self.bytes_out = 0
+        """Bytes of the answer's body that were sent so far."""
         self.method: str = scope["method"]
         self.scheme: str = scope.get("scheme", "http")
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -40,8 +58,17 @@ class Request:
         self.route = ""
         """The name of the operation, once it is known."""
         sent = self.headers.get(REQUEST_ID)
-        is_valid = sent is not None and _ID.fullmatch(sent)
+        is_valid = sent is not None and is_request_id(sent.decode("latin-1"))
         self.id: bytes = sent if sent is not None and is_valid else ids.unique().encode()
+        parent = self.headers.get(_TRACEPARENT)
+        self.trace = None if parent is None else TraceContext.parse(parent.decode("latin-1"))
+        """The trace that its client says it belongs to."""
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        """Return the next part of its body, or that the client has gone."""
+        message = await self._receive()
+        self.bytes_in += len(message.get("body", b""))
+        return message
 
     def header(self, name: bytes) -> str | None:
         """Return the text of a header; None if there is none."""

@@ -36,6 +36,10 @@ def _actor(envelope: bytes) -> str:
     return codec.decode_envelope(envelope).actor
 
 
+def _trace_id(envelope: bytes) -> str | None:
+    return codec.decode_envelope(envelope).trace_hex
+
+
 def _count(operations: bytes) -> int:
     return len(codec.split(operations))
 
@@ -94,6 +98,7 @@ def _json(value: object) -> str:
 
 FUNCTIONS: Mapping[str, Callable[..., str | int | None]] = {
     "envelope_txn_id": _txn_id,
+    "envelope_trace_id": _trace_id,
     "envelope_actor": _actor,
     "operation_count": _count,
     "operations_json": _all,

@@ -21,7 +21,8 @@ SELECT
     envelope_txn_id(envelope) AS txn_id,
     envelope_actor(envelope) AS actor,
     operation_count(operations) AS operations,
-    lower(hex(hash)) AS hash
+    lower(hex(hash)) AS hash,
+    envelope_trace_id(envelope) AS trace_id
 FROM main.event;
 
 -- What the transactions did: one row an operation.

@@ -3309,7 +3309,7 @@ class Invalidation(_message.Message):
     def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., agent_id: _Optional[str] = ..., kind: _Optional[str] = ..., dependent: _Optional[_Union[Ref, _Mapping]] = ..., evidence: _Optional[_Union[Ref, _Mapping]] = ..., change: _Optional[str] = ..., dependent_id: _Optional[str] = ..., invalidated_id: _Optional[str] = ..., invalidating_id: _Optional[str] = ..., by: _Optional[str] = ..., created_at_micros: _Optional[int] = ..., decision: _Optional[str] = ..., note: _Optional[str] = ..., replacement: _Optional[str] = ..., resolved_at_micros: _Optional[int] = ..., resolved_by: _Optional[str] = ..., outcome: _Optional[str] = ..., commit_ts: _Optional[int] = ..., committed_at_micros: _Optional[int] = ...) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("commit_ts", "committed_micros", "txn_id", "actor", "hash", "summary", "signature", "unproven", "stored_operations", "operations", "request_only")
+    __slots__ = ("commit_ts", "committed_micros", "txn_id", "actor", "hash", "summary", "signature", "unproven", "stored_operations", "operations", "request_only", "trace_id")
     COMMIT_TS_FIELD_NUMBER: _ClassVar[int]
     COMMITTED_MICROS_FIELD_NUMBER: _ClassVar[int]
     TXN_ID_FIELD_NUMBER: _ClassVar[int]
@@ -3321,6 +3321,7 @@ class Event(_message.Message):
     STORED_OPERATIONS_FIELD_NUMBER: _ClassVar[int]
     OPERATIONS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ONLY_FIELD_NUMBER: _ClassVar[int]
+    TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     commit_ts: int
     committed_micros: int
     txn_id: str
@@ -3332,7 +3333,8 @@ class Event(_message.Message):
     stored_operations: bytes
     operations: _containers.RepeatedCompositeFieldContainer[Operation]
     request_only: bool
-    def __init__(self, commit_ts: _Optional[int] = ..., committed_micros: _Optional[int] = ..., txn_id: _Optional[str] = ..., actor: _Optional[str] = ..., hash: _Optional[bytes] = ..., summary: bool = ..., signature: _Optional[str] = ..., unproven: bool = ..., stored_operations: _Optional[bytes] = ..., operations: _Optional[_Iterable[_Union[Operation, _Mapping]]] = ..., request_only: bool = ...) -> None: ...
+    trace_id: str
+    def __init__(self, commit_ts: _Optional[int] = ..., committed_micros: _Optional[int] = ..., txn_id: _Optional[str] = ..., actor: _Optional[str] = ..., hash: _Optional[bytes] = ..., summary: bool = ..., signature: _Optional[str] = ..., unproven: bool = ..., stored_operations: _Optional[bytes] = ..., operations: _Optional[_Iterable[_Union[Operation, _Mapping]]] = ..., request_only: bool = ..., trace_id: _Optional[str] = ...) -> None: ...
 
 class TimelineBucket(_message.Message):
     __slots__ = ("start_micros", "end_micros", "counts", "events")
@@ -3893,7 +3895,7 @@ class CommittedTransaction(_message.Message):
     def __init__(self, commit_ts: _Optional[int] = ..., committed_at_micros: _Optional[int] = ..., txn_id: _Optional[str] = ..., changed: bool = ..., ids: _Optional[_Iterable[_Union[OptionalText, _Mapping]]] = ...) -> None: ...
 
 class NumberedWrite(_message.Message):
-    __slots__ = ("id", "forget", "sweep", "write", "delete", "remember", "reflect", "update_memory", "retract_memory", "touch", "promote", "configure", "link", "unlink", "supersede", "resolve_invalidation", "store_transcript", "link_transcript", "assert_fact", "end_fact", "retract_fact", "set_cardinality", "alias", "merge_entities", "commit", "trust_key", "retire_key", "rotate_key")
+    __slots__ = ("id", "forget", "sweep", "write", "delete", "remember", "reflect", "update_memory", "retract_memory", "touch", "promote", "configure", "link", "unlink", "supersede", "resolve_invalidation", "store_transcript", "link_transcript", "assert_fact", "end_fact", "retract_fact", "set_cardinality", "alias", "merge_entities", "commit", "trust_key", "retire_key", "rotate_key", "traceparent")
     ID_FIELD_NUMBER: _ClassVar[int]
     FORGET_FIELD_NUMBER: _ClassVar[int]
     SWEEP_FIELD_NUMBER: _ClassVar[int]
@@ -3922,6 +3924,7 @@ class NumberedWrite(_message.Message):
     TRUST_KEY_FIELD_NUMBER: _ClassVar[int]
     RETIRE_KEY_FIELD_NUMBER: _ClassVar[int]
     ROTATE_KEY_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     id: int
     forget: ForgetRequest
     sweep: SweepRequest
@@ -3950,7 +3953,8 @@ class NumberedWrite(_message.Message):
     trust_key: TrustKeyRequest
     retire_key: RetireKeyRequest
     rotate_key: RotateKeyRequest
-    def __init__(self, id: _Optional[int] = ..., forget: _Optional[_Union[ForgetRequest, _Mapping]] = ..., sweep: _Optional[_Union[SweepRequest, _Mapping]] = ..., write: _Optional[_Union[WriteRequest, _Mapping]] = ..., delete: _Optional[_Union[DeleteRequest, _Mapping]] = ..., remember: _Optional[_Union[RememberRequest, _Mapping]] = ..., reflect: _Optional[_Union[ReflectRequest, _Mapping]] = ..., update_memory: _Optional[_Union[UpdateMemoryRequest, _Mapping]] = ..., retract_memory: _Optional[_Union[RetractMemoryRequest, _Mapping]] = ..., touch: _Optional[_Union[TouchRequest, _Mapping]] = ..., promote: _Optional[_Union[PromoteRequest, _Mapping]] = ..., configure: _Optional[_Union[ConfigureRequest, _Mapping]] = ..., link: _Optional[_Union[LinkRequest, _Mapping]] = ..., unlink: _Optional[_Union[UnlinkRequest, _Mapping]] = ..., supersede: _Optional[_Union[SupersedeRequest, _Mapping]] = ..., resolve_invalidation: _Optional[_Union[ResolveInvalidationRequest, _Mapping]] = ..., store_transcript: _Optional[_Union[StoreTranscriptRequest, _Mapping]] = ..., link_transcript: _Optional[_Union[LinkTranscriptRequest, _Mapping]] = ..., assert_fact: _Optional[_Union[AssertFactRequest, _Mapping]] = ..., end_fact: _Optional[_Union[EndFactRequest, _Mapping]] = ..., retract_fact: _Optional[_Union[RetractFactRequest, _Mapping]] = ..., set_cardinality: _Optional[_Union[SetCardinalityRequest, _Mapping]] = ..., alias: _Optional[_Union[AliasRequest, _Mapping]] = ..., merge_entities: _Optional[_Union[MergeEntitiesRequest, _Mapping]] = ..., commit: _Optional[_Union[CommitRequest, _Mapping]] = ..., trust_key: _Optional[_Union[TrustKeyRequest, _Mapping]] = ..., retire_key: _Optional[_Union[RetireKeyRequest, _Mapping]] = ..., rotate_key: _Optional[_Union[RotateKeyRequest, _Mapping]] = ...) -> None: ...
+    traceparent: str
+    def __init__(self, id: _Optional[int] = ..., forget: _Optional[_Union[ForgetRequest, _Mapping]] = ..., sweep: _Optional[_Union[SweepRequest, _Mapping]] = ..., write: _Optional[_Union[WriteRequest, _Mapping]] = ..., delete: _Optional[_Union[DeleteRequest, _Mapping]] = ..., remember: _Optional[_Union[RememberRequest, _Mapping]] = ..., reflect: _Optional[_Union[ReflectRequest, _Mapping]] = ..., update_memory: _Optional[_Union[UpdateMemoryRequest, _Mapping]] = ..., retract_memory: _Optional[_Union[RetractMemoryRequest, _Mapping]] = ..., touch: _Optional[_Union[TouchRequest, _Mapping]] = ..., promote: _Optional[_Union[PromoteRequest, _Mapping]] = ..., configure: _Optional[_Union[ConfigureRequest, _Mapping]] = ..., link: _Optional[_Union[LinkRequest, _Mapping]] = ..., unlink: _Optional[_Union[UnlinkRequest, _Mapping]] = ..., supersede: _Optional[_Union[SupersedeRequest, _Mapping]] = ..., resolve_invalidation: _Optional[_Union[ResolveInvalidationRequest, _Mapping]] = ..., store_transcript: _Optional[_Union[StoreTranscriptRequest, _Mapping]] = ..., link_transcript: _Optional[_Union[LinkTranscriptRequest, _Mapping]] = ..., assert_fact: _Optional[_Union[AssertFactRequest, _Mapping]] = ..., end_fact: _Optional[_Union[EndFactRequest, _Mapping]] = ..., retract_fact: _Optional[_Union[RetractFactRequest, _Mapping]] = ..., set_cardinality: _Optional[_Union[SetCardinalityRequest, _Mapping]] = ..., alias: _Optional[_Union[AliasRequest, _Mapping]] = ..., merge_entities: _Optional[_Union[MergeEntitiesRequest, _Mapping]] = ..., commit: _Optional[_Union[CommitRequest, _Mapping]] = ..., trust_key: _Optional[_Union[TrustKeyRequest, _Mapping]] = ..., retire_key: _Optional[_Union[RetireKeyRequest, _Mapping]] = ..., rotate_key: _Optional[_Union[RotateKeyRequest, _Mapping]] = ..., traceparent: _Optional[str] = ...) -> None: ...
 
 class WriteOutcome(_message.Message):
     __slots__ = ("id", "error", "forget", "sweep", "write", "delete", "remember", "reflect", "update_memory", "retract_memory", "touch", "promote", "configure", "link", "unlink", "supersede", "resolve_invalidation", "store_transcript", "link_transcript", "assert_fact", "end_fact", "retract_fact", "set_cardinality", "alias", "merge_entities", "commit", "trust_key", "retire_key", "rotate_key")

@@ -28,12 +28,14 @@ class AsyncGrpcConnection(AsyncConnection):
 
     async def _ask(self, method: Method, message: Any, timeout: float | None) -> Any:
         stub = self._stub(method)
-        return await self.awaited(stub(message, metadata=self.options.metadata, timeout=timeout))
+        metadata = self.options.request_metadata
+        return await self.awaited(stub(message, metadata=metadata, timeout=timeout))
 
     def stream(self, method: Method, message: Any) -> AsyncGrpcStream:
         """Return the messages of an answer, which are read one by one."""
         self.check_open()
-        return AsyncGrpcStream(self, self._stub(method)(message, metadata=self.options.metadata))
+        metadata = self.options.request_metadata
+        return AsyncGrpcStream(self, self._stub(method)(message, metadata=metadata))
 
     async def read(self, call: Any) -> Any:
         """Return the next message of a call; None at its end."""

@@ -13,7 +13,7 @@ from memoranda.model.ids import IdSource
 from memoranda.sdk.remote.connection import Connection, MessageStream
 from memoranda.sdk.remote.grpc.channel import open_channel
 from memoranda.sdk.remote.grpc.errors import translated
-from memoranda.sdk.remote.options import RemoteOptions
+from memoranda.sdk.remote.options import Metadata, RemoteOptions
 from memoranda.storage.thread_locks import new_lock
 from memoranda.wire.methods import WRITE_BATCH, WRITE_OUTCOMES, WRITE_STREAM, Method
 
@@ -33,7 +33,8 @@ class GrpcConnection(Connection):
 
     def _ask(self, method: Method, message: Any, timeout: float | None) -> Any:
         try:
-            return self._stub(method)(message, metadata=self.options.metadata, timeout=timeout)
+            metadata = self.options.request_metadata
+            return self._stub(method)(message, metadata=metadata, timeout=timeout)
         except grpc.RpcError as error:
             raise self.translated(error) from error
         except ValueError as error:  # the channel was closed just now
@@ -41,7 +42,8 @@ class GrpcConnection(Connection):
 
     def stream(self, method: Method, message: Any) -> GrpcStream:
         """Return the messages of an answer; the call is sent at once."""
-        return GrpcStream(self, self._begin(self._stub(method), message))
+        metadata = self.options.request_metadata
+        return GrpcStream(self, self._begin(self._stub(method), message, metadata))
 
     def write_stream(self, batches: Iterator[Any]) -> Any:
         """Return the call that sends batches of writes, and gives their outcomes as they come."""
@@ -50,13 +52,13 @@ class GrpcConnection(Connection):
             stub = self._stubs[WRITE_STREAM] = self._channel.stream_stream(
                 WRITE_STREAM, WRITE_BATCH.SerializeToString, WRITE_OUTCOMES.FromString
             )
-        return self._begin(stub, batches)
+        return self._begin(stub, batches, self.options.metadata)
 
-    def _begin(self, stub: Any, messages: Any) -> Any:
+    def _begin(self, stub: Any, messages: Any, metadata: Metadata) -> Any:
         """Begin a call, and note it for `close`."""
         self.check_open()
         try:
-            call = stub(messages, metadata=self.options.metadata)
+            call = stub(messages, metadata=metadata)
         except ValueError as error:  # the channel was closed just now
             raise StoreClosed from error
         with self._lock:

@@ -14,12 +14,14 @@ from urllib.parse import unquote
 import httpx2
 
 from memoranda.errors import InvalidInput
+from memoranda.model.trace import trace_headers
 from memoranda.sdk.remote.options import RemoteOptions
 from memoranda.storage.server_url import ServerUrl
 from memoranda.wire.over_http import (
     FRAMES_MEDIA,
     HEARTBEAT_SECONDS,
     MESSAGE_MEDIA,
+    WRITES,
     method_path,
 )
 
@@ -73,10 +75,13 @@ class Requests:
             "write": _SEND_SECONDS,
             "pool": None,
         }
+        headers = self._headers[media]
+        if method != WRITES:  # a batch has writes of several callers, and says the trace of each
+            headers = {**headers, **dict(trace_headers())}
         return httpx2.Request(
             "POST",
             self._url(method),
-            headers=self._headers[media],
+            headers=headers,
             content=message.SerializeToString(),
             extensions={"timeout": timeout, "trace": trace},
         )
