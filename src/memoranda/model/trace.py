@@ -8,6 +8,7 @@ the threads that do a part of their work.
 from __future__ import annotations
 
 import re
+import sys
 from contextvars import ContextVar, Token
 from types import TracebackType
 
@@ -16,6 +17,8 @@ import msgspec
 TRACE_ID_SIZE, SPAN_ID_SIZE = 16, 8
 HEADER = "traceparent"
 """The name of the header, or of the metadata, that carries it."""
+SPAN_API = "opentelemetry.trace"
+"""The module with which programs record spans."""
 _HEADER = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.ASCII)
 _MAX_HEADER = 256
 """Characters of a header; a later version may have some behind those that are known."""
@@ -68,6 +71,11 @@ def trace_headers() -> tuple[tuple[str, str], ...]:
     """Return the headers of a request to another process that belongs to the current trace."""
     trace = _CURRENT.get()
     return () if trace is None else ((HEADER, trace.header),)
+
+
+def may_record_spans() -> bool:
+    """Say whether this program has imported OpenTelemetry; nothing of ours imports it."""
+    return SPAN_API in sys.modules
 
 
 class Tracing:

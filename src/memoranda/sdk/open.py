@@ -30,6 +30,7 @@ from memoranda.model.limits import (
     check_type,
 )
 from memoranda.model.suggestions import suggests_arguments
+from memoranda.model.trace import may_record_spans
 from memoranda.sdk.local.calls import LocalCalls
 from memoranda.sdk.open_remote import checked_options, open_remote, refuse_remote_options
 from memoranda.sdk.remote.options import Tls
@@ -122,7 +123,16 @@ def open(
         return open_remote(checked_options(url, token, tls, timeout, embedded), clock, ids)
     refuse_remote_options(token=token, tls=tls, timeout=timeout)
     core = open_core(url, clock=clock, ids=ids, **embedded)
-    return Store(LocalCalls(core), Defaults())
+    return Store(_local_calls(core), Defaults())
+
+
+def _local_calls(core: Core) -> LocalCalls:
+    """Return the carrier of a store's calls, which are spans if the program records any."""
+    if not may_record_spans():
+        return LocalCalls(core)
+    from memoranda.sdk.local.traced_calls import TracedLocalCalls
+
+    return TracedLocalCalls(core)
 
 
 def open_core(

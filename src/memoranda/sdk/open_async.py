@@ -13,6 +13,7 @@ from memoranda.model.clock import Clock
 from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits
 from memoranda.model.suggestions import suggests_arguments
+from memoranda.model.trace import may_record_spans
 from memoranda.sdk.aio.store.store import AsyncStore
 from memoranda.sdk.local.async_calls import AsyncLocalCalls
 from memoranda.sdk.open import open_core
@@ -64,4 +65,8 @@ async def open_async(
         return await open_remote_async(options, clock, ids)
     refuse_remote_options(token=token, tls=tls, timeout=timeout)
     core = await asyncio.to_thread(open_core, url, clock=clock, ids=ids, **embedded)
-    return AsyncStore(AsyncLocalCalls(core), Defaults())
+    if not may_record_spans():
+        return AsyncStore(AsyncLocalCalls(core), Defaults())
+    from memoranda.sdk.local.traced_calls import TracedAsyncLocalCalls
+
+    return AsyncStore(TracedAsyncLocalCalls(core), Defaults())

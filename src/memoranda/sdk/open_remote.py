@@ -12,6 +12,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource, SystemIds
 from memoranda.model.limits import check_type
+from memoranda.model.trace import may_record_spans
 from memoranda.sdk.remote.options import RemoteOptions, Tls, missing_extra, remote_options
 from memoranda.sdk.store.store import Store
 from memoranda.search.vectors.embedder import AUTO
@@ -68,7 +69,12 @@ def open_remote(options: RemoteOptions, clock: Clock | None, ids: IdSource | Non
         from memoranda.sdk.remote.calls import RemoteCalls, RemoteStore
     except ImportError as error:
         raise missing_extra(error) from error
-    return Store(RemoteCalls(RemoteStore(options, *parts)), Defaults())
+    store = RemoteStore(options, *parts)
+    if not may_record_spans():
+        return Store(RemoteCalls(store), Defaults())
+    from memoranda.sdk.remote.traced_calls import TracedRemoteCalls
+
+    return Store(TracedRemoteCalls(store), Defaults())
 
 
 async def open_remote_async(
@@ -84,7 +90,11 @@ async def open_remote_async(
         raise missing_extra(error) from error
     store = AsyncRemoteStore(options, *parts)
     await store.describe()
-    return AsyncStore(AsyncRemoteCalls(store), Defaults())
+    if not may_record_spans():
+        return AsyncStore(AsyncRemoteCalls(store), Defaults())
+    from memoranda.sdk.remote.traced_calls import TracedAsyncRemoteCalls
+
+    return AsyncStore(TracedAsyncRemoteCalls(store), Defaults())
 
 
 def _checked_parts(clock: Clock | None, ids: IdSource | None) -> tuple[Clock, IdSource]:

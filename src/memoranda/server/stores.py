@@ -24,13 +24,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from memoranda.audit import checkpointer
-from memoranda.calls.call import Lane
+from memoranda.calls.call import Call, Lane
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
 from memoranda.calls.job_status import JobStatus
@@ -39,6 +39,7 @@ from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdSource
 from memoranda.model.limits import Limits, check_integer, check_seconds, short_repr
+from memoranda.model.trace import may_record_spans
 from memoranda.sdk.lanes import LaneLoad, LanePool, Lanes
 from memoranda.sdk.local.async_calls import AsyncLocalCalls
 from memoranda.sdk.open import open_core
@@ -51,6 +52,9 @@ from memoranda.server.store_totals import StoreTotals
 from memoranda.storage.memory_budget import MemoryBudget
 from memoranda.storage.owner_lock import OwnerLock
 from memoranda.storage.store_url import Url, file_of
+
+if TYPE_CHECKING:
+    from memoranda.sdk.spans import CallSpan
 
 Result = TypeVar("Result")
 
@@ -103,7 +107,20 @@ class OpenStore:
 
         Close none of them: the server's stores are closed by their set.
         """
-        return AsyncLocalCalls(self.core, grant, signing, self._lanes, self._channels)
+        shared = (self._lanes, self._channels)
+        if not may_record_spans():
+            return AsyncLocalCalls(self.core, grant, signing, *shared)
+        from memoranda.sdk.local.traced_calls import TracedAsyncLocalCalls
+
+        return TracedAsyncLocalCalls(self.core, grant, signing, *shared, kind="SERVER")
+
+    def span_of(self, call: Call[Any]) -> CallSpan | None:
+        """Return the span of a call that passes no carrier; None if no spans are recorded."""
+        if not may_record_spans():
+            return None
+        from memoranda.sdk.spans import Spans
+
+        return Spans("SERVER", self.core.log_id).of(call)
 
     async def run_long(self, work: Callable[[], Result]) -> Result:
         """Do long work on the store, in the lane of long calls; raise `StoreBusy` if it is full."""

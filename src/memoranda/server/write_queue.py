@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from memoranda.log.commit.outcome import CommitResult
 from memoranda.model.trace import TraceContext, Tracing
 from memoranda.sdk.local.async_calls import AsyncLocalCalls
 from memoranda.sdk.local.submitted_writes import SubmittedWrite
+from memoranda.sdk.spans import CallSpan
 from memoranda.server.dispatcher import Caller, Dispatcher
 from memoranda.server.folders import without_folders
 from memoranda.server.metering import Admission
@@ -245,6 +246,8 @@ class _Batch:
         """Runs threads and commits; each write is staged under its own caller's grant."""
         self._submitted: deque[tuple[QueuedWrite, StagedWrite[Any], SubmittedWrite]] = deque()
         """What is queued and not answered, in the order of the batch."""
+        self._spans: dict[int, CallSpan] = {}
+        """The spans of writes that have no outcome yet, by their numbers."""
 
     async def queue(self, writes: Sequence[QueuedWrite]) -> None:
         """Stage writes and queue them; those that are refused are answered."""
@@ -277,12 +280,35 @@ class _Batch:
     def _stage(self, write: QueuedWrite) -> StagedWrite[Any] | MemorandaError:
         try:
             write.caller.check_agent(self._core)  # each write has named its own
-            with Tracing(write.trace):
+            with Tracing(write.trace), self._begun_span(write):
                 return stage_write(
                     self._core, write.caller.grant, write.call, None, is_named=write.is_named
                 )
         except MemorandaError as error:
             return error
+
+    @contextmanager
+    def _begun_span(self, write: QueuedWrite) -> Iterator[None]:
+        """Stage a write in its span, if spans are recorded; its outcome ends it."""
+        span = self._opened.span_of(write.call)
+        if span is None:
+            yield
+            return
+        self._spans[write.number] = span.__enter__()
+        try:
+            yield
+        finally:
+            span.leave()
+
+    def _finish(self, write: QueuedWrite, outcome: Any) -> None:
+        """Deliver the outcome of a write."""
+        span = self._spans.pop(write.number, None)
+        if span is not None:
+            error = outcome if isinstance(outcome, MemorandaError) else None
+            if error is None:
+                span.answered(outcome)
+            span.end(error)
+        self._client_queue.deliver(write, outcome)
 
     async def deliver(self) -> None:
         """Wait for what is queued, and answer it."""
@@ -304,7 +330,7 @@ class _Batch:
             if answer is None or staged.has_transaction:
                 slow.append((write, staged, result))
             else:
-                self._client_queue.deliver(write, answer)
+                self._finish(write, answer)
         await self._answer(slow)
 
     def _pop(self) -> None:
@@ -327,18 +353,20 @@ class _Batch:
                 if isinstance(answer, MemorandaError):
                     self._refuse(write, answer)
                 else:
-                    self._client_queue.deliver(write, without_folders(answer))
+                    self._finish(write, without_folders(answer))
 
     def _refuse(self, write: QueuedWrite, error: MemorandaError) -> None:
         name = call_name(type(write.call))
         reported = self._dispatcher.reported(write.caller, self._opened, name, error)
-        self._client_queue.deliver(write, reported)
+        self._finish(write, reported)
 
     def withdraw(self) -> None:
         """Give up what is not answered, if anything is: its client is gone."""
         while self._submitted:
             self._submitted[0][2].withdraw()
             self._pop()
+        for span in self._spans.values():
+            span.end()
 
 
 def _read_answers(

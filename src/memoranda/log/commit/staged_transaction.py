@@ -281,6 +281,11 @@ class Draft:
         self._reads.add(read)
 
     @property
+    def staged_count(self) -> int:
+        """How many requests are staged."""
+        return len(self._staged)
+
+    @property
     def reads(self) -> frozenset[msgspec.Struct]:
         """The reads that were recorded."""
         return frozenset(self._reads)
