@@ -15,6 +15,7 @@ import memoranda
 from memoranda import testing
 from memoranda.cli.configuration.settings import all_settings
 from memoranda.cli.main import cli
+from memoranda.sdk.memory_operations import OPERATIONS
 from memoranda.server.mcp.catalog import TOOLS
 from memoranda.server.mcp.http_connection import PARAMETERS
 from memoranda.server.metrics import METRICS, shown_name
@@ -58,6 +59,7 @@ OTHERS = {
     "docs/howto/observe-a-server.md": {
         *map(shown_name, METRICS),
         *(label for kind in METRICS.values() for label in kind.labels),
+        *OPERATIONS.values(),
     },
     "docs/howto/run-a-server.md": {
         *PARAMETERS,

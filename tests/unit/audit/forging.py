@@ -56,7 +56,7 @@ def with_envelope(**fields: object) -> Callable[[SealedEvent], SealedEvent]:
 
     def changed(event: SealedEvent) -> SealedEvent:
         envelope = msgspec.structs.replace(envelope_of(event), **fields)
-        return msgspec.structs.replace(event, envelope=codec.encode(envelope))
+        return msgspec.structs.replace(event, envelope=codec.encode_envelope(envelope))
 
     return changed
 

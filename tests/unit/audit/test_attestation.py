@@ -90,7 +90,7 @@ def resigned(event: SealedEvent) -> SealedEvent:
     forged = transaction_signature.sign_envelope(
         envelope, place, event.salts, operations, by, SigningContext("", b"")
     )
-    return replace(event, envelope=codec.encode(forged))
+    return replace(event, envelope=codec.encode_envelope(forged))
 
 
 def retired(operations: list[AnyOperation]) -> list[AnyOperation]:
@@ -182,7 +182,7 @@ def _with_signed_event_at_the_end(path: Path) -> int:
         forged = transaction_signature.sign_envelope(
             envelope, place, last.salts, operations, by, within
         )
-        return [*events[:-1], replace(last, envelope=codec.encode(forged))]
+        return [*events[:-1], replace(last, envelope=codec.encode_envelope(forged))]
 
     rechain(path, thief)
     return 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -256,3 +257,12 @@ def test_without_opentelemetry_nothing_of_it_is_imported(
     assert (
         subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"{answer}\n"
     )
+
+
+def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs/howto/observe-a-server.md").read_text()
+    (example,) = re.findall(r"^```py\n(.*?)^```", page, re.M | re.S)
+    subprocess.run([sys.executable, "-c", example], cwd=tmp_path, check=True)
+    with memoranda.open(tmp_path / "agent.db", embedder=None) as store:
+        (event,) = store.replay(agent_id="planner")
+        assert event.trace_id is not None
